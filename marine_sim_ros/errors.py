@@ -1,0 +1,28 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Every error the package raises on purpose, so that one ``except`` catches them all."""
+
+from __future__ import annotations
+
+__all__ = ['MarineSimError', 'ModelError', 'ParameterError', 'RecordingError', 'ScenarioError']
+
+
+class MarineSimError(Exception):
+    """Base of all errors that a user can mend: one line saying what, where, what was expected."""
+
+
+class ModelError(MarineSimError):
+    """A vehicle description cannot be used."""
+
+
+class ParameterError(MarineSimError):
+    """A parameter or an argument is out of its range."""
+
+
+class ScenarioError(MarineSimError):
+    """A scenario file cannot be used."""
+
+
+class RecordingError(MarineSimError):
+    """A recording could not be written."""

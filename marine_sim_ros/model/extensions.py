@@ -1,0 +1,78 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads the robot-level extensions: <hydrodynamics>, <buoyancy>, <barometer>."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marine_sim_ros.model.kinematics import BASE_LINK
+from marine_sim_ros.model.vehicle import Barometer, Buoyancy, Damping, Frame
+from marine_sim_ros.model.xml import Reader
+
+__all__ = ['EXTENSIONS', 'HULL_TAGS', 'read_barometer', 'read_buoyancy', 'read_hydrodynamics']
+
+EXTENSIONS = {'hydrodynamics', 'buoyancy', 'buoyancy_material', 'barometer', 'thrusters'}
+"""Elements of ours below <robot>; URDF readers that do not know them ignore them."""
+
+HULL_TAGS = {
+    'air_density', 'velocity_reference', 'pressure_drag', 'suction_drag', 'slamming',
+    'air_resistance', 'coefficient_unit',
+}  # fmt: skip
+"""The hull-triangle model's parameters."""
+
+_HYDRODYNAMICS = HULL_TAGS | {
+    'water_density', 'added_mass', 'linear_damping', 'quadratic_damping', 'damping_center',
+}  # fmt: skip
+
+
+def read_hydrodynamics(root: Reader | None) -> tuple[Damping, np.ndarray, list[str]]:
+    """Return damping, added mass (6, 6) and warnings; without the element all zeros."""
+    zero = np.zeros((6, 6))
+    if root is None:
+        return Damping(zero, zero, np.zeros(3)), zero, []
+    root.children(_HYDRODYNAMICS)
+    damping = Damping(
+        root.value_of('linear_damping', Reader.matrix6, zero),
+        root.value_of('quadratic_damping', Reader.matrix6, zero),
+        root.value_of('damping_center', Reader.vector, np.zeros(3)),
+    )
+    added = root.value_of('added_mass', Reader.matrix6, zero)
+    if not np.allclose(added, added.T):
+        raise root.error('<added_mass> is not symmetric; expected M_A = M_Aᵀ')
+    unused = sorted(t for t in HULL_TAGS if root.child(t) is not None)
+    warnings = [f'<{t}> has no effect on the lumped drag model' for t in unused]
+    return damping, added, warnings
+
+
+def read_buoyancy(root: Reader | None, water_density: float) -> Buoyancy:
+    """Return the displaced volume; without the element there is none."""
+    if root is None:
+        return Buoyancy(0.0, np.zeros(3), 1.0, water_density)
+    root.children({'volume', 'center_of_volume', 'height'})
+    return Buoyancy(
+        root.value_of('volume', lambda r: r.number(0.0, 1e6), 0.0),
+        root.value_of('center_of_volume', Reader.vector, np.zeros(3)),
+        root.value_of('height', lambda r: r.number(1e-6, 1e3), 0.25),
+        water_density,
+    )
+
+
+def read_barometer(
+    root: Reader | None, frames: dict[str, Frame], water_density: float
+) -> Barometer | None:
+    """Return the barometer on its link, or None."""
+    if root is None:
+        return None
+    root.children({'atmospheric_pressure', 'variance', 'fluid_density'})
+    link = root.attribute('link', BASE_LINK)
+    if link not in frames:
+        raise root.error(f'link {link!r} is unknown; expected one of: {", ".join(sorted(frames))}')
+    return Barometer(
+        link,
+        frames[link].translation,
+        root.value_of('atmospheric_pressure', lambda r: r.number(0.0, 1e9), 101300.0),
+        root.value_of('fluid_density', lambda r: r.number(0.0, 2e4), water_density),
+        root.value_of('variance', lambda r: r.number(0.0, 1e12), 40000.0),
+    )

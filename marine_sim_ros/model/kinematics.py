@@ -1,0 +1,139 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Links and fixed joints: where everything sits on the body, and its mass together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.errors import ModelError
+from marine_sim_ros.model.vehicle import Frame, Inertia
+from marine_sim_ros.spatial import (
+    quaternion_from_rpy,
+    quaternion_product,
+    rotation_matrix,
+    skew,
+)
+
+__all__ = ['BASE_LINK', 'IDENTITY', 'fixed_frames', 'origin', 'total_inertia']
+
+BASE_LINK = 'base_link'
+IDENTITY = Frame(BASE_LINK, '', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
+
+
+def origin(pose: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return translation (3,) and quaternion (4,) of a urdf_parser_py pose or None."""
+    if pose is None:
+        return np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+    xyz = np.array(pose.xyz if pose.xyz is not None else (0, 0, 0), float)
+    rpy = pose.rpy if pose.rpy is not None else (0, 0, 0)
+    return xyz, quaternion_from_rpy(*(float(a) for a in rpy))
+
+
+def fixed_frames(robot: Any, source: str) -> dict[str, Frame]:
+    """Return every link's frame relative to ``base_link``, joints at zero.
+
+    Raises:
+        ModelError: no ``base_link``, a joint names no link, a link with two parents, a loop.
+    """
+    names = [link.name for link in robot.links]
+    if BASE_LINK not in names:
+        raise ModelError(
+            f'{source}: has no link {BASE_LINK!r}; found: {", ".join(names[:8]) or "no links"}'
+        )
+    for name in names:
+        if names.count(name) > 1:
+            raise ModelError(f'{source}: two links are named {name!r}; expected unique names')
+    children: dict[str, list[Any]] = {}
+    parents: dict[str, str] = {}
+    for joint in robot.joints:
+        for end in (joint.parent, joint.child):
+            if end not in names:
+                raise ModelError(f'{source}: joint {joint.name!r} names no link: {end!r}')
+        if joint.child in parents:
+            raise ModelError(f'{source}: link {joint.child!r} has two parent joints')
+        parents[joint.child] = joint.parent
+        children.setdefault(joint.parent, []).append(joint)
+    frames = {BASE_LINK: IDENTITY}
+    queue = [BASE_LINK]
+    while queue:
+        parent = frames[queue.pop(0)]
+        for joint in children.get(parent.name, ()):
+            if joint.child in frames:
+                raise ModelError(f'{source}: the joints form a loop at link {joint.child!r}')
+            frames[joint.child] = _attached(parent, joint)
+            queue.append(joint.child)
+    lost = [name for name in names if name not in frames and parents.get(name) != '']
+    below = [name for name in lost if name in parents]
+    if below:
+        raise ModelError(
+            f'{source}: link {below[0]!r} does not hang on {BASE_LINK!r}; '
+            f'expected one tree with {BASE_LINK!r} at its root'
+        )
+    return frames
+
+
+def _attached(parent: Frame, joint: Any) -> Frame:
+    translation, quaternion = origin(joint.origin)
+    rotation = rotation_matrix(parent.quaternion)
+    return Frame(
+        joint.child,
+        parent.name,
+        parent.translation + rotation @ translation,
+        quaternion_product(parent.quaternion, quaternion),
+    )
+
+
+def total_inertia(robot: Any, frames: dict[str, Frame], source: str) -> Inertia:
+    """Return mass, centre of mass and inertia of all links together (parallel axes).
+
+    Raises:
+        ModelError: no mass, a negative or not finite one, or an inertia no body can have.
+    """
+    masses, centers, tensors = [], [], []
+    for link in robot.links:
+        if link.inertial is None or link.name not in frames:
+            continue
+        mass, center, tensor = _link_inertia(link, frames[link.name], source)
+        masses.append(mass)
+        centers.append(center)
+        tensors.append(tensor)
+    total = float(sum(masses))
+    if total <= 0:
+        raise ModelError(f'{source}: the vehicle has no mass; expected <inertial><mass value>')
+    com = sum(m * c for m, c in zip(masses, centers, strict=True)) / total
+    tensor = sum(
+        t + m * skew(c - com).T @ skew(c - com)
+        for m, c, t in zip(masses, centers, tensors, strict=True)
+    )
+    if np.min(np.linalg.eigvalsh(tensor)) <= 0:
+        raise ModelError(
+            f'{source}: the inertia of the whole vehicle is not positive definite; '
+            'expected positive principal moments'
+        )
+    return Inertia(total, np.asarray(com), np.asarray(tensor))
+
+
+def _link_inertia(
+    link: Any, frame: Frame, source: str
+) -> tuple[float, np.ndarray, np.ndarray]:
+    where = f'{source}: link {link.name!r}'
+    mass = float(link.inertial.mass or 0.0)
+    if not np.isfinite(mass) or mass < 0:
+        raise ModelError(f'{where}: mass is {mass}; expected a finite number of kg, 0 or more')
+    entries = link.inertial.inertia
+    tensor = np.array(entries.to_matrix(), float) if entries is not None else np.zeros((3, 3))
+    if not np.all(np.isfinite(tensor)):
+        raise ModelError(f'{where}: inertia is not finite')
+    if np.min(np.linalg.eigvalsh(tensor)) < -1e-9 * max(1.0, float(np.trace(tensor))):
+        raise ModelError(
+            f'{where}: inertia is not positive definite; expected positive principal moments '
+            '(check the signs of ixy, ixz, iyz)'
+        )
+    translation, quaternion = origin(link.inertial.origin)
+    rotation = rotation_matrix(frame.quaternion)
+    turned = rotation @ rotation_matrix(quaternion)
+    return mass, frame.translation + rotation @ translation, turned @ tensor @ turned.T

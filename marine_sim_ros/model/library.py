@@ -1,0 +1,69 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Finds a vehicle by name or path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from marine_sim_ros.errors import ModelError
+from marine_sim_ros.model.urdf import vehicle_from_urdf
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.xacro_expansion import read_description
+from marine_sim_ros.resources import resource_folder
+
+__all__ = ['load_vehicle', 'vehicle_names', 'vehicle_path']
+
+_SUFFIXES = ('.urdf.xacro', '.urdf')
+
+
+def vehicle_names() -> list[str]:
+    """Return the names of the vehicles that are shipped."""
+    folder = resource_folder('urdf')
+    return sorted(
+        p.name.removesuffix(s) for s in _SUFFIXES for p in folder.glob('*' + s) if p.is_file()
+    )
+
+
+def vehicle_path(name_or_path: str) -> Path:
+    """Return the file of a vehicle given by its shipped name or by a path.
+
+    Raises:
+        ModelError: neither a file nor a shipped name.
+    """
+    for suffix in _SUFFIXES:
+        path = resource_folder('urdf') / (name_or_path + suffix)
+        if '/' not in name_or_path and path.is_file():
+            return path
+    path = Path(name_or_path).expanduser()
+    if path.is_file():
+        return path
+    raise ModelError(
+        f'vehicle {name_or_path!r} is neither a file nor a shipped vehicle; '
+        f'expected a path or one of: {", ".join(vehicle_names())}'
+    )
+
+
+def load_vehicle(
+    name_or_path: str | Path, *, voltage: float | None = None, **arguments: str
+) -> Vehicle:
+    """Return a vehicle by its shipped name, the path of a URDF or xacro file, or URDF text.
+
+    Args:
+        name_or_path: ``'bluerov2'``, ``'my.urdf.xacro'``, or a text that starts with ``<``.
+        voltage: of the thrusters' supply, V; default: the highest that has a curve.
+        **arguments: xacro arguments, such as ``coefficients='wu2018'``.
+
+    Raises:
+        ModelError: it cannot be found, read or used; one line says what, where, and why.
+    """
+    text = str(name_or_path)
+    if text.lstrip().startswith('<'):
+        if arguments:
+            raise ModelError('robot_description: a URDF text takes no xacro arguments')
+        return vehicle_from_urdf(text, voltage=voltage)
+    path = vehicle_path(text)
+    settings: Mapping[str, str] = {k: str(v) for k, v in arguments.items()}
+    return vehicle_from_urdf(read_description(path, settings), source=str(path), voltage=voltage)

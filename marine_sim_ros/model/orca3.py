@@ -1,0 +1,178 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads the <gazebo><plugin filename="libOrca...Plugin.so"> blocks of an Orca3 URDF.
+
+Source: Orca3 plugin documentation; default drag from the box it describes (0.457 x 0.338 x
+0.254 m, Cd 0.8, 0.95, 0.95: c = ½ ρ A Cd).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from marine_sim_ros.errors import ModelError
+from marine_sim_ros.model.kinematics import BASE_LINK
+from marine_sim_ros.model.propulsion import (
+    ThrusterSpec,
+    linear_curve,
+    thruster_axis,
+    thruster_set,
+)
+from marine_sim_ros.model.vehicle import Barometer, Buoyancy, Damping, Frame, ThrusterSet, Vehicle
+from marine_sim_ros.model.xml import Element, Reader
+
+__all__ = ['apply_plugins', 'has_plugins']
+
+LINEAR_DRAG = np.array([34.2378, 54.9716, 73.1512])
+ANGULAR_DRAG = np.full(3, 3.988)
+_PREFIX = 'libOrca'
+
+
+def _plugins(robot: Element) -> list[tuple[Element, Element]]:
+    return [
+        (gazebo, plugin)
+        for gazebo in robot.findall('gazebo')
+        for plugin in gazebo.iter('plugin')
+        if _PREFIX in (plugin.get('filename') or '')
+    ]
+
+
+def has_plugins(robot: Element) -> bool:
+    """Return whether a robot carries any Orca3 plugin."""
+    return bool(_plugins(robot))
+
+
+def _number(reader: Reader, name: str, default: float, low: float, high: float) -> float:
+    return reader.value_of(name, lambda r: r.number(low, high), default)
+
+
+def _unknown(reader: Reader, known: set[str]) -> list[str]:
+    """Return a warning for each tag the plugin would ignore without a word."""
+    warnings = []
+    for child in reader.element:
+        if child.tag not in known:
+            hint = next((k for k in sorted(known) if child.tag.strip('_') == k), None)
+            meant = f'; did you mean <{hint}>?' if hint else f'; known: {", ".join(sorted(known))}'
+            warnings.append(
+                f'{reader.source}:{child.sourceline}: <{child.tag}> in {reader.name} '
+                f'is unknown and ignored{meant}'
+            )
+    return warnings
+
+
+def _check_base_link(reader: Reader) -> None:
+    child = reader.child('base_link')
+    name = (child.element.text or '').strip() if child else BASE_LINK
+    if name != BASE_LINK:
+        raise reader.error(f'<base_link> is {name!r}; expected {BASE_LINK!r} (REP 105)')
+
+
+def _thrusters(reader: Reader) -> tuple[ThrusterSet, list[str]]:
+    warnings = _unknown(reader, {'base_link', 'thrust_dz_pwm', 'thruster', 'ros'})
+    _check_base_link(reader)
+    dead_zone = _number(reader, 'thrust_dz_pwm', 35.0, 0.0, 399.0)
+    specs = []
+    for index, element in enumerate(reader.element.findall('thruster')):
+        thruster = Reader(element, reader.source)
+        warnings += _unknown(thruster, {'pos_force', 'neg_force', 'origin'})
+        forward = _number(thruster, 'pos_force', 50.0, -1e5, 1e5)
+        reverse = _number(thruster, 'neg_force', 40.0, -1e5, 1e5)
+        if forward * reverse < 0:
+            raise thruster.error(
+                f'pos_force {forward:g} and neg_force {reverse:g} differ in sign; expected both '
+                'positive, or both negative for a reversed propeller'
+            )
+        position, axis = thruster_axis(thruster.child('origin'))
+        sign = -1.0 if forward < 0 or reverse < 0 else 1.0
+        specs.append(
+            ThrusterSpec(
+                name=thruster.attribute('name', f'thruster_{index + 1}'),
+                position=position,
+                # A negative force along z is the positive force along −z.
+                axis=sign * axis,
+                curve=linear_curve(abs(forward), abs(reverse), dead_zone),
+                handedness=sign,
+            )
+        )
+    return thruster_set(specs), warnings
+
+
+def _buoyancy(reader: Reader) -> tuple[Buoyancy, list[str]]:
+    known = {'base_link', 'center_of_volume', 'fluid_density', 'height', 'volume'}
+    _check_base_link(reader)
+    return Buoyancy(
+        _number(reader, 'volume', 0.01, 0.0, 1e6),
+        reader.value_of('center_of_volume', Reader.vector, np.zeros(3)),
+        _number(reader, 'height', 0.25, 1e-6, 1e3),
+        _number(reader, 'fluid_density', 997.0, 0.0, 2e4),
+    ), _unknown(reader, known)
+
+
+def _drag(reader: Reader) -> tuple[Damping, list[str]]:
+    known = {'base_link', 'center_of_mass', 'linear_drag', 'angular_drag'}
+    _check_base_link(reader)
+    linear = reader.value_of('linear_drag', Reader.vector, LINEAR_DRAG)
+    angular = reader.value_of('angular_drag', Reader.vector, ANGULAR_DRAG)
+    if np.any(linear < 0) or np.any(angular < 0):
+        raise reader.error('has negative drag; expected coefficients that oppose the motion')
+    return Damping(
+        np.zeros((6, 6)),
+        np.diag(np.concatenate([linear, angular])),
+        reader.value_of('center_of_mass', Reader.vector, np.zeros(3)),
+    ), _unknown(reader, known)
+
+
+def _barometer(
+    reader: Reader, link: str, frames: dict[str, Frame]
+) -> tuple[Barometer, list[str]]:
+    known = {'atmospheric_pressure', 'baro_link_to_base_link_z', 'fluid_density', 'variance', 'ros'}
+    if link not in frames:
+        raise reader.error(f'<gazebo reference="{link}"> names no link')
+    return Barometer(
+        link,
+        frames[link].translation,
+        _number(reader, 'atmospheric_pressure', 101300.0, 0.0, 1e9),
+        _number(reader, 'fluid_density', 997.0, 0.0, 2e4),
+        _number(reader, 'variance', 40000.0, 0.0, 1e12),
+        _number(reader, 'baro_link_to_base_link_z', 0.0, -100.0, 100.0),
+    ), _unknown(reader, known)
+
+
+def apply_plugins(
+    vehicle: Vehicle, robot: Element, frames: dict[str, Frame], source: str
+) -> Vehicle:
+    """Return the vehicle with what its Orca3 plugins describe.
+
+    Raises:
+        ModelError: an Orca3 plugin this package does not know, or one that is given twice.
+    """
+    seen: set[str] = set()
+    for gazebo, element in _plugins(robot):
+        kind = str(element.get('filename')).split(_PREFIX)[1].removesuffix('Plugin.so')
+        reader = Reader(element, source)
+        if kind in seen:
+            raise reader.error(f'a second {_PREFIX}{kind}Plugin.so; expected one')
+        seen.add(kind)
+        if kind == 'Thruster':
+            part, warnings = _thrusters(reader)
+            vehicle = replace(vehicle, thrusters=part)
+        elif kind == 'Buoyancy':
+            volume, warnings = _buoyancy(reader)
+            vehicle = replace(vehicle, buoyancy=volume)
+        elif kind == 'Drag':
+            damping, warnings = _drag(reader)
+            vehicle = replace(vehicle, damping=damping)
+        elif kind == 'Barometer':
+            link = gazebo.get('reference') or BASE_LINK
+            sensor, warnings = _barometer(reader, link, frames)
+            vehicle = replace(vehicle, barometer=sensor)
+        else:
+            raise ModelError(
+                f'{source}:{element.sourceline}: unknown plugin {element.get("filename")!r}; '
+                'expected libOrcaThruster-, Buoyancy-, Drag- or BarometerPlugin.so'
+            )
+        vehicle = replace(vehicle, warnings=(*vehicle.warnings, *warnings))
+    return vehicle

@@ -1,0 +1,208 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads <thrusters>: curves, positions, axes, lags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from marine_sim_ros.errors import ModelError
+from marine_sim_ros.interpolation import make_table
+from marine_sim_ros.model.vehicle import ThrusterSet
+from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
+
+__all__ = ['ThrusterSpec', 'linear_curve', 'read_thrusters', 'thruster_axis', 'thruster_set']
+
+RPM = 2 * np.pi / 60
+_THRUSTER = {
+    'origin', 'linear', 'diameter', 'time_constant', 'reaction_torque',
+    'zero_thrust_advance_ratio',
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ThrusterSpec:
+    """One thruster; its curve has rows of pwm µs, thrust N, power W, speed rad/s."""
+
+    name: str
+    position: np.ndarray
+    axis: np.ndarray
+    curve: np.ndarray
+    handedness: float = 1.0
+    reaction_torque: float = 0.0
+    time_constant: float = 0.0
+    zero_thrust_pitch: float = 0.0
+    meta: dict[str, str] = field(default_factory=dict)
+
+
+def linear_curve(pos_force: float, neg_force: float, dead_zone: float) -> np.ndarray:
+    """Return the four knots of the linear map with a dead zone (Orca3 documentation)."""
+    pwm = np.array([1100.0, 1500.0 - dead_zone, 1500.0 + dead_zone, 1900.0])
+    thrust = np.array([-neg_force, 0.0, 0.0, pos_force])
+    if dead_zone == 0:
+        pwm, thrust = np.delete(pwm, 1), np.delete(thrust, 1)
+    return np.stack([pwm, thrust, np.zeros_like(pwm), np.zeros_like(pwm)], axis=1)
+
+
+def thruster_axis(origin: Reader | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return position (3,) m and unit axis (3,): the origin's z axis."""
+    if origin is None:
+        return np.zeros(3), np.array([0.0, 0.0, 1.0])
+    xyz = origin.numbers({3}, origin.attribute('xyz', '0 0 0'))
+    rpy = origin.numbers({3}, origin.attribute('rpy', '0 0 0'))
+    return xyz, rotation_matrix(quaternion_from_rpy(*rpy))[:, 2]
+
+
+def _of_thrust(spec: ThrusterSpec, column: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a curve's column as a function of thrust, which must rise strictly."""
+    order = np.argsort(spec.curve[:, 1], kind='stable')
+    thrust, value = spec.curve[order, 1], spec.curve[order, column]
+    keep = np.concatenate([[True], np.diff(thrust) > 0])
+    return thrust[keep], value[keep]
+
+
+def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
+    """Stack thrusters; a vehicle without any has arrays of length 0."""
+    if not specs:
+        empty = make_table([(np.array([-1.0, 0.0, 1.0]), np.zeros(3))])
+        none = np.zeros(0)
+        return ThrusterSet(
+            (), np.zeros((0, 3)), np.zeros((0, 3)), none, none, none, none, empty, empty, empty
+        )
+    return ThrusterSet(
+        names=tuple(s.name for s in specs),
+        position=np.stack([s.position for s in specs]),
+        axis=np.stack([s.axis for s in specs]),
+        handedness=np.array([s.handedness for s in specs]),
+        reaction_torque=np.array([s.reaction_torque for s in specs]),
+        time_constant=np.array([s.time_constant for s in specs]),
+        zero_thrust_pitch=np.array([s.zero_thrust_pitch for s in specs]),
+        thrust_of_pwm=make_table([(s.curve[:, 0], s.curve[:, 1]) for s in specs]),
+        speed_of_thrust=make_table([_of_thrust(s, 3) for s in specs]),
+        power_of_thrust=make_table([_of_thrust(s, 2) for s in specs]),
+    )
+
+
+def _read_curve(reader: Reader) -> np.ndarray:
+    """Return a <curve>'s rows; the sign of rpm is taken from the thrust."""
+    words = (reader.element.text or '').split()
+    if len(words) % 4 or len(words) < 8:
+        raise reader.error(
+            f'has {len(words)} numbers; expected rows of four: pwm_us thrust_N power_W rpm'
+        )
+    rows = reader.numbers({len(words)}).reshape(-1, 4)
+    if np.any(np.diff(rows[:, 0]) <= 0):
+        raise reader.error('pulse widths do not rise; expected each row above the one before')
+    if np.any(np.diff(rows[:, 1]) < 0):
+        raise reader.error('thrust falls with pulse width; expected it to rise')
+    if not np.any(rows[:, 1] == 0.0):
+        raise reader.error('has no row with zero thrust; expected the dead zone to be in it')
+    rows[:, 3] *= RPM * np.sign(rows[:, 1])
+    return rows
+
+
+def _at_voltage(curves: list[tuple[float, np.ndarray]], voltage: float | None) -> np.ndarray:
+    """Return one curve for a supply voltage, linear between the two nearest tables.
+
+    Outside the tables the nearest one holds: a bench curve says nothing beyond its range.
+    """
+    curves = sorted(curves, key=lambda c: c[0])
+    if voltage is None or len(curves) == 1:
+        return curves[-1][1]
+    volts = [c[0] for c in curves]
+    upper = int(np.clip(np.searchsorted(volts, voltage), 1, len(volts) - 1))
+    (v0, a), (v1, b) = curves[upper - 1], curves[upper]
+    share = float(np.clip((voltage - v0) / (v1 - v0), 0.0, 1.0))
+    pwm = np.union1d(a[:, 0], b[:, 0])
+
+    def column(index: int) -> np.ndarray:
+        low = np.interp(pwm, a[:, 0], a[:, index])
+        return (1 - share) * low + share * np.interp(pwm, b[:, 0], b[:, index])
+
+    return np.stack([pwm, column(1), column(2), column(3)], axis=1)
+
+
+def _read_curves(root: Reader, voltage: float | None) -> dict[str, np.ndarray]:
+    tables: dict[str, list[tuple[float, np.ndarray]]] = {}
+    for reader in root.children({'curve', 'thruster'}):
+        if reader.element.tag != 'curve':
+            continue
+        volts = reader.attribute_number('voltage', 16.0, 1.0, 1000.0)
+        same = tables.setdefault(reader.attribute('name'), [])
+        if any(v == volts for v, _ in same):
+            raise reader.error(f'two tables for {volts:g} V; expected one per voltage')
+        same.append((volts, _read_curve(reader)))
+    return {name: _at_voltage(curves, voltage) for name, curves in tables.items()}
+
+
+def _curve_of(reader: Reader, curves: dict[str, np.ndarray]) -> np.ndarray:
+    linear = reader.child('linear')
+    name = reader.element.get('curve')
+    if (linear is None) == (name is None):
+        raise reader.error('expected either a curve="..." attribute or one <linear> child')
+    if linear is not None:
+        return linear_curve(
+            linear.attribute_number('pos_force', 50.0, 0.0, 1e5),
+            linear.attribute_number('neg_force', 40.0, 0.0, 1e5),
+            linear.attribute_number('dead_zone', 35.0, 0.0, 399.0),
+        )
+    if name not in curves:
+        raise reader.error(
+            f'unknown curve {name!r}; expected one of: {", ".join(sorted(curves)) or "none given"}'
+        )
+    return curves[name]
+
+
+def _read_thruster(reader: Reader, curves: dict[str, np.ndarray]) -> ThrusterSpec:
+    reader.children(_THRUSTER)
+    position, axis = thruster_axis(reader.child('origin'))
+    direction = reader.attribute('direction', 'ccw')
+    if direction not in ('cw', 'ccw'):
+        raise reader.error(f'direction is {direction!r}; expected cw or ccw')
+
+    def number(name: str, default: float, high: float) -> float:
+        return reader.value_of(name, lambda r: r.number(0.0, high), default)
+
+    # J₀ n D with n in rev/s is J₀ D / 2π per rad/s.
+    pitch = number('zero_thrust_advance_ratio', 0.0, 10.0) * number('diameter', 0.0, 10.0)
+    return ThrusterSpec(
+        name=reader.attribute('name'),
+        position=position,
+        axis=axis,
+        curve=_curve_of(reader, curves),
+        # A propeller that turns clockwise seen from behind (along +axis) throws the body the
+        # other way: counter-clockwise about the axis.
+        handedness=-1.0 if direction == 'cw' else 1.0,
+        reaction_torque=number('reaction_torque', 0.0, 10.0),
+        time_constant=number('time_constant', 0.0, 60.0),
+        zero_thrust_pitch=pitch / (2 * np.pi),
+    )
+
+
+def read_thrusters(root: Reader | None, voltage: float | None = None) -> ThrusterSet:
+    """Return the <thrusters> of a robot.
+
+    Args:
+        root: the element, or None.
+        voltage: supply, V; chooses between curves of one name (default: the highest).
+
+    Raises:
+        ModelError: anything in it that is unknown, missing, doubled or out of range.
+    """
+    if root is None:
+        return thruster_set([])
+    curves = _read_curves(root, voltage)
+    specs = [
+        _read_thruster(reader, curves)
+        for reader in root.children({'curve', 'thruster'})
+        if reader.element.tag == 'thruster'
+    ]
+    names = [s.name for s in specs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ModelError(f'{root.source}: two thrusters are named {name!r}')
+    return thruster_set(specs)

@@ -1,0 +1,102 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""URDF text -> Vehicle."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from lxml import etree
+
+from marine_sim_ros.errors import ModelError
+from marine_sim_ros.model import extensions, orca3, xml
+from marine_sim_ros.model.kinematics import fixed_frames, total_inertia
+from marine_sim_ros.model.propulsion import read_thrusters
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.xml import Element, Reader
+
+__all__ = ['vehicle_from_urdf']
+
+DEFAULT_WATER_DENSITY = 1000.0
+
+
+def _standard_urdf(root: Element, source: str) -> Any:
+    """Return urdf_parser_py's robot of the standard elements."""
+    import urdf_parser_py.urdf as urdf
+
+    plain = deepcopy(root)
+    for element in list(plain):
+        if element.tag in extensions.EXTENSIONS or element.tag == 'gazebo':
+            plain.remove(element)
+    for collision in plain.iter('collision'):
+        for element in list(collision):
+            if element.tag in extensions.EXTENSIONS:
+                collision.remove(element)
+    try:
+        # It tells of unknown elements on stderr; those are none of our business.
+        with contextlib.redirect_stderr(io.StringIO()):
+            return urdf.URDF.from_xml_string(etree.tostring(plain))
+    except Exception as error:  # it raises AssertionError, ParseError, KeyError, ValueError ...
+        text = ' '.join(str(error).split())
+        raise ModelError(
+            f'{source}: not a valid URDF: {text or type(error).__name__}; '
+            'expected links and joints as the URDF specification has them'
+        ) from None
+
+
+def _only(root: Element, tag: str, source: str) -> Reader | None:
+    return Reader(root, source).child(tag)
+
+
+def _check(vehicle: Vehicle, source: str) -> Vehicle:
+    """Raise for a vehicle that cannot be simulated."""
+    masses = vehicle.mass_matrix
+    if not np.all(np.isfinite(masses)) or np.min(np.linalg.eigvalsh(masses)) <= 0:
+        raise ModelError(
+            f'{source}: mass matrix with added mass is not positive definite; '
+            'check <inertial> and <added_mass>'
+        )
+    return vehicle
+
+
+def vehicle_from_urdf(
+    text: str, *, source: str = 'robot_description', voltage: float | None = None
+) -> Vehicle:
+    """Return the vehicle that a URDF (xacro expanded) describes.
+
+    Args:
+        text: the URDF with our extensions, or with Orca3's plugin blocks.
+        source: where it is from, for messages.
+        voltage: of the thrusters' supply, V.
+
+    Raises:
+        ModelError: one line with file, line, element, and what was expected.
+    """
+    root = xml.parse(text, source)
+    if root.tag != 'robot':
+        raise ModelError(f'{source}: the root element is <{root.tag}>; expected <robot>')
+    robot = _standard_urdf(root, source)
+    frames = fixed_frames(robot, source)
+    hydrodynamics = _only(root, 'hydrodynamics', source)
+    density = DEFAULT_WATER_DENSITY
+    if hydrodynamics is not None:
+        density = hydrodynamics.value_of('water_density', lambda r: r.number(0, 2e4), density)
+    damping, added_mass, warnings = extensions.read_hydrodynamics(hydrodynamics)
+    vehicle = Vehicle(
+        name=robot.name or 'vehicle',
+        inertia=total_inertia(robot, frames, source),
+        added_mass=added_mass,
+        buoyancy=extensions.read_buoyancy(_only(root, 'buoyancy', source), density),
+        damping=damping,
+        thrusters=read_thrusters(_only(root, 'thrusters', source), voltage),
+        barometer=extensions.read_barometer(_only(root, 'barometer', source), frames, density),
+        frames=tuple(f for f in frames.values() if f.parent),
+        warnings=tuple(warnings),
+        urdf=text,
+    )
+    return _check(orca3.apply_plugins(vehicle, root, frames, source), source)

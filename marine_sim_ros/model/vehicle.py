@@ -1,0 +1,217 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A vehicle in named quantities: SI units, body frame FLU, about the ``base_link`` origin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from marine_sim_ros.interpolation import Table
+from marine_sim_ros.spatial import skew, transport
+
+__all__ = ['Barometer', 'Buoyancy', 'Damping', 'Frame', 'Inertia', 'ThrusterSet', 'Vehicle']
+
+
+def _lever(offset: np.ndarray) -> np.ndarray:
+    """Return (6, 3) that turns a force at an offset into a wrench: [E; S(r)]."""
+    return np.concatenate([np.eye(3), skew(offset)])
+
+
+@dataclass(frozen=True, eq=False)
+class Inertia:
+    """Mass of the whole vehicle.
+
+    Attributes:
+        mass: kg.
+        center_of_mass: (3,) m.
+        tensor: (3, 3) about the centre of mass, body axes, kg·m².
+    """
+
+    mass: float
+    center_of_mass: np.ndarray
+    tensor: np.ndarray
+
+    @cached_property
+    def lever(self) -> np.ndarray:
+        """(6, 3): force at the centre of mass -> wrench."""
+        return _lever(self.center_of_mass)
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """(6, 6) rigid-body mass matrix about ``base_link`` (Fossen 2011, eq. 3.44)."""
+        at_com = np.zeros((6, 6))
+        at_com[:3, :3] = self.mass * np.eye(3)
+        at_com[3:, 3:] = self.tensor
+        h = transport(self.center_of_mass)
+        return h.T @ at_com @ h
+
+
+@dataclass(frozen=True, eq=False)
+class Buoyancy:
+    """A displaced volume.
+
+    Attributes:
+        volume: m³.
+        center_of_volume: (3,) m.
+        height: over which buoyancy is lost at the surface, m.
+        fluid_density: of the water the vehicle is trimmed for, kg/m³.
+    """
+
+    volume: float
+    center_of_volume: np.ndarray
+    height: float
+    fluid_density: float
+
+    @cached_property
+    def lever(self) -> np.ndarray:
+        """(6, 3): force at the centre of volume -> wrench."""
+        return _lever(self.center_of_volume)
+
+
+@dataclass(frozen=True, eq=False)
+class Damping:
+    """Drag coefficients, positive, at a centre.
+
+    Attributes:
+        linear: (6, 6) N·s/m and N·m·s/rad.
+        quadratic: (6, 6) N·s²/m² and N·m·s²/rad².
+        center: (3,) m.
+    """
+
+    linear: np.ndarray
+    quadratic: np.ndarray
+    center: np.ndarray
+
+    @cached_property
+    def arm(self) -> np.ndarray:
+        """(6, 6): velocity of ``base_link`` -> velocity of the centre."""
+        return transport(self.center)
+
+
+@dataclass(frozen=True, eq=False)
+class ThrusterSet:
+    """All thrusters, in the order of the URDF; n of them.
+
+    Attributes:
+        names: n names.
+        position: (n, 3) m.
+        axis: (n, 3) unit vectors along which positive thrust acts.
+        handedness: (n,) +1 where the reaction torque of a positive thrust is along the axis.
+        reaction_torque: (n,) N·m per N of thrust.
+        time_constant: (n,) of the rotor, s.
+        zero_thrust_pitch: (n,) advance per radian at which thrust vanishes, m; 0 is never.
+        thrust_of_pwm: N of µs.
+        speed_of_thrust: rad/s of N.
+        power_of_thrust: W of N.
+    """
+
+    names: tuple[str, ...]
+    position: np.ndarray
+    axis: np.ndarray
+    handedness: np.ndarray
+    reaction_torque: np.ndarray
+    time_constant: np.ndarray
+    zero_thrust_pitch: np.ndarray
+    thrust_of_pwm: Table
+    speed_of_thrust: Table
+    power_of_thrust: Table
+
+    def __len__(self) -> int:
+        """Return the number of thrusters."""
+        return len(self.names)
+
+    @cached_property
+    def effectiveness(self) -> np.ndarray:
+        """(6, n) thrust configuration matrix: wrench = B thrust (Fossen 2011, eq. 9.7)."""
+        twist = self.reaction_torque * self.handedness
+        moment = np.cross(self.position, self.axis) + twist[:, None] * self.axis
+        return np.concatenate([self.axis, moment], axis=1).T.copy()
+
+    @cached_property
+    def any_lag(self) -> bool:
+        """Whether any rotor takes time to follow."""
+        return bool(np.any(self.time_constant > 0))
+
+    @cached_property
+    def any_inflow_loss(self) -> bool:
+        """Whether any thruster loses thrust with the speed of advance."""
+        return bool(np.any(self.zero_thrust_pitch > 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Barometer:
+    """A pressure sensor on the body.
+
+    Attributes:
+        frame: its link.
+        position: (3,) m.
+        atmospheric_pressure: Pa.
+        fluid_density: kg/m³.
+        variance: of the pressure noise, Pa².
+        reference_offset: added to the sensor's height before the pressure is taken, m.
+    """
+
+    frame: str
+    position: np.ndarray
+    atmospheric_pressure: float
+    fluid_density: float
+    variance: float
+    reference_offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A link that is fixed to the body: translation (3,) m and quaternion (4,) to ``base_link``."""
+
+    name: str
+    parent: str
+    translation: np.ndarray
+    quaternion: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Vehicle:
+    """Everything the physics needs to know of a vehicle.
+
+    Attributes:
+        name: of the robot.
+        inertia: of all links together.
+        added_mass: (6, 6), kg, kg·m, kg·m².
+        buoyancy: displaced volume.
+        damping: drag coefficients.
+        thrusters: all of them.
+        barometer: or None.
+        frames: links fixed to ``base_link``.
+        warnings: what the description says that deserves a second look.
+        urdf: the URDF as it was read, xacro expanded.
+    """
+
+    name: str
+    inertia: Inertia
+    added_mass: np.ndarray
+    buoyancy: Buoyancy
+    damping: Damping
+    thrusters: ThrusterSet
+    barometer: Barometer | None = None
+    frames: tuple[Frame, ...] = ()
+    warnings: tuple[str, ...] = ()
+    urdf: str = field(default='', repr=False)
+
+    @property
+    def rigid_body_mass(self) -> np.ndarray:
+        """(6, 6) mass matrix without added mass."""
+        return self.inertia.matrix
+
+    @cached_property
+    def mass_matrix(self) -> np.ndarray:
+        """(6, 6) M_RB + M_A."""
+        return self.inertia.matrix + self.added_mass
+
+    @cached_property
+    def inverse_mass_matrix(self) -> np.ndarray:
+        """(6, 6) inverse of the mass matrix."""
+        return np.linalg.inv(self.mass_matrix)

@@ -1,0 +1,159 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""XML of vehicle descriptions: parsed without entities, errors with file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TypeVar
+
+import numpy as np
+from lxml import etree
+
+from marine_sim_ros.errors import ModelError
+
+__all__ = ['MAX_BYTES', 'Element', 'Reader', 'parse']
+
+Element = etree._Element
+T = TypeVar('T')
+
+MAX_BYTES = 10_000_000
+"""Largest description that is read; the largest real URDFs are below 1 MB (meshes are apart)."""
+
+
+def parse(text: str, source: str) -> Element:
+    """Return the root element of a description.
+
+    Args:
+        text: the XML.
+        source: where it is from, for messages.
+
+    Raises:
+        ModelError: empty, too large, malformed, or with a document type declaration (entities
+            could pull in files or expand without end).
+    """
+    data = text.encode('utf-8', 'surrogatepass')
+    if len(data) > MAX_BYTES:
+        raise ModelError(
+            f'{source}: the description has {len(data) / 1e6:.0f} MB; '
+            f'expected at most {MAX_BYTES / 1e6:.0f} MB of XML'
+        )
+    if not text.strip():
+        raise ModelError(f'{source}: the description is empty; expected a URDF <robot> element')
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True
+    )
+    try:
+        root = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise ModelError(f'{source}: not well-formed XML: {error}') from None
+    if root.getroottree().docinfo.doctype:
+        raise ModelError(
+            f'{source}: has a document type declaration (<!DOCTYPE ...>); expected none, '
+            'because entities are not expanded'
+        )
+    return root
+
+
+class Reader:
+    """Reads one element of our extensions; every complaint names the file, line and element."""
+
+    def __init__(self, element: Element, source: str) -> None:
+        """Wrap an element that came from a source."""
+        self.element = element
+        self.source = source
+
+    @property
+    def name(self) -> str:
+        """The element as a person would point at it."""
+        label = self.element.get('name')
+        return f'<{self.element.tag} name="{label}">' if label else f'<{self.element.tag}>'
+
+    def error(self, message: str) -> ModelError:
+        """Return a ModelError about this element."""
+        return ModelError(f'{self.source}:{self.element.sourceline}: {self.name}: {message}')
+
+    def children(self, known: Collection[str]) -> list[Reader]:
+        """Return the children, all of which must have known names."""
+        result = []
+        for child in self.element:
+            if child.tag not in known:
+                raise ModelError(
+                    f'{self.source}:{child.sourceline}: unknown element <{child.tag}> in '
+                    f'{self.name}; expected one of: {", ".join(sorted(known))}'
+                )
+            result.append(Reader(child, self.source))
+        return result
+
+    def child(self, name: str) -> Reader | None:
+        """Return the only child of a name, or None; two of them are an error."""
+        found = self.element.findall(name)
+        if len(found) > 1:
+            raise Reader(found[1], self.source).error(f'given twice in {self.name}; expected once')
+        return Reader(found[0], self.source) if found else None
+
+    def value_of(self, name: str, read: Callable[[Reader], T], default: T) -> T:
+        """Return what ``read`` makes of a child, or the default where there is none."""
+        child = self.child(name)
+        return default if child is None else read(child)
+
+    def attribute(self, name: str, default: str | None = None) -> str:
+        """Return an attribute's text; without a default it must be there."""
+        text = self.element.get(name, default)
+        if text is None:
+            raise self.error(f'attribute {name!r} is missing')
+        return str(text)
+
+    def numbers(self, count: Collection[int], text: str | None = None) -> np.ndarray:
+        """Return the finite numbers in a text (default: the element's own)."""
+        text = (self.element.text or '') if text is None else text
+        try:
+            values = np.array([float(word) for word in text.split()])
+        except ValueError:
+            raise self.error(f'is {_short(text)}; expected numbers') from None
+        if len(values) not in count or not np.all(np.isfinite(values)):
+            wanted = ' or '.join(str(n) for n in sorted(count))
+            raise self.error(f'is {_short(text)}; expected {wanted} finite number(s)')
+        return values
+
+    def number(
+        self, low: float = -np.inf, high: float = np.inf, text: str | None = None
+    ) -> float:
+        """Return one finite number within closed limits."""
+        value = float(self.numbers({1}, text)[0])
+        if not low <= value <= high:
+            raise self.error(f'is {value:g}; expected {low:g} to {high:g}')
+        return value
+
+    def attribute_number(
+        self, name: str, default: float, low: float = -np.inf, high: float = np.inf
+    ) -> float:
+        """Return a number given as an attribute."""
+        text = self.element.get(name)
+        if text is None:
+            return default
+        try:
+            return self.number(low, high, str(text))
+        except ModelError as error:
+            raise ModelError(f'{error} in attribute {name!r}') from None
+
+    def vector(self) -> np.ndarray:
+        """Return the element's three numbers."""
+        return self.numbers({3})
+
+    def matrix6(self, *, positive: bool = True) -> np.ndarray:
+        """Return a (6, 6) matrix given as 6 diagonal or 36 row-major numbers."""
+        values = self.numbers({6, 36})
+        matrix = np.diag(values) if len(values) == 6 else values.reshape(6, 6)
+        if positive and np.any(np.diag(matrix) < 0):
+            raise self.error(
+                'has a negative number on the diagonal; expected positive coefficients '
+                '(a force that opposes the motion), unlike the literature\'s X_u < 0'
+            )
+        return matrix
+
+
+def _short(text: str) -> str:
+    text = ' '.join(text.split())
+    return repr(text if len(text) <= 40 else text[:37] + '...')

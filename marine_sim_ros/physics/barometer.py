@@ -1,0 +1,64 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Barometer: absolute pressure and water temperature at the sensor."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from marine_sim_ros.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.environment import STANDARD_GRAVITY, Environment
+from marine_sim_ros.model.vehicle import Barometer
+from marine_sim_ros.spatial import rotation_matrix
+from marine_sim_ros.state import State
+
+__all__ = ['BarometerReading', 'absolute_pressure', 'barometer', 'water_temperature']
+
+
+class BarometerReading(NamedTuple):
+    """A reading without noise: pressure (...) in Pa and temperature (...) in °C."""
+
+    pressure: Array
+    temperature: Array
+
+
+def absolute_pressure(
+    z: Array,
+    *,
+    atmospheric_pressure: float = 101300.0,
+    fluid_density: float = 997.0,
+    gravity: float = STANDARD_GRAVITY,
+) -> Array:
+    """Return p₀ + ρ g max(0, −z) in Pa for heights z (m, up, surface at 0).
+
+    Source: Orca3 plugin documentation, OrcaBarometerPlugin.
+    """
+    if isinstance(z, int | float):
+        return atmospheric_pressure + fluid_density * gravity * max(0.0, -z)
+    xp = namespace(z)
+    return atmospheric_pressure + fluid_density * gravity * xp.maximum(-z, xp.zeros_like(z))
+
+
+def water_temperature(z: Array) -> Array:
+    """Return 10 °C below the surface and 20 °C above (Orca3 documentation)."""
+    xp = namespace(z)
+    return xp.where(z < 0, xp.full_like(z, 10.0), xp.full_like(z, 20.0))
+
+
+def barometer(sensor: Barometer, state: State, environment: Environment) -> BarometerReading:
+    """Return what an ideal barometer reads where it sits on the body.
+
+    z_sensor = z + (R r_sensor)_z + reference_offset: the sensor's own height, moved to the
+    reference point its description names (0 for most; Orca3's ``baro_link_to_base_link_z``).
+    """
+    xp = namespace(state.position)
+    offset = matvec(rotation_matrix(state.orientation), constant(xp, sensor.position))
+    z = state.position[..., 2] + offset[..., 2] + sensor.reference_offset
+    pressure = absolute_pressure(
+        z,
+        atmospheric_pressure=sensor.atmospheric_pressure,
+        fluid_density=environment.density_for(sensor.fluid_density),
+        gravity=environment.gravity,
+    )
+    return BarometerReading(pressure, water_temperature(z))

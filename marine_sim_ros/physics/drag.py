@@ -1,0 +1,41 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Linear and quadratic damping with full 6 x 6 coefficients."""
+
+from __future__ import annotations
+
+from marine_sim_ros.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.current import relative_velocity
+from marine_sim_ros.state import State, Wrench
+
+__all__ = ['damping_matrix', 'drag']
+
+
+def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
+    """Return D(ν) = D_l + D_q diag(|ν|) (..., 6, 6) at the damping centre; drag is −D(ν) ν.
+
+    Args:
+        vehicle: its ``damping`` gives D_l (N·s/m, N·m·s/rad) and D_q (N·s²/m², N·m·s²/rad²).
+        velocity: (..., 6) of the damping centre relative to the water, body frame.
+    """
+    xp = namespace(velocity)
+    damping = vehicle.damping
+    return (
+        constant(xp, damping.linear)
+        + constant(xp, damping.quadratic) * xp.abs(velocity)[..., None, :]
+    )
+
+
+def drag(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
+    """Return −D(ν_r) ν_r, acting at the damping centre, as a wrench about ``base_link``.
+
+    ν_r is the velocity of that centre relative to the water. Source: Fossen (2011) eq. 6.57
+    with the quadratic term of eq. 6.85; Orca3 plugin documentation, OrcaDragPlugin.
+    """
+    xp = namespace(state.velocity)
+    arm = constant(xp, vehicle.damping.arm)
+    velocity = matvec(arm, relative_velocity(state, environment.current))
+    return -matvec(arm.T, matvec(damping_matrix(vehicle, velocity), velocity))

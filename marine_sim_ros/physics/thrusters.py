@@ -1,0 +1,135 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Thrusters: PWM pulse widths in, thrust and wrench out.
+
+Sources: Orca3 plugin documentation (linear map with dead zone), Blue Robotics' T200 bench data
+(curves), Fossen (2011) section 9.6 (loss of thrust with the speed of advance).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from marine_sim_ros.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.current import relative_velocity
+from marine_sim_ros.state import State, Wrench
+
+__all__ = ['PWM_MAX', 'PWM_MIN', 'PWM_NEUTRAL', 'ThrusterOutput', 'linear_thrust', 'thrusters']
+
+PWM_MIN, PWM_NEUTRAL, PWM_MAX = 1100.0, 1500.0, 1900.0
+"""Pulse widths in µs that mean full reverse, stop and full forward."""
+
+
+class ThrusterOutput(NamedTuple):
+    """What the thrusters do at one instant; arrays (..., n) in the URDF's thruster order.
+
+    Attributes:
+        wrench: (..., 6) on the body, see :data:`~marine_sim_ros.state.Wrench`.
+        thrust: N along each thruster's axis.
+        rotor_speed: rad/s, the sign of the thrust; 0 where the vehicle gives no curve.
+        power: electrical, W; 0 where the vehicle gives no curve.
+    """
+
+    wrench: Wrench
+    thrust: Array
+    rotor_speed: Array
+    power: Array
+
+
+def linear_thrust(
+    pwm: Array, *, dead_zone: float = 35, pos_force: float = 50.0, neg_force: float = 40.0
+) -> Array:
+    """Return the thrust of a linear ESC with a dead zone, in N; arrays of any shape.
+
+    F = pos_force (pwm − 1500 − dz)/(400 − dz) above, neg_force (pwm − 1500 + dz)/(400 − dz)
+    below, 0 inside the dead zone; pulse widths beyond 1100 to 1900 µs count as those ends.
+    Source: Orca3 plugin documentation, OrcaThrusterPlugin (its code reverses the thrust inside
+    the dead zone; its documentation does not).
+    """
+    if isinstance(pwm, int | float):
+        import numpy as np
+
+        return float(
+            linear_thrust(
+                np.asarray(float(pwm)),
+                dead_zone=dead_zone,
+                pos_force=pos_force,
+                neg_force=neg_force,
+            )
+        )
+    xp = namespace(pwm)
+    offset = xp.clip(pwm * 1.0, PWM_MIN, PWM_MAX) - PWM_NEUTRAL
+    beyond = xp.sign(offset) * xp.maximum(xp.abs(offset) - dead_zone, xp.zeros_like(offset))
+    return xp.where(beyond > 0, pos_force * beyond, neg_force * beyond) / (400 - dead_zone)
+
+
+def _lag(target: Array, memory: Array, time_constant: Array, dt: float) -> Array:
+    """Let rotor speeds follow their targets as first-order lags, exactly over dt."""
+    xp = namespace(target)
+    lagging = time_constant > 0
+    safe = xp.where(lagging, time_constant, xp.ones_like(time_constant))
+    step = xp.where(lagging, 1 - xp.exp(-dt / safe), xp.ones_like(safe))
+    return memory + step * (target - memory)
+
+
+def _advance_factor(
+    vehicle: Vehicle, state: State, environment: Environment, speed: Array
+) -> Array:
+    """Return the share of the bollard thrust left at the present speed of advance, 0 to 1."""
+    set_ = vehicle.thrusters
+    xp = namespace(state.velocity)
+    advance = matvec(
+        constant(xp, set_.effectiveness.T), relative_velocity(state, environment.current)
+    )
+    # K_T(J) = K_T(0) (1 − J/J₀), J = V_a/(n D), n in rev/s (Fossen 2011, eq. 9.118).
+    zero_thrust = constant(xp, set_.zero_thrust_pitch) * xp.abs(speed)
+    turning = zero_thrust > 1e-9
+    safe = xp.where(turning, zero_thrust, xp.ones_like(zero_thrust))
+    ratio = xp.where(turning, advance * xp.sign(speed) / safe, xp.zeros_like(safe))
+    return 1 - xp.clip(ratio, 0.0, 1.0)
+
+
+def thrusters(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    memory: Array,
+    *,
+    pwm: Array,
+    dt: float,
+) -> tuple[ThrusterOutput, Array]:
+    """Return the thrusters' output and their memory after dt seconds of a PWM command.
+
+    Thrust goes with the square of the rotor speed, so the lag acts on s = sgn(F)√|F|, which is
+    proportional to it: ds/dt = (s_target − s)/T. The wrench is Σ Fᵢ [dᵢ; rᵢ x dᵢ + m hᵢ dᵢ],
+    with m the reaction torque per newton and h = −1 for a counter-clockwise propeller.
+
+    Args:
+        vehicle: its ``thrusters`` give tables, axes and lags.
+        state: used for the speed of advance, where the vehicle asks for it.
+        environment: its current, likewise.
+        memory: (..., n) s of the tick before, √N; zeros at rest.
+        pwm: (..., n) pulse widths, µs.
+        dt: time since the tick before, s.
+
+    Returns:
+        The output and the new memory (..., n).
+    """
+    set_ = vehicle.thrusters
+    xp = namespace(memory)
+    target = set_.thrust_of_pwm(pwm)
+    target = xp.sign(target) * xp.sqrt(xp.abs(target))
+    if set_.any_lag:
+        memory = _lag(target, memory, constant(xp, set_.time_constant), dt)
+    else:
+        memory = target
+    thrust = memory * xp.abs(memory)
+    rotor_speed = set_.speed_of_thrust(thrust)
+    power = set_.power_of_thrust(thrust)
+    if set_.any_inflow_loss:
+        thrust = thrust * _advance_factor(vehicle, state, environment, rotor_speed)
+    wrench = matvec(constant(xp, set_.effectiveness), thrust)
+    return ThrusterOutput(wrench, thrust, rotor_speed, power), memory

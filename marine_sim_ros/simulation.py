@@ -1,0 +1,203 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The closed loop in one process, without ROS: the same functions, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from marine_sim_ros.control.allocation import PilotMixer
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.noise import gaussian
+from marine_sim_ros.physics import FORCES
+from marine_sim_ros.physics.barometer import barometer
+from marine_sim_ros.physics.rigid_body import INTEGRATORS, step, weight
+from marine_sim_ros.physics.thrusters import ThrusterOutput, thrusters
+from marine_sim_ros.scenario import Scenario
+from marine_sim_ros.state import State, Wrench, rest
+from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
+
+__all__ = ['DEFAULT_STEP', 'Command', 'Simulation', 'Tick', 'noisy_pressure', 'simulate']
+
+DEFAULT_STEP = 0.005
+"""s; stable for every shipped vehicle at top speed, spinning, and afloat."""
+
+Command = Callable[[float, State], np.ndarray]
+"""Pulse widths (n,) in µs for a time (s) and a state."""
+
+
+def step_nanoseconds(dt: float) -> int:
+    """Return a step in whole nanoseconds, at least one microsecond.
+
+    Raises:
+        ParameterError: not between 1 µs and 1 s.
+    """
+    if not 1e-6 <= dt <= 1.0:
+        raise ParameterError(f'step is {dt} s; expected 0.000001 to 1')
+    return round(dt * NANOSECONDS)
+
+
+def noisy_pressure(pressure: float, variance: float, seed: int, stamp: int) -> float:
+    """Return a pressure (Pa) with the barometer's noise of a stamp (ns)."""
+    return float(pressure) + variance**0.5 * float(gaussian(seed, 'barometer', stamp)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Tick:
+    """One tick: the state at its stamp (ns) and what acted on it."""
+
+    stamp: int
+    state: State
+    pwm: np.ndarray
+    thrusters: ThrusterOutput
+    sources: dict[str, Wrench]
+    total: Wrench
+
+
+class Simulation:
+    """A vehicle in water, one tick at a time."""
+
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        *,
+        environment: Environment | None = None,
+        initial: State | None = None,
+        dt: float = DEFAULT_STEP,
+        integrator: str = 'semi_implicit',
+        implicit_drag: bool = True,
+    ) -> None:
+        """Set up at time 0.
+
+        Raises:
+            ParameterError: a step or an integrator that does not exist.
+        """
+        if integrator not in INTEGRATORS:
+            raise ParameterError(
+                f'integrator is {integrator!r}; expected one of: {", ".join(INTEGRATORS)}'
+            )
+        self.vehicle = vehicle
+        self.environment = environment or Environment()
+        self.state = initial or rest()
+        self.stamp = 0
+        self._step = step_nanoseconds(dt)
+        self._dt = self._step / NANOSECONDS
+        self._memory = np.zeros(len(vehicle.thrusters))
+        self._since_last = 0.0
+        self._integrator = integrator
+        self._implicit_drag = implicit_drag
+
+    def tick(self, pwm: np.ndarray) -> Tick:
+        """Apply pulse widths at the present stamp, integrate one step, return what happened."""
+        output, self._memory = thrusters(
+            self.vehicle, self.state, self.environment, self._memory,
+            pwm=pwm, dt=self._since_last,
+        )  # fmt: skip
+        sources = {'thrusters': output.wrench}
+        for name, force in FORCES.items():
+            sources[name] = force(self.vehicle, self.state, self.environment)
+        total = weight(self.vehicle, self.state, self.environment)
+        for wrench in sources.values():
+            total = total + wrench
+        done = Tick(self.stamp, self.state, pwm, output, sources, total)
+        self.state = step(
+            self.vehicle, self.state, self.environment, total, self._dt,
+            integrator=self._integrator, implicit_drag=self._implicit_drag,
+        )  # fmt: skip
+        self.stamp += self._step
+        self._since_last = self._dt
+        return done
+
+    def ticks(self, command: Command, duration: float) -> Iterator[Tick]:
+        """Yield every tick from now for a duration (s), both ends included.
+
+        Raises:
+            MarineSimError: the state is no longer finite.
+        """
+        end = self.stamp + round(duration * NANOSECONDS)
+        while self.stamp <= end:
+            time = self.stamp / NANOSECONDS
+            yield self.tick(command(time, self.state))
+            if not np.isfinite(np.sum(self.state.velocity) + np.sum(self.state.position)):
+                raise MarineSimError(
+                    f'{self.vehicle.name}: the state is not finite after {time:g} s; '
+                    'try a smaller step'
+                )
+
+
+def _collect(vehicle: Vehicle, ticks: list[Tick], seed: int) -> Trajectory:
+    digest = TrajectoryHash()
+    pressure = np.full(len(ticks), np.nan)
+    for tick in ticks:
+        state = tick.state
+        digest.add(tick.stamp, (*state.position, *state.orientation), tuple(state.velocity))
+    return Trajectory(
+        stamp=np.array([t.stamp for t in ticks]),
+        position=np.stack([t.state.position for t in ticks]),
+        orientation=np.stack([t.state.orientation for t in ticks]),
+        velocity=np.stack([t.state.velocity for t in ticks]),
+        pwm=np.stack([t.pwm for t in ticks]),
+        thrust=np.stack([t.thrusters.thrust for t in ticks]),
+        wrench=np.stack([t.total for t in ticks]),
+        sources={n: np.stack([t.sources[n] for t in ticks]) for n in ticks[0].sources},
+        pressure=_pressures(vehicle, ticks, seed, pressure),
+        sha256=digest.hexdigest(),
+    )
+
+
+def _pressures(vehicle: Vehicle, ticks: list[Tick], seed: int, out: np.ndarray) -> np.ndarray:
+    sensor = vehicle.barometer
+    if sensor is None:
+        return out
+    stacked = State(*(np.stack(parts) for parts in zip(*(t.state for t in ticks), strict=True)))
+    truth = barometer(sensor, stacked, Environment()).pressure
+    for i, tick in enumerate(ticks):
+        out[i] = noisy_pressure(truth[i], sensor.variance, seed, tick.stamp)
+    return out
+
+
+def simulate(
+    vehicle: Vehicle,
+    scenario: Scenario,
+    *,
+    environment: Environment | None = None,
+    dt: float = DEFAULT_STEP,
+    integrator: str = 'semi_implicit',
+    implicit_drag: bool = True,
+    seed: int = 0,
+    duration: float | None = None,
+) -> Trajectory:
+    """Run a scenario and return its trajectory.
+
+    Args:
+        vehicle: of :func:`marine_sim_ros.load_vehicle`.
+        scenario: of :func:`marine_sim_ros.scenario.load_scenario`.
+        environment: default: still water of the vehicle's own density.
+        dt: step, s.
+        integrator: ``semi_implicit`` or ``rk4``.
+        implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
+        seed: of everything random.
+        duration: s; default: the scenario's.
+
+    Raises:
+        MarineSimError: an argument out of range, or a state that is no longer finite.
+    """
+    scenario.check(vehicle)
+    mixer = PilotMixer(vehicle.thrusters)
+    simulation = Simulation(
+        vehicle, environment=environment, initial=scenario.initial_state(), dt=dt,
+        integrator=integrator, implicit_drag=implicit_drag,
+    )  # fmt: skip
+    ticks = list(
+        simulation.ticks(
+            lambda time, state: scenario.command(time, state, mixer),
+            scenario.duration if duration is None else duration,
+        )
+    )
+    return _collect(vehicle, ticks, seed)

@@ -1,0 +1,173 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rotations and wrench transforms. Quaternions are x, y, z, w and turn body into map vectors.
+
+Products of two vectors (cross product, quaternion product, rotation matrix) are written as one
+constant matrix applied to the outer product: few array operations, any leading axes, and the
+same code for every array library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from marine_sim_ros.arrays import Array, constant, namespace
+
+__all__ = [
+    'bilinear',
+    'cross',
+    'momentum_rate',
+    'normalized',
+    'quaternion_from_rpy',
+    'quaternion_product',
+    'rotation_matrix',
+    'rotation_vector_quaternion',
+    'rpy_from_quaternion',
+    'skew',
+    'to_body',
+    'transport',
+]
+
+
+def _bilinear_form(rows: int, n: int, terms: Iterable[tuple[int, int, int, float]]) -> np.ndarray:
+    form = np.zeros((rows, n, n))
+    for row, i, j, value in terms:
+        form[row, i, j] += value
+    return form.reshape(rows, n * n).T.copy()
+
+
+_CYCLE = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+_CROSS = _bilinear_form(
+    3, 3, [t for k, i, j in _CYCLE for t in ((k, i, j, 1.0), (k, j, i, -1.0))]
+)
+# Rows of R(q) as quadratic forms in q = (x, y, z, w).
+_ROTATION = _bilinear_form(
+    9,
+    4,
+    [t for k, i, j in _CYCLE for t in (
+        (4 * k, k, k, 1.0), (4 * k, i, i, -1.0), (4 * k, j, j, -1.0), (4 * k, 3, 3, 1.0),
+        (3 * i + j, i, j, 2.0), (3 * i + j, k, 3, -2.0),
+        (3 * j + i, i, j, 2.0), (3 * j + i, k, 3, 2.0),
+    )],
+)  # fmt: skip
+_HAMILTON = _bilinear_form(
+    4,
+    4,
+    [(3, 3, 3, 1.0)]
+    + [t for k, i, j in _CYCLE for t in (
+        (k, k, 3, 1.0), (k, 3, k, 1.0), (k, i, j, 1.0), (k, j, i, -1.0), (3, k, k, -1.0),
+    )],
+)  # fmt: skip
+# [v; ω] x* [p; h] = [ω x p; v x p + ω x h]
+_FORCE_CROSS = _bilinear_form(
+    6,
+    6,
+    [t for k, i, j in _CYCLE for t in (
+        (k, 3 + i, j, 1.0), (k, 3 + j, i, -1.0),
+        (3 + k, i, j, 1.0), (3 + k, j, i, -1.0),
+        (3 + k, 3 + i, 3 + j, 1.0), (3 + k, 3 + j, 3 + i, -1.0),
+    )],
+)  # fmt: skip
+
+
+def bilinear(form: np.ndarray, a: Array, b: Array) -> Array:
+    """Apply a constant bilinear form (n·n, m) to vectors (..., n); returns (..., m)."""
+    xp = namespace(a)
+    outer = a[..., :, None] * b[..., None, :]
+    return xp.reshape(outer, (*outer.shape[:-2], -1)) @ constant(xp, form)
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Return a x b for vectors (..., 3)."""
+    return bilinear(_CROSS, a, b)
+
+
+def quaternion_product(a: Array, b: Array) -> Array:
+    """Return the Hamilton product a ⊗ b of quaternions (..., 4)."""
+    return bilinear(_HAMILTON, a, b)
+
+
+def rotation_matrix(quaternion: Array) -> Array:
+    """Return R (..., 3, 3) with v_map = R v_body for unit quaternions (..., 4)."""
+    flat = bilinear(_ROTATION, quaternion, quaternion)
+    return namespace(flat).reshape(flat, (*flat.shape[:-1], 3, 3))
+
+
+def to_body(quaternion: Array, vector: Array) -> Array:
+    """Return the body components Rᵀ v (..., 3) of map vectors (..., 3)."""
+    return (vector[..., None, :] @ rotation_matrix(quaternion))[..., 0, :]
+
+
+def momentum_rate(velocity: Array, momentum: Array) -> Array:
+    """Return C(ν)ν = [ω x p; v x p + ω x h] for ν = [v; ω] and M ν = [p; h], both (..., 6).
+
+    Kirchhoff's equations; equal to Fossen (2011) eq. 6.43 for any symmetric M.
+    """
+    return bilinear(_FORCE_CROSS, velocity, momentum)
+
+
+def normalized(vector: Array) -> Array:
+    """Return vectors (..., n) divided by their Euclidean length, which must not be zero."""
+    xp = namespace(vector)
+    return vector / xp.sqrt(xp.sum(vector * vector, axis=-1, keepdims=True))
+
+
+def rotation_vector_quaternion(rotation: Array) -> Array:
+    """Return the quaternion (..., 4) of rotation vectors (..., 3), rad: the exponential map."""
+    xp = namespace(rotation)
+    squared = xp.sum(rotation * rotation, axis=-1, keepdims=True) / 4
+    small = squared < 1e-12
+    half = xp.sqrt(xp.where(small, xp.ones_like(squared), squared))
+    # Taylor series where sin(h)/h would divide by zero; its error there is below 1e-25.
+    sinc = xp.where(small, 1 - squared / 6, xp.sin(half) / half)
+    cosine = xp.where(small, 1 - squared / 2, xp.cos(half))
+    return xp.concat([rotation * (sinc / 2), cosine], axis=-1)
+
+
+def skew(vector: np.ndarray) -> np.ndarray:
+    """Return S(a) (3, 3) with S(a) b = a x b."""
+    x, y, z = vector
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def transport(offset: np.ndarray) -> np.ndarray:
+    """Return H (6, 6) that moves velocities to a point r: ν_r = H ν; wrenches move by Hᵀ.
+
+    H = [E, −S(r); 0, E] with r (3,) from the origin, body frame (Fossen 2011, eq. 7.26).
+    """
+    result = np.eye(6)
+    result[:3, 3:] = -skew(offset)
+    return result
+
+
+def quaternion_from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
+    """Return x, y, z, w of URDF's fixed-axis roll, pitch, yaw in rad: Rz(yaw) Ry Rx(roll)."""
+    cr, sr = math.cos(roll / 2), math.sin(roll / 2)
+    cp, sp = math.cos(pitch / 2), math.sin(pitch / 2)
+    cy, sy = math.cos(yaw / 2), math.sin(yaw / 2)
+    return np.array(
+        [
+            sr * cp * cy - cr * sp * sy,
+            cr * sp * cy + sr * cp * sy,
+            cr * cp * sy - sr * sp * cy,
+            cr * cp * cy + sr * sp * sy,
+        ]
+    )
+
+
+def rpy_from_quaternion(quaternion: Array) -> Array:
+    """Return (..., 3) roll, pitch, yaw in rad (ZYX) of unit quaternions (..., 4)."""
+    xp = namespace(quaternion)
+    r = rotation_matrix(quaternion)
+    return xp.stack(
+        [
+            xp.atan2(r[..., 2, 1], r[..., 2, 2]),
+            -xp.asin(xp.clip(r[..., 2, 0], -1.0, 1.0)),
+            xp.atan2(r[..., 1, 0], r[..., 0, 0]),
+        ],
+        axis=-1,
+    )
