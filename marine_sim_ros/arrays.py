@@ -37,4 +37,6 @@ def constant(xp: ModuleType, value: np.ndarray) -> Array:
 
 def matvec(matrix: Array, vector: Array) -> Array:
     """Multiply matrices (..., m, n) by vectors (..., n); returns (..., m)."""
+    if vector.ndim == 1:
+        return matrix @ vector
     return (matrix @ vector[..., None])[..., 0]

@@ -1,0 +1,42 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Composed: all nodes of a vehicle in one process on one executor; same topics, same result.
+
+Takes the run's options as one JSON argument (see marine_sim_ros/suite.py RunOptions), because
+each node needs parameters of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from rclpy.parameter import Parameter
+
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.suite import NodeSpec, RunOptions, describe
+
+__all__ = ['main']
+
+
+def _make(spec: NodeSpec) -> Any:
+    module = import_module(f'marine_sim_ros.nodes.{spec.executable}')
+    kind = getattr(module, f'{spec.executable.capitalize()}Node')
+    overrides = [Parameter(name, value=value) for name, value in spec.parameters.items()]
+    return kind(parameter_overrides=overrides, namespace=spec.namespace)
+
+
+def main() -> None:
+    """Run the executable: ``composed OPTIONS_JSON [--ros-args ...]``."""
+    if len(sys.argv) < 2:
+        sys.stderr.write('ERROR: composed: expected the run options as one JSON argument\n')
+        sys.exit(2)
+    options = RunOptions.from_json(sys.argv[1])
+    run(*(partial(_make, spec) for spec in describe(options)), args=sys.argv[2:])
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,138 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Dynamics: owns the state. Publishes it, waits for every force, integrates, publishes again.
+
+Publishes, one per tick, same stamp: odom (twist in the body frame), /tf map -> base_link, /clock,
+wrench/total (weight included).
+Subscribes: wrench/<source> of each of ``wrench_sources``, wrench/external (WrenchStamped; holds
+for a second), recorder/written and /clock where asked to.
+Services: pause (SetBool), reset (Trigger: back to the start at time 0).
+Parameters: the common ones, and those in ros/owner.py.
+Failure: a source that is silent for ``source_timeout`` is held or stops the run
+(``on_missing_wrench``); a wrench that is not finite is replaced by the source's last; a second
+owner of odom in the namespace, or a state that is not finite, ends the node with exit code 1.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+
+from marine_sim_ros.physics.rigid_body import step, weight
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.barrier import WrenchBarrier
+from marine_sim_ros.ros.convert import finite, stamp_ns, wrench_from
+from marine_sim_ros.ros.owner import StateOwner
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['DynamicsNode', 'main']
+
+EXTERNAL_HOLD = 1.0
+START_TIMEOUT = 60.0
+
+
+class DynamicsNode(StateOwner):
+    """The node: a barrier in front of an integrator."""
+
+    def __init__(self, **options: Any) -> None:
+        """Create it as ``dynamics``."""
+        super().__init__('dynamics', **options)
+        sources = [s for s in self.values['wrench_sources'] if s]
+        self.barrier = WrenchBarrier(sources)
+        self._implicit = self.values['implicit_drag'] and 'drag' in sources
+        self._external = np.zeros(6)
+        self._external_until = -1
+        for source in sources:
+            self.listen(topics.wrench_topic(source), partial(self._on_wrench, source))
+        self.listen(topics.EXTERNAL_WRENCH, self._on_external)
+        self.create_timer(0.05, self._watch_sources, clock=self.wall_clock)
+
+    def on_reset(self) -> None:
+        """Forget the wrenches of the run before."""
+        self.barrier = WrenchBarrier(self.barrier.sources)
+        self._external_until = -1
+
+    def on_published(self) -> None:
+        """Wait for the answers to the state that was just published."""
+        if not self.values['lockstep']:
+            return
+        self.barrier.begin(self.stamp)
+        if self.barrier.complete:
+            self.integrate()
+
+    def on_pace(self) -> None:
+        """Without lockstep every due tick uses the latest wrenches."""
+        if not self.values['lockstep'] and self.published:
+            self.integrate()
+
+    def _on_wrench(self, source: str, message: WrenchStamped) -> None:
+        wrench = wrench_from(message)
+        if not finite(wrench):
+            self.complain(f'wrench/{source}: not finite; its last wrench holds')
+            wrench = self.barrier.last[source]
+        stamp = stamp_ns(message.header.stamp)
+        if self.barrier.offer(source, stamp, wrench):
+            self.get_logger().info(f'wrench/{source} is back at {stamp / NANOSECONDS:.3f} s')
+        if not self.values['lockstep']:
+            self.barrier.last[source] = wrench
+        elif self.published and self.barrier.complete:
+            self.integrate()
+
+    def _on_external(self, message: WrenchStamped) -> None:
+        wrench = wrench_from(message)
+        if not finite(wrench):
+            self.complain('wrench/external: not finite; ignored')
+            return
+        self._external = wrench
+        self._external_until = self.stamp + round(EXTERNAL_HOLD * NANOSECONDS)
+
+    def _watch_sources(self) -> None:
+        if not (self.published and self.values['lockstep']) or self.barrier.complete:
+            return
+        waited = self.seconds_since_publishing()
+        missing = ', '.join(self.barrier.missing)
+        started = set(self.barrier.missing) <= self.barrier.ever
+        if waited < (self.values['source_timeout'] if started else START_TIMEOUT):
+            return
+        if not started or self.values['on_missing_wrench'] == 'stop':
+            self.fail(f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s')
+            return
+        self.barrier.give_up()
+        self.get_logger().warning(
+            f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s: '
+            'holding the last one until it is back'
+        )
+        self.integrate()
+
+    def integrate(self) -> None:
+        """Sum the wrenches of this tick, publish the sum, and step the state."""
+        total = weight(self.vehicle, self.state, self.environment)
+        total = self.barrier.total(total)
+        if self.stamp < self._external_until:
+            total = total + self._external
+        if not self.values['compute']:
+            total = np.zeros(6)
+        self.total.publish(self.stamp, total)
+        if self.barrier.out:
+            self.complain(f'holding the last wrench of {", ".join(sorted(self.barrier.out))}')
+        state = self.state
+        if self.values['compute']:
+            state = step(
+                self.vehicle, state, self.environment, total, self.dt,
+                integrator=self.values['integrator'], implicit_drag=self._implicit,
+            )  # fmt: skip
+        self.advance(state)
+
+
+def main() -> None:
+    """Run the executable."""
+    run(DynamicsNode)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,132 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recorder: writes every topic of the suite to an MCAP rosbag2, without a loss in lockstep.
+
+Subscribes: everything in ros/topics.py RECORDED. Publishes: recorder/written, the stamp up to
+which it has every odom and wrench/total; the state owner (``await_recorder``) never gets further
+ahead than the queues hold.
+Writes: <directory>/bag (rosbag2, MCAP; times are simulation time) and <directory>/manifest.json.
+Parameters: the common ones, and those below.
+Failure: when the disk is full the bag is closed as far as it goes, the node ends with exit code 1
+and one line that names the file; the run itself goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import time as wall
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from nav_msgs.msg import Odometry
+from rclpy.serialization import deserialize_message
+
+from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.recording import BagWriter, Manifest
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import odometry_numbers, set_stamp, stamp_ns
+from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.process import run
+
+__all__ = ['RecorderNode', 'main']
+
+QUIET = 0.3
+PARAMETERS = (
+    Parameter('directory', 'out/run', 'new or empty folder to write to'),
+    Parameter('manifest', '{}', 'JSON that goes into manifest.json'),
+    Parameter('pwm_source', 'external', 'as the thrusters have it'),
+)
+
+
+class RecorderNode(SuiteNode):
+    """The node."""
+
+    def __init__(self, **options: Any) -> None:
+        """Create it as ``recorder`` and open the bag."""
+        super().__init__('recorder', PARAMETERS, **options)
+        self._directory = Path(self.values['directory'])
+        self._manifest = Manifest(json.loads(self.values['manifest']), self.vehicle)
+        self._bag = BagWriter(self._directory / 'bag')
+        self._stamp = 0
+        self._last_message = wall.monotonic()
+        self._progress = {topics.ODOM.name: -1, topics.TOTAL_WRENCH.name: -1}
+        self._first_missing = {t.name for t in topics.RECORDED if t.per_tick}
+        if self.vehicle.barometer is None:
+            self._first_missing -= {
+                topics.BAROMETER_PRESSURE.name, topics.BAROMETER_TEMPERATURE.name,
+            }  # fmt: skip
+        self._written = self.publisher(topics.WRITTEN)
+        self._written_message = Time()
+        for topic in topics.RECORDED:
+            self._record(topic)
+        self.create_timer(0.05, self._tell, clock=self.wall_clock)
+
+    def _record(self, topic: topics.Topic) -> None:
+        qos = topic.qos
+        if topic is topics.PWM and self.values['pwm_source'] == 'controller':
+            qos = topics.LOCKSTEP
+        name = topic.name
+        full = name if name.startswith('/') else f'{self.get_namespace().rstrip("/")}/{name}'
+        self._bag.add(full, topic.type, qos)
+        write = partial(self._write, topic, full)
+        self.create_subscription(topic.type, name, write, qos, raw=True)
+
+    def _write(self, topic: topics.Topic, full: str, data: bytes) -> None:
+        if self.finished:
+            return
+        self._last_message = wall.monotonic()
+        self._first_missing.discard(topic.name)
+        if topic is topics.ODOM:
+            message = deserialize_message(data, Odometry)
+            self._stamp = stamp_ns(message.header.stamp)
+            self._manifest.add(self._stamp, *odometry_numbers(message))
+            self._progress[topic.name] = self._stamp
+        elif topic is topics.TOTAL_WRENCH:
+            sec = int.from_bytes(data[4:8], 'little')
+            self._progress[topic.name] = sec * 10**9 + int.from_bytes(data[8:12], 'little')
+            if self._manifest.ticks % 4 == 0:
+                self._tell()
+        try:
+            self._bag.write(full, self._stamp, data)
+        except MarineSimError as error:
+            self.get_logger().error(str(error))
+            self.complain(str(error), error=True)
+            self.end(1)
+
+    def _tell(self) -> None:
+        """Say how far the recording is; the first tick counts when every topic has come."""
+        stamp = min(self._progress.values())
+        if self._first_missing or stamp < 0 or self.finished:
+            return
+        set_stamp(self._written_message, stamp)
+        self._written.publish(self._written_message)
+        self.health['ticks'] = self._manifest.ticks
+
+    def drain(self, engine: Any) -> None:
+        """Take what is still in the queues."""
+        if self.finished:
+            return
+        while wall.monotonic() - self._last_message < QUIET:
+            engine.spin_once(timeout_sec=0.05)
+
+    def close(self) -> None:
+        """Close the bag and write the manifest."""
+        try:
+            self._bag.close()
+            self._manifest.write(self._directory / 'manifest.json')
+        except MarineSimError as error:
+            self.get_logger().error(str(error))
+            self.exit_code = 1
+
+
+def main() -> None:
+    """Run the executable."""
+    run(RecorderNode)
+
+
+if __name__ == '__main__':
+    main()

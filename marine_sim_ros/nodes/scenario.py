@@ -1,0 +1,76 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Scenario: plays a scripted run and judges it.
+
+Subscribes: odom. Publishes: thrusters/pwm, one per odom (start the thrusters with
+``pwm_source: controller``).
+Parameters: the common ones, and ``scenario`` (shipped name or path of a YAML file).
+Ends by itself after the scenario's duration: exit code 0 when all its expectations hold, else 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from std_msgs.msg import UInt16MultiArray
+
+from marine_sim_ros.control.allocation import PilotMixer
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import stamp_ns, state_from
+from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['ScenarioNode', 'main']
+
+PARAMETERS = (
+    Parameter('scenario', 'dive', 'shipped name or path of a YAML file'),
+    Parameter('duration', 0.0, "s; 0: the scenario's own", 0.0, 1e9),
+)
+
+
+class ScenarioNode(SuiteNode):
+    """The node."""
+
+    def __init__(self, **options: object) -> None:
+        """Create it as ``scenario``."""
+        super().__init__('scenario', PARAMETERS, **options)
+        self._scenario = load_scenario(self.values['scenario'])
+        self._scenario.check(self.vehicle)
+        self._mixer = PilotMixer(self.vehicle.thrusters)
+        self._duration = self.values['duration'] or self._scenario.duration
+        self._seen: list[tuple[float, float]] = []
+        qos = topics.LOCKSTEP
+        self._pwm = self.create_publisher(topics.PWM.type, topics.PWM.name, qos)
+        self.listen(topics.ODOM, self._on_odom)
+
+    def _on_odom(self, message: Odometry) -> None:
+        time = stamp_ns(message.header.stamp) / NANOSECONDS
+        state = state_from(message)
+        pwm = self._scenario.command(time, state, self._mixer)
+        self._pwm.publish(UInt16MultiArray(data=[int(p) for p in pwm]))
+        self._seen.append((time, float(state.position[2])))
+        if time >= self._duration - 1e-9 and not self.health:
+            self._judge()
+
+    def _judge(self) -> None:
+        time, z = np.array(self._seen).T
+        verdicts = self._scenario.verdicts(time, z)
+        self.health = {text: ok for ok, text in verdicts} or {'expectations': 'none'}
+        for ok, text in verdicts:
+            log = self.get_logger().info if ok else self.get_logger().error
+            log(('holds: ' if ok else 'does not hold: ') + text)
+        if not all(ok for ok, _ in verdicts):
+            self.exit_code = 1
+
+
+def main() -> None:
+    """Run the executable."""
+    run(ScenarioNode)
+
+
+if __name__ == '__main__':
+    main()

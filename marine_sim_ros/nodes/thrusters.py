@@ -1,0 +1,131 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Thrusters: PWM in; wrench, thrust, rotor speed and electrical power out.
+
+Subscribes: odom; thrusters/pwm (UInt16MultiArray, µs, one per thruster in the URDF's order).
+Publishes, one per odom, same stamp: wrench/thrusters; thrusters/state (JointState: effort is
+thrust N, velocity is rotor rad/s); thrusters/power (W).
+Parameters: the common ones, and those below.
+Failure: a command of the wrong length or beyond 800 to 2200 µs is ignored as a whole, one beyond
+1100 to 1900 µs is clamped; both are warned of. With ``pwm_source: external`` the latest command
+holds, and ``command_timeout`` after it the thrusters stop. With ``pwm_source: controller`` one
+command is awaited for every odom.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float32MultiArray, UInt16MultiArray
+
+from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN, PWM_NEUTRAL, thrusters
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import set_stamp
+from marine_sim_ros.ros.node import ForceNode
+from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.state import State
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['ThrustersNode', 'main']
+
+CREDIBLE = (800, 2200)
+PARAMETERS = (
+    Parameter(
+        'pwm_source', 'external', 'external: the latest command holds; controller: one per odom',
+        choices=('external', 'controller'),
+    ),
+    Parameter('command_timeout', 1.0, 's of simulation time after the last command', 0.0, 1e6),
+)  # fmt: skip
+
+
+class ThrustersNode(ForceNode):
+    """The node."""
+
+    def __init__(self, **options: object) -> None:
+        """Create it as ``thrusters``."""
+        super().__init__('thrusters', PARAMETERS, **options)
+        count = len(self.vehicle.thrusters)
+        self._neutral = np.full(count, PWM_NEUTRAL)
+        self._pwm: np.ndarray | None = None
+        self._pwm_stamp = 0
+        self._memory = np.zeros(count)
+        self._last_stamp: int | None = None
+        self._waiting: tuple[int, State] | None = None
+        self._state_message = JointState(name=list(self.vehicle.thrusters.names))
+        self._state = self.publisher(topics.THRUSTER_STATE)
+        self._power = self.publisher(topics.THRUSTER_POWER)
+        self._await_command = self.values['pwm_source'] == 'controller'
+        qos = topics.LOCKSTEP if self._await_command else topics.PWM.qos
+        self.listen(topics.PWM, self._on_pwm, qos_profile=qos)
+
+    def _on_pwm(self, message: UInt16MultiArray) -> None:
+        pwm = self._accepted(np.array(message.data, float))
+        if pwm is not None:
+            self._pwm = pwm
+            self._pwm_stamp = self._last_stamp or 0
+        elif self._await_command:
+            self._pwm = self._neutral
+        if self._await_command and self._waiting is not None:
+            self._answer(*self._waiting)
+
+    def _accepted(self, pwm: np.ndarray) -> np.ndarray | None:
+        if len(pwm) != len(self._neutral):
+            self.complain(
+                f'thrusters/pwm: {len(pwm)} pulse widths; expected {len(self._neutral)}; ignored'
+            )
+            return None
+        if len(pwm) and not (CREDIBLE[0] <= pwm.min() and pwm.max() <= CREDIBLE[1]):
+            self.complain(
+                f'thrusters/pwm: {pwm.min():g} to {pwm.max():g} us; expected 1100 to 1900; ignored'
+            )
+            return None
+        clamped = np.clip(pwm, PWM_MIN, PWM_MAX)
+        if not np.array_equal(clamped, pwm):
+            self.complain('thrusters/pwm: beyond 1100 to 1900 us; clamped')
+        return clamped
+
+    def on_state(self, stamp: int, state: State) -> None:
+        """Answer at once, or when the command for this state is there."""
+        if self._await_command and self._pwm is None:
+            self._waiting = (stamp, state)
+        else:
+            self._answer(stamp, state)
+
+    def _command(self, stamp: int) -> np.ndarray:
+        if self._await_command:
+            pwm, self._pwm = self._pwm, None
+            return self._neutral if pwm is None else pwm
+        age = (stamp - self._pwm_stamp) / NANOSECONDS
+        if self._pwm is not None and age > self.values['command_timeout']:
+            self._pwm = None
+            self.complain('thrusters/pwm: no command any more; thrusters stopped')
+        return self._neutral if self._pwm is None else self._pwm
+
+    def _answer(self, stamp: int, state: State) -> None:
+        self._waiting = None
+        last = self._last_stamp
+        if last is not None and stamp < last:  # the run was reset
+            self._memory, last, self._pwm_stamp = np.zeros_like(self._memory), None, 0
+        self._last_stamp = stamp
+        dt = 0.0 if last is None else (stamp - last) / NANOSECONDS
+        output, self._memory = thrusters(
+            self.vehicle, state, self.environment, self._memory, pwm=self._command(stamp), dt=dt
+        )
+        self.publish_wrench(stamp, output.wrench)
+        message = self._state_message
+        set_stamp(message.header.stamp, stamp)
+        message.effort = output.thrust.tolist()
+        message.velocity = output.rotor_speed.tolist()
+        self._state.publish(message)
+        self._power.publish(Float32MultiArray(data=output.power.tolist()))
+
+
+def main() -> None:
+    """Run the executable."""
+    run(ThrustersNode)
+
+
+if __name__ == '__main__':
+    main()

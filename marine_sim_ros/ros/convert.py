@@ -1,0 +1,85 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Between messages and the core's arrays; nothing else knows both."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped, Vector3Stamped, WrenchStamped
+from nav_msgs.msg import Odometry
+
+from marine_sim_ros.state import State, Wrench
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = [
+    'finite', 'odometry_numbers', 'set_odometry', 'set_stamp', 'set_transform', 'set_wrench',
+    'stamp_ns', 'state_from', 'vector_from', 'wrench_from',
+]  # fmt: skip
+
+
+def stamp_ns(stamp: Time) -> int:
+    """Return a stamp in ns."""
+    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
+
+
+def set_stamp(stamp: Time, ns: int) -> None:
+    """Write ns into a stamp."""
+    stamp.sec, stamp.nanosec = divmod(ns, NANOSECONDS)
+
+
+def finite(values: np.ndarray) -> bool:
+    """Return whether all numbers are finite."""
+    return math.isfinite(float(values.sum())) or bool(np.all(np.isfinite(values)))
+
+
+def odometry_numbers(message: Odometry) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the pose (7) and the body velocity (6) of an Odometry."""
+    p, q = message.pose.pose.position, message.pose.pose.orientation
+    v, w = message.twist.twist.linear, message.twist.twist.angular
+    return (p.x, p.y, p.z, q.x, q.y, q.z, q.w), (v.x, v.y, v.z, w.x, w.y, w.z)
+
+
+def state_from(message: Odometry) -> State:
+    """Return the state of an Odometry (map pose, body twist)."""
+    pose, velocity = odometry_numbers(message)
+    return State(np.array(pose[:3]), np.array(pose[3:]), np.array(velocity))
+
+
+def set_odometry(message: Odometry, state: State) -> None:
+    """Write a state into an Odometry."""
+    _set_pose(message.pose.pose.position, message.pose.pose.orientation, state)
+    v, w = message.twist.twist.linear, message.twist.twist.angular
+    v.x, v.y, v.z, w.x, w.y, w.z = state.velocity.tolist()
+
+
+def _set_pose(position: object, orientation: object, state: State) -> None:
+    position.x, position.y, position.z = state.position.tolist()  # type: ignore[attr-defined]
+    q = orientation
+    q.x, q.y, q.z, q.w = state.orientation.tolist()  # type: ignore[attr-defined]
+
+
+def set_transform(message: TransformStamped, state: State) -> None:
+    """Write a state's pose into a TransformStamped."""
+    _set_pose(message.transform.translation, message.transform.rotation, state)
+
+
+def wrench_from(message: WrenchStamped) -> np.ndarray:
+    """Return the six numbers of a wrench."""
+    f, t = message.wrench.force, message.wrench.torque
+    return np.array([f.x, f.y, f.z, t.x, t.y, t.z])
+
+
+def set_wrench(message: WrenchStamped, wrench: Wrench) -> None:
+    """Write six numbers into a wrench."""
+    f, t = message.wrench.force, message.wrench.torque
+    f.x, f.y, f.z, t.x, t.y, t.z = wrench.tolist()
+
+
+def vector_from(message: Vector3Stamped) -> np.ndarray:
+    """Return the three numbers of a vector."""
+    v = message.vector
+    return np.array([v.x, v.y, v.z])

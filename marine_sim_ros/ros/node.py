@@ -1,0 +1,192 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The base of every node: vehicle, environment, guarded callbacks, diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import set_stamp, set_wrench, stamp_ns, state_from
+from marine_sim_ros.ros.parameters import Parameter, declare
+from marine_sim_ros.state import State, Wrench
+
+__all__ = ['BASE_LINK', 'ForceNode', 'SuiteNode', 'WrenchPublisher']
+
+BASE_LINK = 'base_link'
+WARN_PERIOD = 5.0
+
+_VEHICLE = (
+    Parameter('vehicle', 'bluerov2', 'shipped name or path of a URDF or xacro file'),
+    Parameter('vehicle_arguments', [''], 'xacro arguments, name:=value each'),
+    Parameter('robot_description', '', 'URDF text; when given, used instead of vehicle'),
+    Parameter('voltage', 0.0, 'thruster supply, V; 0: the highest that has a curve', 0.0, 1e3),
+    Parameter('gravity', 9.8, 'gravity, m/s^2', 0.0, 100.0),
+    Parameter('water_density', 0.0, "kg/m^3; 0: the vehicle's own", 0.0, 2e4),
+    Parameter('current', [0.0, 0.0, 0.0], 'velocity of the water in map (ENU), m/s'),
+    Parameter('seed', 0, 'of everything random', 0, 2**53),
+    Parameter('frame_prefix', '', 'put before base_link, for several vehicles on one /tf'),
+    Parameter('compute', True, 'false: answer with zeros (to measure the messages alone)'),
+)
+
+
+class SuiteNode(Node):
+    """A node with a vehicle and an environment that no message can kill."""
+
+    def __init__(self, name: str, parameters: Sequence[Parameter] = (), **options: Any) -> None:
+        """Declare the common and the node's own parameters and load the vehicle.
+
+        Raises:
+            MarineSimError: a parameter or a vehicle that cannot be used.
+        """
+        super().__init__(name, **options)
+        self.wall_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self.values = declare(self, (*_VEHICLE, *parameters))
+        self.vehicle = self._load_vehicle()
+        self.environment = Environment(
+            gravity=self.values['gravity'],
+            water_density=self.values['water_density'] or None,
+            current=np.array(self.values['current'], float),
+        )
+        self.body_frame = self.values['frame_prefix'] + BASE_LINK
+        self.finished = False
+        self.exit_code = 0
+        self.level = DiagnosticStatus.OK
+        self.message = 'ok'
+        self.health: dict[str, Any] = {}
+        self._warned: dict[str, int] = {}
+        self._diagnostics = self.create_publisher(
+            DiagnosticArray, topics.DIAGNOSTICS.name, topics.DIAGNOSTICS.qos
+        )
+        self.create_timer(1.0, self._report, clock=self.wall_clock)
+
+    def _load_vehicle(self) -> Vehicle:
+        arguments = {}
+        for text in self.values['vehicle_arguments']:
+            name, separator, value = text.partition(':=')
+            if text and not separator:
+                raise ParameterError(
+                    f'{self.get_name()}: vehicle_arguments has {text!r}; expected name:=value'
+                )
+            if text:
+                arguments[name] = value
+        source = self.values['robot_description'] or self.values['vehicle']
+        return load_vehicle(source, voltage=self.values['voltage'] or None, **arguments)
+
+    def listen(self, topic: topics.Topic, callback: Callable[[Any], None], **options: Any) -> Any:
+        """Subscribe with a callback whose failure is reported and survived."""
+
+        def guarded(message: Any) -> None:
+            try:
+                callback(message)
+            except Exception as error:  # whatever a message brings: a node does not die of it
+                self.complain(f'{topic.name}: {type(error).__name__}: {error}', error=True)
+
+        options.setdefault('qos_profile', topic.qos)
+        return self.create_subscription(topic.type, topic.name, guarded, **options)
+
+    def publisher(self, topic: topics.Topic) -> Any:
+        """Return a publisher of a topic."""
+        return self.create_publisher(topic.type, topic.name, topic.qos)
+
+    def complain(self, text: str, *, error: bool = False) -> None:
+        """Log a complaint, each kind at most every five seconds, and show it in diagnostics."""
+        self.level = DiagnosticStatus.ERROR if error else DiagnosticStatus.WARN
+        self.message = text
+        kind = text.split(':', 1)[0]
+        now = self.wall_clock.now().nanoseconds
+        if now - self._warned.get(kind, -(10**18)) < WARN_PERIOD * 1e9:
+            return
+        self._warned[kind] = now
+        (self.get_logger().error if error else self.get_logger().warning)(text)
+
+    def end(self, exit_code: int = 0) -> None:
+        """Ask the process to shut down."""
+        self.exit_code = max(self.exit_code, exit_code)
+        self.finished = True
+
+    def _report(self) -> None:
+        status = DiagnosticStatus(
+            level=self.level,
+            name=f'{self.get_fully_qualified_name()}',
+            message=self.message,
+            hardware_id=self.vehicle.name,
+            values=[KeyValue(key=k, value=str(v)) for k, v in self.health.items()],
+        )
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(array)
+        self.level, self.message = DiagnosticStatus.OK, 'ok'
+
+
+class WrenchPublisher:
+    """Publishes wrenches of one source in ``base_link``, one message object for all."""
+
+    def __init__(self, node: SuiteNode, topic: topics.Topic) -> None:
+        """Create the publisher."""
+        self._publisher = node.publisher(topic)
+        self._message = WrenchStamped()
+        self._message.header.frame_id = node.body_frame
+
+    def publish(self, stamp: int, wrench: Wrench) -> None:
+        """Publish a wrench (6,) with a stamp in ns."""
+        set_stamp(self._message.header.stamp, stamp)
+        set_wrench(self._message, wrench)
+        self._publisher.publish(self._message)
+
+
+class ForceNode(SuiteNode):
+    """Answers every ``odom`` with one wrench of the same stamp; has no timer of its own."""
+
+    def __init__(
+        self, name: str, parameters: Sequence[Parameter] = (), **options: Any
+    ) -> None:
+        """Subscribe to ``odom`` and publish ``wrench/<name>``."""
+        super().__init__(name, parameters, **options)
+        self._wrench = WrenchPublisher(self, topics.wrench_topic(name))
+        self._zero = np.zeros(6)
+        self.listen(topics.OCEAN_CURRENT, self._on_current)
+        self.listen(topics.ODOM, self._on_odom)
+
+    def _on_current(self, message: Any) -> None:
+        from marine_sim_ros.ros.convert import vector_from
+
+        self.environment = Environment(
+            gravity=self.environment.gravity,
+            water_density=self.environment.water_density,
+            current=vector_from(message),
+        )
+
+    def _on_odom(self, message: Odometry) -> None:
+        stamp = stamp_ns(message.header.stamp)
+        state = state_from(message)
+        if not all(np.all(np.isfinite(part)) for part in state):
+            self.complain('odom: not finite; answered with a zero wrench')
+            self.publish_wrench(stamp, self._zero)
+            return
+        self.on_state(stamp, state)
+
+    def on_state(self, stamp: int, state: State) -> None:
+        """Answer a state; the default computes :meth:`wrench` at once."""
+        self.publish_wrench(stamp, self.wrench(state) if self.values['compute'] else self._zero)
+
+    def publish_wrench(self, stamp: int, wrench: Wrench) -> None:
+        """Publish the answer to the odom of a stamp."""
+        self._wrench.publish(stamp, wrench)
+
+    def wrench(self, state: State) -> Wrench:
+        """Return the wrench (6,) of a state."""
+        raise NotImplementedError

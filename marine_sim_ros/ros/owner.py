@@ -1,0 +1,239 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What every owner of the state does: publish it, keep the time, pause, reset, end."""
+
+from __future__ import annotations
+
+import time as wall
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped
+from nav_msgs.msg import Odometry
+from rosgraph_msgs.msg import Clock
+from std_srvs.srv import SetBool, Trigger
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.physics import WRENCH_SOURCES
+from marine_sim_ros.physics.rigid_body import INTEGRATORS
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import set_odometry, set_stamp, set_transform, stamp_ns
+from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
+from marine_sim_ros.ros.pacing import Pacer
+from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.tf import broadcaster
+from marine_sim_ros.simulation import DEFAULT_STEP, step_nanoseconds
+from marine_sim_ros.spatial import quaternion_from_rpy
+from marine_sim_ros.state import State
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['StateOwner']
+
+YOUNG = 5.0
+"""s; of two owners of one odom, one that is younger than this steps back."""
+
+PARAMETERS = (
+    Parameter('dt', DEFAULT_STEP, 'integration step and odom period, s', 1e-6, 1.0),
+    Parameter('real_time_factor', 1.0, '1: wall clock; 0: as fast as the graph', 0.0, 1e3),
+    Parameter('wrench_sources', list(WRENCH_SOURCES), 'wrench/<name> each; summed in this order'),
+    Parameter('lockstep', True, 'wait for every source; false: latest wrenches on a timer'),
+    Parameter('source_timeout', 1.0, 's of wall time', 1e-3, 1e6),
+    Parameter('on_missing_wrench', 'hold', 'what a silent source does', choices=('hold', 'stop')),
+    Parameter('integrator', 'semi_implicit', 'time step', choices=tuple(INTEGRATORS)),
+    Parameter('implicit_drag', True, 'treat drag as linearly implicit: stable at any step'),
+    Parameter('initial_position', [0.0, 0.0, -0.5], 'map, m'),
+    Parameter('initial_rpy', [0.0, 0.0, 0.0], 'roll, pitch, yaw, rad'),
+    Parameter('duration', 0.0, 's of simulation time; 0: until stopped', 0.0, 1e9),
+    Parameter('clock', 'publish', 'publish /clock, or step to it', choices=('publish', 'follow')),
+    Parameter('await_recorder', False, 'never get further ahead of the recorder than it can take'),
+)
+
+
+def _three(name: str, values: Any) -> np.ndarray:
+    array = np.array(values, float)
+    if array.shape != (3,) or not np.all(np.isfinite(array)):
+        raise ParameterError(f'{name} is {list(values)}; expected three finite numbers')
+    return array
+
+
+class StateOwner(SuiteNode):
+    """Publishes the state of a tick when it is due, and lets a subclass integrate it."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        """Set up at time 0; nothing is published before the first spin."""
+        super().__init__(name, PARAMETERS, **options)
+        values = self.values
+        self._step = step_nanoseconds(values['dt'])
+        self.dt = self._step / NANOSECONDS
+        self._initial = State(
+            _three('initial_position', values['initial_position']),
+            quaternion_from_rpy(*_three('initial_rpy', values['initial_rpy'])),
+            np.zeros(6),
+        )
+        self.state, self.stamp, self.published, self.paused = self._initial, 0, False, False
+        self.pacer = Pacer(values['real_time_factor'] or (0.0 if values['lockstep'] else 1.0))
+        self._end = round(values['duration'] * NANOSECONDS) if values['duration'] else None
+        self._written = -1
+        self._followed = 0
+        self._ticks_reported = (0, wall.monotonic())
+        self._published_at = self._made_at = self._ended_at = wall.monotonic()
+        self._make_messages()
+        self.total = WrenchPublisher(self, topics.TOTAL_WRENCH)
+        self._make_inputs()
+        period = self.dt / self.pacer.factor if self.pacer.factor else 0.05
+        self.create_timer(max(period, 2e-4), self._on_timer, clock=self.wall_clock)
+        self.create_timer(0.5, self._watch, clock=self.wall_clock)
+
+    def _make_messages(self) -> None:
+        self._odom = Odometry(child_frame_id=self.body_frame)
+        self._odom.header.frame_id = 'map'
+        self._transform = TransformStamped(child_frame_id=self.body_frame)
+        self._transform.header.frame_id = 'map'
+        self._clock_message = Clock()
+        self._odom_publisher = self.publisher(topics.ODOM)
+        self._tf = broadcaster(self)
+        if self.values['clock'] == 'publish':
+            self._clock_publisher = self.publisher(topics.CLOCK)
+
+    def _make_inputs(self) -> None:
+        if self.values['clock'] == 'follow':
+            self.listen(topics.CLOCK, self._on_clock)
+        if self.values['await_recorder']:
+            self.listen(topics.WRITTEN, self._on_written)
+        self.create_service(SetBool, 'pause', self._on_pause)
+        self.create_service(Trigger, 'reset', self._on_reset)
+
+    @property
+    def time(self) -> float:
+        """Simulation time of the present tick, s."""
+        return self.stamp / NANOSECONDS
+
+    def seconds_since_publishing(self) -> float:
+        """Return the wall time since the state was published, s."""
+        return wall.monotonic() - self._published_at
+
+    def on_published(self) -> None:
+        """Called when the state of a tick is out."""
+        raise NotImplementedError
+
+    def on_pace(self) -> None:
+        """Called when wall time has come to a tick."""
+
+    def on_reset(self) -> None:
+        """Called when the run starts anew."""
+
+    def fail(self, text: str) -> None:
+        """End the run with an error."""
+        self.get_logger().error(text)
+        self.complain(text, error=True)
+        self.end(1)
+
+    def advance(self, state: State) -> None:
+        """Take the state of the next tick, and publish it as soon as it may be."""
+        if not np.isfinite(state.velocity.sum() + state.position.sum()):
+            self.fail(f'the state is not finite after {self.time:.3f} s; try a smaller dt')
+            return
+        if self._end is not None and self.stamp >= self._end:
+            self.published = False
+            self._ended_at = wall.monotonic()
+            self.paused = True
+            self._finish()
+            return
+        self.state, self.published = state, False
+        self.stamp += self._step
+        self.publish_when_due()
+
+    def publish_when_due(self) -> None:
+        """Publish the state unless it is out already or something holds it back."""
+        if self.published or self.paused or self.finished:
+            return
+        held_by_clock = self.values['clock'] == 'follow' and self.stamp > self._followed
+        if held_by_clock or self._held_by_recorder():
+            return
+        if not self.pacer.due(self.time, wall.monotonic()):
+            return
+        self.published = True
+        self._published_at = wall.monotonic()
+        set_stamp(self._odom.header.stamp, self.stamp)
+        set_odometry(self._odom, self.state)
+        set_stamp(self._transform.header.stamp, self.stamp)
+        set_transform(self._transform, self.state)
+        if self.values['clock'] == 'publish':
+            set_stamp(self._clock_message.clock, self.stamp)
+            self._clock_publisher.publish(self._clock_message)
+        self._odom_publisher.publish(self._odom)
+        self._tf.sendTransform(self._transform)
+        self.on_published()
+
+    def _held_by_recorder(self) -> bool:
+        if not self.values['await_recorder']:
+            return False
+        ahead = self.stamp - max(self._written, 0)
+        return ahead > topics.ACK_WINDOW * self._step
+
+    def _on_timer(self) -> None:
+        if self.published and not self.values['lockstep']:
+            if self.pacer.due(self.time + self.dt, wall.monotonic()):
+                self.on_pace()
+        else:
+            self.publish_when_due()
+
+    def _on_clock(self, message: Clock) -> None:
+        self._followed = stamp_ns(message.clock)
+        self.publish_when_due()
+
+    def _on_written(self, message: Time) -> None:
+        self._written = max(self._written, stamp_ns(message))
+        self.publish_when_due()
+        self._finish()
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self.paused = bool(request.data)
+        self.pacer.restart()
+        self.publish_when_due()
+        response.success = True
+        response.message = f'{"paused" if self.paused else "running"} at {self.time:.3f} s'
+        return response
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        del request
+        self.on_reset()
+        self.state, self.stamp, self.published = self._initial, 0, False
+        self._written = self._followed = -1
+        self.pacer.restart()
+        self.publish_when_due()
+        response.success, response.message = True, 'back to the start at 0 s'
+        return response
+
+    def _finish(self) -> None:
+        """End when the last tick is through, and written where that was asked for."""
+        ended = self._end is not None and self.stamp >= self._end and self.paused
+        late = wall.monotonic() - self._ended_at > 5.0
+        if ended and (late or not self.values['await_recorder'] or self._written >= self.stamp):
+            self.end()
+
+    def _watch(self) -> None:
+        """Look for a second owner, and report how the run goes."""
+        self._finish()
+        now = wall.monotonic()
+        stamp, since = self._ticks_reported
+        self._ticks_reported = (self.stamp, now)
+        factor = (self.stamp - stamp) / NANOSECONDS / max(now - since, 1e-9)
+        self.health.update(
+            time=f'{self.time:.3f}', real_time_factor=f'{factor:.3f}',
+            depth=f'{-self.state.position[2]:.3f}', ticks=self.stamp // self._step,
+        )  # fmt: skip
+        owners = self.get_publishers_info_by_topic(self._odom_publisher.topic_name)
+        if len(owners) < 2:
+            return
+        text = f'{len(owners)} nodes publish {self._odom_publisher.topic_name}; expected one owner'
+        mine = (self.get_name(), self.get_namespace())
+        older = now - self._made_at > YOUNG or [(o.node_name, o.node_namespace) for o in owners][
+            0
+        ] != mine
+        if now - self._made_at <= YOUNG or not older:
+            self.fail(text + ': this one, the younger, ends')
+        else:
+            self.complain(text, error=True)

@@ -1,0 +1,83 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs nodes in a process: executor, signals, exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rclpy
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from marine_sim_ros.errors import MarineSimError
+
+__all__ = ['Shutdown', 'executor', 'run', 'spin']
+
+SPIN_PERIOD = 0.1
+
+
+class Shutdown:
+    """Set by SIGINT and SIGTERM alike; a job in the background may have SIGINT ignored."""
+
+    def __init__(self) -> None:
+        """Install the handlers."""
+        self.asked = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._handle)
+
+    def _handle(self, number: int, frame: object) -> None:
+        del number, frame
+        self.asked = True
+
+
+def executor() -> Any:
+    """Return the fastest executor this rclpy has."""
+    try:
+        from rclpy.experimental import EventsExecutor
+    except ImportError:
+        from rclpy.executors import SingleThreadedExecutor
+
+        return SingleThreadedExecutor()
+    return EventsExecutor()
+
+
+def spin(nodes: Sequence[Node], shutdown: Shutdown) -> int:
+    """Serve nodes until one has finished or a signal comes; return the exit code."""
+    engine = executor()
+    for node in nodes:
+        engine.add_node(node)
+    # Not spin(): without a timeout the EventsExecutor never looks at the signals.
+    while not shutdown.asked and not any(n.finished for n in nodes):
+        engine.spin_once(timeout_sec=SPIN_PERIOD)
+    for node in nodes:
+        if hasattr(node, 'drain'):
+            node.drain(engine)
+        node.close() if hasattr(node, 'close') else None
+    return max(n.exit_code for n in nodes)
+
+
+def run(*makers: Callable[[], Node], args: Sequence[str] | None = None) -> None:
+    """Make nodes, serve them, and end the process with their exit code (2: bad input)."""
+    shutdown = Shutdown()
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    code = 1
+    try:
+        nodes = [make() for make in makers]
+        code = spin(nodes, shutdown)
+        for node in nodes:
+            node.destroy_node()
+    except MarineSimError as error:
+        sys.stderr.write(f'ERROR: {error}\n')
+        code = 2
+    finally:
+        rclpy.try_shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Without this, DDS threads that are still closing can hold the process up for a second.
+    os._exit(code)

@@ -1,0 +1,81 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Topic names, types and qualities of service, relative to the vehicle's namespace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Vector3Stamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import FluidPressure, JointState, Temperature
+from std_msgs.msg import Float32MultiArray, UInt16MultiArray
+from tf2_msgs.msg import TFMessage
+
+from marine_sim_ros.physics import WRENCH_SOURCES
+
+__all__ = [
+    'ACK_WINDOW', 'BAROMETER_PRESSURE', 'BAROMETER_TEMPERATURE', 'CLOCK', 'DIAGNOSTICS',
+    'EXTERNAL_WRENCH', 'LOCKSTEP', 'OCEAN_CURRENT', 'ODOM', 'PWM', 'QUEUE', 'RECORDED', 'TF',
+    'THRUSTER_POWER', 'THRUSTER_STATE', 'TOTAL_WRENCH', 'WRITTEN', 'Topic', 'wrench_topic',
+]  # fmt: skip
+
+DEPTH = 16
+LOCKSTEP = QoSProfile(
+    depth=DEPTH,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""Of what is sent once per tick. Transient local, so that the first tick reaches a node that is
+discovered late: the first tick is the handshake, and nobody has to wait or to send twice."""
+QUEUE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+"""Of what anybody may send at any time."""
+ACK_WINDOW = 8
+"""Ticks that the state owner may be ahead of the recorder; below the queues' depth, so that
+nothing is dropped."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic of the suite; ``per_tick``: one message for every tick."""
+
+    name: str
+    type: Any
+    qos: QoSProfile
+    per_tick: bool = True
+
+
+ODOM = Topic('odom', Odometry, LOCKSTEP)
+TF = Topic('/tf', TFMessage, LOCKSTEP)
+CLOCK = Topic('/clock', Clock, LOCKSTEP)
+TOTAL_WRENCH = Topic('wrench/total', WrenchStamped, LOCKSTEP)
+EXTERNAL_WRENCH = Topic('wrench/external', WrenchStamped, QUEUE, per_tick=False)
+PWM = Topic('thrusters/pwm', UInt16MultiArray, QUEUE, per_tick=False)
+THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP)
+THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP)
+BAROMETER_PRESSURE = Topic('barometer/pressure', FluidPressure, LOCKSTEP)
+BAROMETER_TEMPERATURE = Topic('barometer/temperature', Temperature, LOCKSTEP)
+OCEAN_CURRENT = Topic('/ocean_current', Vector3Stamped, QUEUE, per_tick=False)
+DIAGNOSTICS = Topic('/diagnostics', DiagnosticArray, QUEUE, per_tick=False)
+WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
+"""Up to which stamp the recorder has every per-tick message."""
+
+
+def wrench_topic(source: str) -> Topic:
+    """Return the topic of a wrench source."""
+    return Topic(f'wrench/{source}', WrenchStamped, LOCKSTEP)
+
+
+RECORDED = (
+    ODOM, TF, CLOCK, *(wrench_topic(s) for s in WRENCH_SOURCES), TOTAL_WRENCH, EXTERNAL_WRENCH,
+    PWM, THRUSTER_STATE, THRUSTER_POWER, BAROMETER_PRESSURE, BAROMETER_TEMPERATURE,
+    OCEAN_CURRENT, DIAGNOSTICS,
+)  # fmt: skip
+"""Everything the recorder writes."""
+

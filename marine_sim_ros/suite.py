@@ -1,0 +1,164 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The node graph of a run, described once: launch files and ``marine_sim run`` both read it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import yaml
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.physics import WRENCH_SOURCES
+from marine_sim_ros.scenario import Scenario, load_scenario
+
+__all__ = ['NodeSpec', 'RunOptions', 'describe']
+
+_NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a user may say of a run.
+
+    Attributes:
+        vehicle: shipped name or path.
+        vehicle_arguments: xacro arguments, ``name:=value`` each.
+        namespace: default: the vehicle's name.
+        scenario: shipped name or path; empty: PWM comes from outside.
+        record: folder to record to; empty: none.
+        real_time_factor: 1 is the wall clock, 0 as fast as the graph answers.
+        dt: step, s.
+        duration: s; 0: the scenario's, or until stopped.
+        seed: of everything random.
+        lockstep: wait for every force.
+        integrator: semi_implicit or rk4.
+        current: of the water in map, m/s.
+        frame_prefix: before base_link.
+        clock: publish or follow.
+        compute: false for a graph that computes nothing.
+        initial_position: m; default: the scenario's.
+    """
+
+    vehicle: str = 'bluerov2'
+    vehicle_arguments: tuple[str, ...] = ()
+    namespace: str = ''
+    scenario: str = ''
+    record: str = ''
+    real_time_factor: float = 1.0
+    dt: float = 0.005
+    duration: float = 0.0
+    seed: int = 0
+    lockstep: bool = True
+    integrator: str = 'semi_implicit'
+    current: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    frame_prefix: str = ''
+    clock: str = 'publish'
+    compute: bool = True
+    initial_position: tuple[float, float, float] | None = None
+
+    def to_json(self) -> str:
+        """Return the options as JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> RunOptions:
+        """Return the options of a JSON text.
+
+        Raises:
+            ParameterError: not JSON, or an option that does not exist.
+        """
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise ParameterError(f'run options: not JSON: {error}') from None
+        known = {f.name for f in fields(cls)}
+        if not isinstance(data, dict) or set(data) - known:
+            raise ParameterError(f'run options: expected an object with {", ".join(sorted(known))}')
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """One node: executable ``marine_sim_ros/<executable>``, its name is the executable's."""
+
+    executable: str
+    namespace: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def ros_arguments(self) -> list[str]:
+        """Return the command-line arguments after the executable."""
+        arguments = ['--ros-args', '-r', f'__ns:={self.namespace}']
+        for name, value in self.parameters.items():
+            text = yaml.safe_dump(value, default_flow_style=True, width=10**6).strip()
+            arguments += ['-p', f'{name}:={text.removesuffix("...").strip()}']
+        return arguments
+
+
+def _namespace(options: RunOptions, vehicle_name: str) -> str:
+    name = (options.namespace or vehicle_name).strip('/')
+    if not _NAMESPACE.fullmatch(name):
+        raise ParameterError(
+            f'namespace is {name!r}; expected letters, digits and underscores, as in "bluerov2"'
+        )
+    return '/' + name
+
+
+def _dynamics(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
+    parameters: dict[str, Any] = {
+        'dt': float(options.dt),
+        'real_time_factor': float(options.real_time_factor),
+        'wrench_sources': list(WRENCH_SOURCES),
+        'lockstep': options.lockstep,
+        'integrator': options.integrator,
+        'duration': float(options.duration),
+        'clock': options.clock,
+        'await_recorder': bool(options.record) and options.lockstep,
+    }
+    if scenario is not None:
+        parameters['initial_position'] = list(scenario.position)
+        parameters['initial_rpy'] = list(scenario.rpy)
+        parameters['duration'] = float(options.duration or scenario.duration)
+    if options.initial_position is not None:
+        parameters['initial_position'] = [float(x) for x in options.initial_position]
+    return parameters
+
+
+def describe(options: RunOptions) -> list[NodeSpec]:
+    """Return the nodes of a run.
+
+    Raises:
+        MarineSimError: a vehicle or a scenario that cannot be used.
+    """
+    arguments = dict(a.partition(':=')[::2] for a in options.vehicle_arguments)
+    vehicle = load_vehicle(options.vehicle, **arguments)
+    scenario = load_scenario(options.scenario) if options.scenario else None
+    if scenario is not None:
+        scenario.check(vehicle)
+    namespace = _namespace(options, vehicle.name)
+    common: dict[str, Any] = {
+        'vehicle': options.vehicle,
+        'seed': options.seed,
+        'current': [float(x) for x in options.current],
+        'frame_prefix': options.frame_prefix,
+        'compute': options.compute,
+        'use_sim_time': True,
+    }
+    if options.vehicle_arguments:
+        common['vehicle_arguments'] = list(options.vehicle_arguments)
+    pwm = {'pwm_source': 'controller' if scenario else 'external'}
+    own: dict[str, dict[str, Any]] = {'thrusters': pwm, 'buoyancy': {}, 'drag': {}}
+    if vehicle.barometer is not None:
+        own['barometer'] = {}
+    if options.scenario:
+        own['scenario'] = {'scenario': options.scenario, 'duration': float(options.duration)}
+    if options.record:
+        manifest = {**asdict(options), 'namespace': namespace}
+        own['recorder'] = {'directory': options.record, 'manifest': json.dumps(manifest), **pwm}
+    own['dynamics'] = _dynamics(options, scenario)
+    return [NodeSpec(name, namespace, {**common, **extra}) for name, extra in own.items()]

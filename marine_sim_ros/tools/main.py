@@ -1,0 +1,55 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The ``marine_sim`` command: parses and dispatches."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from marine_sim_ros import __version__
+from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.tools import bench, run, simulate, teleop
+
+__all__ = ['main']
+
+VERBS = (run, simulate, teleop, bench)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser with all verbs."""
+    result = argparse.ArgumentParser(
+        prog='marine_sim', description='Underwater vehicles for ROS 2, in lockstep.'
+    )
+    result.add_argument('--version', action='version', version=f'marine_sim {__version__}')
+    verbs = result.add_subparsers(dest='verb', metavar='VERB', required=True)
+    for module in VERBS:
+        name = module.__name__.rsplit('.', 1)[-1]
+        text = (module.__doc__ or '').strip().splitlines()[0]
+        verb = verbs.add_parser(name, help=text, description=text)
+        module.add_arguments(verb)
+        verb.set_defaults(execute=module.execute)
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; exit codes: 0 done, 1 the run or check failed, 2 bad input."""
+    options = parser().parse_args(arguments)
+    try:
+        code = options.execute(options)
+    except MarineSimError as error:
+        print(f'ERROR: {error}', file=sys.stderr)
+        code = 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except KeyboardInterrupt:
+        code = 0
+    sys.exit(code)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,87 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Command-line options that several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.suite import RunOptions
+
+__all__ = ['add_run_arguments', 'free_folder', 'run_options']
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what describes a run."""
+    parser.add_argument('vehicle', metavar='VEHICLE', help='shipped name, or a URDF or xacro file')
+    parser.add_argument(
+        '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
+        help='xacro argument, such as coefficients:=wu2018; may be repeated',
+    )  # fmt: skip
+    parser.add_argument('--scenario', default='', help='shipped name or YAML file')
+    parser.add_argument('--record', default='', metavar='DIR', help='write DIR/bag, manifest.json')
+    parser.add_argument('--overwrite', action='store_true', help='replace an old recording')
+    parser.add_argument('--duration', type=float, default=0.0, metavar='S', help='simulated time')
+    parser.add_argument('--dt', type=float, default=0.005, metavar='S', help='step (default 0.005)')
+    parser.add_argument('--seed', type=int, default=0, help='of everything random')
+    parser.add_argument(
+        '--current', type=float, nargs=3, default=(0.0, 0.0, 0.0), metavar=('E', 'N', 'UP'),
+        help='velocity of the water, m/s',
+    )  # fmt: skip
+    parser.add_argument('--integrator', default='semi_implicit', choices=('semi_implicit', 'rk4'))
+
+
+def run_options(options: argparse.Namespace, **more: object) -> RunOptions:
+    """Return the run's options; checks what argparse cannot.
+
+    Raises:
+        ParameterError: an option out of its range.
+    """
+    for text in options.vehicle_arguments:
+        if ':=' not in text:
+            raise ParameterError(f'--set {text}: expected NAME:=VALUE, as in coefficients:=wu2018')
+    if options.duration < 0:
+        raise ParameterError(f'--duration is {options.duration:g}; expected 0 s or more')
+    if not 1e-6 <= options.dt <= 1:
+        raise ParameterError(f'--dt is {options.dt:g}; expected 0.000001 to 1 s')
+    return RunOptions(
+        vehicle=options.vehicle,
+        vehicle_arguments=tuple(options.vehicle_arguments),
+        scenario=options.scenario,
+        record=options.record,
+        duration=options.duration,
+        dt=options.dt,
+        seed=options.seed,
+        current=tuple(options.current),
+        integrator=options.integrator,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def free_folder(path: str, *, overwrite: bool) -> None:
+    """Make room for a recording; only what a recording consists of is ever removed.
+
+    Raises:
+        ParameterError: something is there and may not be replaced.
+    """
+    import shutil
+
+    folder = Path(path)
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise ParameterError(f'--record {path}: is a file; expected a folder')
+    foreign = [p.name for p in folder.iterdir() if p.name not in ('bag', 'manifest.json')]
+    if not any(folder.iterdir()):
+        return
+    if foreign:
+        raise ParameterError(
+            f'--record {path}: has other files ({foreign[0]}, ...); expected a new folder'
+        )
+    if not overwrite:
+        raise ParameterError(f'--record {path}: has a recording already; add --overwrite')
+    shutil.rmtree(folder / 'bag', ignore_errors=True)
+    (folder / 'manifest.json').unlink(missing_ok=True)

@@ -1,0 +1,111 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Run the node graph: one process per node, in lockstep."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
+from marine_sim_ros.tools.supervisor import Supervisor
+
+__all__ = ['add_arguments', 'execute']
+
+PERIOD = 0.05
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    add_run_arguments(parser)
+    parser.add_argument(
+        '--real-time-factor', type=float, default=1.0, metavar='F',
+        help='1: wall clock (default); 0: as fast as the graph answers',
+    )  # fmt: skip
+    parser.add_argument('--composed', action='store_true', help='all nodes in one process')
+    parser.add_argument('--namespace', default='', help="default: the vehicle's name")
+    parser.add_argument('--no-lockstep', action='store_true', help='latest wrenches on a timer')
+    parser.add_argument('--null', action='store_true', help='compute nothing (for measurements)')
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run until the end of the scenario, a failure, or a signal."""
+    settings = run_options(
+        options,
+        namespace=options.namespace,
+        real_time_factor=options.real_time_factor,
+        lockstep=not options.no_lockstep,
+        compute=not options.null,
+    )
+    if settings.real_time_factor < 0:
+        raise ParameterError('--real-time-factor is negative; expected 0 or more')
+    specs = describe(settings)
+    if settings.record:
+        free_folder(settings.record, overwrite=options.overwrite)
+    duration = settings.duration
+    if settings.scenario and not duration:
+        duration = load_scenario(settings.scenario).duration
+    supervisor = Supervisor()
+    supervisor.catch_signals()
+    if options.composed:
+        supervisor.start_composed(settings)
+    else:
+        supervisor.start(specs)
+    start = time.monotonic()
+    _wait(supervisor, duration / settings.real_time_factor if settings.real_time_factor else 0)
+    wall = time.monotonic() - start
+    early = supervisor.ended()
+    codes = supervisor.stop(last='recorder')
+    return _conclude(settings, supervisor.asked, early, codes, wall)
+
+
+def _wait(supervisor: Supervisor, expected: float) -> None:
+    """Wait for the first process that ends or a signal, with a bar on a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task('running', total=expected or None)
+        start = time.monotonic()
+        while not supervisor.asked and not supervisor.ended():
+            time.sleep(PERIOD)
+            progress.update(task, completed=min(time.monotonic() - start, expected or 0))
+
+
+def _conclude(
+    settings: RunOptions, asked: bool, early: dict[str, int], codes: dict[str, int], wall: float
+) -> int:
+    failed = {name: code for name, code in codes.items() if code != 0}
+    for name, code in failed.items():
+        print(f'{name} ended with exit code {code}', file=sys.stderr)
+    if settings.record:
+        _summary(Path(settings.record), wall)
+    if 2 in early.values():
+        return 2
+    if failed:
+        return 1
+    if not asked and not set(early) & {'dynamics', 'composed'}:
+        print(f'{", ".join(early)} ended before the run', file=sys.stderr)
+        return 1
+    return 0
+
+
+def _summary(folder: Path, wall: float) -> None:
+    manifest = folder / 'manifest.json'
+    if not manifest.is_file():
+        print(f'no recording in {folder}', file=sys.stderr)
+        return
+    content = json.loads(manifest.read_text(encoding='utf-8'))
+    print(f'{content["ticks"]} ticks in {wall:.1f} s')
+    print(f'trajectory_sha256 {content["trajectory_sha256"]}')
+    print(f'bag       {folder / "bag"}')
+    print(f'manifest  {manifest}')
