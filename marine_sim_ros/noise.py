@@ -18,6 +18,8 @@ def gaussian(seed: int, name: str, stamp: int, count: int = 1) -> np.ndarray:
     A counter-based generator (Philox, Salmon et al. 2011) keyed by seed and name, its counter
     set by the stamp: the same in every process and after a restart.
     """
-    key = int.from_bytes(hashlib.blake2b(f'{seed}/{name}'.encode(), digest_size=16).digest(), 'big')
+    key = int.from_bytes(
+        hashlib.blake2b(f'{seed}/{name}'.encode(), digest_size=16).digest(), 'big'
+    )
     generator = np.random.Generator(np.random.Philox(key=key, counter=stamp << 64))
     return generator.standard_normal(count)

@@ -41,9 +41,7 @@ def _bilinear_form(rows: int, n: int, terms: Iterable[tuple[int, int, int, float
 
 
 _CYCLE = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
-_CROSS = _bilinear_form(
-    3, 3, [t for k, i, j in _CYCLE for t in ((k, i, j, 1.0), (k, j, i, -1.0))]
-)
+_CROSS = _bilinear_form(3, 3, [t for k, i, j in _CYCLE for t in ((k, i, j, 1.0), (k, j, i, -1.0))])
 # Rows of R(q) as quadratic forms in q = (x, y, z, w).
 _ROTATION = _bilinear_form(
     9,

@@ -79,7 +79,9 @@ class RunOptions:
             raise ParameterError(f'run options: not JSON: {error}') from None
         known = {f.name for f in fields(cls)}
         if not isinstance(data, dict) or set(data) - known:
-            raise ParameterError(f'run options: expected an object with {", ".join(sorted(known))}')
+            raise ParameterError(
+                f'run options: expected an object with {", ".join(sorted(known))}'
+            )
         return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
 
 

@@ -117,9 +117,7 @@ def total_inertia(robot: Any, frames: dict[str, Frame], source: str) -> Inertia:
     return Inertia(total, np.asarray(com), np.asarray(tensor))
 
 
-def _link_inertia(
-    link: Any, frame: Frame, source: str
-) -> tuple[float, np.ndarray, np.ndarray]:
+def _link_inertia(link: Any, frame: Frame, source: str) -> tuple[float, np.ndarray, np.ndarray]:
     where = f'{source}: link {link.name!r}'
     mass = float(link.inertial.mass or 0.0)
     if not np.isfinite(mass) or mass < 0:

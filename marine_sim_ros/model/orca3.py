@@ -125,10 +125,14 @@ def _drag(reader: Reader) -> tuple[Damping, list[str]]:
     ), _unknown(reader, known)
 
 
-def _barometer(
-    reader: Reader, link: str, frames: dict[str, Frame]
-) -> tuple[Barometer, list[str]]:
-    known = {'atmospheric_pressure', 'baro_link_to_base_link_z', 'fluid_density', 'variance', 'ros'}
+def _barometer(reader: Reader, link: str, frames: dict[str, Frame]) -> tuple[Barometer, list[str]]:
+    known = {
+        'atmospheric_pressure',
+        'baro_link_to_base_link_z',
+        'fluid_density',
+        'variance',
+        'ros',
+    }
     if link not in frames:
         raise reader.error(f'<gazebo reference="{link}"> names no link')
     return Barometer(

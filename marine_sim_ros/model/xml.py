@@ -117,9 +117,7 @@ class Reader:
             raise self.error(f'is {_short(text)}; expected {wanted} finite number(s)')
         return values
 
-    def number(
-        self, low: float = -np.inf, high: float = np.inf, text: str | None = None
-    ) -> float:
+    def number(self, low: float = -np.inf, high: float = np.inf, text: str | None = None) -> float:
         """Return one finite number within closed limits."""
         value = float(self.numbers({1}, text)[0])
         if not low <= value <= high:
@@ -149,7 +147,7 @@ class Reader:
         if positive and np.any(np.diag(matrix) < 0):
             raise self.error(
                 'has a negative number on the diagonal; expected positive coefficients '
-                '(a force that opposes the motion), unlike the literature\'s X_u < 0'
+                "(a force that opposes the motion), unlike the literature's X_u < 0"
             )
         return matrix
 

@@ -29,9 +29,7 @@ def weight(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
     return matvec(constant(xp, vehicle.inertia.lever), down)
 
 
-def net_wrench(
-    vehicle: Vehicle, state: State, environment: Environment, wrench: Wrench
-) -> Wrench:
+def net_wrench(vehicle: Vehicle, state: State, environment: Environment, wrench: Wrench) -> Wrench:
     """Return M ν̇: the wrench τ less the Coriolis and centripetal terms, (..., 6).
 
     In a current ν̇_c = −S(ω) ν_c, as for water that moves steadily in ``map``: a body that
@@ -65,9 +63,7 @@ def _semi_implicit(
         arm = constant(xp, vehicle.damping.arm)
         velocity = matvec(arm, relative_velocity(state, environment.current))
         damping = arm.T @ damping_matrix(vehicle, velocity) @ arm
-        change = integration.implicit_change(
-            constant(xp, vehicle.mass_matrix), damping, force, dt
-        )
+        change = integration.implicit_change(constant(xp, vehicle.mass_matrix), damping, force, dt)
     else:
         change = dt * matvec(constant(xp, vehicle.inverse_mass_matrix), force)
     return integration.advance_pose(state, state.velocity + change, dt)

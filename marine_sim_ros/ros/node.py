@@ -151,9 +151,7 @@ class WrenchPublisher:
 class ForceNode(SuiteNode):
     """Answers every ``odom`` with one wrench of the same stamp; has no timer of its own."""
 
-    def __init__(
-        self, name: str, parameters: Sequence[Parameter] = (), **options: Any
-    ) -> None:
+    def __init__(self, name: str, parameters: Sequence[Parameter] = (), **options: Any) -> None:
         """Subscribe to ``odom`` and publish ``wrench/<name>``."""
         super().__init__(name, parameters, **options)
         self._wrench = WrenchPublisher(self, topics.wrench_topic(name))

@@ -230,9 +230,10 @@ class StateOwner(SuiteNode):
             return
         text = f'{len(owners)} nodes publish {self._odom_publisher.topic_name}; expected one owner'
         mine = (self.get_name(), self.get_namespace())
-        older = now - self._made_at > YOUNG or [(o.node_name, o.node_namespace) for o in owners][
-            0
-        ] != mine
+        older = (
+            now - self._made_at > YOUNG
+            or [(o.node_name, o.node_namespace) for o in owners][0] != mine
+        )
         if now - self._made_at <= YOUNG or not older:
             self.fail(text + ': this one, the younger, ends')
         else:

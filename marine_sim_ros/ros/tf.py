@@ -21,7 +21,7 @@ class _Broadcaster:
     def __init__(self, node: Node) -> None:
         self._publisher = node.create_publisher(topics.TF.type, topics.TF.name, topics.TF.qos)
 
-    def sendTransform(self, transform: TransformStamped) -> None:  # noqa: N802  tf2's name
+    def sendTransform(self, transform: TransformStamped) -> None:
         self._publisher.publish(topics.TF.type(transforms=[transform]))
 
 

@@ -78,4 +78,3 @@ RECORDED = (
     OCEAN_CURRENT, DIAGNOSTICS,
 )  # fmt: skip
 """Everything the recorder writes."""
-

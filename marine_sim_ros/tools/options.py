@@ -25,7 +25,9 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--record', default='', metavar='DIR', help='write DIR/bag, manifest.json')
     parser.add_argument('--overwrite', action='store_true', help='replace an old recording')
     parser.add_argument('--duration', type=float, default=0.0, metavar='S', help='simulated time')
-    parser.add_argument('--dt', type=float, default=0.005, metavar='S', help='step (default 0.005)')
+    parser.add_argument(
+        '--dt', type=float, default=0.005, metavar='S', help='step (default 0.005)'
+    )
     parser.add_argument('--seed', type=int, default=0, help='of everything random')
     parser.add_argument(
         '--current', type=float, nargs=3, default=(0.0, 0.0, 0.0), metavar=('E', 'N', 'UP'),

@@ -2,5 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """tmp"""
-def add_arguments(p): pass
-def execute(o): return 0
+
+
+def add_arguments(p):
+    pass
+
+
+def execute(o):
+    return 0

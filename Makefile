@@ -1,0 +1,35 @@
+# Everything a user needs: `make run`, `make test`. Each sets up .venv first, once.
+PYTHON ?= python3
+ARGS ?=
+BIN := .venv/bin
+
+.PHONY: help setup run test lint bench lock clean
+
+help:  ## Show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/'
+
+setup:  ## Make .venv (a second call finds nothing to do)
+	@command -v $(PYTHON) >/dev/null || { echo "ERROR: $(PYTHON) not found; install Python 3.10 to 3.13, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }
+	@$(PYTHON) scripts/setup_venv.py
+
+run: setup  ## A BlueROV2 dives; recorded to out/dive
+	@$(BIN)/marine_sim run bluerov2 --scenario dive --record out/dive --overwrite $(ARGS)
+
+test: setup  ## All tests this machine can run
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: setup  ## Style and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/codespell
+
+bench: setup  ## Speed, as ratios measured in one run
+	@$(BIN)/marine_sim bench $(ARGS)
+
+lock: setup  ## Update requirements/lock.txt (the ROS wheels stay as they are)
+	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/uv pip compile --universal --python-version 3.10 --upgrade --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --constraint requirements/ros-jazzy.txt requirements/runtime.in requirements/dev.in --output-file requirements/lock.txt
+
+clean:  ## Remove .venv and what builds leave
+	@rm -rf .venv build install log *.egg-info
