@@ -55,7 +55,9 @@ def _segments(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
 
 def make_table(knots: Sequence[tuple[np.ndarray, np.ndarray]]) -> Table:
     """Build a table of n functions from n pairs (x, y); x must rise strictly."""
-    bases, rows = zip(*(_segments(np.asarray(x, float), np.asarray(y, float)) for x, y in knots))
+    bases, rows = zip(
+        *(_segments(np.asarray(x, float), np.asarray(y, float)) for x, y in knots), strict=True
+    )
     longest = max(r.shape[1] for r in rows)
     padded = np.stack([np.pad(r, ((0, 0), (0, longest - r.shape[1]))) for r in rows])
     return Table(np.array(bases), *(np.ascontiguousarray(padded[:, i]) for i in range(4)))

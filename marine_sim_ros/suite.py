@@ -82,7 +82,10 @@ class RunOptions:
             raise ParameterError(
                 f'run options: expected an object with {", ".join(sorted(known))}'
             )
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+        values: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in data.items()
+        }
+        return cls(**values)
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ def describe(options: RunOptions) -> list[NodeSpec]:
     Raises:
         MarineSimError: a vehicle or a scenario that cannot be used.
     """
-    arguments = dict(a.partition(':=')[::2] for a in options.vehicle_arguments)
+    arguments: dict[str, Any] = dict(a.split(':=', 1) for a in options.vehicle_arguments)
     vehicle = load_vehicle(options.vehicle, **arguments)
     scenario = load_scenario(options.scenario) if options.scenario else None
     if scenario is not None:

@@ -84,8 +84,14 @@ def run(title, *command):
     if code == 0:
         return
     said = LOG.read_bytes()[start:].decode(errors='replace')
-    signs = ('ConnectionError', 'NewConnectionError', 'ConnectTimeout', 'Temporary failure in name',
-             'Network is unreachable', 'Could not fetch URL', 'Connection refused')  # fmt: skip
+    signs = (
+        'ConnectionError',
+        'NewConnectionError',
+        'ConnectTimeout',
+        'Temporary failure in name resolution',
+        'Network is unreachable',
+        'Connection refused',
+    )
     if any(sign in said for sign in signs):
         raise SetupError(
             f'{title} failed: PyPI cannot be reached; check the network and proxy '

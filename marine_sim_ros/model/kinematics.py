@@ -37,7 +37,7 @@ def fixed_frames(robot: Any, source: str) -> dict[str, Frame]:
     """Return every link's frame relative to ``base_link``, joints at zero.
 
     Raises:
-        ModelError: no ``base_link``, a joint names no link, a link with two parents, a loop.
+        ModelError: no ``base_link``, a joint that names no link, or no single tree.
     """
     names = [link.name for link in robot.links]
     if BASE_LINK not in names:
@@ -47,33 +47,39 @@ def fixed_frames(robot: Any, source: str) -> dict[str, Frame]:
     for name in names:
         if names.count(name) > 1:
             raise ModelError(f'{source}: two links are named {name!r}; expected unique names')
-    children: dict[str, list[Any]] = {}
-    parents: dict[str, str] = {}
-    for joint in robot.joints:
-        for end in (joint.parent, joint.child):
-            if end not in names:
-                raise ModelError(f'{source}: joint {joint.name!r} names no link: {end!r}')
-        if joint.child in parents:
-            raise ModelError(f'{source}: link {joint.child!r} has two parent joints')
-        parents[joint.child] = joint.parent
-        children.setdefault(joint.parent, []).append(joint)
+    children = _joints_by_parent(robot, names, source)
     frames = {BASE_LINK: IDENTITY}
     queue = [BASE_LINK]
     while queue:
         parent = frames[queue.pop(0)]
         for joint in children.get(parent.name, ()):
-            if joint.child in frames:
-                raise ModelError(f'{source}: the joints form a loop at link {joint.child!r}')
             frames[joint.child] = _attached(parent, joint)
             queue.append(joint.child)
-    lost = [name for name in names if name not in frames and parents.get(name) != '']
-    below = [name for name in lost if name in parents]
-    if below:
+    lost = [name for name in names if name not in frames]
+    if lost:
         raise ModelError(
-            f'{source}: link {below[0]!r} does not hang on {BASE_LINK!r}; '
+            f'{source}: link {lost[0]!r} does not hang on {BASE_LINK!r}; '
             f'expected one tree with {BASE_LINK!r} at its root'
         )
     return frames
+
+
+def _joints_by_parent(robot: Any, names: list[str], source: str) -> dict[str, list[Any]]:
+    """Return the joints below each link; no link has two parents and the base has none."""
+    children: dict[str, list[Any]] = {}
+    seen = {BASE_LINK}
+    for joint in robot.joints:
+        for end in (joint.parent, joint.child):
+            if end not in names:
+                raise ModelError(f'{source}: joint {joint.name!r} names no link: {end!r}')
+        if joint.child in seen:
+            raise ModelError(
+                f'{source}: link {joint.child!r} has two parents, or is {BASE_LINK!r}; '
+                f'expected one tree with {BASE_LINK!r} at its root'
+            )
+        seen.add(joint.child)
+        children.setdefault(joint.parent, []).append(joint)
+    return children
 
 
 def _attached(parent: Frame, joint: Any) -> Frame:

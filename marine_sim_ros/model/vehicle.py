@@ -165,7 +165,7 @@ class Barometer:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A link that is fixed to the body: translation (3,) m and quaternion (4,) to ``base_link``."""
+    """A link fixed to the body: translation (3,) m and quaternion (4,) to ``base_link``."""
 
     name: str
     parent: str

@@ -45,9 +45,7 @@ def _expand(path: Path, text: str, arguments: Mapping[str, str]) -> str:
     import xacro
 
     root = xml.parse(text, str(path))  # refuses entities before xacro's own parser sees them
-    declared = {
-        e.get('name'): e for e in root.iter('{http://www.ros.org/wiki/xacro}arg') if e.get('name')
-    }
+    declared = {str(e.get('name', '')) for e in root.iter('{http://www.ros.org/wiki/xacro}arg')}
     for name in arguments:
         if name not in declared:
             raise ModelError(

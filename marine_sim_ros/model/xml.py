@@ -48,7 +48,7 @@ def parse(text: str, source: str) -> Element:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise ModelError(f'{source}: not well-formed XML: {error}') from None
-    if root.getroottree().docinfo.doctype:
+    if str(root.getroottree().docinfo.doctype):
         raise ModelError(
             f'{source}: has a document type declaration (<!DOCTYPE ...>); expected none, '
             'because entities are not expanded'

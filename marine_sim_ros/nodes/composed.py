@@ -16,17 +16,18 @@ from typing import Any
 
 from rclpy.parameter import Parameter
 
+from marine_sim_ros.ros.bus import Bus
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.suite import NodeSpec, RunOptions, describe
 
 __all__ = ['main']
 
 
-def _make(spec: NodeSpec) -> Any:
+def _make(spec: NodeSpec, bus: Bus) -> Any:
     module = import_module(f'marine_sim_ros.nodes.{spec.executable}')
     kind = getattr(module, f'{spec.executable.capitalize()}Node')
     overrides = [Parameter(name, value=value) for name, value in spec.parameters.items()]
-    return kind(parameter_overrides=overrides, namespace=spec.namespace)
+    return kind(parameter_overrides=overrides, namespace=spec.namespace, bus=bus)
 
 
 def main() -> None:
@@ -35,7 +36,8 @@ def main() -> None:
         sys.stderr.write('ERROR: composed: expected the run options as one JSON argument\n')
         sys.exit(2)
     options = RunOptions.from_json(sys.argv[1])
-    run(*(partial(_make, spec) for spec in describe(options)), args=sys.argv[2:])
+    bus = Bus()
+    run(*(partial(_make, spec, bus) for spec in describe(options)), args=sys.argv[2:], bus=bus)
 
 
 if __name__ == '__main__':

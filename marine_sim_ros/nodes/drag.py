@@ -3,7 +3,9 @@
 
 """Drag: linear and quadratic damping, relative to the water.
 
-Subscribes: odom, /ocean_current (the latest holds; use the parameter ``current`` for lockstep). Publishes: wrench/drag, one per odom, same stamp.
+Subscribes: odom; /ocean_current (Vector3Stamped in map, m/s: the latest holds; the parameter
+``current`` is the same for every node and keeps runs reproducible). Publishes: wrench/drag, one
+per odom, same stamp.
 Parameters: the common ones (``ros2 param describe /bluerov2/drag ...`` tells them).
 Failure: an odom that is not finite is answered with a zero wrench and a warning.
 """

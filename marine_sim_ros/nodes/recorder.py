@@ -22,7 +22,7 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
-from rclpy.serialization import deserialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 
 from marine_sim_ros.errors import MarineSimError
 from marine_sim_ros.recording import BagWriter, Manifest
@@ -66,14 +66,15 @@ class RecorderNode(SuiteNode):
         self.create_timer(0.05, self._tell, clock=self.wall_clock)
 
     def _record(self, topic: topics.Topic) -> None:
-        qos = topic.qos
         if topic is topics.PWM and self.values['pwm_source'] == 'controller':
-            qos = topics.LOCKSTEP
-        name = topic.name
-        full = name if name.startswith('/') else f'{self.get_namespace().rstrip("/")}/{name}'
-        self._bag.add(full, topic.type, qos)
+            topic = topics.PWM_PER_TICK
+        full = self.resolve_topic_name(topic.name)
+        self._bag.add(full, topic.type, topic.qos)
         write = partial(self._write, topic, full)
-        self.create_subscription(topic.type, name, write, qos, raw=True)
+        if self.bus is not None and topic.per_tick:
+            self.bus.subscribe(full, lambda message: write(serialize_message(message)))
+        else:
+            self.create_subscription(topic.type, topic.name, write, topic.qos, raw=True)
 
     def _write(self, topic: topics.Topic, full: str, data: bytes) -> None:
         if self.finished:

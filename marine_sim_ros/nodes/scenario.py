@@ -43,8 +43,7 @@ class ScenarioNode(SuiteNode):
         self._mixer = PilotMixer(self.vehicle.thrusters)
         self._duration = self.values['duration'] or self._scenario.duration
         self._seen: list[tuple[float, float]] = []
-        qos = topics.LOCKSTEP
-        self._pwm = self.create_publisher(topics.PWM.type, topics.PWM.name, qos)
+        self._pwm = self.publisher(topics.PWM_PER_TICK)
         self.listen(topics.ODOM, self._on_odom)
 
     def _on_odom(self, message: Odometry) -> None:

@@ -57,8 +57,7 @@ class ThrustersNode(ForceNode):
         self._state = self.publisher(topics.THRUSTER_STATE)
         self._power = self.publisher(topics.THRUSTER_POWER)
         self._await_command = self.values['pwm_source'] == 'controller'
-        qos = topics.LOCKSTEP if self._await_command else topics.PWM.qos
-        self.listen(topics.PWM, self._on_pwm, qos_profile=qos)
+        self.listen(topics.PWM_PER_TICK if self._await_command else topics.PWM, self._on_pwm)
 
     def _on_pwm(self, message: UInt16MultiArray) -> None:
         pwm = self._accepted(np.array(message.data, float))

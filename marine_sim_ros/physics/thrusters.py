@@ -122,10 +122,8 @@ def thrusters(
     xp = namespace(memory)
     target = set_.thrust_of_pwm(pwm)
     target = xp.sign(target) * xp.sqrt(xp.abs(target))
-    if set_.any_lag:
-        memory = _lag(target, memory, constant(xp, set_.time_constant), dt)
-    else:
-        memory = target
+    lag = constant(xp, set_.time_constant)
+    memory = _lag(target, memory, lag, dt) if set_.any_lag else target
     thrust = memory * xp.abs(memory)
     rotor_speed = set_.speed_of_thrust(thrust)
     power = set_.power_of_thrust(thrust)

@@ -20,6 +20,7 @@ from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.bus import Bus, Outlet
 from marine_sim_ros.ros.convert import set_stamp, set_wrench, stamp_ns, state_from
 from marine_sim_ros.ros.parameters import Parameter, declare
 from marine_sim_ros.state import State, Wrench
@@ -46,13 +47,23 @@ _VEHICLE = (
 class SuiteNode(Node):
     """A node with a vehicle and an environment that no message can kill."""
 
-    def __init__(self, name: str, parameters: Sequence[Parameter] = (), **options: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        parameters: Sequence[Parameter] = (),
+        *,
+        bus: Bus | None = None,
+        **options: Any,
+    ) -> None:
         """Declare the common and the node's own parameters and load the vehicle.
+
+        With a bus, what is sent once per tick goes over it to the nodes of this process.
 
         Raises:
             MarineSimError: a parameter or a vehicle that cannot be used.
         """
         super().__init__(name, **options)
+        self.bus = bus
         self.wall_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self.values = declare(self, (*_VEHICLE, *parameters))
         self.vehicle = self._load_vehicle()
@@ -86,7 +97,7 @@ class SuiteNode(Node):
         source = self.values['robot_description'] or self.values['vehicle']
         return load_vehicle(source, voltage=self.values['voltage'] or None, **arguments)
 
-    def listen(self, topic: topics.Topic, callback: Callable[[Any], None], **options: Any) -> Any:
+    def listen(self, topic: topics.Topic, callback: Callable[[Any], None]) -> None:
         """Subscribe with a callback whose failure is reported and survived."""
 
         def guarded(message: Any) -> None:
@@ -95,12 +106,15 @@ class SuiteNode(Node):
             except Exception as error:  # whatever a message brings: a node does not die of it
                 self.complain(f'{topic.name}: {type(error).__name__}: {error}', error=True)
 
-        options.setdefault('qos_profile', topic.qos)
-        return self.create_subscription(topic.type, topic.name, guarded, **options)
+        if self.bus is not None and topic.per_tick:
+            self.bus.subscribe(self.resolve_topic_name(topic.name), guarded)
+        else:
+            self.create_subscription(topic.type, topic.name, guarded, topic.qos)
 
     def publisher(self, topic: topics.Topic) -> Any:
-        """Return a publisher of a topic."""
-        return self.create_publisher(topic.type, topic.name, topic.qos)
+        """Return something with ``publish`` for a topic."""
+        publisher = self.create_publisher(topic.type, topic.name, topic.qos)
+        return publisher if self.bus is None else Outlet(publisher, self.bus)
 
     def complain(self, text: str, *, error: bool = False) -> None:
         """Log a complaint, each kind at most every five seconds, and show it in diagnostics."""

@@ -16,10 +16,12 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.ros.bus import Bus
 
 __all__ = ['Shutdown', 'executor', 'run', 'spin']
 
 SPIN_PERIOD = 0.1
+DELIVERIES, EVENTS = 64, 16
 
 
 class Shutdown:
@@ -47,14 +49,24 @@ def executor() -> Any:
     return EventsExecutor()
 
 
-def spin(nodes: Sequence[Node], shutdown: Shutdown) -> int:
-    """Serve nodes until one has finished or a signal comes; return the exit code."""
+def spin(nodes: Sequence[Node], shutdown: Shutdown, bus: Bus | None = None) -> int:
+    """Serve nodes until one has finished or a signal comes; return the exit code.
+
+    Deliveries over the bus and events of DDS, timers and services take turns.
+    """
+    bus = bus or Bus()
     engine = executor()
     for node in nodes:
         engine.add_node(node)
     # Not spin(): without a timeout the EventsExecutor never looks at the signals.
     while not shutdown.asked and not any(n.finished for n in nodes):
-        engine.spin_once(timeout_sec=SPIN_PERIOD)
+        bus.run(DELIVERIES)
+        if not bus.pending:
+            engine.spin_once(timeout_sec=SPIN_PERIOD)
+            continue
+        for _ in range(EVENTS):
+            engine.spin_once(timeout_sec=0)
+    bus.run(10**6)
     for node in nodes:
         if hasattr(node, 'drain'):
             node.drain(engine)
@@ -62,14 +74,16 @@ def spin(nodes: Sequence[Node], shutdown: Shutdown) -> int:
     return max(n.exit_code for n in nodes)
 
 
-def run(*makers: Callable[[], Node], args: Sequence[str] | None = None) -> None:
+def run(
+    *makers: Callable[[], Node], args: Sequence[str] | None = None, bus: Bus | None = None
+) -> None:
     """Make nodes, serve them, and end the process with their exit code (2: bad input)."""
     shutdown = Shutdown()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     code = 1
     try:
         nodes = [make() for make in makers]
-        code = spin(nodes, shutdown)
+        code = spin(nodes, shutdown, bus)
         for node in nodes:
             node.destroy_node()
     except MarineSimError as error:

@@ -22,7 +22,7 @@ from marine_sim_ros.physics import WRENCH_SOURCES
 
 __all__ = [
     'ACK_WINDOW', 'BAROMETER_PRESSURE', 'BAROMETER_TEMPERATURE', 'CLOCK', 'DIAGNOSTICS',
-    'EXTERNAL_WRENCH', 'LOCKSTEP', 'OCEAN_CURRENT', 'ODOM', 'PWM', 'QUEUE', 'RECORDED', 'TF',
+    'EXTERNAL_WRENCH', 'LOCKSTEP', 'OCEAN_CURRENT', 'ODOM', 'PWM', 'PWM_PER_TICK', 'QUEUE', 'RECORDED', 'TF',
     'THRUSTER_POWER', 'THRUSTER_STATE', 'TOTAL_WRENCH', 'WRITTEN', 'Topic', 'wrench_topic',
 ]  # fmt: skip
 
@@ -57,6 +57,8 @@ CLOCK = Topic('/clock', Clock, LOCKSTEP)
 TOTAL_WRENCH = Topic('wrench/total', WrenchStamped, LOCKSTEP)
 EXTERNAL_WRENCH = Topic('wrench/external', WrenchStamped, QUEUE, per_tick=False)
 PWM = Topic('thrusters/pwm', UInt16MultiArray, QUEUE, per_tick=False)
+PWM_PER_TICK = Topic(PWM.name, PWM.type, LOCKSTEP)
+"""The same topic where a controller sends one command for every odom."""
 THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP)
 THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP)
 BAROMETER_PRESSURE = Topic('barometer/pressure', FluidPressure, LOCKSTEP)

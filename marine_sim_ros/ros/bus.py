@@ -1,0 +1,64 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Delivers messages between nodes of one process without serialising them.
+
+DDS still gets what somebody outside listens to. Deliveries wait in one queue, first in, first
+out, so that a message object may be filled anew for the next tick: whoever was to see it has.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ['Bus', 'Outlet']
+
+
+class Bus:
+    """Handlers by full topic name, and the queue of deliveries."""
+
+    def __init__(self) -> None:
+        """Start with no handlers."""
+        self._handlers: dict[str, list[Callable[[Any], None]]] = {}
+        self._queue: deque[tuple[Callable[[Any], None], Any]] = deque()
+
+    def subscribe(self, name: str, handler: Callable[[Any], None]) -> None:
+        """Deliver what is published on a topic to a handler."""
+        self._handlers.setdefault(name, []).append(handler)
+
+    def publish(self, name: str, message: Any) -> None:
+        """Queue a message for all its handlers."""
+        for handler in self._handlers.get(name, ()):
+            self._queue.append((handler, message))
+
+    @property
+    def pending(self) -> bool:
+        """Whether a delivery waits."""
+        return bool(self._queue)
+
+    def run(self, count: int) -> None:
+        """Make up to so many deliveries."""
+        queue = self._queue
+        for _ in range(count):
+            if not queue:
+                return
+            handler, message = queue.popleft()
+            handler(message)
+
+
+class Outlet:
+    """A publisher that serves the bus, and DDS only where somebody listens."""
+
+    def __init__(self, publisher: Any, bus: Bus) -> None:
+        """Wrap a ROS publisher."""
+        self._publisher = publisher
+        self._bus = bus
+        self.topic_name = publisher.topic_name
+
+    def publish(self, message: Any) -> None:
+        """Publish a message."""
+        if self._publisher.get_subscription_count():
+            self._publisher.publish(message)
+        self._bus.publish(self.topic_name, message)
