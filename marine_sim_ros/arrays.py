@@ -16,12 +16,18 @@ Array: TypeAlias = Any
 """An array of any library that follows the Python array API standard."""
 
 
+_STANDARD_NUMPY = hasattr(np, 'vecdot')
+"""Whether NumPy itself follows the standard (2.0 and later)."""
+
+
 def namespace(array: Array) -> ModuleType:
     """Return the array API namespace of an array.
 
     NumPy 2, JAX and array-api-strict arrays name it themselves; older NumPy (1.26 of Ubuntu
     24.04) is served by array-api-compat.
     """
+    if _STANDARD_NUMPY and type(array) is np.ndarray:
+        return np  # the common case, and the cheapest test for it
     try:
         return array.__array_namespace__()  # type: ignore[no-any-return]
     except AttributeError:

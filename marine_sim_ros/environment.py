@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -42,6 +43,11 @@ class Environment:
         if current.shape != (3,) or not np.all(np.isfinite(current)):
             raise ParameterError(f'current is {self.current}; expected three finite numbers, m/s')
         object.__setattr__(self, 'current', current)
+
+    @cached_property
+    def still(self) -> bool:
+        """Whether the water does not move."""
+        return not np.any(self.current)
 
     def density_for(self, fluid_density: float) -> float:
         """Return the water's density, or the given one where none is set, kg/m³."""

@@ -37,7 +37,7 @@ class Table:
             xp.maximum(x[..., None] - constant(xp, self.anchor), constant(xp, self.lower)),
             constant(xp, self.upper),
         )
-        return constant(xp, self.base) + xp.sum(ramp * constant(xp, self.slope), axis=-1)
+        return constant(xp, self.base) + xp.vecdot(ramp, constant(xp, self.slope))
 
 
 def _segments(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:

@@ -30,6 +30,7 @@ __all__ = [
     'skew',
     'to_body',
     'transport',
+    'up_in_body',
 ]
 
 
@@ -52,6 +53,7 @@ _ROTATION = _bilinear_form(
         (3 * j + i, i, j, 2.0), (3 * j + i, k, 3, 2.0),
     )],
 )  # fmt: skip
+_UP = _ROTATION[:, 6:].copy()
 _HAMILTON = _bilinear_form(
     4,
     4,
@@ -95,6 +97,11 @@ def rotation_matrix(quaternion: Array) -> Array:
     return namespace(flat).reshape(flat, (*flat.shape[:-1], 3, 3))
 
 
+def up_in_body(quaternion: Array) -> Array:
+    """Return the body components (..., 3) of the map's upward unit vector: R's last row."""
+    return bilinear(_UP, quaternion, quaternion)
+
+
 def to_body(quaternion: Array, vector: Array) -> Array:
     """Return the body components Rᵀ v (..., 3) of map vectors (..., 3)."""
     return (vector[..., None, :] @ rotation_matrix(quaternion))[..., 0, :]
@@ -111,19 +118,15 @@ def momentum_rate(velocity: Array, momentum: Array) -> Array:
 def normalized(vector: Array) -> Array:
     """Return vectors (..., n) divided by their Euclidean length, which must not be zero."""
     xp = namespace(vector)
-    return vector / xp.sqrt(xp.sum(vector * vector, axis=-1, keepdims=True))
+    return vector / xp.sqrt(xp.vecdot(vector, vector))[..., None]
 
 
 def rotation_vector_quaternion(rotation: Array) -> Array:
     """Return the quaternion (..., 4) of rotation vectors (..., 3), rad: the exponential map."""
     xp = namespace(rotation)
-    squared = xp.sum(rotation * rotation, axis=-1, keepdims=True) / 4
-    small = squared < 1e-12
-    half = xp.sqrt(xp.where(small, xp.ones_like(squared), squared))
-    # Taylor series where sin(h)/h would divide by zero; its error there is below 1e-25.
-    sinc = xp.where(small, 1 - squared / 6, xp.sin(half) / half)
-    cosine = xp.where(small, 1 - squared / 2, xp.cos(half))
-    return xp.concat([rotation * (sinc / 2), cosine], axis=-1)
+    # The tiny number keeps 0/0 away: sin(h)/h is exactly 1 for h = 1e-150.
+    half = xp.sqrt(xp.vecdot(rotation, rotation) / 4 + 1e-300)[..., None]
+    return xp.concat([rotation * (xp.sin(half) / (2 * half)), xp.cos(half)], axis=-1)
 
 
 def skew(vector: np.ndarray) -> np.ndarray:

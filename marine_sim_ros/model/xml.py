@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from lxml import etree
@@ -48,7 +48,8 @@ def parse(text: str, source: str) -> Element:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise ModelError(f'{source}: not well-formed XML: {error}') from None
-    if str(root.getroottree().docinfo.doctype):
+    info: Any = root.getroottree().docinfo
+    if info.doctype:
         raise ModelError(
             f'{source}: has a document type declaration (<!DOCTYPE ...>); expected none, '
             'because entities are not expanded'

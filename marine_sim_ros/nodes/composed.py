@@ -26,7 +26,10 @@ __all__ = ['main']
 def _make(spec: NodeSpec, bus: Bus) -> Any:
     module = import_module(f'marine_sim_ros.nodes.{spec.executable}')
     kind = getattr(module, f'{spec.executable.capitalize()}Node')
-    overrides = [Parameter(name, value=value) for name, value in spec.parameters.items()]
+    # The clock comes over the bus: one subscription to /clock per node would cost more than the
+    # physics.
+    parameters = {**spec.parameters, 'use_sim_time': False}
+    overrides = [Parameter(name, value=value) for name, value in parameters.items()]
     return kind(parameter_overrides=overrides, namespace=spec.namespace, bus=bus)
 
 

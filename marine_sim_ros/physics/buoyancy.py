@@ -8,7 +8,7 @@ from __future__ import annotations
 from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.spatial import rotation_matrix
+from marine_sim_ros.spatial import up_in_body
 from marine_sim_ros.state import State, Wrench
 
 __all__ = ['buoyancy', 'near_surface_fraction']
@@ -22,7 +22,8 @@ def near_surface_fraction(z: Array, *, height: float) -> Array:
     """
     if isinstance(z, int | float):
         return min(max((height / 2 - z) / height, 0.0), 1.0)
-    return namespace(z).clip((height / 2 - z) / height, 0.0, 1.0)
+    xp = namespace(z)
+    return xp.minimum(xp.maximum((height / 2 - z) / height, 0.0), 1.0)
 
 
 def buoyancy(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
@@ -36,5 +37,5 @@ def buoyancy(vehicle: Vehicle, state: State, environment: Environment) -> Wrench
     density = environment.density_for(hull.fluid_density)
     force = density * environment.gravity * hull.volume
     fraction = near_surface_fraction(state.position[..., 2:3], height=hull.height)
-    up = rotation_matrix(state.orientation)[..., 2, :] * (force * fraction)
+    up = up_in_body(state.orientation) * (force * fraction)
     return matvec(constant(xp, hull.lever), up)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.environment import Environment
 from marine_sim_ros.spatial import to_body
 from marine_sim_ros.state import State
 
@@ -21,8 +22,8 @@ def body_current(state: State, current: np.ndarray) -> Array:
     return xp.concat([linear, xp.zeros_like(linear)], axis=-1)
 
 
-def relative_velocity(state: State, current: np.ndarray) -> Array:
-    """Return ν_r = ν − ν_c (..., 6) for a current (3,) in ``map``, m/s (Fossen 2011, eq. 8.2)."""
-    if not current.any():
+def relative_velocity(state: State, environment: Environment) -> Array:
+    """Return ν_r = ν − ν_c (..., 6) in the environment's current (Fossen 2011, eq. 8.2)."""
+    if environment.still:
         return state.velocity
-    return state.velocity - body_current(state, current)
+    return state.velocity - body_current(state, environment.current)

@@ -37,5 +37,5 @@ def drag(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
     """
     xp = namespace(state.velocity)
     arm = constant(xp, vehicle.damping.arm)
-    velocity = matvec(arm, relative_velocity(state, environment.current))
+    velocity = matvec(arm, relative_velocity(state, environment))
     return -matvec(arm.T, matvec(damping_matrix(vehicle, velocity), velocity))

@@ -15,7 +15,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import integration
 from marine_sim_ros.physics.current import body_current, relative_velocity
 from marine_sim_ros.physics.drag import damping_matrix
-from marine_sim_ros.spatial import cross, momentum_rate, rotation_matrix
+from marine_sim_ros.spatial import cross, momentum_rate, up_in_body
 from marine_sim_ros.state import State, Wrench
 
 __all__ = ['INTEGRATORS', 'kinetic_energy', 'net_wrench', 'step', 'weight']
@@ -25,7 +25,7 @@ def weight(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
     """Return the wrench of m g, downwards at the centre of mass."""
     xp = namespace(state.position)
     force = -vehicle.inertia.mass * environment.gravity
-    down = rotation_matrix(state.orientation)[..., 2, :] * force
+    down = up_in_body(state.orientation) * force
     return matvec(constant(xp, vehicle.inertia.lever), down)
 
 
@@ -37,10 +37,10 @@ def net_wrench(vehicle: Vehicle, state: State, environment: Environment, wrench:
     """
     xp = namespace(state.velocity)
     nu = state.velocity
-    if not environment.current.any():
+    if environment.still:
         return wrench - momentum_rate(nu, matvec(constant(xp, vehicle.mass_matrix), nu))
     added = constant(xp, vehicle.added_mass)
-    nu_r = relative_velocity(state, environment.current)
+    nu_r = relative_velocity(state, environment)
     nu_c = body_current(state, environment.current)
     linear = cross(nu_c[..., :3], nu[..., 3:])
     nu_c_rate = xp.concat([linear, xp.zeros_like(linear)], axis=-1)
@@ -61,7 +61,7 @@ def _semi_implicit(
     force = net_wrench(vehicle, state, environment, wrench)
     if implicit_drag:
         arm = constant(xp, vehicle.damping.arm)
-        velocity = matvec(arm, relative_velocity(state, environment.current))
+        velocity = matvec(arm, relative_velocity(state, environment))
         damping = arm.T @ damping_matrix(vehicle, velocity) @ arm
         change = integration.implicit_change(constant(xp, vehicle.mass_matrix), damping, force, dt)
     else:
@@ -105,4 +105,4 @@ def kinetic_energy(vehicle: Vehicle, state: State) -> Array:
     """Return ½ νᵀ M ν (...), J, added mass included."""
     xp = namespace(state.velocity)
     momentum = matvec(constant(xp, vehicle.mass_matrix), state.velocity)
-    return xp.sum(state.velocity * momentum, axis=-1) / 2
+    return xp.vecdot(state.velocity, momentum) / 2

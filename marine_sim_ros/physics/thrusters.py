@@ -69,9 +69,7 @@ def linear_thrust(
 def _lag(target: Array, memory: Array, time_constant: Array, dt: float) -> Array:
     """Let rotor speeds follow their targets as first-order lags, exactly over dt."""
     xp = namespace(target)
-    lagging = time_constant > 0
-    safe = xp.where(lagging, time_constant, xp.ones_like(time_constant))
-    step = xp.where(lagging, 1 - xp.exp(-dt / safe), xp.ones_like(safe))
+    step = 1 - xp.exp(-dt / xp.maximum(time_constant, 1e-12))
     return memory + step * (target - memory)
 
 
@@ -81,9 +79,7 @@ def _advance_factor(
     """Return the share of the bollard thrust left at the present speed of advance, 0 to 1."""
     set_ = vehicle.thrusters
     xp = namespace(state.velocity)
-    advance = matvec(
-        constant(xp, set_.effectiveness.T), relative_velocity(state, environment.current)
-    )
+    advance = matvec(constant(xp, set_.effectiveness.T), relative_velocity(state, environment))
     # K_T(J) = K_T(0) (1 − J/J₀), J = V_a/(n D), n in rev/s (Fossen 2011, eq. 9.118).
     zero_thrust = constant(xp, set_.zero_thrust_pitch) * xp.abs(speed)
     turning = zero_thrust > 1e-9

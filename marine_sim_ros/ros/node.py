@@ -14,6 +14,7 @@ from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.time import Time
 
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
@@ -83,6 +84,19 @@ class SuiteNode(Node):
             DiagnosticArray, topics.DIAGNOSTICS.name, topics.DIAGNOSTICS.qos
         )
         self.create_timer(1.0, self._report, clock=self.wall_clock)
+        if bus is not None:
+            self._follow_bus_clock(bus)
+
+    def _follow_bus_clock(self, bus: Bus) -> None:
+        """Do for this node what use_sim_time does, without a subscription."""
+        clock = self.get_clock()
+        clock._set_ros_time_is_active(True)
+        bus.subscribe(
+            topics.CLOCK.name,
+            lambda message: clock.set_ros_time_override(
+                Time.from_msg(message.clock, clock_type=ClockType.ROS_TIME)
+            ),
+        )
 
     def _load_vehicle(self) -> Vehicle:
         arguments = {}

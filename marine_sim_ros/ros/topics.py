@@ -21,10 +21,27 @@ from tf2_msgs.msg import TFMessage
 from marine_sim_ros.physics import WRENCH_SOURCES
 
 __all__ = [
-    'ACK_WINDOW', 'BAROMETER_PRESSURE', 'BAROMETER_TEMPERATURE', 'CLOCK', 'DIAGNOSTICS',
-    'EXTERNAL_WRENCH', 'LOCKSTEP', 'OCEAN_CURRENT', 'ODOM', 'PWM', 'PWM_PER_TICK', 'QUEUE', 'RECORDED', 'TF',
-    'THRUSTER_POWER', 'THRUSTER_STATE', 'TOTAL_WRENCH', 'WRITTEN', 'Topic', 'wrench_topic',
-]  # fmt: skip
+    'ACK_WINDOW',
+    'BAROMETER_PRESSURE',
+    'BAROMETER_TEMPERATURE',
+    'CLOCK',
+    'DIAGNOSTICS',
+    'EXTERNAL_WRENCH',
+    'LOCKSTEP',
+    'OCEAN_CURRENT',
+    'ODOM',
+    'PWM',
+    'PWM_PER_TICK',
+    'QUEUE',
+    'RECORDED',
+    'TF',
+    'THRUSTER_POWER',
+    'THRUSTER_STATE',
+    'TOTAL_WRENCH',
+    'Topic',
+    'WRITTEN',
+    'wrench_topic',
+]
 
 DEPTH = 16
 LOCKSTEP = QoSProfile(
