@@ -6,10 +6,19 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 import numpy as np
 
 __all__ = ['gaussian']
+
+
+@lru_cache(maxsize=64)
+def _key(seed: int, name: str) -> int:
+    """Return 128 bits of a seed and a name."""
+    return int.from_bytes(
+        hashlib.blake2b(f'{seed}/{name}'.encode(), digest_size=16).digest(), 'big'
+    )
 
 
 def gaussian(seed: int, name: str, stamp: int, count: int = 1) -> np.ndarray:
@@ -18,8 +27,6 @@ def gaussian(seed: int, name: str, stamp: int, count: int = 1) -> np.ndarray:
     A counter-based generator (Philox, Salmon et al. 2011) keyed by seed and name, its counter
     set by the stamp: the same in every process and after a restart.
     """
-    key = int.from_bytes(
-        hashlib.blake2b(f'{seed}/{name}'.encode(), digest_size=16).digest(), 'big'
-    )
-    generator = np.random.Generator(np.random.Philox(key=key, counter=stamp << 64))
+    philox = np.random.Philox(key=_key(seed, name), counter=stamp << 64)
+    generator = np.random.Generator(philox)
     return generator.standard_normal(count)

@@ -49,6 +49,9 @@ class ScenarioNode(SuiteNode):
     def _on_odom(self, message: Odometry) -> None:
         time = stamp_ns(message.header.stamp) / NANOSECONDS
         state = state_from(message)
+        if state is None:
+            self.complain('odom: not finite; no command')
+            return
         pwm = self._scenario.command(time, state, self._mixer)
         self._pwm.publish(UInt16MultiArray(data=[int(p) for p in pwm]))
         self._seen.append((time, float(state.position[2])))

@@ -43,9 +43,11 @@ def odometry_numbers(message: Odometry) -> tuple[tuple[float, ...], tuple[float,
     return (p.x, p.y, p.z, q.x, q.y, q.z, q.w), (v.x, v.y, v.z, w.x, w.y, w.z)
 
 
-def state_from(message: Odometry) -> State:
-    """Return the state of an Odometry (map pose, body twist)."""
+def state_from(message: Odometry) -> State | None:
+    """Return the state of an Odometry (map pose, body twist), or None if it is not finite."""
     pose, velocity = odometry_numbers(message)
+    if not math.isfinite(sum(pose) + sum(velocity)):
+        return None
     return State(np.array(pose[:3]), np.array(pose[3:]), np.array(velocity))
 
 

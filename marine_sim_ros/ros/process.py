@@ -21,7 +21,7 @@ from marine_sim_ros.ros.bus import Bus
 __all__ = ['Shutdown', 'executor', 'run', 'spin']
 
 SPIN_PERIOD = 0.1
-DELIVERIES, EVENTS = 64, 16
+DELIVERIES, EVENTS = 64, 4
 
 
 class Shutdown:

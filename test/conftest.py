@@ -1,0 +1,104 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What tests share: shipped vehicles, a ROS domain of their own, processes that are ended."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from marine_sim_ros import load_vehicle
+
+ROOT = Path(__file__).resolve().parent.parent
+SETS = ('orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
+VEHICLES = ('bluerov2', 'bluerov2_heavy')
+_DOMAINS = itertools.count(os.getpid() % 50)
+
+
+def has(module):
+    try:
+        __import__(module)
+    except ImportError:
+        return False
+    return True
+
+
+def pytest_collection_modifyitems(items):
+    missing = {
+        'ros': not has('rclpy'),
+        'launch': not (has('launch_ros') and has('ros2cli')),
+        'gazebo': not has('gz.sim8'),
+    }
+    for item in items:
+        for marker, absent in missing.items():
+            if absent and item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=f'{marker}: not on this machine'))
+
+
+@pytest.fixture(params=[(v, s) for v in VEHICLES for s in SETS], ids='-'.join)
+def shipped(request):
+    name, coefficients = request.param
+    return load_vehicle(name, coefficients=coefficients)
+
+
+@pytest.fixture
+def ros_environment(monkeypatch):
+    """Settings of a ROS graph that nobody else sees."""
+    settings = {
+        'ROS_DOMAIN_ID': str(100 + next(_DOMAINS) % 100),
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+        'OPENBLAS_NUM_THREADS': '1',
+        'AMENT_PREFIX_PATH': os.environ.get('AMENT_PREFIX_PATH', sys.prefix),
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return dict(os.environ)
+
+
+class Processes:
+    """Starts processes and ends every one it started, by its pid."""
+
+    def __init__(self, environment):
+        self.environment = environment
+        self.all = []
+
+    def start(self, *command, **options):
+        options.setdefault('stdout', subprocess.PIPE)
+        options.setdefault('stderr', subprocess.STDOUT)
+        process = subprocess.Popen(
+            [str(c) for c in command], env=self.environment, text=True, **options
+        )
+        self.all.append(process)
+        return process
+
+    def marine_sim(self, *arguments, **options):
+        return self.start(sys.executable, '-m', 'marine_sim_ros.tools.main', *arguments, **options)
+
+    def node(self, spec, **options):
+        module = f'marine_sim_ros.nodes.{spec.executable}'
+        return self.start(sys.executable, '-m', module, *spec.ros_arguments(), **options)
+
+    def end(self):
+        for process in self.all:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + 5
+        for process in self.all:
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@pytest.fixture
+def processes(ros_environment):
+    result = Processes(ros_environment)
+    yield result
+    result.end()

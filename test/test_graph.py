@@ -1,0 +1,374 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Real nodes in real processes over real DDS."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from marine_sim_ros.suite import RunOptions, describe
+
+pytestmark = pytest.mark.ros
+
+DURATION = 6.0
+PER_TICK = (
+    'odom', 'wrench/thrusters', 'wrench/buoyancy', 'wrench/drag', 'wrench/total', 'thrusters/pwm',
+    'thrusters/state', 'thrusters/power', 'barometer/pressure', 'barometer/temperature',
+)  # fmt: skip
+
+
+def run(processes, directory, *more):
+    process = processes.marine_sim(
+        'run', 'bluerov2', '--scenario', 'dive', '--duration', DURATION,
+        '--real-time-factor', 0, '--record', directory, *more,
+    )  # fmt: skip
+    output, _ = process.communicate(timeout=120)
+    return process.returncode, output
+
+
+def manifest(directory):
+    return json.loads((directory / 'manifest.json').read_text())
+
+
+def stamps_of(directory):
+    from rosbags.highlevel import AnyReader
+
+    result = {}
+    with AnyReader([directory / 'bag']) as reader:
+        for connection, stamp, data in reader.messages():
+            message = reader.deserialize(data, connection.msgtype)
+            if hasattr(message, 'header') and 'diagnostics' not in connection.topic:
+                own = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+                assert own == stamp
+            result.setdefault(connection.topic, []).append(stamp)
+    return result
+
+
+@pytest.fixture(scope='module')
+def expected():
+    done = subprocess.run(
+        [sys.executable, '-m', 'marine_sim_ros.tools.main', 'simulate', 'bluerov2',
+         '--scenario', 'dive', '--duration', str(DURATION)],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    return done.stdout.split('trajectory_sha256 ')[1].strip()
+
+
+def test_processes_on_busy_cores_composed_and_simulate_agree_to_the_bit(
+    processes, tmp_path, expected
+):
+    # The duration ends before what the scenario expects, so its verdict is 1.
+    code, output = run(processes, tmp_path / 'calm')
+    assert code == 1, output
+    assert 'the run ended before' in output
+    burn = 'while True: pass'
+    for _ in range(2):
+        processes.start(sys.executable, '-c', burn)
+    _, output = run(processes, tmp_path / 'busy')
+    _, output = run(processes, tmp_path / 'composed', '--composed')
+    for name in ('calm', 'busy', 'composed'):
+        found = manifest(tmp_path / name)
+        assert found['ticks'] == 1201, (name, output)
+        assert found['trajectory_sha256'] == expected, name
+        stamps = stamps_of(tmp_path / name)
+        ticks = [i * 5_000_000 for i in range(1201)]
+        for topic in (*(f'/bluerov2/{t}' for t in PER_TICK), '/tf', '/clock'):
+            assert len(stamps[topic]) == 1201, (name, topic)
+        for topic in PER_TICK:
+            if 'pwm' not in topic and 'power' not in topic:
+                assert stamps[f'/bluerov2/{topic}'] == ticks, (name, topic)
+
+
+class Watcher:
+    """A node of the test that listens and speaks."""
+
+    def __init__(self, namespace='/bluerov2'):
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+        from rclpy.signals import SignalHandlerOptions
+
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context, signal_handler_options=SignalHandlerOptions.NO)
+        self.node = rclpy.create_node('watcher', namespace=namespace, context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self.seen = {}
+
+    def listen(self, topic, kind, depth=200):
+        self.seen[topic] = []
+        self.node.create_subscription(kind, topic, self.seen[topic].append, depth)
+
+    def until(self, condition, timeout=30.0):
+        deadline = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < deadline, 'timed out'
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def spin(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.executor.spin_once(timeout_sec=0.02)
+
+    def close(self):
+        self.node.destroy_node()
+        self.context.try_shutdown()
+
+
+@pytest.fixture
+def watcher(ros_environment):
+    result = Watcher()
+    yield result
+    result.close()
+
+
+def start_graph(processes, **options):
+    specs = describe(RunOptions(**options))
+    return {s.executable: processes.node(s) for s in specs}, {s.executable: s for s in specs}
+
+
+def statuses(watcher, name):
+    return [
+        s
+        for array in watcher.seen['/diagnostics']
+        for s in array.status
+        if s.name.endswith('/' + name)
+    ]
+
+
+def test_a_killed_force_node_is_held_and_taken_in_again(processes, watcher):
+    from diagnostic_msgs.msg import DiagnosticArray
+    from nav_msgs.msg import Odometry
+
+    watcher.listen('/diagnostics', DiagnosticArray)
+    watcher.listen('odom', Odometry)
+    nodes, specs = start_graph(processes, real_time_factor=1.0)
+    odom = watcher.seen['odom']
+    watcher.until(lambda: len(odom) > 100)
+    nodes['drag'].send_signal(signal.SIGKILL)
+    nodes['drag'].wait()
+    watcher.until(
+        lambda: any(
+            s.level == b'\x01' and 'drag' in s.message for s in statuses(watcher, 'dynamics')
+        )
+    )
+    count = len(odom)
+    watcher.until(lambda: len(odom) > count + 100)  # the run goes on
+    processes.node(specs['drag'])
+    time.sleep(0.1)
+    watcher.seen['/diagnostics'].clear()
+    watcher.until(
+        lambda: any(s.level == b'\x00' for s in statuses(watcher, 'dynamics')[1:]), timeout=20
+    )
+    stamps = np.array([m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in odom])
+    assert np.all(np.diff(stamps) == 5_000_000)
+    numbers = [m.pose.pose.position.z + m.twist.twist.linear.z for m in odom]
+    assert np.all(np.isfinite(numbers))
+
+
+def test_stop_ends_the_run_with_the_name_of_the_silent_source(processes, watcher):
+    from nav_msgs.msg import Odometry
+
+    watcher.listen('odom', Odometry)
+    specs = {s.executable: s for s in describe(RunOptions())}
+    specs['dynamics'].parameters['on_missing_wrench'] = 'stop'
+    nodes = {name: processes.node(spec) for name, spec in specs.items()}
+    watcher.until(lambda: len(watcher.seen['odom']) > 20)
+    nodes['buoyancy'].send_signal(signal.SIGKILL)
+    output, _ = nodes['dynamics'].communicate(timeout=20)
+    assert nodes['dynamics'].returncode == 1
+    assert 'no wrench from buoyancy' in output
+
+
+def test_bad_commands_and_wrenches_are_survived(processes, watcher):
+    from diagnostic_msgs.msg import DiagnosticArray
+    from geometry_msgs.msg import WrenchStamped
+    from nav_msgs.msg import Odometry
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import UInt16MultiArray
+
+    watcher.listen('/diagnostics', DiagnosticArray)
+    watcher.listen('odom', Odometry)
+    watcher.listen('thrusters/state', JointState)
+    pwm = watcher.node.create_publisher(UInt16MultiArray, 'thrusters/pwm', 10)
+    external = watcher.node.create_publisher(WrenchStamped, 'wrench/external', 10)
+    start_graph(processes)
+    watcher.until(lambda: len(watcher.seen['odom']) > 20)
+    watcher.until(lambda: pwm.get_subscription_count() and external.get_subscription_count())
+    state = watcher.seen['thrusters/state']
+
+    def send(*values):
+        pwm.publish(UInt16MultiArray(data=list(values)))
+        watcher.spin(0.4)
+        return list(state[-1].effort)
+
+    assert send(*[1600] * 6) == pytest.approx([5.884] * 6, rel=0.05)
+    held = send(1700)  # wrong length: the command before holds
+    assert held == pytest.approx([5.884] * 6, rel=0.01)
+    assert send(*[65436] * 6) == pytest.approx([5.884] * 6, rel=0.01)  # −100 as unsigned
+    assert send(*[2000] * 6) == pytest.approx([51.485] * 6, rel=0.05)  # clamped to 1900
+    watcher.spin(2.0)
+    assert max(map(abs, state[-1].effort)) < 1e-3  # absent: stopped after a second
+    messages = ' '.join(s.message for s in statuses(watcher, 'thrusters'))
+    for text in ('expected 6', 'expected 1100 to 1900', 'clamped', 'thrusters stopped'):
+        assert text in messages
+    bad = WrenchStamped()
+    bad.wrench.force.z = float('nan')
+    external.publish(bad)
+    watcher.spin(1.2)
+    last = watcher.seen['odom'][-1]
+    assert np.isfinite(last.pose.pose.position.z)
+    assert any('wrench/external: not finite' in s.message for s in statuses(watcher, 'dynamics'))
+    push = WrenchStamped()
+    push.wrench.force.y = 50.0
+    external.publish(push)
+    watcher.spin(0.8)
+    assert watcher.seen['odom'][-1].twist.twist.linear.y > 0.3
+
+
+def test_two_owners_of_one_odom(processes, watcher):
+    from nav_msgs.msg import Odometry
+
+    watcher.listen('odom', Odometry)
+    nodes, specs = start_graph(processes)
+    watcher.until(lambda: len(watcher.seen['odom']) > 20)
+    watcher.spin(6.0)  # the first is not young any more
+    second = processes.node(specs['dynamics'])
+    output, _ = second.communicate(timeout=20)
+    assert second.returncode == 1
+    assert '2 nodes publish /bluerov2/odom; expected one owner' in output
+    count = len(watcher.seen['odom'])
+    watcher.until(lambda: len(watcher.seen['odom']) > count + 50)
+    assert nodes['dynamics'].poll() is None
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('composed', [False, True])
+def test_a_signal_ends_everything_within_two_seconds(
+    processes, watcher, tmp_path, number, composed
+):
+    from nav_msgs.msg import Odometry
+    from rosbags.highlevel import AnyReader
+
+    watcher.listen('odom', Odometry)
+    process = processes.marine_sim(
+        'run', 'bluerov2', '--record', tmp_path / 'run', *(['--composed'] if composed else [])
+    )
+    watcher.until(lambda: len(watcher.seen['odom']) > 50)
+    start = time.monotonic()
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=10)
+    assert process.returncode == 0, output
+    assert time.monotonic() - start < 2.0
+    with AnyReader([tmp_path / 'run' / 'bag']) as reader:
+        counts = {c.topic: c.msgcount for c in reader.connections}
+    assert counts['/bluerov2/odom'] >= 50
+    assert manifest(tmp_path / 'run')['ticks'] == counts['/bluerov2/odom']
+
+
+def test_a_full_disk_ends_the_run_with_the_file_named(processes, tmp_path):
+    disk = tmp_path / 'disk'
+    disk.mkdir()
+    mounted = subprocess.run(
+        ['mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', str(disk)], check=False
+    )
+    if mounted.returncode:
+        pytest.skip('mounting a tmpfs needs root')
+    try:
+        process = processes.marine_sim(
+            'run', 'bluerov2', '--scenario', 'dive', '--real-time-factor', 0,
+            '--record', disk / 'run',
+        )  # fmt: skip
+        output, _ = process.communicate(timeout=60)
+    finally:
+        processes.end()
+        subprocess.run(['umount', str(disk)], check=True)
+    assert process.returncode == 1
+    assert f'{disk / "run" / "bag"}: cannot be written: No space left on device' in output
+    assert 'Traceback' not in output
+
+
+def test_pause_and_reset(processes, watcher):
+    from nav_msgs.msg import Odometry
+    from std_srvs.srv import SetBool, Trigger
+
+    watcher.listen('odom', Odometry)
+    start_graph(processes)
+    odom = watcher.seen['odom']
+    watcher.until(lambda: len(odom) > 50)
+    pause = watcher.node.create_client(SetBool, 'pause')
+    reset = watcher.node.create_client(Trigger, 'reset')
+    watcher.until(lambda: pause.service_is_ready() and reset.service_is_ready())
+
+    def call(client, request):
+        future = client.call_async(request)
+        watcher.until(future.done)
+        return future.result()
+
+    assert call(pause, SetBool.Request(data=True)).success
+    watcher.spin(0.3)
+    count = len(odom)
+    watcher.spin(0.5)
+    assert len(odom) == count
+    assert call(pause, SetBool.Request(data=False)).success
+    watcher.until(lambda: len(odom) > count + 20)
+    assert call(reset, Trigger.Request()).success
+    watcher.until(lambda: odom[-1].header.stamp.sec == 0 and len(odom) > count + 60)
+    assert odom[-1].pose.pose.position.z == pytest.approx(-0.5, abs=0.05)
+
+
+def test_without_lockstep_it_follows_the_wall_clock(processes, watcher):
+    from nav_msgs.msg import Odometry
+
+    watcher.listen('odom', Odometry)
+    start_graph(processes, lockstep=False)
+    odom = watcher.seen['odom']
+    watcher.until(lambda: len(odom) > 50)
+    count, start = len(odom), time.monotonic()
+    watcher.spin(2.0)
+    rate = (len(odom) - count) / (time.monotonic() - start)
+    assert rate == pytest.approx(200, rel=0.25)
+
+
+def test_every_parameter_is_described(processes, watcher):
+    from rcl_interfaces.srv import DescribeParameters, ListParameters
+
+    start_graph(processes)
+    for name in ('dynamics', 'thrusters', 'buoyancy', 'drag', 'barometer'):
+        listing = watcher.node.create_client(ListParameters, f'{name}/list_parameters')
+        describing = watcher.node.create_client(DescribeParameters, f'{name}/describe_parameters')
+        watcher.until(
+            lambda a=listing, b=describing: a.service_is_ready() and b.service_is_ready()
+        )
+        future = listing.call_async(ListParameters.Request())
+        watcher.until(future.done)
+        names = [
+            n
+            for n in future.result().result.names
+            if n not in ('use_sim_time', 'start_type_description_service')
+        ]
+        names = [n for n in names if not n.startswith('qos_overrides')]
+        future = describing.call_async(DescribeParameters.Request(names=names))
+        watcher.until(future.done)
+        for descriptor in future.result().descriptors:
+            assert descriptor.description, (name, descriptor.name)
+            assert descriptor.read_only
+
+
+def test_a_bad_parameter_is_one_line_and_exit_code_2(processes):
+    specs = {s.executable: s for s in describe(RunOptions())}
+    for name, value in (('dt', -1.0), ('integrator', 'euler'), ('initial_position', [1.0])):
+        spec = specs['dynamics']
+        spec.parameters[name] = value
+        process = processes.node(spec)
+        output, _ = process.communicate(timeout=20)
+        assert process.returncode == 2, output
+        assert output.startswith('ERROR: ')
+        assert name in output
+        assert 'Traceback' not in output
+        del spec.parameters[name]

@@ -1,0 +1,162 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Scenario files, and the command line that runs them in process."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros.control.allocation import AXES, PilotMixer
+from marine_sim_ros.control.keys import KEYS, Pilot, joy_efforts, press
+from marine_sim_ros.errors import ScenarioError
+from marine_sim_ros.noise import gaussian
+from marine_sim_ros.scenario import load_scenario, parse_scenario, scenario_names
+
+
+@pytest.mark.parametrize('name', scenario_names())
+def test_shipped_scenarios_hold_for_every_vehicle(name, shipped):
+    scenario = load_scenario(name)
+    trajectory = simulate(shipped, scenario)
+    verdicts = scenario.verdicts(trajectory.time, trajectory.position[:, 2])
+    assert verdicts
+    assert all(ok for ok, _ in verdicts), verdicts
+
+
+def test_a_run_repeats_bit_for_bit():
+    vehicle, scenario = load_vehicle('bluerov2'), load_scenario('dive')
+    first, second = (simulate(vehicle, scenario, duration=2.0) for _ in range(2))
+    assert first.sha256 == second.sha256
+    assert len(first.stamp) == 401
+    third = simulate(vehicle, scenario, duration=2.0, seed=1)
+    assert third.sha256 == first.sha256
+    assert not np.array_equal(third.pressure, first.pressure)
+
+
+def test_barometer_noise_has_its_variance():
+    vehicle = load_vehicle('bluerov2')
+    trajectory = simulate(vehicle, load_scenario('dive'))
+    truth = 101300 + 1000 * 9.8 * -trajectory.position[:, 2]
+    noise = trajectory.pressure - truth
+    assert noise.std() == pytest.approx(200, rel=0.05)
+    assert abs(noise.mean()) < 20
+
+
+def test_noise_depends_on_seed_name_and_stamp_alone():
+    values = {(s, n, t): gaussian(s, n, t)[0] for s in (0, 1) for n in 'ab' for t in (0, 1, 10**9)}
+    assert len(set(values.values())) == len(values)
+    assert gaussian(1, 'a', 10**9)[0] == values[1, 'a', 10**9]
+
+
+BAD = {
+    'duration: 1': "'segments' is missing",
+    'duration: x\nsegments: [{at: 0}]': 'expected a number',
+    'duration: 1\nsegments: []': 'segments is empty',
+    'duration: 1\nsegments: [{at: 0, axis: 1}]': "unknown key 'axis'",
+    'duration: 1\nsegments: [{at: 0, axes: {surge: 2}}]': 'from -1 to 1',
+    'duration: 1\nsegments: [{at: 1}, {at: 0}]': 'not in the order',
+    'duration: 1\nsegments: [{at: 0, pwm: [1500], depth: 1}]': 'one kind of command',
+    'duration: 1\nsegments: [{at: 0, depth: 1, axes: {heave: 1}}]': 'both command the heave',
+    '[1': 'not valid YAML',
+    '- 1': 'expected a mapping',
+}
+
+
+@pytest.mark.parametrize('text', BAD)
+def test_bad_scenarios_give_one_line(text):
+    with pytest.raises(ScenarioError, match=re.escape(BAD[text])) as caught:
+        parse_scenario(text, 'bad.yaml')
+    assert '\n' not in str(caught.value)
+    assert 'bad.yaml' in str(caught.value)
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_a_scenario_or_an_error(text):
+    with pytest.raises(ScenarioError):
+        parse_scenario(text, 'any.yaml')
+
+
+def test_wrong_number_of_pulse_widths_is_found_before_the_run():
+    scenario = parse_scenario('duration: 1\nsegments: [{at: 0, pwm: [1500]}]', 'one.yaml')
+    with pytest.raises(ScenarioError, match='1 pulse widths; expected 6'):
+        simulate(load_vehicle('bluerov2'), scenario)
+
+
+@pytest.mark.parametrize('vehicle', ['bluerov2', 'bluerov2_heavy'])
+def test_each_axis_pushes_where_it_says(vehicle):
+    model = load_vehicle(vehicle, rotor_time_constant='0', thrust='linear')
+    mixer = PilotMixer(model.thrusters)
+    expected = {'bluerov2': set(AXES) - {'pitch'}, 'bluerov2_heavy': set(AXES)}[vehicle]
+    assert set(mixer.reachable) == expected
+    for i, axis in enumerate(AXES):
+        for sense in (1.0, -1.0):
+            efforts = np.zeros(6)
+            efforts[i] = sense
+            pwm = mixer.pwm(efforts)
+            assert np.all((pwm >= 1100) & (pwm <= 1900))
+            wrench = model.thrusters.effectiveness @ (pwm - 1500)
+            if axis in expected:
+                assert np.sign(wrench[i]) == sense
+                assert abs(pwm - 1500).max() == 400
+            else:
+                assert np.all(pwm == 1500)
+
+
+def test_keys_and_sticks():
+    pilot = Pilot()
+    for key, (axis, sense) in KEYS.items():
+        assert press(pilot, key).command()[AXES.index(axis)] == 0.125 * sense
+    for _ in range(10):
+        pilot = press(pilot, 'w')
+    assert pilot.command()[0] == 0.5
+    assert not press(pilot, ' ').command().any()
+    assert press(press(pilot, '+'), '?').gain == 0.6
+    joy = joy_efforts([0.05, -1.0, float('nan')], [2, -2, 3, 1, 0, 9], 0.1)
+    assert list(joy) == [-1, 1, 0, 0, 0, 0]
+
+
+def marine_sim(*arguments):
+    return subprocess.run(
+        [sys.executable, '-m', 'marine_sim_ros.tools.main', *map(str, arguments)],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_simulate_writes_a_recording(tmp_path):
+    done = marine_sim('simulate', 'bluerov2', '--scenario', 'dive', '--record', tmp_path / 'run')
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads((tmp_path / 'run' / 'manifest.json').read_text())
+    assert manifest['ticks'] == 8001
+    assert manifest['trajectory_sha256'] in done.stdout
+    from rosbags.highlevel import AnyReader
+
+    with AnyReader([tmp_path / 'run' / 'bag']) as reader:
+        counts = {c.topic: c.msgcount for c in reader.connections}
+    assert counts['/bluerov2/odom'] == counts['/bluerov2/wrench/drag'] == 8001
+
+
+BAD_COMMANDS = [
+    (['simulate', 'bluerov9', '--scenario', 'dive'], "'bluerov9' is neither"),
+    (['simulate', 'bluerov2'], '--scenario is missing'),
+    (['simulate', 'bluerov2', '--scenario', 'dance'], "'dance' is neither"),
+    (['simulate', 'bluerov2', '--scenario', 'dive', '--dt', '2'], '--dt is 2'),
+    (['simulate', 'bluerov2', '--scenario', 'dive', '--set', 'x'], 'expected NAME:=VALUE'),
+    (['run', 'bluerov2', '--namespace', '9 lives'], 'namespace is'),
+    (['teleop', 'bluerov2'], 'no terminal'),
+]
+
+
+@pytest.mark.parametrize(('arguments', 'expected'), BAD_COMMANDS)
+def test_bad_input_prints_one_line_and_exits_with_2(arguments, expected):
+    done = marine_sim(*arguments)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert done.stderr.startswith('ERROR: ')
+    assert done.stderr.count('\n') == 1

@@ -1,0 +1,158 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Thrust against the Orca3 documentation and the T200 bench data."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros.interpolation import make_table
+from marine_sim_ros.model.propulsion import linear_curve
+from marine_sim_ros.physics.thrusters import linear_thrust, thrusters
+from marine_sim_ros.state import State, rest
+
+T200 = [
+    (1100, -39.913, 388.8, 3465), (1200, -26.576, 190.9, 2865), (1252, -19.809, 121.1, 2517),
+    (1300, -14.122, 70.4, 2140), (1352, -8.826, 32.0, 1705), (1400, -4.707, 11.2, 1246),
+    (1452, -0.981, 1.6, 578), (1472, 0, 0, 0), (1500, 0, 0, 0), (1528, 0, 0, 0),
+    (1532, 0.392, 0.8, 308), (1600, 5.884, 12.8, 1237), (1652, 11.572, 35.2, 1740),
+    (1700, 17.848, 73.3, 2129), (1752, 25.988, 128.6, 2538), (1800, 33.539, 190.9, 2888),
+    (1852, 44.228, 288.0, 3260), (1900, 51.485, 381.3, 3533),
+]  # fmt: skip
+STILL = Environment()
+
+
+def run(vehicle, pwm, dt=1.0, memory=None, state=None):
+    n = len(vehicle.thrusters)
+    memory = np.zeros(n) if memory is None else memory
+    command = np.full(n, float(pwm)) if np.isscalar(pwm) else np.asarray(pwm, float)
+    return thrusters(vehicle, state or rest(), STILL, memory, pwm=command, dt=dt)
+
+
+@pytest.mark.parametrize(
+    ('pwm', 'newtons'),
+    [(1700, 22.6027), (1300, -18.0822), (1500, 0), (1900, 50), (1100, -40), (1535, 0),
+     (1465, 0), (1510, 0), (1490, 0), (2000, 50), (0, -40)],
+)  # fmt: skip
+def test_linear_thrust_is_the_documented_formula(pwm, newtons):
+    assert linear_thrust(pwm) == pytest.approx(newtons, abs=5e-5)
+
+
+@given(st.floats(1000, 2000), st.floats(0, 300), st.floats(0, 200), st.floats(0, 200))
+def test_linear_thrust_against_the_three_branches(pwm, dz, pos, neg):
+    inside = min(max(pwm, 1100), 1900)
+    if inside > 1500 + dz:
+        expected = pos * (inside - 1500 - dz) / (400 - dz)
+    elif inside < 1500 - dz:
+        expected = neg * (inside - 1500 + dz) / (400 - dz)
+    else:
+        expected = 0.0
+    found = linear_thrust(pwm, dead_zone=dz, pos_force=pos, neg_force=neg)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.floats(1000, 2000), st.integers(0, 300), st.floats(0.1, 200), st.floats(0.1, 200))
+def test_the_linear_map_as_a_table_is_the_same_function(pwm, dz, pos, neg):
+    curve = linear_curve(pos, neg, float(dz))
+    table = make_table([(curve[:, 0], curve[:, 1])])
+    expected = linear_thrust(pwm, dead_zone=dz, pos_force=pos, neg_force=neg)
+    assert table(np.array([pwm]))[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_linear_thrust_takes_arrays():
+    found = linear_thrust(np.array([[1700.0], [1300.0]]))
+    assert found.shape == (2, 1)
+    assert found[:, 0] == pytest.approx([22.6027, -18.0822], abs=5e-5)
+
+
+@pytest.mark.parametrize(('pwm', 'newtons', 'watts', 'rpm'), T200)
+def test_t200_curve_at_16_volts(pwm, newtons, watts, rpm):
+    vehicle = load_vehicle('bluerov2', rotor_time_constant='0')
+    output, _ = run(vehicle, pwm)
+    assert output.thrust == pytest.approx([newtons] * 6, abs=1e-9)
+    assert output.power == pytest.approx([watts] * 6, abs=1e-6)
+    speed = np.sign(newtons) * rpm * 2 * np.pi / 60
+    assert output.rotor_speed == pytest.approx([speed] * 6, abs=1e-6)
+
+
+def test_the_dead_zone_is_exactly_zero():
+    vehicle = load_vehicle('bluerov2', rotor_time_constant='0')
+    for pwm in (1472, 1490, 1500, 1528):
+        output, _ = run(vehicle, pwm)
+        assert not output.thrust.any()
+        assert not output.wrench.any()
+
+
+def test_rotor_lag_is_the_exact_exponential_whatever_the_step():
+    vehicle = load_vehicle('bluerov2', rotor_time_constant='0.2')
+    full, _ = run(load_vehicle('bluerov2', rotor_time_constant='0'), 1700)
+    for steps in (1, 4, 40):
+        memory = np.zeros(6)
+        for _ in range(steps):
+            output, memory = run(vehicle, 1700, dt=0.3 / steps, memory=memory)
+        expected = full.thrust * (1 - np.exp(-0.3 / 0.2)) ** 2
+        assert output.thrust == pytest.approx(expected, rel=1e-12)
+
+
+def test_thrust_matrix_of_the_vectored_frame():
+    b = load_vehicle('bluerov2').thrusters.effectiveness
+    c = np.sqrt(0.5)
+    assert b[0] == pytest.approx([-c, -c, c, c, 0, 0], abs=1e-12)  # surge
+    assert b[1] == pytest.approx([-c, c, -c, c, 0, 0], abs=1e-12)  # sway
+    assert b[2] == pytest.approx([0, 0, 0, 0, -1, -1], abs=1e-12)  # heave
+    assert np.linalg.matrix_rank(b) == 5
+    assert np.linalg.matrix_rank(load_vehicle('bluerov2_heavy').thrusters.effectiveness) == 6
+
+
+def test_a_force_at_a_point_gives_r_cross_f():
+    vehicle = load_vehicle('bluerov2', rotor_time_constant='0')
+    pwm = np.full(6, 1500.0)
+    pwm[0] = 1700
+    output, _ = run(vehicle, pwm)
+    force = 17.848 * np.array([-np.sqrt(0.5), -np.sqrt(0.5), 0])
+    arm = np.cross([0.14, -0.092, 0], force)
+    assert output.wrench == pytest.approx(np.concatenate([force, arm]), abs=1e-9)
+
+
+def test_reaction_torque_is_off_by_default_and_turns_with_the_hand():
+    vehicle = load_vehicle('bluerov2', rotor_time_constant='0', reaction_torque='0.02')
+    plain = load_vehicle('bluerov2', rotor_time_constant='0')
+    pwm = np.full(6, 1500.0)
+    pwm[4] = 1700  # counter-clockwise, thrust down
+    with_torque, _ = run(vehicle, pwm)
+    without, _ = run(plain, pwm)
+    difference = with_torque.wrench - without.wrench
+    assert difference == pytest.approx([0, 0, 0, 0, 0, -0.02 * 17.848], abs=1e-9)
+
+
+def test_inflow_loss_takes_all_thrust_at_the_zero_thrust_advance():
+    text = load_vehicle('bluerov2', rotor_time_constant='0').urdf
+    text = text.replace(
+        '<diameter>0.076</diameter>',
+        '<diameter>0.076</diameter><zero_thrust_advance_ratio>0.8</zero_thrust_advance_ratio>',
+    )
+    vehicle = load_vehicle(text)
+    revolutions = 2129 / 60
+    limit = 0.8 * revolutions * 0.076
+    pwm = np.full(6, 1500.0)
+    pwm[4] = pwm[5] = 1700
+    for share, left in ((0, 1), (0.5, 0.5), (1, 0), (-1, 1)):
+        sinking = State(
+            np.zeros(3), np.array([0, 0, 0, 1.0]), np.array([0, 0, -limit * share, 0, 0, 0])
+        )
+        output, _ = run(vehicle, pwm, state=sinking)
+        assert output.thrust[4] == pytest.approx(17.848 * left, abs=1e-9)
+
+
+def test_voltage_interpolates_between_tables():
+    text = load_vehicle('bluerov2', rotor_time_constant='0').urdf
+    low = '<curve name="t200" voltage="12">1100 -30 1 2 1500 0 0 0 1900 40 1 2</curve>'
+    text = text.replace('<thrusters>', '<thrusters>' + low)
+    full = {v: run(load_vehicle(text, voltage=v), 1900)[0].thrust[0] for v in (10, 12, 14, 16, 20)}
+    assert full[12] == pytest.approx(40)
+    assert full[16] == pytest.approx(51.485)
+    assert full[14] == pytest.approx((40 + 51.485) / 2)
+    assert (full[10], full[20]) == (full[12], full[16])
