@@ -207,10 +207,12 @@ def test_bad_commands_and_wrenches_are_survived(processes, watcher):
         watcher.spin(0.4)
         return list(state[-1].effort)
 
-    assert send(*[1600] * 6) == pytest.approx([5.884] * 6, rel=0.05)
-    held = send(1700)  # wrong length: the command before holds
-    assert held == pytest.approx([5.884] * 6, rel=0.01)
-    assert send(*[65436] * 6) == pytest.approx([5.884] * 6, rel=0.01)  # −100 as unsigned
+    good = [1600] * 6
+    assert send(*good) == pytest.approx([5.884] * 6, rel=0.05)
+    # Wrong length, and −100 as an unsigned number: the command before holds.
+    for bad in ([1700], [65436] * 6):
+        send(*good)
+        assert send(*bad) == pytest.approx([5.884] * 6, rel=0.01)
     assert send(*[2000] * 6) == pytest.approx([51.485] * 6, rel=0.05)  # clamped to 1900
     watcher.spin(2.0)
     assert max(map(abs, state[-1].effort)) < 1e-3  # absent: stopped after a second

@@ -164,11 +164,8 @@ def test_implicit_and_explicit_step_of_heave():
 
 def test_rk4_converges_with_the_fourth_order():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
-    start = State(
-        np.array([0, 0, -5.0]),
-        quaternion_from_rpy(0.3, 0.2, 0),
-        np.array([1, 0.2, -0.3, 0.4, -0.5, 0.6]),
-    )
+    velocity = np.array([1, 0.2, -0.3, 0.4, -0.5, 0.6])
+    start = State(np.array([0, 0, -5.0]), quaternion_from_rpy(0.3, 0.2, 0), velocity)
 
     def acceleration(state):
         total = weight(vehicle, state, STILL)
@@ -264,10 +261,13 @@ def test_drag_opposes_and_is_linear_plus_quadratic(shipped):
 def test_drag_takes_full_matrices():
     numbers = np.arange(36.0).reshape(6, 6) + 40 * np.eye(6)
     rows = ' '.join(map(str, numbers.ravel()))
-    vehicle = load_vehicle('<robot name="r"><link name="base_link"><inertial><mass value="1"/>'
-                           '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
-                           f'</link><hydrodynamics><linear_damping>{rows}</linear_damping>'
-                           f'<quadratic_damping>{rows}</quadratic_damping></hydrodynamics></robot>')  # fmt: skip
+    vehicle = load_vehicle(f"""
+    <robot name="r">
+      <link name="base_link"><inertial><mass value="1"/>
+        <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+      <hydrodynamics><linear_damping>{rows}</linear_damping>
+        <quadratic_damping>{rows}</quadratic_damping></hydrodynamics>
+    </robot>""")
     nu = np.array([1, -2, 3, -0.4, 0.5, -0.6])
     state = State(np.zeros(3), np.array([0, 0, 0, 1.0]), nu)
     expected = -(numbers @ nu) - numbers @ (np.abs(nu) * nu)

@@ -15,6 +15,7 @@ and one line that names the file; the run itself goes on.
 from __future__ import annotations
 
 import json
+import struct
 import time as wall
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,7 @@ from marine_sim_ros.ros.convert import odometry_numbers, set_stamp, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
+from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['RecorderNode', 'main']
 
@@ -40,6 +42,12 @@ PARAMETERS = (
     Parameter('manifest', '{}', 'JSON that goes into manifest.json'),
     Parameter('pwm_source', 'external', 'as the thrusters have it'),
 )
+
+
+def _header_stamp(data: bytes) -> int:
+    """Return the stamp (ns) of a serialised message that starts with a header (CDR)."""
+    sec, nanosec = struct.unpack_from('<iI', data, 4)
+    return int(sec) * NANOSECONDS + int(nanosec)
 
 
 class RecorderNode(SuiteNode):
@@ -86,13 +94,13 @@ class RecorderNode(SuiteNode):
             self._stamp = stamp_ns(message.header.stamp)
             self._manifest.add(self._stamp, *odometry_numbers(message))
             self._progress[topic.name] = self._stamp
-        elif topic is topics.TOTAL_WRENCH:
-            sec = int.from_bytes(data[4:8], 'little')
-            self._progress[topic.name] = sec * 10**9 + int.from_bytes(data[8:12], 'little')
+        stamp = _header_stamp(data) if topic.stamped and topic.per_tick else self._stamp
+        if topic is topics.TOTAL_WRENCH:
+            self._progress[topic.name] = stamp
             if self._manifest.ticks % 4 == 0:
                 self._tell()
         try:
-            self._bag.write(full, self._stamp, data)
+            self._bag.write(full, stamp, data)
         except MarineSimError as error:
             self.get_logger().error(str(error))
             self.complain(str(error), error=True)

@@ -76,8 +76,7 @@ class SuiteNode(Node):
         self.body_frame = self.values['frame_prefix'] + BASE_LINK
         self.finished = False
         self.exit_code = 0
-        self.level = DiagnosticStatus.OK
-        self.message = 'ok'
+        self._complaints: dict[str, bool] = {}
         self.health: dict[str, Any] = {}
         self._warned: dict[str, int] = {}
         self._diagnostics = self.create_publisher(
@@ -132,9 +131,8 @@ class SuiteNode(Node):
 
     def complain(self, text: str, *, error: bool = False) -> None:
         """Log a complaint, each kind at most every five seconds, and show it in diagnostics."""
-        self.level = DiagnosticStatus.ERROR if error else DiagnosticStatus.WARN
-        self.message = text
-        kind = text.split(':', 1)[0]
+        self._complaints[text] = error
+        kind = ''.join(c for c in text if not c.isdigit())
         now = self.wall_clock.now().nanoseconds
         if now - self._warned.get(kind, -(10**18)) < WARN_PERIOD * 1e9:
             return
@@ -147,17 +145,21 @@ class SuiteNode(Node):
         self.finished = True
 
     def _report(self) -> None:
+        level = DiagnosticStatus.OK
+        if self._complaints:
+            errors = any(self._complaints.values())
+            level = DiagnosticStatus.ERROR if errors else DiagnosticStatus.WARN
         status = DiagnosticStatus(
-            level=self.level,
-            name=f'{self.get_fully_qualified_name()}',
-            message=self.message,
+            level=level,
+            name=self.get_fully_qualified_name(),
+            message='; '.join(list(self._complaints)[:5]) or 'ok',
             hardware_id=self.vehicle.name,
             values=[KeyValue(key=k, value=str(v)) for k, v in self.health.items()],
         )
         array = DiagnosticArray(status=[status])
         array.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(array)
-        self.level, self.message = DiagnosticStatus.OK, 'ok'
+        self._complaints.clear()
 
 
 class WrenchPublisher:

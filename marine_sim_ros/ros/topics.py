@@ -67,6 +67,12 @@ class Topic:
     qos: QoSProfile
     per_tick: bool = True
 
+    @property
+    def stamped(self) -> bool:
+        """Whether a message starts with a header or a stamp, so that its bytes tell the time."""
+        first = next(iter(self.type.get_fields_and_field_types().values()))
+        return first in ('std_msgs/Header', 'builtin_interfaces/Time')
+
 
 ODOM = Topic('odom', Odometry, LOCKSTEP)
 TF = Topic('/tf', TFMessage, LOCKSTEP)
