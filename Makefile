@@ -27,9 +27,14 @@ lint: setup  ## Style and types
 bench: setup  ## Speed, as ratios measured in one run
 	@$(BIN)/marine_sim bench $(ARGS)
 
-lock: setup  ## Update requirements/lock.txt (the ROS wheels stay as they are)
-	@$(BIN)/python -m pip install --quiet uv
-	@$(BIN)/uv pip compile --universal --python-version 3.10 --upgrade --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' --constraint requirements/ros-jazzy.txt requirements/runtime.in requirements/dev.in --output-file requirements/lock.txt
+# uv is kept out of .venv, and no .venv is needed to mend a lock that does not install.
+lock:  ## Update requirements/lock.txt (the ROS wheels stay as they are)
+	@tools=$$(mktemp -d) && trap 'rm -rf "$$tools"' EXIT && $(PYTHON) -m venv "$$tools" \
+	  && "$$tools/bin/pip" install --quiet uv \
+	  && "$$tools/bin/uv" pip compile --quiet --universal --python-version 3.10 --upgrade --no-annotate \
+	    --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' \
+	    --constraint requirements/ros-jazzy.txt requirements/runtime.in requirements/dev.in \
+	    --output-file requirements/lock.txt
 
 clean:  ## Remove .venv and what builds leave
 	@rm -rf .venv build install log *.egg-info

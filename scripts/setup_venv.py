@@ -102,6 +102,8 @@ def run(title, *command):
 
 def make_venv():
     """Make an empty environment."""
+    if STAMP.exists():  # first, so that a removal cut short is not taken for a finished set-up
+        STAMP.unlink()
     shutil.rmtree(VENV, ignore_errors=True)
     VENV.parent.mkdir(exist_ok=True)
     import venv

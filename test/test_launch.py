@@ -1,0 +1,80 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Every launch file, run by a real ``ros2 launch`` from an installed workspace."""
+
+import json
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import ROOT
+
+from marine_sim_ros.suite import RunOptions, describe
+
+pytestmark = pytest.mark.launch
+FILES = sorted(p.name for p in (ROOT / 'launch').glob('*.launch.py'))
+
+
+def launch(processes, *arguments):
+    if shutil.which('ros2') is None:
+        pytest.skip('no ros2 command on the path')
+    return processes.start('ros2', 'launch', 'marine_sim_ros', *arguments, start_new_session=True)
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_every_launch_file_runs_and_ends_cleanly(processes, name):
+    process = launch(processes, name)
+    time.sleep(8)
+    assert process.poll() is None, process.communicate()[0]
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=15)
+    assert time.monotonic() - start < 4
+    assert 'Traceback' not in output
+    assert 'process has died' not in output, output
+    assert output.count('process has finished cleanly') == output.count('process started')
+
+
+@pytest.mark.parametrize('composed', ['false', 'true'])
+def test_launch_and_run_give_the_same_trajectory(processes, tmp_path, composed):
+    process = launch(
+        processes, 'bluerov2.launch.py', 'scenario:=dive', 'real_time_factor:=0', 'duration:=3',
+        f'record:={tmp_path / "a"}', f'composed:={composed}',
+    )  # fmt: skip
+    process.communicate(timeout=60)
+    other = processes.marine_sim(
+        'run', 'bluerov2', '--scenario', 'dive', '--real-time-factor', 0, '--duration', 3,
+        '--record', tmp_path / 'b',
+    )  # fmt: skip
+    other.communicate(timeout=60)
+    hashes = {
+        json.loads((tmp_path / d / 'manifest.json').read_text())['trajectory_sha256']
+        for d in ('a', 'b')
+    }
+    assert len(hashes) == 1
+
+
+def test_bad_arguments_give_one_line(processes):
+    process = launch(processes, 'sim.launch.py', 'vehicle:=bluerov9')
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode != 0
+    assert "'bluerov9' is neither a file nor a shipped vehicle" in output
+
+
+def test_the_description_has_a_process_for_every_effect():
+    names = [spec.executable for spec in describe(RunOptions(scenario='dive'))]
+    assert names == ['thrusters', 'buoyancy', 'drag', 'barometer', 'scenario', 'dynamics']
+
+
+def test_ros2_command_sees_the_graph(processes):
+    process = launch(processes, 'bluerov2.launch.py')
+    time.sleep(5)
+    listed = subprocess.run(
+        ['ros2', 'topic', 'list', '--no-daemon', '--spin-time', '3'], env=processes.environment,
+        capture_output=True, text=True, timeout=30, check=False,
+    ).stdout.split()  # fmt: skip
+    assert process.poll() is None
+    assert {'/bluerov2/odom', '/bluerov2/wrench/drag', '/tf', '/clock'} <= set(listed)
