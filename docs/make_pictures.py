@@ -1,6 +1,6 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the README's pictures from the software itself: ``.venv/bin/python docs/make_pictures.py``."""
+"""Makes the README's pictures from the software: ``.venv/bin/python docs/make_pictures.py``."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ def _arrow(
 def node_graph(path: Path) -> None:
     """Draw the nodes and their topics."""
     figure, axes = plt.subplots(figsize=(10, 5.6))
-    axes.set(xlim=(0, 14), ylim=(0, 7.6))
+    axes.set(xlim=(-0.8, 14), ylim=(0, 7.6))
     axes.axis('off')
     _box(axes, 7, 6.9, 'dynamics')
-    _box(axes, 1.5, 3.6, 'teleop or\nscenario', ORANGE)
+    _box(axes, 0.6, 3.6, 'teleop or\nscenario', ORANGE)
     rows = dict(zip(WRENCH_SOURCES, (4.6, 7.6, 10.2), strict=True))
     for name, x in rows.items():
         _box(axes, x, 3.6, name)
-        _arrow(axes, (x - 0.55, 6.55), (x - 0.55, 3.95), 'odom', 0.62)
-        _arrow(axes, (x + 0.45, 3.95), (x + 0.45, 6.55), f'wrench/{name}', 0.3)
+        _arrow(axes, (x - 0.55, 6.55), (x - 0.55, 3.95), 'odom', 0.3)
+        _arrow(axes, (x + 0.45, 3.95), (x + 0.45, 6.55), f'wrench/{name}', 0.35)
     axes.plot([3.6, 11.2], [6.55, 6.55], color=GREY, linewidth=2)
     _box(axes, 12.8, 3.6, 'barometer')
     _arrow(axes, (12.8, 6.9), (12.8, 3.95), 'odom')
     axes.plot([8.05, 12.8], [6.9, 6.9], color=GREY, linewidth=1.5)
-    _arrow(axes, (2.6, 3.6), (3.5, 3.6), '')
-    axes.text(3.05, 3.95, 'thrusters/pwm', ha='center', fontsize=9)
+    _arrow(axes, (1.7, 3.6), (3.5, 3.6), '')
+    axes.text(2.6, 3.8, 'thrusters/pwm', ha='center', fontsize=9)
     _arrow(axes, (5.9, 6.9), (1.5, 6.9), '/tf, /clock, wrench/total', 0.5)
     _arrow(axes, (4.6, 3.25), (4.6, 1.9), 'thrusters/state, power')
     _arrow(axes, (12.8, 3.25), (12.8, 1.9), 'barometer/pressure')
@@ -107,7 +107,7 @@ def dive(path: Path, trajectory: Trajectory) -> None:
         grid[2, 1].plot(t, wrench[:, 2], label=name, linewidth=1)
     _label(grid[2, 1], 'heave force [N]')
     for axes in (grid[1, 0], grid[1, 1], grid[2, 0], grid[2, 1]):
-        axes.legend(fontsize=8, ncol=3, loc='upper right')
+        axes.legend(fontsize=8, loc='best')
     for axes in grid[2]:
         axes.set_xlabel('time [s]')
     figure.savefig(path, dpi=100)
