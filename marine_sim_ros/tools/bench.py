@@ -61,7 +61,7 @@ def ticks_per_second(seconds: float, *, composed: bool, compute: bool) -> tuple[
             first = time.monotonic() - start
             time.sleep(1.0)
             before, since = odometer.ticks(), time.monotonic()
-            time.sleep(seconds)
+            odometer.spin(seconds)
             rate = (odometer.ticks() - before) / (time.monotonic() - since)
     finally:
         supervisor.stop()

@@ -9,14 +9,19 @@ import time
 from types import TracebackType
 
 from diagnostic_msgs.msg import DiagnosticArray
+from nav_msgs.msg import Odometry
 
 from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.ros import topics
 
 __all__ = ['Odometer']
 
 
 class Odometer:
-    """Asks for the tick count through the state owner's reports, which cost the run nothing."""
+    """Waits for the first odom, then counts through the state owner's reports.
+
+    The reports come once a second, so that watching costs the run nothing.
+    """
 
     def __init__(self, namespace: str) -> None:
         """Join the graph."""
@@ -27,6 +32,7 @@ class Odometer:
 
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         self._name = f'{namespace}/dynamics'
+        self._odom_topic = f'{namespace}/odom'
         self._node = rclpy.create_node('odometer')
         self._reports: list[tuple[float, int]] = []
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._take, 50)
@@ -39,24 +45,37 @@ class Odometer:
             if status.name == self._name and int(values.get('ticks', 0)):
                 self._reports.append((time.monotonic(), int(values['ticks'])))
 
-    def _spin(self, until: float) -> None:
+    def spin(self, seconds: float) -> None:
+        """Take reports for a while."""
+        until = time.monotonic() + seconds
         while time.monotonic() < until:
             self._engine.spin_once(timeout_sec=0.02)
 
     def wait(self, timeout: float) -> None:
-        """Wait for the first report of a tick."""
+        """Wait for the first odom.
+
+        Raises:
+            MarineSimError: there is none in time.
+        """
+        first: list[Odometry] = []
+        subscription = self._node.create_subscription(
+            Odometry, self._odom_topic, first.append, topics.ODOM.qos
+        )
         deadline = time.monotonic() + timeout
-        while not self._reports:
-            self._spin(time.monotonic() + 0.02)
+        while not first:
+            self.spin(0.01)
             if time.monotonic() > deadline:
-                raise MarineSimError(f'{self._name}: no tick within {timeout:g} s')
+                raise MarineSimError(f'{self._odom_topic}: no message within {timeout:g} s')
+        self._node.destroy_subscription(subscription)
 
     def ticks(self) -> int:
         """Wait for the next report and return its count."""
         seen = len(self._reports)
         deadline = time.monotonic() + 10
         while len(self._reports) == seen and time.monotonic() < deadline:
-            self._spin(time.monotonic() + 0.01)
+            self.spin(0.01)
+        if len(self._reports) == seen:
+            raise MarineSimError(f'{self._name}: no report of ticks within 10 s')
         return self._reports[-1][1]
 
     def __enter__(self) -> Odometer:
