@@ -131,9 +131,10 @@ class Simulation:
                 )
 
 
-def _collect(vehicle: Vehicle, ticks: list[Tick], seed: int) -> Trajectory:
+def _collect(
+    vehicle: Vehicle, environment: Environment, ticks: list[Tick], seed: int
+) -> Trajectory:
     digest = TrajectoryHash()
-    pressure = np.full(len(ticks), np.nan)
     for tick in ticks:
         state = tick.state
         digest.add(tick.stamp, (*state.position, *state.orientation), tuple(state.velocity))
@@ -146,17 +147,20 @@ def _collect(vehicle: Vehicle, ticks: list[Tick], seed: int) -> Trajectory:
         thrust=np.stack([t.thrusters.thrust for t in ticks]),
         wrench=np.stack([t.total for t in ticks]),
         sources={n: np.stack([t.sources[n] for t in ticks]) for n in ticks[0].sources},
-        pressure=_pressures(vehicle, ticks, seed, pressure),
+        pressure=_pressures(vehicle, environment, ticks, seed),
         sha256=digest.hexdigest(),
     )
 
 
-def _pressures(vehicle: Vehicle, ticks: list[Tick], seed: int, out: np.ndarray) -> np.ndarray:
+def _pressures(
+    vehicle: Vehicle, environment: Environment, ticks: list[Tick], seed: int
+) -> np.ndarray:
+    out = np.full(len(ticks), np.nan)
     sensor = vehicle.barometer
     if sensor is None:
         return out
     stacked = State(*(np.stack(parts) for parts in zip(*(t.state for t in ticks), strict=True)))
-    truth = barometer(sensor, stacked, Environment()).pressure
+    truth = barometer(sensor, stacked, environment).pressure
     for i, tick in enumerate(ticks):
         out[i] = noisy_pressure(truth[i], sensor.variance, seed, tick.stamp)
     return out
@@ -200,4 +204,4 @@ def simulate(
             scenario.duration if duration is None else duration,
         )
     )
-    return _collect(vehicle, ticks, seed)
+    return _collect(vehicle, simulation.environment, ticks, seed)

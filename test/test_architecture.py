@@ -80,3 +80,14 @@ def test_nodes_are_small(path):
 @pytest.mark.parametrize('path', FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_every_file_names_its_licence(path):
     assert 'SPDX-License-Identifier: Apache-2.0' in path.read_text(encoding='utf-8')[:200]
+
+
+def test_the_version_is_the_same_everywhere():
+    import re
+
+    import marine_sim_ros
+
+    version = marine_sim_ros.__version__
+    assert f"version='{version}'" in (ROOT / 'setup.py').read_text(encoding='utf-8')
+    manifest = (ROOT / 'package.xml').read_text(encoding='utf-8')
+    assert re.search('<version>(.*)</version>', manifest).group(1) == version

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.suite import NodeSpec, RunOptions, describe
 
 pytestmark = pytest.mark.ros
 
@@ -335,6 +335,43 @@ def test_without_lockstep_it_follows_the_wall_clock(processes, watcher):
     watcher.spin(2.0)
     rate = (len(odom) - count) / (time.monotonic() - start)
     assert rate == pytest.approx(200, rel=0.25)
+
+
+def test_a_gamepad_drives_and_its_loss_stops(processes, watcher):
+    from sensor_msgs.msg import JointState, Joy
+
+    watcher.listen('thrusters/state', JointState)
+    joy = watcher.node.create_publisher(Joy, '/joy', 10)
+    start_graph(processes)
+    processes.node(NodeSpec('teleop', '/bluerov2', {'vehicle': 'bluerov2'}))
+    state = watcher.seen['thrusters/state']
+    watcher.until(lambda: joy.get_subscription_count() and len(state) > 20)
+    for _ in range(10):
+        joy.publish(Joy(axes=[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]))  # ahead
+        watcher.spin(0.1)
+    assert np.sign(state[-1].effort).tolist() == [-1, -1, 1, 1, 0, 0]
+    watcher.spin(1.5)
+    assert max(map(abs, state[-1].effort)) < 1e-2
+
+
+def test_a_current_on_the_topic_takes_the_vehicle_along(processes, watcher):
+    from geometry_msgs.msg import Vector3Stamped
+    from nav_msgs.msg import Odometry
+
+    watcher.listen('odom', Odometry)
+    current = watcher.node.create_publisher(Vector3Stamped, '/ocean_current', 10)
+    start_graph(processes)
+    watcher.until(lambda: len(watcher.seen['odom']) > 20)
+    watcher.until(lambda: current.get_subscription_count() >= 3)
+    message = Vector3Stamped()
+    message.vector.y = 1.0
+    current.publish(message)
+    watcher.spin(2.0)
+    assert watcher.seen['odom'][-1].twist.twist.linear.y > 0.2
+    message.vector.y = float('nan')
+    current.publish(message)
+    watcher.spin(0.5)
+    assert np.isfinite(watcher.seen['odom'][-1].twist.twist.linear.y)
 
 
 def test_every_parameter_is_described(processes, watcher):

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.control.allocation import AXES, PilotMixer
 from marine_sim_ros.control.keys import KEYS, Pilot, joy_efforts, press
 from marine_sim_ros.errors import ScenarioError
@@ -47,6 +47,19 @@ def test_barometer_noise_has_its_variance():
     noise = trajectory.pressure - truth
     assert noise.std() == pytest.approx(200, rel=0.05)
     assert abs(noise.mean()) < 20
+
+
+def test_the_barometer_feels_the_water_of_the_run():
+    vehicle, scenario = load_vehicle('bluerov2'), load_scenario('dive')
+    runs = {
+        density: simulate(
+            vehicle, scenario, environment=Environment(water_density=density), duration=1.0
+        )
+        for density in (1000.0, 1030.0)
+    }
+    for density, trajectory in runs.items():
+        gauge = trajectory.pressure[0] - 101300 - 200 * gaussian(0, 'barometer', 0)[0]
+        assert gauge == pytest.approx(density * 9.8 * 0.5)
 
 
 def test_noise_depends_on_seed_name_and_stamp_alone():

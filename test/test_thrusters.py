@@ -156,3 +156,22 @@ def test_voltage_interpolates_between_tables():
     assert full[16] == pytest.approx(51.485)
     assert full[14] == pytest.approx((40 + 51.485) / 2)
     assert (full[10], full[20]) == (full[12], full[16])
+
+
+def test_t200_table_against_the_published_fits():
+    vehicle = load_vehicle('bluerov2', rotor_time_constant='0')
+    for pwm in range(1532, 1901, 4):
+        x = pwm - 1528
+        fit = 7.055762e-2 * x + 1.959120e-4 * x**2
+        assert run(vehicle, pwm)[0].thrust[0] == pytest.approx(fit, abs=2.0)
+    for pwm in range(1100, 1469, 4):
+        x = 1472 - pwm
+        fit = -(5.732119e-2 * x + 1.462370e-4 * x**2)
+        assert run(vehicle, pwm)[0].thrust[0] == pytest.approx(fit, abs=2.0)
+
+
+@pytest.mark.parametrize(('pwm', 'factor'), [(1900, 4.0727e-6), (1100, -3.2465e-6)])
+def test_t200_thrust_goes_with_the_square_of_the_speed(pwm, factor):
+    output, _ = run(load_vehicle('bluerov2', rotor_time_constant='0'), pwm)
+    rpm = output.rotor_speed[0] * 60 / (2 * np.pi)
+    assert output.thrust[0] == pytest.approx(factor * rpm**2, rel=0.03)

@@ -47,7 +47,8 @@ def parse(text: str, source: str) -> Element:
     try:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        raise ModelError(f'{source}: not well-formed XML: {error}') from None
+        reason = ' '.join(str(error).split())
+        raise ModelError(f'{source}: not well-formed XML: {reason}') from None
     info: Any = root.getroottree().docinfo
     if info.doctype:
         raise ModelError(

@@ -6,7 +6,7 @@
 Publishes, one per tick, same stamp: odom (twist in the body frame), /tf map -> base_link, /clock,
 wrench/total (weight included).
 Subscribes: wrench/<source> of each of ``wrench_sources``, wrench/external (WrenchStamped; holds
-for a second), recorder/written and /clock where asked to.
+for a second), /ocean_current, recorder/written and /clock where asked to.
 Services: pause (SetBool), reset (Trigger: back to the start at time 0).
 Parameters: the common ones, and those in ros/owner.py.
 Failure: a source that is silent for ``source_timeout`` is held or stops the run
@@ -49,6 +49,7 @@ class DynamicsNode(StateOwner):
         self._external_until = -1
         for source in sources:
             self.listen(topics.wrench_topic(source), partial(self._on_wrench, source))
+        self.follow_current()
         self.listen(topics.EXTERNAL_WRENCH, self._on_external)
         self.create_timer(0.05, self._watch_sources, clock=self.wall_clock)
 

@@ -4,7 +4,7 @@
 """Recorder: writes every topic of the suite to an MCAP rosbag2, without a loss in lockstep.
 
 Subscribes: everything in ros/topics.py RECORDED. Publishes: recorder/written, the stamp up to
-which it has every odom and wrench/total; the state owner (``await_recorder``) never gets further
+which it has every topic of every tick; the state owner (``await_recorder``) never gets further
 ahead than the queues hold.
 Writes: <directory>/bag (rosbag2, MCAP; times are simulation time) and <directory>/manifest.json.
 Parameters: the common ones, and those below.
@@ -37,6 +37,7 @@ from marine_sim_ros.trajectory import NANOSECONDS
 __all__ = ['RecorderNode', 'main']
 
 QUIET = 0.3
+LOST = 1.0
 PARAMETERS = (
     Parameter('directory', 'out/run', 'new or empty folder to write to'),
     Parameter('manifest', '{}', 'JSON that goes into manifest.json'),
@@ -61,7 +62,8 @@ class RecorderNode(SuiteNode):
         self._bag = BagWriter(self._directory / 'bag')
         self._stamp = 0
         self._last_message = wall.monotonic()
-        self._progress = {topics.ODOM.name: -1, topics.TOTAL_WRENCH.name: -1}
+        # Stamp and wall time of the newest message of each topic that tells its tick.
+        self._progress: dict[str, tuple[int, float]] = {}
         self._first_missing = {t.name for t in topics.RECORDED if t.per_tick}
         if self.vehicle.barometer is None:
             self._first_missing -= {
@@ -93,12 +95,11 @@ class RecorderNode(SuiteNode):
             message = deserialize_message(data, Odometry)
             self._stamp = stamp_ns(message.header.stamp)
             self._manifest.add(self._stamp, *odometry_numbers(message))
-            self._progress[topic.name] = self._stamp
         stamp = _header_stamp(data) if topic.stamped and topic.per_tick else self._stamp
-        if topic is topics.TOTAL_WRENCH:
-            self._progress[topic.name] = stamp
-            if self._manifest.ticks % 4 == 0:
-                self._tell()
+        if topic.stamped and topic.per_tick:
+            self._progress[topic.name] = stamp, self._last_message
+        if topic is topics.TOTAL_WRENCH and self._manifest.ticks % 4 == 0:
+            self._tell()
         try:
             self._bag.write(full, stamp, data)
         except MarineSimError as error:
@@ -107,10 +108,15 @@ class RecorderNode(SuiteNode):
             self.end(1)
 
     def _tell(self) -> None:
-        """Say how far the recording is; the first tick counts when every topic has come."""
-        stamp = min(self._progress.values())
-        if self._first_missing or stamp < 0 or self.finished:
+        """Say how far the recording is; the first tick counts when every topic has come.
+
+        A topic that lags and is silent has lost its node; nobody waits for it.
+        """
+        if self._first_missing or self.finished:
             return
+        newest = max(stamp for stamp, _ in self._progress.values())
+        alive = wall.monotonic() - LOST
+        stamp = min(s for s, seen in self._progress.values() if s == newest or seen > alive)
         set_stamp(self._written_message, stamp)
         self._written.publish(self._written_message)
         self.health['ticks'] = self._manifest.ticks

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
@@ -50,8 +52,6 @@ def linear_thrust(
     the dead zone; its documentation does not).
     """
     if isinstance(pwm, int | float):
-        import numpy as np
-
         return float(
             linear_thrust(
                 np.asarray(float(pwm)),

@@ -22,7 +22,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.bus import Bus, Outlet
-from marine_sim_ros.ros.convert import set_stamp, set_wrench, stamp_ns, state_from
+from marine_sim_ros.ros.convert import set_stamp, set_wrench, stamp_ns, state_from, vector_from
 from marine_sim_ros.ros.parameters import Parameter, declare
 from marine_sim_ros.state import State, Wrench
 
@@ -110,6 +110,17 @@ class SuiteNode(Node):
         source = self.values['robot_description'] or self.values['vehicle']
         return load_vehicle(source, voltage=self.values['voltage'] or None, **arguments)
 
+    def follow_current(self) -> None:
+        """Let /ocean_current replace the parameter ``current``."""
+        self.listen(topics.OCEAN_CURRENT, self._on_current)
+
+    def _on_current(self, message: Any) -> None:
+        self.environment = Environment(
+            gravity=self.environment.gravity,
+            water_density=self.environment.water_density,
+            current=vector_from(message),
+        )
+
     def listen(self, topic: topics.Topic, callback: Callable[[Any], None]) -> None:
         """Subscribe with a callback whose failure is reported and survived."""
 
@@ -143,6 +154,12 @@ class SuiteNode(Node):
         """Ask the process to shut down."""
         self.exit_code = max(self.exit_code, exit_code)
         self.finished = True
+
+    def drain(self, engine: Any) -> None:
+        """Take what is still under way when the process ends; the default takes nothing."""
+
+    def close(self) -> None:
+        """Finish what was opened; the default opened nothing."""
 
     def _report(self) -> None:
         level = DiagnosticStatus.OK
@@ -186,17 +203,8 @@ class ForceNode(SuiteNode):
         super().__init__(name, parameters, **options)
         self._wrench = WrenchPublisher(self, topics.wrench_topic(name))
         self._zero = np.zeros(6)
-        self.listen(topics.OCEAN_CURRENT, self._on_current)
+        self.follow_current()
         self.listen(topics.ODOM, self._on_odom)
-
-    def _on_current(self, message: Any) -> None:
-        from marine_sim_ros.ros.convert import vector_from
-
-        self.environment = Environment(
-            gravity=self.environment.gravity,
-            water_density=self.environment.water_density,
-            current=vector_from(message),
-        )
 
     def _on_odom(self, message: Odometry) -> None:
         stamp = stamp_ns(message.header.stamp)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import rclpy
-from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from marine_sim_ros.errors import MarineSimError
 from marine_sim_ros.ros.bus import Bus
+from marine_sim_ros.ros.node import SuiteNode
 
 __all__ = ['Shutdown', 'executor', 'run', 'spin']
 
@@ -49,7 +49,7 @@ def executor() -> Any:
     return EventsExecutor()
 
 
-def spin(nodes: Sequence[Node], shutdown: Shutdown, bus: Bus | None = None) -> int:
+def spin(nodes: Sequence[SuiteNode], shutdown: Shutdown, bus: Bus | None = None) -> int:
     """Serve nodes until one has finished or a signal comes; return the exit code.
 
     Deliveries over the bus and events of DDS, timers and services take turns.
@@ -68,14 +68,13 @@ def spin(nodes: Sequence[Node], shutdown: Shutdown, bus: Bus | None = None) -> i
             engine.spin_once(timeout_sec=0)
     bus.run(10**6)
     for node in nodes:
-        if hasattr(node, 'drain'):
-            node.drain(engine)
-        node.close() if hasattr(node, 'close') else None
+        node.drain(engine)
+        node.close()
     return max(n.exit_code for n in nodes)
 
 
 def run(
-    *makers: Callable[[], Node], args: Sequence[str] | None = None, bus: Bus | None = None
+    *makers: Callable[[], SuiteNode], args: Sequence[str] | None = None, bus: Bus | None = None
 ) -> None:
     """Make nodes, serve them, and end the process with their exit code (2: bad input)."""
     shutdown = Shutdown()
