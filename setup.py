@@ -31,6 +31,7 @@ setup(
     data_files=data_files(),
     python_requires='>=3.10',
     install_requires=['setuptools'],
+    extras_require={'test': ['pytest']},  # makes `colcon test` run pytest
     zip_safe=False,
     description='Underwater vehicle simulation for ROS 2, in lockstep',
     license='Apache-2.0',
