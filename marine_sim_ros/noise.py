@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ['gaussian']
+__all__ = ['gaussian', 'uniform']
 
 
 @lru_cache(maxsize=64)
@@ -30,3 +30,8 @@ def gaussian(seed: int, name: str, stamp: int, count: int = 1) -> np.ndarray:
     philox = np.random.Philox(key=_key(seed, name), counter=stamp << 64)
     generator = np.random.Generator(philox)
     return generator.standard_normal(count)
+
+
+def uniform(seed: int, name: str, count: int) -> np.ndarray:
+    """Return ``count`` numbers between 0 and 1 that depend on a seed and a name alone."""
+    return np.random.Generator(np.random.Philox(key=_key(seed, name))).random(count)

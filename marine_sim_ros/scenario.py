@@ -5,21 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import yaml
 
 from marine_sim_ros.control.allocation import AXES, PilotMixer
 from marine_sim_ros.control.depth import depth_effort
 from marine_sim_ros.errors import ScenarioError
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.resources import resource_folder
 from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.state import State
+from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
 
 __all__ = ['Expectation', 'Scenario', 'Segment', 'load_scenario', 'scenario_names']
 
@@ -122,69 +119,38 @@ class Scenario:
 
 def scenario_names() -> list[str]:
     """Return the names of the scenarios that are shipped."""
-    return sorted(p.stem for p in (resource_folder('config') / 'scenarios').glob('*.yaml'))
+    return config_names('scenarios')
 
 
-def _keys(where: str, mapping: Any, known: set[str], required: set[str]) -> Mapping[str, Any]:
-    if not isinstance(mapping, dict):
-        raise ScenarioError(f'{where}: expected a mapping with {", ".join(sorted(known))}')
-    for key in mapping:
-        if key not in known:
-            raise ScenarioError(
-                f'{where}: unknown key {key!r}; expected one of: {", ".join(sorted(known))}'
-            )
-    for key in sorted(required - set(mapping)):
-        raise ScenarioError(f'{where}: {key!r} is missing')
-    return mapping
-
-
-def _number(where: str, value: Any, low: float = -1e9, high: float = 1e9) -> float:
-    good = isinstance(value, int | float) and not isinstance(value, bool)
-    if not good or not low <= value <= high:
-        raise ScenarioError(f'{where} is {value!r}; expected a number from {low:g} to {high:g}')
-    return float(value)
-
-
-def _triple(where: str, value: Any) -> tuple[float, float, float]:
-    if not isinstance(value, list) or len(value) != 3:
-        raise ScenarioError(f'{where} is {value!r}; expected a list of three numbers')
-    x, y, z = (_number(where, v) for v in value)
-    return x, y, z
-
-
-def _segment(where: str, value: Any) -> Segment:
-    item = _keys(where, value, {'at', 'axes', 'depth', 'pwm'}, {'at'})
-    axes = _keys(f'{where}: axes', item.get('axes') or {}, set(AXES), set())
-    if 'pwm' in item and ('axes' in item or 'depth' in item):
-        raise ScenarioError(f'{where}: has pwm and axes or depth; expected one kind of command')
-    if 'depth' in item and 'heave' in axes:
-        raise ScenarioError(f'{where}: has depth and axes.heave; both command the heave axis')
-    pwm = item.get('pwm')
-    if pwm is not None and not isinstance(pwm, list):
-        raise ScenarioError(f'{where}: pwm is {pwm!r}; expected a list of pulse widths in µs')
+def _segment(item: YamlReader) -> Segment:
+    item.mapping({'at', 'axes', 'depth', 'pwm'}, {'at'})
+    axes = item.child('axes', {})
+    axes.mapping(set(AXES))
+    if 'pwm' in item.value and ('axes' in item.value or 'depth' in item.value):
+        raise item.error(': has pwm and axes or depth; expected one kind of command')
+    if 'depth' in item.value and 'heave' in axes.value:
+        raise item.error(': has depth and axes.heave; both command the heave axis')
+    pwm = item.child('pwm')
     return Segment(
-        start=_number(f'{where}: at', item['at'], 0.0),
-        efforts=tuple(_number(f'{where}: {a}', axes.get(a, 0.0), -1.0, 1.0) for a in AXES),
-        depth=_number(f'{where}: depth', item['depth']) if 'depth' in item else None,
-        pwm=None if pwm is None else tuple(_number(f'{where}: pwm', p, 1100, 1900) for p in pwm),
+        start=item.child('at').number(0.0),
+        efforts=tuple(axes.child(a, 0.0).number(-1.0, 1.0) for a in AXES),
+        depth=item.child('depth').number() if 'depth' in item.value else None,
+        pwm=None if pwm.value is None else tuple(p.number(1100, 1900) for p in pwm.items()),
     )
 
 
-def _expectation(where: str, value: Any) -> Expectation:
-    item = _keys(where, value, {'from', 'to', 'depth'}, {'from', 'to', 'depth'})
-    band = item['depth']
-    if not isinstance(band, list) or len(band) != 2:
-        raise ScenarioError(f'{where}: depth is {band!r}; expected a list [min, max] in m')
-    low, high = (_number(f'{where}: depth', v) for v in band)
-    return Expectation(
-        _number(f'{where}: from', item['from']), _number(f'{where}: to', item['to']), low, high
-    )
+def _expectation(item: YamlReader) -> Expectation:
+    item.mapping({'from', 'to', 'depth'}, {'from', 'to', 'depth'})
+    band = item.child('depth')
+    if not isinstance(band.value, list) or len(band.value) != 2:
+        raise band.error(f' is {band.value!r}; expected a list [min, max] in m')
+    low, high = (v.number() for v in band.items())
+    return Expectation(item.child('from').number(), item.child('to').number(), low, high)
 
 
-def _list(where: str, value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise ScenarioError(f'{where}: expected a list')
-    return value
+def _triple(reader: YamlReader) -> tuple[float, float, float]:
+    x, y, z = map(float, reader.vector())
+    return x, y, z
 
 
 def parse_scenario(text: str, name: str) -> Scenario:
@@ -193,32 +159,24 @@ def parse_scenario(text: str, name: str) -> Scenario:
     Raises:
         ScenarioError: one line with what, where, and what was expected.
     """
-    try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ScenarioError(f'{name}: not valid YAML: {" ".join(str(error).split())}') from None
+    root = YamlReader(name, parse_yaml(text, name, ScenarioError), ScenarioError)
     known = {'description', 'duration', 'initial', 'segments', 'expect'}
-    root = _keys(name, data, known, {'duration', 'segments'})
-    initial = _keys(f'{name}: initial', root.get('initial') or {}, {'position', 'rpy'}, set())
-    segments = tuple(
-        _segment(f'{name}: segments[{i}]', s)
-        for i, s in enumerate(_list(f'{name}: segments', root['segments']))
-    )
+    root.mapping(known, {'duration', 'segments'})
+    initial = root.child('initial', {})
+    initial.mapping({'position', 'rpy'})
+    segments = tuple(_segment(s) for s in root.child('segments').items())
     if not segments:
         raise ScenarioError(f'{name}: segments is empty; expected at least one')
     if [s.start for s in segments] != sorted(s.start for s in segments):
         raise ScenarioError(f'{name}: segments are not in the order of their "at"')
     return Scenario(
         name=Path(name).stem,
-        description=str(root.get('description', '')),
-        duration=_number(f'{name}: duration', root['duration'], 1e-3),
-        position=_triple(f'{name}: initial.position', initial.get('position', [0, 0, 0])),
-        rpy=_triple(f'{name}: initial.rpy', initial.get('rpy', [0, 0, 0])),
+        description=str(root.value.get('description', '')),
+        duration=root.child('duration').number(1e-3),
+        position=_triple(initial.child('position', [0, 0, 0])),
+        rpy=_triple(initial.child('rpy', [0, 0, 0])),
         segments=segments,
-        expectations=tuple(
-            _expectation(f'{name}: expect[{i}]', e)
-            for i, e in enumerate(_list(f'{name}: expect', root.get('expect') or []))
-        ),
+        expectations=tuple(_expectation(e) for e in root.child('expect', []).items()),
     )
 
 
@@ -228,15 +186,5 @@ def load_scenario(name_or_path: str) -> Scenario:
     Raises:
         ScenarioError: it cannot be found, read or used.
     """
-    path = resource_folder('config') / 'scenarios' / f'{name_or_path}.yaml'
-    if '/' in name_or_path or not path.is_file():
-        path = Path(name_or_path).expanduser()
-    try:
-        return parse_scenario(path.read_text(encoding='utf-8'), str(path))
-    except UnicodeDecodeError:
-        raise ScenarioError(f'{path}: not UTF-8 text') from None
-    except OSError:
-        raise ScenarioError(
-            f'scenario {name_or_path!r} is neither a file nor a shipped scenario; '
-            f'expected a path or one of: {", ".join(scenario_names())}'
-        ) from None
+    path, text = read_config(name_or_path, 'scenarios', 'scenario', ScenarioError)
+    return parse_scenario(text, str(path))

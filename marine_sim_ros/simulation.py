@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import MarineSimError, ParameterError
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.noise import gaussian
-from marine_sim_ros.physics import FORCES
+from marine_sim_ros.physics import FORCES, WITH_MEMORY
 from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.physics.rigid_body import INTEGRATORS, step, weight
 from marine_sim_ros.physics.thrusters import ThrusterOutput, thrusters
@@ -89,25 +90,33 @@ class Simulation:
         self._step = step_nanoseconds(dt)
         self._dt = self._step / NANOSECONDS
         self._memory = np.zeros(len(vehicle.thrusters))
+        self._memories: dict[str, Any] = dict.fromkeys(WITH_MEMORY)
         self._since_last = 0.0
         self._integrator = integrator
         self._implicit_drag = implicit_drag
 
     def tick(self, pwm: np.ndarray) -> Tick:
         """Apply pulse widths at the present stamp, integrate one step, return what happened."""
+        environment = self.environment.at(self.stamp / NANOSECONDS)
         output, self._memory = thrusters(
-            self.vehicle, self.state, self.environment, self._memory,
+            self.vehicle, self.state, environment, self._memory,
             pwm=pwm, dt=self._since_last,
         )  # fmt: skip
         sources = {'thrusters': output.wrench}
         for name, force in FORCES.items():
-            sources[name] = force(self.vehicle, self.state, self.environment)
-        total = weight(self.vehicle, self.state, self.environment)
+            if name in WITH_MEMORY:
+                sources[name], self._memories[name] = WITH_MEMORY[name](
+                    self.vehicle, self.state, environment, self._memories[name],
+                    dt=self._since_last,
+                )  # fmt: skip
+            else:
+                sources[name] = force(self.vehicle, self.state, environment)
+        total = weight(self.vehicle, self.state, environment)
         for wrench in sources.values():
             total = total + wrench
         done = Tick(self.stamp, self.state, pwm, output, sources, total)
         self.state = step(
-            self.vehicle, self.state, self.environment, total, self._dt,
+            self.vehicle, self.state, environment, total, self._dt,
             integrator=self._integrator, implicit_drag=self._implicit_drag,
         )  # fmt: skip
         self.stamp += self._step
@@ -159,10 +168,10 @@ def _pressures(
     sensor = vehicle.barometer
     if sensor is None:
         return out
-    stacked = State(*(np.stack(parts) for parts in zip(*(t.state for t in ticks), strict=True)))
-    truth = barometer(sensor, stacked, environment).pressure
     for i, tick in enumerate(ticks):
-        out[i] = noisy_pressure(truth[i], sensor.variance, seed, tick.stamp)
+        now = environment.at(tick.stamp / NANOSECONDS)
+        truth = barometer(sensor, tick.state, now).pressure
+        out[i] = noisy_pressure(float(truth), sensor.variance, seed, tick.stamp)
     return out
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.physics import WRENCH_SOURCES
@@ -38,7 +39,11 @@ class RunOptions:
         seed: of everything random.
         lockstep: wait for every force.
         integrator: semi_implicit or rk4.
-        current: of the water in map, m/s.
+        environment: shipped name or path; empty: still water.
+        current: of the water in map, m/s, in place of the environment's constant one.
+        hull_forces: kinds of panel forces to keep; empty: all.
+        publish_components: every kind of drag on a topic of its own.
+        markers: start the node that shows forces, voxels and panels.
         frame_prefix: before base_link.
         clock: publish or follow.
         compute: false for a graph that computes nothing.
@@ -56,7 +61,11 @@ class RunOptions:
     seed: int = 0
     lockstep: bool = True
     integrator: str = 'semi_implicit'
+    environment: str = ''
     current: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    hull_forces: tuple[str, ...] = ()
+    publish_components: bool = False
+    markers: bool = False
     frame_prefix: str = ''
     clock: str = 'publish'
     compute: bool = True
@@ -141,7 +150,8 @@ def describe(options: RunOptions) -> list[NodeSpec]:
         MarineSimError: a vehicle or a scenario that cannot be used.
     """
     arguments: dict[str, Any] = dict(a.split(':=', 1) for a in options.vehicle_arguments)
-    vehicle = load_vehicle(options.vehicle, **arguments)
+    vehicle = load_vehicle(options.vehicle, hull_forces=options.hull_forces or None, **arguments)
+    run_environment(options.environment, current=options.current)
     scenario = load_scenario(options.scenario) if options.scenario else None
     if scenario is not None:
         scenario.check(vehicle)
@@ -152,16 +162,23 @@ def describe(options: RunOptions) -> list[NodeSpec]:
         'current': [float(x) for x in options.current],
         'frame_prefix': options.frame_prefix,
         'compute': options.compute,
+        'environment': options.environment,
         'use_sim_time': True,
     }
     if options.vehicle_arguments:
         common['vehicle_arguments'] = list(options.vehicle_arguments)
+    if options.hull_forces:
+        common['hull_forces'] = list(options.hull_forces)
     pwm = {'pwm_source': 'controller' if scenario else 'external'}
     own: dict[str, dict[str, Any]] = {'thrusters': pwm, 'buoyancy': {}, 'drag': {}}
+    if options.publish_components:
+        own['drag'] = {'publish_components': True}
     if vehicle.barometer is not None:
         own['barometer'] = {}
     if options.scenario:
         own['scenario'] = {'scenario': options.scenario, 'duration': float(options.duration)}
+    if options.markers:
+        own['markers'] = {}
     if options.record:
         manifest = {**asdict(options), 'namespace': namespace}
         own['recorder'] = {'directory': options.record, 'manifest': json.dumps(manifest), **pwm}

@@ -7,43 +7,56 @@ from __future__ import annotations
 
 import numpy as np
 
+from marine_sim_ros.model.hull_settings import TAGS
 from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.vehicle import Barometer, Buoyancy, Damping, Frame
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['EXTENSIONS', 'HULL_TAGS', 'read_barometer', 'read_buoyancy', 'read_hydrodynamics']
+__all__ = [
+    'EXTENSIONS', 'LUMPED_TAGS', 'read_barometer', 'read_buoyancy', 'read_hydrodynamics',
+    'wants_estimate',
+]  # fmt: skip
 
 EXTENSIONS = {'hydrodynamics', 'buoyancy', 'buoyancy_material', 'barometer', 'thrusters'}
 """Elements of ours below <robot>; URDF readers that do not know them ignore them."""
 
-HULL_TAGS = {
-    'air_density', 'velocity_reference', 'pressure_drag', 'suction_drag', 'slamming',
-    'air_resistance', 'coefficient_unit',
-}  # fmt: skip
-"""The hull-triangle model's parameters."""
+LUMPED_TAGS = {'added_mass', 'linear_damping', 'quadratic_damping', 'damping_center'}
+"""What <hydrodynamics> says of the vehicle as a whole (Fossen's terms)."""
 
-_HYDRODYNAMICS = HULL_TAGS | {
-    'water_density', 'added_mass', 'linear_damping', 'quadratic_damping', 'damping_center',
-}  # fmt: skip
+ESTIMATE = 'estimate'
 
 
-def read_hydrodynamics(root: Reader | None) -> tuple[Damping, np.ndarray, list[str]]:
-    """Return damping, added mass (6, 6) and warnings; without the element all zeros."""
+def wants_estimate(root: Reader | None) -> bool:
+    """Return whether the added mass is to be estimated: added_mass="estimate", or as element."""
+    if root is None:
+        return False
+    element = root.child('added_mass')
+    inside = element is not None and (element.element.text or '').strip() == ESTIMATE
+    attribute = root.attribute('added_mass', '')
+    if attribute not in ('', ESTIMATE):
+        raise root.error(f'added_mass is {attribute!r}; expected {ESTIMATE!r}, or an <added_mass>')
+    if attribute and element is not None:
+        raise root.error('has both an attribute and an element added_mass; expected one')
+    return bool(attribute) or inside
+
+
+def read_hydrodynamics(root: Reader | None) -> tuple[Damping, np.ndarray]:
+    """Return damping and added mass (6, 6); without the element all zeros."""
     zero = np.zeros((6, 6))
     if root is None:
-        return Damping(zero, zero, np.zeros(3)), zero, []
-    root.children(_HYDRODYNAMICS)
+        return Damping(zero, zero, np.zeros(3)), zero
+    root.children(TAGS | LUMPED_TAGS)
     damping = Damping(
         root.value_of('linear_damping', Reader.matrix6, zero),
         root.value_of('quadratic_damping', Reader.matrix6, zero),
         root.value_of('damping_center', Reader.vector, np.zeros(3)),
     )
+    if wants_estimate(root):
+        return damping, zero
     added = root.value_of('added_mass', Reader.matrix6, zero)
     if not np.allclose(added, added.T):
         raise root.error('<added_mass> is not symmetric; expected M_A = M_Aᵀ')
-    unused = sorted(t for t in HULL_TAGS if root.child(t) is not None)
-    warnings = [f'<{t}> has no effect on the lumped drag model' for t in unused]
-    return damping, added, warnings
+    return damping, added
 
 
 def read_buoyancy(root: Reader | None, water_density: float) -> Buoyancy:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,9 @@ def fixed_frames(robot: Any, source: str) -> dict[str, Frame]:
     while queue:
         parent = frames[queue.pop(0)]
         for joint in children.get(parent.name, ()):
-            frames[joint.child] = _attached(parent, joint)
+            frames[joint.child] = frame = _attached(parent, joint)
+            if not np.all(np.isfinite([*frame.translation, *frame.quaternion])):
+                raise ModelError(f'{source}: the origin of joint {joint.name!r} is not finite')
             queue.append(joint.child)
     lost = [name for name in names if name not in frames]
     if lost:
@@ -93,8 +96,19 @@ def _attached(parent: Frame, joint: Any) -> Frame:
     )
 
 
-def total_inertia(robot: Any, frames: dict[str, Frame], source: str) -> Inertia:
+def total_inertia(
+    robot: Any,
+    frames: dict[str, Frame],
+    source: str,
+    of_material: Mapping[str, Inertia] | None = None,
+) -> Inertia:
     """Return mass, centre of mass and inertia of all links together (parallel axes).
+
+    Args:
+        robot: of urdf_parser_py.
+        frames: of its links.
+        source: for messages.
+        of_material: inertia in the body frame of links that have no <inertial>.
 
     Raises:
         ModelError: no mass, a negative or not finite one, or an inertia no body can have.
@@ -107,6 +121,10 @@ def total_inertia(robot: Any, frames: dict[str, Frame], source: str) -> Inertia:
         masses.append(mass)
         centers.append(center)
         tensors.append(tensor)
+    for inertia in (of_material or {}).values():
+        masses.append(inertia.mass)
+        centers.append(inertia.center_of_mass)
+        tensors.append(inertia.tensor)
     total = float(sum(masses))
     if total <= 0:
         raise ModelError(f'{source}: the vehicle has no mass; expected <inertial><mass value>')
@@ -138,6 +156,8 @@ def _link_inertia(link: Any, frame: Frame, source: str) -> tuple[float, np.ndarr
             '(check the signs of ixy, ixz, iyz)'
         )
     translation, quaternion = origin(link.inertial.origin)
+    if not np.all(np.isfinite([*translation, *quaternion])):
+        raise ModelError(f'{where}: the origin of its <inertial> is not finite')
     rotation = rotation_matrix(frame.quaternion)
     turned = rotation @ rotation_matrix(quaternion)
     return mass, frame.translation + rotation @ translation, turned @ tensor @ turned.T

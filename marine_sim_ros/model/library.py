@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from marine_sim_ros.errors import ModelError
@@ -47,13 +48,18 @@ def vehicle_path(name_or_path: str) -> Path:
 
 
 def load_vehicle(
-    name_or_path: str | Path, *, voltage: float | None = None, **arguments: str
+    name_or_path: str | Path,
+    *,
+    voltage: float | None = None,
+    hull_forces: Sequence[str] | None = None,
+    **arguments: str,
 ) -> Vehicle:
     """Return a vehicle by its shipped name, the path of a URDF or xacro file, or URDF text.
 
     Args:
         name_or_path: ``'bluerov2'``, ``'my.urdf.xacro'``, or a text that starts with ``<``.
         voltage: of the thrusters' supply, V; default: the highest that has a curve.
+        hull_forces: kinds of panel forces to keep, of ``model.hull.FORCE_TERMS``; default: all.
         **arguments: xacro arguments, such as ``coefficients='wu2018'``.
 
     Raises:
@@ -63,7 +69,16 @@ def load_vehicle(
     if text.lstrip().startswith('<'):
         if arguments:
             raise ModelError('robot_description: a URDF text takes no xacro arguments')
-        return vehicle_from_urdf(text, voltage=voltage)
+        return _switched(vehicle_from_urdf(text, voltage=voltage), hull_forces)
     path = vehicle_path(text)
     settings: Mapping[str, str] = {k: str(v) for k, v in arguments.items()}
-    return vehicle_from_urdf(read_description(path, settings), source=str(path), voltage=voltage)
+    vehicle = vehicle_from_urdf(
+        read_description(path, settings), source=str(path), voltage=voltage, base=path.parent
+    )
+    return _switched(vehicle, hull_forces)
+
+
+def _switched(vehicle: Vehicle, hull_forces: Sequence[str] | None) -> Vehicle:
+    if hull_forces is None or vehicle.hull is None:
+        return vehicle
+    return replace(vehicle, hull=vehicle.hull.with_terms(tuple(hull_forces)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,13 @@ from lxml import etree
 
 from marine_sim_ros.errors import ModelError
 from marine_sim_ros.model import extensions, orca3, xml
+from marine_sim_ros.model.hull_reader import read_hull
 from marine_sim_ros.model.kinematics import fixed_frames, total_inertia
 from marine_sim_ros.model.propulsion import read_thrusters
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = ['vehicle_from_urdf']
-
-DEFAULT_WATER_DENSITY = 1000.0
 
 
 def _standard_urdf(root: Element, source: str) -> Any:
@@ -49,10 +49,6 @@ def _standard_urdf(root: Element, source: str) -> Any:
         ) from None
 
 
-def _only(root: Element, tag: str, source: str) -> Reader | None:
-    return Reader(root, source).child(tag)
-
-
 def _check(vehicle: Vehicle, source: str) -> Vehicle:
     """Raise for a vehicle that cannot be simulated."""
     masses = vehicle.mass_matrix
@@ -65,7 +61,11 @@ def _check(vehicle: Vehicle, source: str) -> Vehicle:
 
 
 def vehicle_from_urdf(
-    text: str, *, source: str = 'robot_description', voltage: float | None = None
+    text: str,
+    *,
+    source: str = 'robot_description',
+    voltage: float | None = None,
+    base: Path | None = None,
 ) -> Vehicle:
     """Return the vehicle that a URDF (xacro expanded) describes.
 
@@ -73,6 +73,7 @@ def vehicle_from_urdf(
         text: the URDF with our extensions, or with Orca3's plugin blocks.
         source: where it is from, for messages.
         voltage: of the thrusters' supply, V.
+        base: folder that relative mesh names start from.
 
     Raises:
         ModelError: one line with file, line, element, and what was expected.
@@ -82,21 +83,22 @@ def vehicle_from_urdf(
         raise ModelError(f'{source}: the root element is <{root.tag}>; expected <robot>')
     robot = _standard_urdf(root, source)
     frames = fixed_frames(robot, source)
-    hydrodynamics = _only(root, 'hydrodynamics', source)
-    density = DEFAULT_WATER_DENSITY
-    if hydrodynamics is not None:
-        density = hydrodynamics.value_of('water_density', lambda r: r.number(0, 2e4), density)
-    damping, added_mass, warnings = extensions.read_hydrodynamics(hydrodynamics)
+    reader = Reader(root, source)
+    hydrodynamics, lump = reader.child('hydrodynamics'), reader.child('buoyancy')
+    damping, added_mass = extensions.read_hydrodynamics(hydrodynamics)
+    hull = read_hull(robot, reader, frames, base)
+    density = hull.water_density
     vehicle = Vehicle(
         name=robot.name or 'vehicle',
-        inertia=total_inertia(robot, frames, source),
-        added_mass=added_mass,
-        buoyancy=extensions.read_buoyancy(_only(root, 'buoyancy', source), density),
+        inertia=total_inertia(robot, frames, source, hull.inertias),
+        added_mass=added_mass if hull.added_mass is None else hull.added_mass,
+        buoyancy=hull.buoyancy or extensions.read_buoyancy(lump, density),
         damping=damping,
-        thrusters=read_thrusters(_only(root, 'thrusters', source), voltage),
-        barometer=extensions.read_barometer(_only(root, 'barometer', source), frames, density),
+        thrusters=read_thrusters(reader.child('thrusters'), voltage),
+        barometer=extensions.read_barometer(reader.child('barometer'), frames, density),
+        hull=hull.hull,
         frames=tuple(f for f in frames.values() if f.parent),
-        warnings=tuple(warnings),
+        warnings=hull.warnings,
         urdf=text,
     )
     return _check(orca3.apply_plugins(vehicle, root, frames, source), source)

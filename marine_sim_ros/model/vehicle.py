@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from marine_sim_ros.interpolation import Table
+from marine_sim_ros.model.hull import Hull, lever_mobility
 from marine_sim_ros.spatial import skew, transport
 
 __all__ = ['Barometer', 'Buoyancy', 'Damping', 'Frame', 'Inertia', 'ThrusterSet', 'Vehicle']
@@ -185,6 +186,7 @@ class Vehicle:
         damping: drag coefficients.
         thrusters: all of them.
         barometer: or None.
+        hull: panels and voxels, or None where all is lumped.
         frames: links fixed to ``base_link``.
         warnings: what the description says that deserves a second look.
         urdf: the URDF as it was read, xacro expanded.
@@ -197,6 +199,7 @@ class Vehicle:
     damping: Damping
     thrusters: ThrusterSet
     barometer: Barometer | None = None
+    hull: Hull | None = None
     frames: tuple[Frame, ...] = ()
     warnings: tuple[str, ...] = ()
     urdf: str = field(default='', repr=False)
@@ -215,3 +218,14 @@ class Vehicle:
     def inverse_mass_matrix(self) -> np.ndarray:
         """(6, 6) inverse of the mass matrix."""
         return np.linalg.inv(self.mass_matrix)
+
+    @cached_property
+    def panel_mobility(self) -> np.ndarray:
+        """(n,) 1/kg: the most that unit damping anywhere on a panel slows any motion, per second.
+
+        tr(H M⁻¹ Hᵀ) is convex in the point, so its maximum is at a corner.
+        """
+        assert self.hull is not None
+        assert self.hull.panels is not None
+        corners = lever_mobility(self.hull.panels.corners, self.inverse_mass_matrix)
+        return np.asarray(corners.max(axis=1))

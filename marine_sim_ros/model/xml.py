@@ -72,9 +72,19 @@ class Reader:
         label = self.element.get('name')
         return f'<{self.element.tag} name="{label}">' if label else f'<{self.element.tag}>'
 
+    @property
+    def line(self) -> int:
+        """Where the element stands in its file."""
+        line: Any = self.element.sourceline
+        return int(line or 0)
+
     def error(self, message: str) -> ModelError:
         """Return a ModelError about this element."""
-        return ModelError(f'{self.source}:{self.element.sourceline}: {self.name}: {message}')
+        return ModelError(f'{self.source}:{self.line}: {self.name}: {message}')
+
+    def warning(self, message: str) -> str:
+        """Return the text of a warning about this element."""
+        return str(self.error(message))
 
     def children(self, known: Collection[str]) -> list[Reader]:
         """Return the children, all of which must have known names."""

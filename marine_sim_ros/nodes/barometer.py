@@ -60,7 +60,7 @@ class BarometerNode(SuiteNode):
             self.complain('odom: not finite; no reading')
             return
         compute = self.values['compute']
-        reading = barometer(self._sensor, state, self.environment) if compute else NULL
+        reading = barometer(self._sensor, state, self.environment_at(stamp)) if compute else NULL
         noise = self._variance if compute else 0.0
         self._pressure.fluid_pressure = noisy_pressure(
             reading.pressure, noise, self.values['seed'], stamp

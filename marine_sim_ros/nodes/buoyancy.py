@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Buoyancy: ρ g V upwards at the centre of volume, lost gradually at the surface.
+"""Buoyancy: of voxels that follow the sea, or ρ g V of one volume lost at the surface.
 
 Subscribes: odom. Publishes: wrench/buoyancy, one per odom, same stamp.
 Parameters: the common ones (``ros2 param describe /bluerov2/buoyancy ...`` tells them).
@@ -25,9 +25,9 @@ class BuoyancyNode(ForceNode):
         """Create it as ``buoyancy``."""
         super().__init__('buoyancy', **options)
 
-    def wrench(self, state: State) -> Wrench:
+    def wrench(self, stamp: int, state: State) -> Wrench:
         """Return the buoyancy of a state."""
-        return FORCES['buoyancy'](self.vehicle, state, self.environment)
+        return FORCES['buoyancy'](self.vehicle, state, self.environment_at(stamp))
 
 
 def main() -> None:

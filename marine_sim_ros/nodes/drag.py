@@ -1,35 +1,75 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drag: linear and quadratic damping, relative to the water.
+"""Drag: damping, and the forces on the hull's panels, relative to the water.
 
 Subscribes: odom; /ocean_current (Vector3Stamped in map, m/s: the latest holds; the parameter
 ``current`` is the same for every node and keeps runs reproducible). Publishes: wrench/drag, one
-per odom, same stamp.
-Parameters: the common ones (``ros2 param describe /bluerov2/drag ...`` tells them).
-Failure: an odom that is not finite is answered with a zero wrench and a warning.
+per odom, same stamp; with ``publish_components`` also drag/<kind> (WrenchStamped: damping,
+viscous, pressure, suction, slamming, air; they sum to wrench/drag) and drag/components (the same
+as a MarkerArray of arrows).
+Parameters: the common ones, and those below.
+Failure: an odom that is not finite is answered with a zero wrench and a warning. Slamming needs
+the tick before: it is zero in the first tick after a start, and after time went back.
 """
 
 from __future__ import annotations
 
-from marine_sim_ros.physics import FORCES
-from marine_sim_ros.ros.node import ForceNode
+from typing import Any
+
+from marine_sim_ros.physics.drag import drag_components
+from marine_sim_ros.physics.hull_drag import SweptWater
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.markers import wrench_arrows
+from marine_sim_ros.ros.node import ForceNode, WrenchPublisher
+from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.state import State, Wrench
+from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['DragNode', 'main']
+
+PARAMETERS = (
+    Parameter('publish_components', False, 'publish every kind of drag on a topic of its own'),
+    Parameter('force_scale', 0.02, 'length of the arrows, m/N', 1e-9, 1e3),
+)
 
 
 class DragNode(ForceNode):
     """The node."""
 
-    def __init__(self, **options: object) -> None:
+    def __init__(self, **options: Any) -> None:
         """Create it as ``drag``."""
-        super().__init__('drag', **options)
+        super().__init__('drag', PARAMETERS, **options)
+        self._memory: SweptWater | None = None
+        self._stamp: int | None = None
+        self._components: dict[str, WrenchPublisher] = {}
+        if self.values['publish_components']:
+            self._components = {
+                kind: WrenchPublisher(self, topics.drag_topic(kind)) for kind in topics.DRAG_KINDS
+            }
+            self._arrows = self.publisher(topics.DRAG_COMPONENTS)
 
-    def wrench(self, state: State) -> Wrench:
-        """Return the drag of a state."""
-        return FORCES['drag'](self.vehicle, state, self.environment)
+    def wrench(self, stamp: int, state: State) -> Wrench:
+        """Return the drag of a state; time that stands still or goes back starts anew."""
+        before = self._stamp
+        if before is None or stamp <= before:
+            before, self._memory = stamp, None
+        kinds, self._memory = drag_components(
+            self.vehicle, state, self.environment_at(stamp), self._memory,
+            dt=(stamp - before) / NANOSECONDS,
+        )  # fmt: skip
+        self._stamp = stamp
+        if self._components:
+            self._publish(stamp, kinds)
+        first, *others = kinds.values()
+        return sum(others, first)
+
+    def _publish(self, stamp: int, kinds: dict[str, Wrench]) -> None:
+        for kind, wrench in kinds.items():
+            self._components[kind].publish(stamp, wrench)
+        scale = self.values['force_scale']
+        self._arrows.publish(wrench_arrows(self.body_frame, stamp, kinds, scale))
 
 
 def main() -> None:

@@ -112,7 +112,8 @@ class DynamicsNode(StateOwner):
 
     def integrate(self) -> None:
         """Sum the wrenches of this tick, publish the sum, and step the state."""
-        total = weight(self.vehicle, self.state, self.environment)
+        environment = self.environment_at(self.stamp)
+        total = weight(self.vehicle, self.state, environment)
         total = self.barrier.total(total)
         if self.stamp < self._external_until:
             total = total + self._external
@@ -124,7 +125,7 @@ class DynamicsNode(StateOwner):
         state = self.state
         if self.values['compute']:
             state = step(
-                self.vehicle, state, self.environment, total, self.dt,
+                self.vehicle, state, environment, total, self.dt,
                 integrator=self.values['integrator'], implicit_drag=self._implicit,
             )  # fmt: skip
         self.advance(state)

@@ -110,7 +110,12 @@ class ThrustersNode(ForceNode):
         self._last_stamp = stamp
         dt = 0.0 if last is None else (stamp - last) / NANOSECONDS
         output, self._memory = thrusters(
-            self.vehicle, state, self.environment, self._memory, pwm=self._command(stamp), dt=dt
+            self.vehicle,
+            state,
+            self.environment_at(stamp),
+            self._memory,
+            pwm=self._command(stamp),
+            dt=dt,
         )
         self.publish_wrench(stamp, output.wrench)
         message = self._state_message

@@ -3,21 +3,23 @@
 
 """One effect per file, pure functions: (vehicle, state, environment) -> wrench.
 
-``FORCES`` holds the memoryless ones by the name of their topic (``wrench/<name>``). Thrusters
-carry a memory and take a command, so they have a signature of their own.
+``FORCES`` holds them by the name of their topic (``wrench/<name>``). Where the whole force also
+depends on the tick before, ``WITH_MEMORY`` has it: (..., memory, dt) -> (wrench, memory).
+Thrusters take a command too, so they have a signature of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.drag import drag
+from marine_sim_ros.physics.drag import drag, drag_with_memory
 from marine_sim_ros.state import State, Wrench
 
-__all__ = ['FORCES', 'WRENCH_SOURCES', 'Force']
+__all__ = ['FORCES', 'WITH_MEMORY', 'WRENCH_SOURCES', 'Force']
 
 Force = Callable[[Vehicle, State, Environment], Wrench]
 
@@ -25,6 +27,11 @@ FORCES: dict[str, Force] = {
     'buoyancy': buoyancy,
     'drag': drag,
 }
+
+WITH_MEMORY: dict[str, Callable[..., tuple[Wrench, Any]]] = {
+    'drag': drag_with_memory,
+}
+"""(vehicle, state, environment, memory, dt=) -> (wrench, memory); the first memory is None."""
 
 WRENCH_SOURCES = ('thrusters', *FORCES)
 """What moves a vehicle by default, in the order in which it is summed."""

@@ -49,12 +49,15 @@ def water_temperature(z: Array) -> Array:
 def barometer(sensor: Barometer, state: State, environment: Environment) -> BarometerReading:
     """Return what an ideal barometer reads where it sits on the body.
 
+    In waves the dynamic pressure of Airy's theory is added: the depth is less the wave's head.
     z_sensor = z + (R r_sensor)_z + reference_offset: the sensor's own height, moved to the
     reference point its description names (0 for most; Orca3's ``baro_link_to_base_link_z``).
     """
     xp = namespace(state.position)
     offset = matvec(rotation_matrix(state.orientation), constant(xp, sensor.position))
     z = state.position[..., 2] + offset[..., 2] + sensor.reference_offset
+    if not environment.flat:
+        z = z - environment.dynamic_head(state.position + offset)
     pressure = absolute_pressure(
         z,
         atmospheric_pressure=sensor.atmospheric_pressure,

@@ -1,20 +1,30 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Buoyancy of a submerged volume that is lost gradually at the surface."""
+"""Buoyancy: of voxels that follow the sea, or of one volume that is lost at the surface."""
 
 from __future__ import annotations
 
+from itertools import product
+
 from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.hull import VoxelSet
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.spatial import up_in_body
+from marine_sim_ros.physics.panels import arms
+from marine_sim_ros.spatial import cross, rotation_matrix, to_body, up_in_body
 from marine_sim_ros.state import State, Wrench
 
-__all__ = ['buoyancy', 'near_surface_fraction']
+__all__ = [
+    'box_share_below',
+    'buoyancy',
+    'near_surface_fraction',
+    'submerged_shares',
+    'voxel_buoyancy',
+]
 
 
-def near_surface_fraction(z: Array, *, height: float) -> Array:
+def near_surface_fraction(z: Array, *, height: Array) -> Array:
     """Return the submerged share of a body of a height (m) whose middle is at z (m): 0 to 1.
 
     1 for z ≤ −h/2, 0 for z ≥ h/2, (h/2 − z)/h between. Source: Orca3 plugin documentation,
@@ -26,16 +36,98 @@ def near_surface_fraction(z: Array, *, height: float) -> Array:
     return xp.minimum(xp.maximum((height / 2 - z) / height, 0.0), 1.0)
 
 
-def buoyancy(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
-    """Return the wrench of ρ g V, upwards at the centre of volume, less what is out of water.
+_FLAT = 1e-3
+"""Least ratio of a box's projected edges: below it the closed form loses its digits."""
+_CORNERS = tuple(product((-0.5, 0.5), repeat=3))
 
-    The depth is that of the ``base_link`` origin, whatever the attitude. Weight is not in it.
-    Source: Orca3 plugin documentation, OrcaBuoyancyPlugin.
+
+def box_share_below(depth: Array, edges: Array) -> Array:
+    """Return the share (...) of boxes below a horizontal plane.
+
+    Their middles are ``depth`` (...) m below it, their edges reach e₁, e₂, e₃ (..., 3) m up:
+    Σ ± max(0, d + (±e₁ ±e₂ ±e₃)/2)³/(6 e₁ e₂ e₃) over the corners, the exact volume.
     """
-    hull = vehicle.buoyancy
+    xp = namespace(depth)
+    e = xp.maximum(edges, _FLAT * xp.max(edges, axis=-1, keepdims=True))
+    half = xp.sum(e, axis=-1) / 2
+    within = xp.maximum(xp.minimum(depth, half), -half)
+    total = xp.zeros_like(within)
+    for i, j, k in _CORNERS:
+        corner = within + (i * e[..., 0] + j * e[..., 1] + k * e[..., 2])
+        below = xp.maximum(corner, xp.zeros_like(corner))
+        total = total + 8 * i * j * k * (below * below * below)
+    share = total / (6 * e[..., 0] * e[..., 1] * e[..., 2])
+    return xp.minimum(xp.maximum(share, xp.zeros_like(share)), xp.ones_like(share))
+
+
+def submerged_shares(voxels: VoxelSet, state: State, environment: Environment) -> Array:
+    """Return the share (..., m) of every voxel's box that is under the sea's surface, 0 to 1."""
     xp = namespace(state.position)
-    density = environment.density_for(hull.fluid_density)
-    force = density * environment.gravity * hull.volume
-    fraction = near_surface_fraction(state.position[..., 2:3], height=hull.height)
-    up = up_in_body(state.orientation) * (force * fraction)
-    return matvec(constant(xp, hull.lever), up)
+    up = up_in_body(state.orientation)[..., None, :]
+    edges = xp.abs(matvec(constant(xp, voxels.extent), up))
+    centers = constant(xp, voxels.center)
+    z = xp.vecdot(centers, up) + state.position[..., 2:3]
+    if not environment.flat:
+        z = z - environment.elevation(_in_map(state, centers))
+    return box_share_below(-z, edges)
+
+
+def _in_map(state: State, points: Array) -> Array:
+    """Return body points (n, 3) in map (..., n, 3)."""
+    xp = namespace(state.position)
+    turned = points @ xp.matrix_transpose(rotation_matrix(state.orientation))
+    return turned + state.position[..., None, :]
+
+
+def voxel_buoyancy(
+    voxels: VoxelSet, state: State, environment: Environment, fluid_density: float
+) -> Wrench:
+    """Return Σ ρ V k (g ẑ + ∂u/∂t), k the submerged share of a voxel, at its centre.
+
+    In still water that is Archimedes' ρ g V k. In waves −∇p = ρ (g ẑ + ∂u/∂t) stands normal to
+    the surface there and decays with depth (Froude-Krylov). Source: the hydrodynamics guide for
+    the voxels that follow the surface; Airy's waves for the pressure.
+
+    Args:
+        voxels: of the hull.
+        state: of the body.
+        environment: water at the state's time.
+        fluid_density: kg/m³, of the water the vehicle is trimmed for.
+    """
+    xp = namespace(state.position)
+    shares = submerged_shares(voxels, state, environment)
+    mass = environment.density_for(fluid_density) * constant(xp, voxels.volume) * shares
+    centers = constant(xp, voxels.center)
+    lift = environment.gravity * up_in_body(state.orientation)
+    if environment.flat:
+        force = lift * xp.sum(mass, axis=-1, keepdims=True)
+        torque = cross((mass[..., None, :] @ centers)[..., 0, :], lift)
+        return xp.concat([force, torque], axis=-1)
+    swing = environment.acceleration(_in_map(state, centers)) @ rotation_matrix(state.orientation)
+    pull = xp.matrix_transpose(lift[..., None, :] + swing)
+    return (arms(xp.matrix_transpose(centers), pull) @ mass[..., None])[..., 0]
+
+
+def buoyancy(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
+    """Return the buoyancy of the hull's voxels, or of the lumped volume where it has none.
+
+    Lumped: ρ g V upwards at the centre of volume, less what is out of water; the depth is that
+    of the ``base_link`` origin, whatever the attitude, and in waves −∇p is taken there. Weight
+    is not in it. Source: Orca3 plugin documentation, OrcaBuoyancyPlugin.
+    """
+    lump = vehicle.buoyancy
+    xp = namespace(state.position)
+    if vehicle.hull is not None and vehicle.hull.voxels is not None:
+        return voxel_buoyancy(vehicle.hull.voxels, state, environment, lump.fluid_density)
+    density = environment.density_for(lump.fluid_density)
+    force = density * environment.gravity * lump.volume
+    z = state.position[..., 2:3]
+    if environment.flat:
+        fraction = near_surface_fraction(z, height=lump.height)
+        return matvec(constant(xp, lump.lever), up_in_body(state.orientation) * (force * fraction))
+    z = z - environment.elevation(state.position)[..., None]
+    fraction = near_surface_fraction(z, height=lump.height)
+    lift = environment.gravity * up_in_body(state.orientation)
+    swing = to_body(state.orientation, environment.acceleration(state.position))
+    lifted = (lift + swing) * (density * lump.volume * fraction)
+    return matvec(constant(xp, lump.lever), lifted)

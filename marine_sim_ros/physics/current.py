@@ -5,25 +5,34 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.arrays import Array, namespace
 from marine_sim_ros.environment import Environment
-from marine_sim_ros.spatial import to_body
+from marine_sim_ros.spatial import cross, to_body
 from marine_sim_ros.state import State
 
-__all__ = ['body_current', 'relative_velocity']
+__all__ = ['relative_velocity', 'water_acceleration', 'water_velocity']
 
 
-def body_current(state: State, current: np.ndarray) -> Array:
-    """Return the water's velocity ν_c (..., 6) in the body frame: [Rᵀ u; 0], m/s."""
+def water_velocity(state: State, environment: Environment) -> Array:
+    """Return the water's velocity ν_c (..., 6) at the ``base_link`` origin: [Rᵀ u; 0], m/s."""
     xp = namespace(state.velocity)
-    linear = to_body(state.orientation, constant(xp, current))
+    linear = to_body(state.orientation, environment.velocity(state.position))
+    return xp.concat([linear, xp.zeros_like(linear)], axis=-1)
+
+
+def water_acceleration(state: State, environment: Environment) -> Array:
+    """Return ν̇_c (..., 6) in the turning body frame: [Rᵀ ∂u/∂t − ω × Rᵀ u; 0]."""
+    xp = namespace(state.velocity)
+    velocity = water_velocity(state, environment)[..., :3]
+    linear = cross(velocity, state.velocity[..., 3:])
+    if not environment.flat:
+        swing = environment.acceleration(state.position)
+        linear = linear + to_body(state.orientation, swing)
     return xp.concat([linear, xp.zeros_like(linear)], axis=-1)
 
 
 def relative_velocity(state: State, environment: Environment) -> Array:
-    """Return ν_r = ν − ν_c (..., 6) in the environment's current (Fossen 2011, eq. 8.2)."""
+    """Return ν_r = ν − ν_c (..., 6) where the vehicle is (Fossen 2011, eq. 8.2)."""
     if environment.still:
         return state.velocity
-    return state.velocity - body_current(state, environment.current)
+    return state.velocity - water_velocity(state, environment)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Linear and quadratic damping with full 6 x 6 coefficients."""
+"""Drag: linear and quadratic damping with full 6 x 6 coefficients, and that of the hull."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
+from marine_sim_ros.physics.hull_drag import SweptWater, hull_forces
 from marine_sim_ros.state import State, Wrench
 
-__all__ = ['damping_matrix', 'drag']
+__all__ = ['damping', 'damping_matrix', 'drag', 'drag_components', 'drag_with_memory']
 
 
 def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
@@ -29,7 +30,7 @@ def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
     )
 
 
-def drag(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
+def damping(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
     """Return −D(ν_r) ν_r, acting at the damping centre, as a wrench about ``base_link``.
 
     ν_r is the velocity of that centre relative to the water. Source: Fossen (2011) eq. 6.57
@@ -39,3 +40,41 @@ def drag(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
     arm = constant(xp, vehicle.damping.arm)
     velocity = matvec(arm, relative_velocity(state, environment))
     return -matvec(arm.T, matvec(damping_matrix(vehicle, velocity), velocity))
+
+
+def drag_components(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    memory: SweptWater | None = None,
+    *,
+    dt: float = 0.0,
+) -> tuple[dict[str, Wrench], SweptWater | None]:
+    """Return every kind of drag as a wrench (..., 6), and what slamming remembers.
+
+    ``damping`` is always there; the hull's kinds where the vehicle has panels.
+    """
+    wrenches = {'damping': damping(vehicle, state, environment)}
+    if vehicle.hull is None or vehicle.hull.panels is None:
+        return wrenches, None
+    hull, memory = hull_forces(vehicle, state, environment, memory, dt=dt)
+    return {**wrenches, **hull}, memory
+
+
+def drag_with_memory(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    memory: SweptWater | None,
+    *,
+    dt: float,
+) -> tuple[Wrench, SweptWater | None]:
+    """Return the sum of all kinds of drag, and what to remember for the next tick."""
+    wrenches, memory = drag_components(vehicle, state, environment, memory, dt=dt)
+    first, *others = wrenches.values()
+    return sum(others, first), memory
+
+
+def drag(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
+    """Return the drag of a state alone: everything but slamming, which needs a history."""
+    return drag_with_memory(vehicle, state, environment, None, dt=0.0)[0]

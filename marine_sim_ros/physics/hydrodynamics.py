@@ -11,13 +11,16 @@ C multiply a dimensionless speed, so they are pressures, in Pa.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from marine_sim_ros.arrays import Array, namespace
 
 __all__ = [
-    'MIN_REYNOLDS', 'air_force', 'friction_coefficient', 'pressure_force', 'slamming_force',
-    'suction_force', 'viscous_force',
+    'MIN_REYNOLDS', 'Incidence', 'air_force', 'air_weight', 'friction_coefficient',
+    'incidence_of', 'normal_push', 'pressure_force', 'slamming_force', 'slamming_weight',
+    'suction_force', 'viscous_force', 'viscous_weight',
 ]  # fmt: skip
 
 MIN_REYNOLDS = 1e4
@@ -32,23 +35,73 @@ def friction_coefficient(reynolds: Array) -> Array:
     return 0.075 / (xp.log10(xp.maximum(reynolds * 1.0, MIN_REYNOLDS)) - 2) ** 2
 
 
-def _speed(velocity: Array) -> Array:
-    """Return |v| (...)."""
+class Incidence(NamedTuple):
+    """How the flow meets triangles: |v| (...) in m/s and cos θ (...) between normal and v."""
+
+    speed: Array
+    cosine: Array
+
+
+def incidence_of(square: Array, normal_velocity: Array) -> Incidence:
+    """Return the incidence for v² (...) and v·n (...); cos θ is 0 where nothing moves."""
+    xp = namespace(square)
+    speed = xp.sqrt(square)
+    moves = speed > 0
+    return Incidence(speed, normal_velocity / xp.where(moves, speed, xp.ones_like(speed)))
+
+
+def _incidence(normal: Array, velocity: Array) -> Incidence:
     xp = namespace(velocity)
-    return xp.sqrt(xp.vecdot(velocity, velocity))
+    return incidence_of(xp.vecdot(velocity, velocity), xp.vecdot(normal, velocity))
 
 
-def _unit(vector: Array) -> Array:
-    """Return vectors (..., 3) of length 1; zero stays zero."""
-    xp = namespace(vector)
-    length = _speed(vector)
-    safe = xp.where(length > 0, length, xp.ones_like(length))
-    return vector / safe[..., None]
+def _power(base: Array, exponent: Array) -> Array:
+    """Return base^exponent (...) for positive bases, 0 for others."""
+    xp = namespace(base)
+    positive = base > 0
+    safe = xp.where(positive, base, xp.ones_like(base))
+    return xp.where(positive, safe**exponent, xp.zeros_like(base))
 
 
-def _cosine(normal: Array, velocity: Array) -> Array:
-    """Return cos θ between normal and velocity (...), 0 where nothing moves."""
-    return namespace(velocity).vecdot(normal, _unit(velocity))
+def viscous_weight(
+    area: Array, flow: Incidence, *, friction_coefficient: Array, water_density: Array
+) -> Array:
+    """Return w (...) in kg/s of the viscous force −w (v − (v·n) n)."""
+    xp = namespace(area)
+    # What is left of a purely normal velocity is rounding, not a direction.
+    sine_squared = 1 - flow.cosine**2
+    slides = sine_squared > 1e-15
+    sine = xp.sqrt(xp.where(slides, sine_squared, xp.ones_like(sine_squared)))
+    weight = 0.5 * water_density * flow.speed * area * friction_coefficient / sine
+    return xp.where(slides, weight, xp.zeros_like(weight))
+
+
+def normal_push(
+    area: Array, speed: Array, facing: Array, *,
+    reference: Array, linear: Array, quadratic: Array, exponent: Array,
+) -> Array:  # fmt: skip
+    """Return (C₁ s + C₂ s²) A facing^f (...) in N, s = |v|/v_ref; 0 where nothing faces."""
+    share = speed / reference
+    return (linear + quadratic * share) * share * area * _power(facing, exponent)
+
+
+def slamming_weight(
+    area: Array, total_area: float, flow: Incidence, acceleration: Array, *,
+    mass: float, power: Array, max_acceleration: Array, multiplier: Array,
+) -> Array:  # fmt: skip
+    """Return w (...) in kg/s of the slamming force −w v."""
+    xp = namespace(area)
+    share = xp.maximum(acceleration / max_acceleration, xp.zeros_like(acceleration))
+    surge = xp.minimum(share, xp.ones_like(share)) ** power
+    facing = xp.maximum(flow.cosine, xp.zeros_like(flow.cosine))
+    return surge * facing * area * multiplier * (2 * mass / total_area)
+
+
+def air_weight(area: Array, flow: Incidence, *, air_density: Array, coefficient: Array) -> Array:
+    """Return w (...) in kg/s of the air's force −w v."""
+    xp = namespace(area)
+    weight = 0.5 * air_density * coefficient * flow.speed * area
+    return xp.where(flow.cosine >= 0, weight, xp.zeros_like(weight))
 
 
 def viscous_force(
@@ -68,20 +121,12 @@ def viscous_force(
         friction_coefficient: C_f (...) or one number.
         water_density: ρ, kg/m³.
     """
-    xp = namespace(velocity)
-    tangent = velocity - xp.vecdot(velocity, normal)[..., None] * normal
-    speed = _speed(velocity)
-    # What is left of a purely normal velocity is rounding, not a direction.
-    slides = _speed(tangent) > 1e-12 * speed
-    size = 0.5 * water_density * speed**2 * area * friction_coefficient
-    size = xp.where(slides, size, xp.zeros_like(size))
-    return -size[..., None] * _unit(tangent)
-
-
-def _normal_pressure(speed: Array, linear: float, quadratic: float, reference: float) -> Array:
-    """Return C₁ s + C₂ s² (...) in Pa, s = |v|/v_ref."""
-    share = speed / reference
-    return linear * share + quadratic * share**2
+    weight = viscous_weight(
+        area, _incidence(normal, velocity),
+        friction_coefficient=friction_coefficient, water_density=water_density,
+    )  # fmt: skip
+    tangent = velocity - namespace(velocity).vecdot(velocity, normal)[..., None] * normal
+    return -weight[..., None] * tangent
 
 
 def pressure_force(
@@ -105,10 +150,12 @@ def pressure_force(
         C_PD2: quadratic coefficient, Pa.
         f_P: exponent of the angle, 0.1 to 1.
     """
-    xp = namespace(velocity)
-    facing = xp.maximum(_cosine(normal, velocity), 0.0) ** f_P
-    pressure = _normal_pressure(_speed(velocity), C_PD1, C_PD2, velocity_reference)
-    return -(pressure * area * facing)[..., None] * normal
+    speed, cosine = _incidence(normal, velocity)
+    push = normal_push(
+        area, speed, cosine,
+        reference=velocity_reference, linear=C_PD1, quadratic=C_PD2, exponent=f_P,
+    )  # fmt: skip
+    return -push[..., None] * normal
 
 
 def suction_force(
@@ -126,10 +173,12 @@ def suction_force(
     It pulls outwards at the lee side and so opposes the motion, as the pressure at the luff side
     does: a thin plate feels both. Arguments as for :func:`pressure_force`.
     """
-    xp = namespace(velocity)
-    averted = xp.maximum(-_cosine(normal, velocity), 0.0) ** f_S
-    pressure = _normal_pressure(_speed(velocity), C_SD1, C_SD2, velocity_reference)
-    return (pressure * area * averted)[..., None] * normal
+    speed, cosine = _incidence(normal, velocity)
+    pull = normal_push(
+        area, speed, -cosine,
+        reference=velocity_reference, linear=C_SD1, quadratic=C_SD2, exponent=f_S,
+    )  # fmt: skip
+    return pull[..., None] * normal
 
 
 def slamming_force(
@@ -159,11 +208,11 @@ def slamming_force(
         max_acceleration: a_max, m/s².
         multiplier: k.
     """
-    xp = namespace(velocity)
-    surge = xp.minimum(xp.maximum(acceleration * 1.0 / max_acceleration, 0.0), 1.0) ** power
-    facing = xp.maximum(_cosine(normal, velocity), 0.0)
-    share = 2 * mass * multiplier * area / total_area
-    return -(surge * facing * share)[..., None] * velocity
+    weight = slamming_weight(
+        area, total_area, _incidence(normal, velocity), acceleration,
+        mass=mass, power=power, max_acceleration=max_acceleration, multiplier=multiplier,
+    )  # fmt: skip
+    return -weight[..., None] * velocity
 
 
 def air_force(
@@ -185,7 +234,6 @@ def air_force(
         air_density: kg/m³.
         coefficient: C, 0 to 2.
     """
-    xp = namespace(velocity)
-    size = 0.5 * air_density * coefficient * _speed(velocity) * area
-    size = xp.where(_cosine(normal, velocity) >= 0, size, xp.zeros_like(size))
-    return -size[..., None] * velocity
+    flow = _incidence(normal, velocity)
+    weight = air_weight(area, flow, air_density=air_density, coefficient=coefficient)
+    return -weight[..., None] * velocity

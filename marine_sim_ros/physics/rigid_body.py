@@ -13,9 +13,9 @@ from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import integration
-from marine_sim_ros.physics.current import body_current, relative_velocity
+from marine_sim_ros.physics.current import relative_velocity, water_acceleration
 from marine_sim_ros.physics.drag import damping_matrix
-from marine_sim_ros.spatial import cross, momentum_rate, up_in_body
+from marine_sim_ros.spatial import momentum_rate, up_in_body
 from marine_sim_ros.state import State, Wrench
 
 __all__ = ['INTEGRATORS', 'kinetic_energy', 'net_wrench', 'step', 'weight']
@@ -32,8 +32,8 @@ def weight(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
 def net_wrench(vehicle: Vehicle, state: State, environment: Environment, wrench: Wrench) -> Wrench:
     """Return M ν̇: the wrench τ less the Coriolis and centripetal terms, (..., 6).
 
-    In a current ν̇_c = −S(ω) ν_c, as for water that moves steadily in ``map``: a body that
-    drifts with the water while it turns feels no force.
+    In steady water ν̇_c = −S(ω) ν_c: a body that drifts with it while it turns feels no force.
+    In waves the water's own acceleration is added.
     """
     xp = namespace(state.velocity)
     nu = state.velocity
@@ -41,9 +41,7 @@ def net_wrench(vehicle: Vehicle, state: State, environment: Environment, wrench:
         return wrench - momentum_rate(nu, matvec(constant(xp, vehicle.mass_matrix), nu))
     added = constant(xp, vehicle.added_mass)
     nu_r = relative_velocity(state, environment)
-    nu_c = body_current(state, environment.current)
-    linear = cross(nu_c[..., :3], nu[..., 3:])
-    nu_c_rate = xp.concat([linear, xp.zeros_like(linear)], axis=-1)
+    nu_c_rate = water_acceleration(state, environment)
     rigid = momentum_rate(nu, matvec(constant(xp, vehicle.rigid_body_mass), nu))
     return wrench - rigid - momentum_rate(nu_r, matvec(added, nu_r)) + matvec(added, nu_c_rate)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from rclpy.node import Node
 from rclpy.time import Time
 
 from marine_sim_ros.environment import Environment
+from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
@@ -25,6 +27,7 @@ from marine_sim_ros.ros.bus import Bus, Outlet
 from marine_sim_ros.ros.convert import set_stamp, set_wrench, stamp_ns, state_from, vector_from
 from marine_sim_ros.ros.parameters import Parameter, declare
 from marine_sim_ros.state import State, Wrench
+from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['BASE_LINK', 'ForceNode', 'SuiteNode', 'WrenchPublisher']
 
@@ -36,8 +39,10 @@ _VEHICLE = (
     Parameter('vehicle_arguments', [''], 'xacro arguments, name:=value each'),
     Parameter('robot_description', '', 'URDF text; when given, used instead of vehicle'),
     Parameter('voltage', 0.0, 'thruster supply, V; 0: the highest that has a curve', 0.0, 1e3),
-    Parameter('gravity', 9.8, 'gravity, m/s^2', 0.0, 100.0),
-    Parameter('water_density', 0.0, "kg/m^3; 0: the vehicle's own", 0.0, 2e4),
+    Parameter('hull_forces', [''], 'kinds of panel forces to keep; empty: all'),
+    Parameter('environment', '', 'shipped name or YAML file; empty: still water'),
+    Parameter('gravity', 0.0, "m/s^2; 0: the environment's", 0.0, 100.0),
+    Parameter('water_density', 0.0, "kg/m^3; 0: the environment's, or the vehicle's", 0.0, 2e4),
     Parameter('current', [0.0, 0.0, 0.0], 'velocity of the water in map (ENU), m/s'),
     Parameter('seed', 0, 'of everything random', 0, 2**53),
     Parameter('frame_prefix', '', 'put before base_link, for several vehicles on one /tf'),
@@ -68,10 +73,11 @@ class SuiteNode(Node):
         self.wall_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self.values = declare(self, (*_VEHICLE, *parameters))
         self.vehicle = self._load_vehicle()
-        self.environment = Environment(
+        self.environment = run_environment(
+            self.values['environment'],
             gravity=self.values['gravity'],
-            water_density=self.values['water_density'] or None,
-            current=np.array(self.values['current'], float),
+            water_density=self.values['water_density'],
+            current=self.values['current'],
         )
         self.body_frame = self.values['frame_prefix'] + BASE_LINK
         self.finished = False
@@ -108,18 +114,20 @@ class SuiteNode(Node):
             if text:
                 arguments[name] = value
         source = self.values['robot_description'] or self.values['vehicle']
-        return load_vehicle(source, voltage=self.values['voltage'] or None, **arguments)
+        kinds = [kind for kind in self.values['hull_forces'] if kind] or None
+        voltage = self.values['voltage'] or None
+        return load_vehicle(source, voltage=voltage, hull_forces=kinds, **arguments)
+
+    def environment_at(self, stamp: int) -> Environment:
+        """Return water, waves and current at a stamp in ns: the same in every node."""
+        return self.environment.at(stamp / NANOSECONDS)
 
     def follow_current(self) -> None:
         """Let /ocean_current replace the parameter ``current``."""
         self.listen(topics.OCEAN_CURRENT, self._on_current)
 
     def _on_current(self, message: Any) -> None:
-        self.environment = Environment(
-            gravity=self.environment.gravity,
-            water_density=self.environment.water_density,
-            current=vector_from(message),
-        )
+        self.environment = replace(self.environment, current=vector_from(message))
 
     def listen(self, topic: topics.Topic, callback: Callable[[Any], None]) -> None:
         """Subscribe with a callback whose failure is reported and survived."""
@@ -217,12 +225,13 @@ class ForceNode(SuiteNode):
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer a state; the default computes :meth:`wrench` at once."""
-        self.publish_wrench(stamp, self.wrench(state) if self.values['compute'] else self._zero)
+        compute = self.values['compute']
+        self.publish_wrench(stamp, self.wrench(stamp, state) if compute else self._zero)
 
     def publish_wrench(self, stamp: int, wrench: Wrench) -> None:
         """Publish the answer to the odom of a stamp."""
         self._wrench.publish(stamp, wrench)
 
-    def wrench(self, state: State) -> Wrench:
-        """Return the wrench (6,) of a state."""
+    def wrench(self, stamp: int, state: State) -> Wrench:
+        """Return the wrench (6,) of a state at a stamp in ns."""
         raise NotImplementedError

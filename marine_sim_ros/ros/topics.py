@@ -17,7 +17,9 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import FluidPressure, JointState, Temperature
 from std_msgs.msg import Float32MultiArray, UInt16MultiArray
 from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import MarkerArray
 
+from marine_sim_ros.model.hull import FORCE_TERMS
 from marine_sim_ros.physics import WRENCH_SOURCES
 
 __all__ = [
@@ -26,8 +28,11 @@ __all__ = [
     'BAROMETER_TEMPERATURE',
     'CLOCK',
     'DIAGNOSTICS',
+    'DRAG_COMPONENTS',
+    'DRAG_KINDS',
     'EXTERNAL_WRENCH',
     'LOCKSTEP',
+    'MARKERS',
     'OCEAN_CURRENT',
     'ODOM',
     'PWM',
@@ -40,6 +45,7 @@ __all__ = [
     'TOTAL_WRENCH',
     'Topic',
     'WRITTEN',
+    'drag_topic',
     'wrench_topic',
 ]
 
@@ -92,6 +98,17 @@ WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
 """Up to which stamp the recorder has every per-tick message."""
 
 
+MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
+DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP, per_tick=False)
+DRAG_KINDS = ('damping', *FORCE_TERMS)
+"""What wrench/drag is the sum of."""
+
+
+def drag_topic(kind: str) -> Topic:
+    """Return the topic of one kind of drag; published where asked for, so nobody waits for it."""
+    return Topic(f'drag/{kind}', WrenchStamped, LOCKSTEP, per_tick=False)
+
+
 def wrench_topic(source: str) -> Topic:
     """Return the topic of a wrench source."""
     return Topic(f'wrench/{source}', WrenchStamped, LOCKSTEP)
@@ -100,6 +117,6 @@ def wrench_topic(source: str) -> Topic:
 RECORDED = (
     ODOM, TF, CLOCK, *(wrench_topic(s) for s in WRENCH_SOURCES), TOTAL_WRENCH, EXTERNAL_WRENCH,
     PWM, THRUSTER_STATE, THRUSTER_POWER, BAROMETER_PRESSURE, BAROMETER_TEMPERATURE,
-    OCEAN_CURRENT, DIAGNOSTICS,
+    OCEAN_CURRENT, DIAGNOSTICS, MARKERS, DRAG_COMPONENTS, *(drag_topic(k) for k in DRAG_KINDS),
 )  # fmt: skip
 """Everything the recorder writes."""

@@ -30,6 +30,13 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument('--seed', type=int, default=0, help='of everything random')
     parser.add_argument(
+        '--environment', default='', metavar='E', help='shipped name or YAML file: water, waves'
+    )
+    parser.add_argument(
+        '--hull-forces', nargs='+', default=(), metavar='KIND',
+        help='panel forces to keep (viscous, pressure, suction, slamming, air); default all',
+    )  # fmt: skip
+    parser.add_argument(
         '--current', type=float, nargs=3, default=(0.0, 0.0, 0.0), metavar=('E', 'N', 'UP'),
         help='velocity of the water, m/s',
     )  # fmt: skip
@@ -57,7 +64,9 @@ def run_options(options: argparse.Namespace, **more: object) -> RunOptions:
         duration=options.duration,
         dt=options.dt,
         seed=options.seed,
+        environment=options.environment,
         current=tuple(options.current),
+        hull_forces=tuple(options.hull_forces),
         integrator=options.integrator,
         **more,  # type: ignore[arg-type]
     )

@@ -34,6 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument('--composed', action='store_true', help='all nodes in one process')
     parser.add_argument('--namespace', default='', help="default: the vehicle's name")
+    parser.add_argument('--markers', action='store_true', help='show forces, voxels, hull')
+    parser.add_argument(
+        '--components', action='store_true', help='publish every kind of drag on drag/<kind>'
+    )
     parser.add_argument('--no-lockstep', action='store_true', help='latest wrenches on a timer')
     parser.add_argument('--null', action='store_true', help='compute nothing (for measurements)')
 
@@ -44,6 +48,8 @@ def execute(options: argparse.Namespace) -> int:
         options,
         namespace=options.namespace,
         real_time_factor=options.real_time_factor,
+        markers=options.markers,
+        publish_components=options.components,
         lockstep=not options.no_lockstep,
         compute=not options.null,
     )

@@ -9,6 +9,7 @@ import argparse
 import time
 from pathlib import Path
 
+from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.scenario import load_scenario
@@ -25,8 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run it; 1 when an expectation of the scenario does not hold."""
-    from marine_sim_ros.environment import Environment
-
     settings = run_options(options)
     if not settings.scenario:
         raise ParameterError('simulate: --scenario is missing; expected a shipped name or a file')
@@ -34,10 +33,11 @@ def execute(options: argparse.Namespace) -> int:
         free_folder(settings.record, overwrite=options.overwrite)
     scenario = load_scenario(settings.scenario)
     arguments = dict(a.split(':=', 1) for a in settings.vehicle_arguments)
-    vehicle = load_vehicle(settings.vehicle, **arguments)
+    vehicle = load_vehicle(settings.vehicle, hull_forces=settings.hull_forces or None, **arguments)
+    environment = run_environment(settings.environment, current=settings.current)
     start = time.perf_counter()
     trajectory = simulate(
-        vehicle, scenario, environment=Environment(current=settings.current), dt=settings.dt,
+        vehicle, scenario, environment=environment, dt=settings.dt,
         integrator=settings.integrator, seed=settings.seed,
         duration=settings.duration or None,
     )  # fmt: skip

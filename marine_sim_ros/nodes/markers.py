@@ -1,0 +1,95 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Markers: what acts on the vehicle, to look at in RViz or Foxglove.
+
+Subscribes: odom, wrench/<source> of every source, wrench/total. Publishes: markers (MarkerArray
+in base_link), ``rate`` times per second of simulation time: an arrow per force, the voxels and
+the hull's panels coloured by how far they are under water.
+Parameters: the common ones, and those below.
+Failure: it only watches; nothing waits for it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+
+from marine_sim_ros.physics import WRENCH_SOURCES
+from marine_sim_ros.physics.buoyancy import submerged_shares
+from marine_sim_ros.physics.hull_drag import wet_hull
+from marine_sim_ros.physics.rigid_body import weight
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import finite, stamp_ns, state_from, wrench_from
+from marine_sim_ros.ros.markers import panel_marker, voxel_marker, wrench_arrows
+from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.state import State
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['MarkersNode', 'main']
+
+PARAMETERS = (
+    Parameter('rate', 10.0, 'messages per second of simulation time', 0.01, 1e3),
+    Parameter('force_scale', 0.02, 'length of the arrows, m/N', 1e-9, 1e3),
+    Parameter('voxels', True, 'show voxels'),
+    Parameter('panels', True, "show the hull's panels"),
+)
+
+
+class MarkersNode(SuiteNode):
+    """The node."""
+
+    def __init__(self, **options: Any) -> None:
+        """Create it as ``markers``."""
+        super().__init__('markers', PARAMETERS, **options)
+        self._period = round(NANOSECONDS / self.values['rate'])
+        self._shown = -self._period
+        self._wrenches: dict[str, np.ndarray] = {}
+        self._markers = self.publisher(topics.MARKERS)
+        self.follow_current()
+        for source in (*WRENCH_SOURCES, 'total'):
+            self.listen(topics.wrench_topic(source), partial(self._on_wrench, source))
+        self.listen(topics.ODOM, self._on_odom)
+
+    def _on_wrench(self, source: str, message: WrenchStamped) -> None:
+        wrench = wrench_from(message)
+        if finite(wrench):
+            self._wrenches[source] = wrench
+
+    def _on_odom(self, message: Odometry) -> None:
+        stamp = stamp_ns(message.header.stamp)
+        if 0 <= stamp - self._shown < self._period:
+            return
+        state = state_from(message)
+        if state is None:
+            return
+        self._shown = stamp
+        self._publish(stamp, state)
+
+    def _publish(self, stamp: int, state: State) -> None:
+        environment = self.environment_at(stamp)
+        forces = {**self._wrenches, 'weight': weight(self.vehicle, state, environment)}
+        array = wrench_arrows(self.body_frame, stamp, forces, self.values['force_scale'])
+        hull = self.vehicle.hull
+        if hull is not None and hull.voxels is not None and self.values['voxels']:
+            shares = submerged_shares(hull.voxels, state, environment)
+            array.markers.append(voxel_marker(self.body_frame, stamp, hull.voxels, shares))
+        if hull is not None and hull.panels is not None and self.values['panels']:
+            shares = wet_hull(hull.panels, state, environment).cut.wet_share
+            array.markers.append(panel_marker(self.body_frame, stamp, hull.panels, shares))
+        self._markers.publish(array)
+
+
+def main() -> None:
+    """Run the executable."""
+    run(MarkersNode)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,93 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Markers for RViz and Foxglove: force arrows, voxels, hull panels; in the body frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from geometry_msgs.msg import Point, Vector3
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from marine_sim_ros.model.hull import Panels, VoxelSet
+from marine_sim_ros.ros.convert import set_stamp
+from marine_sim_ros.state import Wrench
+
+__all__ = ['panel_marker', 'voxel_marker', 'wrench_arrows']
+
+_COLOURS = {
+    'thrusters': (0.9, 0.2, 0.2), 'buoyancy': (0.1, 0.5, 0.9), 'drag': (0.95, 0.6, 0.1),
+    'weight': (0.4, 0.4, 0.4), 'total': (0.1, 0.1, 0.1), 'external': (0.8, 0.3, 0.8),
+    'damping': (0.95, 0.6, 0.1), 'viscous': (0.2, 0.7, 0.3), 'pressure': (0.9, 0.3, 0.1),
+    'suction': (0.5, 0.2, 0.8), 'slamming': (0.9, 0.1, 0.5), 'air': (0.5, 0.8, 0.95),
+}  # fmt: skip
+_OTHER = (0.6, 0.6, 0.2)
+_WET = np.array([0.05, 0.35, 0.85])
+_DRY = np.array([0.95, 0.75, 0.3])
+_SMALLEST = 1e-3
+"""m; shorter arrows are not drawn."""
+
+
+def _marker(frame: str, stamp: int, kind: int, namespace: str) -> Marker:
+    marker = Marker(ns=namespace, type=kind, action=Marker.ADD, frame_locked=True)
+    marker.header.frame_id = frame
+    set_stamp(marker.header.stamp, stamp)
+    marker.pose.orientation.w = 1.0
+    return marker
+
+
+def _point(values: np.ndarray) -> Point:
+    x, y, z = map(float, values)
+    return Point(x=x, y=y, z=z)
+
+
+def _shades(shares: np.ndarray, alpha: float) -> list[ColorRGBA]:
+    """Return colours from dry to wet for submerged shares (n,)."""
+    mixed = _DRY + shares[:, None] * (_WET - _DRY)
+    return [ColorRGBA(r=float(r), g=float(g), b=float(b), a=alpha) for r, g, b in mixed]
+
+
+def wrench_arrows(
+    frame: str, stamp: int, wrenches: Mapping[str, Wrench], scale: float
+) -> MarkerArray:
+    """Return an arrow of every force, ``scale`` m per N, from the point on its line of action.
+
+    That point is the one nearest to the body's origin, r = F × τ/|F|².
+    """
+    array = MarkerArray()
+    for name, wrench in wrenches.items():
+        force, torque = np.asarray(wrench[:3]), np.asarray(wrench[3:])
+        size = float(force @ force)
+        marker = _marker(frame, stamp, Marker.ARROW, name)
+        if size**0.5 * scale < _SMALLEST:
+            marker.action = Marker.DELETE
+        else:
+            start = np.cross(force, torque) / size
+            marker.points = [_point(start), _point(start + force * scale)]
+            marker.scale = Vector3(x=0.012, y=0.03, z=0.04)
+        r, g, b = _COLOURS.get(name, _OTHER)
+        marker.color = ColorRGBA(r=r, g=g, b=b, a=1.0)
+        array.markers.append(marker)
+    return array
+
+
+def voxel_marker(frame: str, stamp: int, voxels: VoxelSet, shares: np.ndarray) -> Marker:
+    """Return the voxels (m) as cubes, coloured by their submerged shares (m,)."""
+    marker = _marker(frame, stamp, Marker.CUBE_LIST, 'voxels')
+    size = 0.9 * float(np.median(np.linalg.norm(voxels.extent, axis=-1)))
+    marker.scale = Vector3(x=size, y=size, z=size)
+    marker.points = [_point(center) for center in voxels.center]
+    marker.colors = _shades(shares, 0.6)
+    return marker
+
+
+def panel_marker(frame: str, stamp: int, panels: Panels, wet_shares: np.ndarray) -> Marker:
+    """Return the hull's panels (n) as triangles, coloured by their wet shares (n,)."""
+    marker = _marker(frame, stamp, Marker.TRIANGLE_LIST, 'panels')
+    marker.scale = Vector3(x=1.0, y=1.0, z=1.0)
+    marker.points = [_point(corner) for corner in panels.corners.reshape(-1, 3)]
+    marker.colors = _shades(np.repeat(wet_shares, 3), 0.8)
+    return marker

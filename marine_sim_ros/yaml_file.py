@@ -1,0 +1,123 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads the YAML files of the package; every complaint says where, what, and what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.resources import resource_folder
+
+__all__ = ['YamlReader', 'config_names', 'parse_yaml', 'read_config']
+
+
+class YamlReader:
+    """One value of a file, and where it stands."""
+
+    def __init__(self, where: str, value: Any, error: type[MarineSimError]) -> None:
+        """Wrap a value; complaints are raised as ``error``."""
+        self.where = where
+        self.value = value
+        self._error = error
+
+    def error(self, message: str) -> MarineSimError:
+        """Return a complaint about this value."""
+        return self._error(f'{self.where}{message}')
+
+    def mapping(self, known: Set[str], required: Set[str] = frozenset()) -> Mapping[str, Any]:
+        """Return the value as a mapping of known keys."""
+        if not isinstance(self.value, dict):
+            raise self.error(f': expected a mapping with {", ".join(sorted(known))}')
+        for key in self.value:
+            if key not in known:
+                raise self.error(
+                    f': unknown key {key!r}; expected one of: {", ".join(sorted(known))}'
+                )
+        for key in sorted(required - set(self.value)):
+            raise self.error(f': {key!r} is missing')
+        return self.value
+
+    def items(self) -> list[YamlReader]:
+        """Return the elements of a list."""
+        if not isinstance(self.value, list):
+            raise self.error(': expected a list')
+        return [YamlReader(f'{self.where}[{i}]', v, self._error) for i, v in enumerate(self.value)]
+
+    def child(self, key: str, default: Any = None) -> YamlReader:
+        """Return the value below a key, or the default; the value is a mapping already."""
+        value = self.value.get(key)
+        where = f'{self.where}: {key}' if self.where.endswith(('.yaml', '.yml')) else (
+            f'{self.where}.{key}')  # fmt: skip
+        return YamlReader(where, default if value is None else value, self._error)
+
+    def number(self, low: float = -1e9, high: float = 1e9) -> float:
+        """Return a number within closed limits."""
+        good = isinstance(self.value, int | float) and not isinstance(self.value, bool)
+        if not good or not low <= self.value <= high:
+            raise self.error(f' is {self.value!r}; expected a number from {low:g} to {high:g}')
+        return float(self.value)
+
+    def whole(self, low: int, high: int) -> int:
+        """Return a whole number within closed limits."""
+        value = self.number(low, high)
+        if value != int(value):
+            raise self.error(f' is {self.value!r}; expected a whole number')
+        return int(value)
+
+    def vector(self, low: float = -1e9, high: float = 1e9) -> np.ndarray:
+        """Return a list of three numbers within closed limits."""
+        if not isinstance(self.value, list) or len(self.value) != 3:
+            raise self.error(f' is {self.value!r}; expected a list of three numbers')
+        return np.array([r.number(low, high) for r in self.items()])
+
+    def choice(self, choices: tuple[str, ...]) -> str:
+        """Return one of some words."""
+        if self.value not in choices:
+            raise self.error(f' is {self.value!r}; expected one of: {", ".join(choices)}')
+        return str(self.value)
+
+
+def config_names(folder: str) -> list[str]:
+    """Return the names of the YAML files shipped in a folder of ``config``."""
+    return sorted(p.stem for p in (resource_folder('config') / folder).glob('*.yaml'))
+
+
+def read_config(
+    name_or_path: str, folder: str, what: str, error: type[MarineSimError]
+) -> tuple[Path, str]:
+    """Return path and text of a file given by its shipped name or its path.
+
+    Raises:
+        MarineSimError: of the given kind, when it cannot be found or read.
+    """
+    path = resource_folder('config') / folder / f'{name_or_path}.yaml'
+    if '/' in name_or_path or not path.is_file():
+        path = Path(name_or_path).expanduser()
+    try:
+        return path, path.read_text(encoding='utf-8')
+    except UnicodeDecodeError:
+        raise error(f'{path}: not UTF-8 text') from None
+    except (OSError, ValueError):
+        raise error(
+            f'{what} {name_or_path!r} is neither a file nor a shipped {what}; '
+            f'expected a path or one of: {", ".join(config_names(folder))}'
+        ) from None
+
+
+def parse_yaml(text: str, name: str, error: type[MarineSimError]) -> Any:
+    """Return the content of a YAML text.
+
+    Raises:
+        MarineSimError: of the given kind, when it is not YAML.
+    """
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        raise error(f'{name}: not valid YAML: {" ".join(str(problem).split())}') from None
