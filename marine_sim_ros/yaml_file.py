@@ -47,7 +47,7 @@ class YamlReader:
     def items(self) -> list[YamlReader]:
         """Return the elements of a list."""
         if not isinstance(self.value, list):
-            raise self.error(': expected a list')
+            raise self.error(f' is {self.value!r}; expected a list')
         return [YamlReader(f'{self.where}[{i}]', v, self._error) for i, v in enumerate(self.value)]
 
     def child(self, key: str, default: Any = None) -> YamlReader:
