@@ -64,7 +64,10 @@ def main() -> None:
     text = mesh.export(file_type='dae').decode()
     # The same bytes every time, and the axis that ROS has up.
     text = re.sub(r'<(created|modified)>[^<]*<', r'<\1>2026-01-01T00:00:00<', text)
-    text = re.sub(r'[0-9a-f]{32}', 'paint', text).replace('>Y_UP<', '>Z_UP<')
+    names: dict[str, str] = {}  # trimesh's are random; in XML no two may be the same
+    text = re.sub(
+        r'[0-9a-f]{32}', lambda m: names.setdefault(m[0], f'hull{len(names)}'), text
+    ).replace('>Y_UP<', '>Z_UP<')
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_text(text, encoding='utf-8')
     sys.stdout.write(

@@ -181,6 +181,11 @@ def describe(options: RunOptions) -> list[NodeSpec]:
         own['markers'] = {}
     if options.record:
         manifest = {**asdict(options), 'namespace': namespace}
-        own['recorder'] = {'directory': options.record, 'manifest': json.dumps(manifest), **pwm}
+        own['recorder'] = {
+            'directory': options.record,
+            'manifest': json.dumps(manifest),
+            'publish_components': options.publish_components,
+            **pwm,
+        }
     own['dynamics'] = _dynamics(options, scenario)
     return [NodeSpec(name, namespace, {**common, **extra}) for name, extra in own.items()]

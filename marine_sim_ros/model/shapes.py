@@ -56,6 +56,12 @@ class Shape:
         return self.bounds[1] - self.bounds[0]
 
     @property
+    def inertia_of_unit_density(self) -> np.ndarray:
+        """(3, 3) tr(Q) E − Q of the second moment Q: inertia about the center per density, m⁵."""
+        second = self.second_moment
+        return np.trace(second) * np.eye(3) - second
+
+    @property
     def area(self) -> float:
         """m²."""
         a, b, c = np.moveaxis(self.vertices[self.faces], 1, 0)
@@ -101,7 +107,8 @@ def _with_volume(
 ) -> Shape:
     """Return a round shape, its facets moved outwards until they hold the exact volume.
 
-    A polyhedron inside a round body is smaller; buoyancy must be right first.
+    A polyhedron inside a round body is smaller; buoyancy must be right first, and panels and
+    voxels then agree with the closed form.
     """
     factor = (volume / shape_of(vertices, faces).volume) ** (1 / len(axes))
     vertices = np.array(vertices, float)
@@ -137,19 +144,22 @@ def refined(shape: Shape, max_edge: float) -> Shape:
     """
     import trimesh
 
-    wanted = 4 * shape.area / max_edge**2
-    if wanted > 4 * MAX_TRIANGLES:
-        raise ModelError(
-            f'panel_size {max_edge:g} m would give more than {MAX_TRIANGLES} triangles; '
-            'expected a larger one'
-        )
     remesh: Any = trimesh.remesh
-    vertices, faces = remesh.subdivide_to_size(shape.vertices, shape.faces, max_edge, max_iter=40)
-    if len(faces) > MAX_TRIANGLES:
-        raise ModelError(
-            f'panel_size {max_edge:g} m gives {len(faces)} triangles; '
-            f'expected at most {MAX_TRIANGLES}'
+    vertices, faces = shape.vertices, shape.faces
+    corners = vertices[faces]
+    longest = float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max())
+    halvings = max(0, math.ceil(math.log2(longest) - math.log2(max_edge)))
+    # Longest edges first: slender shapes need far fewer triangles than if all edges were halved
+    # at once, and the count, hence memory, is known before each step.
+    for remaining in range(halvings - 1, -1, -1):
+        vertices, faces = remesh.subdivide_to_size(
+            vertices, faces, max_edge * 2.0**remaining, max_iter=40
         )
+        if len(faces) > MAX_TRIANGLES:
+            raise ModelError(
+                f'panel_size {max_edge:g} m would give more than {MAX_TRIANGLES} triangles; '
+                f'the hull is up to {np.max(shape.extents):g} m long; expected a larger size'
+            )
     return replace(shape, vertices=np.array(vertices, float), faces=np.array(faces))
 
 

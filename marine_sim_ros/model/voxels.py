@@ -14,12 +14,14 @@ import numpy as np
 from marine_sim_ros.errors import ModelError
 from marine_sim_ros.model.shapes import Shape
 
-__all__ = ['MAX_VOXELS', 'Voxels', 'default_size', 'voxelise']
+__all__ = ['MAX_VOXELS', 'Voxels', 'default_size', 'solid_of', 'united', 'voxelise']
 
 MAX_VOXELS = 200_000
 DEFAULT_COUNT = 1000
 _NEGLIGIBLE = 1e-9
 """Of a cell's volume; smaller pieces are rounding."""
+_SHARED = 1e-6
+"""Of the whole volume; less overlap is rounding where bodies touch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,8 @@ def _slices(solid: Any, axis: int, low: float, edge: float, count: int) -> Itera
         yield rest
 
 
-def _of_solid(shape: Shape, counts: np.ndarray) -> Voxels:
+def solid_of(shape: Shape) -> Any:
+    """Return the manifold3d.Manifold of a shape, or None where its surface is no manifold."""
     import manifold3d
 
     mesh = manifold3d.Mesh64(
@@ -92,9 +95,43 @@ def _of_solid(shape: Shape, counts: np.ndarray) -> Voxels:
         tri_verts=np.ascontiguousarray(shape.faces, np.uint64),
     )
     solid = manifold3d.Manifold(mesh)
-    if solid.status() != manifold3d.Error.NoError or solid.volume() <= 0:
+    sound = solid.status() == manifold3d.Error.NoError and solid.volume() > 0
+    return solid if sound else None
+
+
+def united(shape: Shape) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return vertices, faces without any of zero area, and m³ that several bodies shared.
+
+    A body within another that is inside out is a cavity, and stays one. A surface that is no
+    manifold stays as it is: panels can be made of it, and :func:`voxelise` complains.
+    """
+    import manifold3d
+
+    solid = solid_of(shape)
+    if solid is None:
+        return shape.vertices, shape.faces, 0.0
+    bodies = solid.decompose()
+    volumes = [body.volume() for body in bodies]
+    shared = 0.0
+    if len(bodies) > 1 and min(volumes) > 0:
+        union = manifold3d.Manifold.batch_boolean(bodies, manifold3d.OpType.Add)
+        shared = sum(volumes) - union.volume()
+        if shared > _SHARED * shape.volume:
+            solid = union
+        else:
+            shared = 0.0
+    a, b, c = np.moveaxis(shape.vertices[shape.faces], 1, 0)
+    if not shared and np.all(np.linalg.norm(np.cross(b - a, c - a), axis=1) > 0):
+        return shape.vertices, shape.faces, 0.0
+    mesh = solid.to_mesh64()  # which has no triangles without area
+    return np.array(mesh.vert_properties)[:, :3], np.array(mesh.tri_verts, np.int64), shared
+
+
+def _of_solid(shape: Shape, counts: np.ndarray) -> Voxels:
+    solid = solid_of(shape)
+    if solid is None:
         raise ModelError(
-            f'the surface does not enclose a solid ({solid.status().name}); '
+            'the hull is not a manifold surface and encloses no solid; '
             'expected a closed surface without edges that more than two triangles share'
         )
     edge = shape.extents / counts

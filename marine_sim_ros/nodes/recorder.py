@@ -3,7 +3,7 @@
 
 """Recorder: writes every topic of the suite to an MCAP rosbag2, without a loss in lockstep.
 
-Subscribes: everything in ros/topics.py RECORDED. Publishes: recorder/written, the stamp up to
+Subscribes: everything in ros/topics.py recorded(). Publishes: recorder/written, the stamp up to
 which it has every topic of every tick; the state owner (``await_recorder``) never gets further
 ahead than the queues hold.
 Writes: <directory>/bag (rosbag2, MCAP; times are simulation time) and <directory>/manifest.json.
@@ -42,6 +42,7 @@ PARAMETERS = (
     Parameter('directory', 'out/run', 'new or empty folder to write to'),
     Parameter('manifest', '{}', 'JSON that goes into manifest.json'),
     Parameter('pwm_source', 'external', 'as the thrusters have it'),
+    Parameter('publish_components', False, 'as the drag node has it'),
 )
 
 
@@ -64,14 +65,15 @@ class RecorderNode(SuiteNode):
         self._last_message = wall.monotonic()
         # Stamp and wall time of the newest message of each topic that tells its tick.
         self._progress: dict[str, tuple[int, float]] = {}
-        self._first_missing = {t.name for t in topics.RECORDED if t.per_tick}
+        recorded = topics.recorded(components=self.values['publish_components'])
+        self._first_missing = {t.name for t in recorded if t.per_tick}
         if self.vehicle.barometer is None:
             self._first_missing -= {
                 topics.BAROMETER_PRESSURE.name, topics.BAROMETER_TEMPERATURE.name,
             }  # fmt: skip
         self._written = self.publisher(topics.WRITTEN)
         self._written_message = Time()
-        for topic in topics.RECORDED:
+        for topic in recorded:
             self._record(topic)
         self.create_timer(0.05, self._tell, clock=self.wall_clock)
 
@@ -89,7 +91,8 @@ class RecorderNode(SuiteNode):
     def _write(self, topic: topics.Topic, full: str, data: bytes) -> None:
         if self.finished:
             return
-        self._last_message = wall.monotonic()
+        if topic.per_tick:  # others may never be quiet: diagnostics come once a second from each
+            self._last_message = wall.monotonic()
         self._first_missing.discard(topic.name)
         if topic is topics.ODOM:
             message = deserialize_message(data, Odometry)

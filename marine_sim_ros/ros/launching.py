@@ -84,10 +84,11 @@ def _node(spec: NodeSpec) -> Node:
     )  # fmt: skip
 
 
-def _bag_recorder(directory: str, namespace: str) -> ExecuteProcess:
+def _bag_recorder(directory: str, namespace: str, *, components: bool) -> ExecuteProcess:
     """Return ``ros2 bag record`` of the suite's topics."""
     names = [
-        t.name if t.name.startswith('/') else f'{namespace}/{t.name}' for t in topics.RECORDED
+        t.name if t.name.startswith('/') else f'{namespace}/{t.name}'
+        for t in topics.recorded(components=components)
     ]
     Path(directory).mkdir(parents=True, exist_ok=True)
     command = ['ros2', 'bag', 'record', '-s', 'mcap', '-o', f'{directory}/bag', '--topics']
@@ -107,7 +108,8 @@ def actions(options: RunOptions, *, composed: bool = False, joy: bool = False) -
     result: list[Any] = []
     if options.record and _has_ros2_bag():
         directory, options = options.record, replace(options, record='')
-        result.append(_bag_recorder(directory, describe(options)[0].namespace))
+        result.append(_bag_recorder(directory, describe(options)[0].namespace,
+                                    components=options.publish_components))  # fmt: skip
     specs = describe(options)
     if composed:
         arguments = [options.to_json()]

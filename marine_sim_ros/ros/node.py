@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,19 @@ _VEHICLE = (
     Parameter('frame_prefix', '', 'put before base_link, for several vehicles on one /tf'),
     Parameter('compute', True, 'false: answer with zeros (to measure the messages alone)'),
 )
+
+
+@lru_cache(maxsize=4)
+def _cached_vehicle(
+    source: str,
+    voltage: float | None,
+    hull_forces: tuple[str, ...],
+    arguments: tuple[tuple[str, str], ...],
+) -> Vehicle:
+    """Load a vehicle once for all nodes of a process."""
+    return load_vehicle(
+        source, voltage=voltage, hull_forces=hull_forces or None, **dict(arguments)
+    )
 
 
 class SuiteNode(Node):
@@ -114,9 +128,9 @@ class SuiteNode(Node):
             if text:
                 arguments[name] = value
         source = self.values['robot_description'] or self.values['vehicle']
-        kinds = [kind for kind in self.values['hull_forces'] if kind] or None
+        kinds = [kind for kind in self.values['hull_forces'] if kind]
         voltage = self.values['voltage'] or None
-        return load_vehicle(source, voltage=voltage, hull_forces=kinds, **arguments)
+        return _cached_vehicle(source, voltage, tuple(kinds), tuple(arguments.items()))
 
     def environment_at(self, stamp: int) -> Environment:
         """Return water, waves and current at a stamp in ns: the same in every node."""

@@ -45,6 +45,7 @@ __all__ = [
     'TOTAL_WRENCH',
     'Topic',
     'WRITTEN',
+    'recorded',
     'drag_topic',
     'wrench_topic',
 ]
@@ -99,14 +100,14 @@ WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
 
 
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
-DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP, per_tick=False)
+DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
 DRAG_KINDS = ('damping', *FORCE_TERMS)
 """What wrench/drag is the sum of."""
 
 
 def drag_topic(kind: str) -> Topic:
-    """Return the topic of one kind of drag; published where asked for, so nobody waits for it."""
-    return Topic(f'drag/{kind}', WrenchStamped, LOCKSTEP, per_tick=False)
+    """Return the topic of one kind of drag, published where that was asked for."""
+    return Topic(f'drag/{kind}', WrenchStamped, LOCKSTEP)
 
 
 def wrench_topic(source: str) -> Topic:
@@ -117,6 +118,13 @@ def wrench_topic(source: str) -> Topic:
 RECORDED = (
     ODOM, TF, CLOCK, *(wrench_topic(s) for s in WRENCH_SOURCES), TOTAL_WRENCH, EXTERNAL_WRENCH,
     PWM, THRUSTER_STATE, THRUSTER_POWER, BAROMETER_PRESSURE, BAROMETER_TEMPERATURE,
-    OCEAN_CURRENT, DIAGNOSTICS, MARKERS, DRAG_COMPONENTS, *(drag_topic(k) for k in DRAG_KINDS),
+    OCEAN_CURRENT, DIAGNOSTICS, MARKERS,
 )  # fmt: skip
-"""Everything the recorder writes."""
+"""Everything the recorder writes of any run."""
+
+
+def recorded(*, components: bool) -> tuple[Topic, ...]:
+    """Return everything the recorder writes; the kinds of drag where they are published."""
+    if not components:
+        return RECORDED
+    return (*RECORDED, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))

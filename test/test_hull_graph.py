@@ -1,0 +1,130 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Hulls in waves through real nodes: the same sea, the same forces, to the bit."""
+
+import json
+import subprocess
+import sys
+import time
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from marine_sim_ros.suite import RunOptions, describe
+
+pytestmark = pytest.mark.ros
+
+SCENARIO = """
+duration: 3.0
+initial: {{position: [0.0, 0.0, 0.3], rpy: [0.1, -0.15, 0.5]}}
+segments:
+  - {{at: 0.0, pwm: {pwm}}}
+"""
+PWM = {'simple_rov': [1700, 1650, 1500, 1600, 1550], 'surface_vessel': [1700, 1600]}
+NAMES = ('calm', 'composed')
+
+
+def read(directory):
+    """Return messages by topic and stamp."""
+    from rosbags.highlevel import AnyReader
+
+    result = defaultdict(dict)
+    with AnyReader([directory / 'bag']) as reader:
+        for connection, stamp, data in reader.messages():
+            message = reader.deserialize(data, connection.msgtype)
+            result[connection.topic.split('/', 2)[-1]][stamp] = message
+    return result
+
+
+def numbers(message):
+    f, t = message.wrench.force, message.wrench.torque
+    return np.array([f.x, f.y, f.z, t.x, t.y, t.z])
+
+
+@pytest.mark.parametrize('vehicle', PWM)
+def test_every_node_sees_the_same_sea(processes, tmp_path, vehicle):
+    scenario = tmp_path / 'waves.yaml'
+    scenario.write_text(SCENARIO.format(pwm=PWM[vehicle]))
+    common = [vehicle, '--scenario', scenario, '--environment', 'moderate_sea']
+    for name, more in zip(NAMES, ([], ['--composed']), strict=True):
+        process = processes.marine_sim(
+            'run', *common, '--real-time-factor', 0, '--components', '--markers',
+            '--record', tmp_path / name, *more,
+        )  # fmt: skip
+        output, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, output
+    done = subprocess.run(
+        [sys.executable, '-m', 'marine_sim_ros.tools.main', 'simulate', *map(str, common)],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    expected = done.stdout.split('trajectory_sha256 ')[1].strip()
+    for name in NAMES:
+        manifest = json.loads((tmp_path / name / 'manifest.json').read_text())
+        assert manifest['ticks'] == 601
+        assert manifest['trajectory_sha256'] == expected, name
+    _check_components(read(tmp_path / 'calm'))
+
+
+def _check_components(topics):
+    kinds = ('damping', 'viscous', 'pressure', 'suction', 'slamming', 'air')
+    whole = topics['wrench/drag']
+    assert len(whole) == 601
+    parts = {kind: topics[f'drag/{kind}'] for kind in kinds}
+    both = set(whole).intersection(*parts.values())
+    assert len(both) == 601
+    for stamp in both:
+        first, *others = (numbers(parts[kind][stamp]) for kind in kinds)
+        assert np.array_equal(sum(others, first), numbers(whole[stamp]))
+    slams = np.array([numbers(parts['slamming'][s])[:3] for s in sorted(both)])
+    assert np.abs(slams).max() > 0  # it was dropped from 0.3 m
+    arrows = next(iter(topics['drag/components'].values()))
+    assert [m.ns for m in arrows.markers] == list(kinds)
+    shown = {m.ns: m for m in list(topics['markers'].values())[-1].markers}
+    assert {'thrusters', 'buoyancy', 'drag', 'weight', 'total', 'voxels', 'panels'} <= set(shown)
+    assert len(shown['voxels'].points) == len(shown['voxels'].colors) > 500
+    assert len(shown['panels'].points) == len(shown['panels'].colors)
+    assert shown['panels'].header.frame_id == 'base_link'
+    assert 10 <= len(topics['markers']) <= 31  # ten a second
+
+
+def test_a_drag_node_that_starts_anew_is_taken_in_again(processes, tmp_path):
+    scenario = tmp_path / 'waves.yaml'
+    scenario.write_text(SCENARIO.format(pwm=PWM['simple_rov']).replace('3.0', '600.0', 1))
+    options = RunOptions(
+        vehicle='simple_rov', scenario=str(scenario), environment='moderate_sea',
+        record=str(tmp_path / 'run'),
+    )  # fmt: skip
+    specs = describe(options)
+    started = {s.executable: processes.node(s) for s in specs}
+    time.sleep(6)
+    started['drag'].kill()
+    time.sleep(2.5)
+    drag = next(s for s in specs if s.executable == 'drag')
+    processes.node(drag)
+    time.sleep(4)
+    for name in ('dynamics', 'recorder'):
+        started[name].terminate()
+    output = started['dynamics'].communicate(timeout=20)[0]
+    started['recorder'].wait(20)
+    assert 'holding the last one until it is back' in output
+    assert 'wrench/drag is back' in output
+    assert 'Traceback' not in output
+
+
+BAD = {
+    'environment': (['--environment', 'storm'], "environment 'storm' is neither"),
+    'term': (['--hull-forces', 'lift'], "unknown hull force 'lift'"),
+}
+
+
+@pytest.mark.parametrize('name', BAD)
+def test_bad_options_give_one_line(processes, name):
+    more, expected = BAD[name]
+    for verb in (['run'], ['simulate', '--scenario', 'dive']):
+        process = processes.marine_sim(verb[0], 'simple_rov', *verb[1:], *more)
+        output, _ = process.communicate(timeout=30)
+        assert process.returncode == 2
+        assert expected in output
+        assert len(output.strip().splitlines()) == 1
