@@ -213,7 +213,7 @@ def test_impossible_values_are_errors(name):
 BAD = {
     'kg/m³ instead of relative': (
         dict(density=2700), 'expected the density relative to water', '2700 kg/m³ is 2.7'),
-    'zero density': (dict(density=0), 'more than 0', ''),
+    'zero density': (dict(density=0), 'expected the density relative to water', ''),
     'no material': (dict(tags='<buoyancy_mode>mass_density</buoyancy_mode>'),
                     'has no <buoyancy_material', ''),
     'box of two': (dict(geometry='<box size="1 2"/>'), 'Invalid vector length', ''),

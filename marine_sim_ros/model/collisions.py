@@ -15,7 +15,7 @@ import numpy as np
 from marine_sim_ros.errors import ModelError
 from marine_sim_ros.model import shapes
 from marine_sim_ros.model.hull_settings import TAGS, HullSettings, read_hull_settings
-from marine_sim_ros.model.kinematics import origin
+from marine_sim_ros.model.kinematics import FARTHEST, origin, usable_pose
 from marine_sim_ros.model.meshes import load_mesh
 from marine_sim_ros.model.shapes import Shape
 from marine_sim_ros.model.vehicle import Frame
@@ -24,6 +24,8 @@ from marine_sim_ros.spatial import rotation_matrix
 
 __all__ = ['Collision', 'read_collisions', 'read_materials']
 
+_LIGHTEST = 1e-4
+"""Relative density; a tenth of that of air."""
 _HEAVIEST = 25.0
 """Relative density; osmium, the densest element, has 22.6."""
 
@@ -68,11 +70,11 @@ def read_materials(root: Reader) -> dict[str, float]:
         if density is None:
             raise reader.error('has no <density value="..."/>')
         value = density.number(text=density.attribute('value'))
-        if not 0 < value <= _HEAVIEST:
+        if not _LIGHTEST <= value <= _HEAVIEST:
             hint = f'; {value:g} kg/m³ is {value / 1000:g}' if value > _HEAVIEST else ''
             raise density.error(
                 f'is {value:g}; expected the density relative to water, '
-                f'more than 0 and at most {_HEAVIEST:g}{hint}'
+                f'{_LIGHTEST:g} to {_HEAVIEST:g}{hint}'
             )
         result[name] = value
     return result
@@ -96,8 +98,10 @@ def _positive(reader: Reader, what: str, values: Any, count: int) -> np.ndarray:
         numbers = np.array(values, float).reshape(-1)
     except (TypeError, ValueError):
         numbers = np.zeros(0)
-    if len(numbers) != count or not np.all((numbers > 0) & (numbers < 1e4)):
-        raise reader.error(f'{what} is {values}; expected {count} positive number(s) in m')
+    if len(numbers) != count or not np.all((numbers >= 1e-6) & (numbers <= FARTHEST)):
+        raise reader.error(
+            f'{what} is {values}; expected {count} positive number(s), 0.000001 to {FARTHEST:g} m'
+        )
     return numbers
 
 
@@ -166,8 +170,8 @@ def _collision(
         own.children(TAGS)
     settings = read_hull_settings(own, defaults, warnings)
     translation, quaternion = origin(collision.origin)
-    if not (np.all(np.isfinite(translation)) and np.all(np.isfinite(quaternion))):
-        raise reader.error('its <origin> is not finite')
+    if not usable_pose(translation, quaternion):
+        raise reader.error(f'its <origin> is not finite, or beyond {FARTHEST:g} m')
     turned = rotation_matrix(frame.quaternion)
     shape = _shape(reader, collision.geometry, base)
     warnings.extend(reader.warning(text) for text in shape.warnings)

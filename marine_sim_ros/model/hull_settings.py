@@ -51,11 +51,11 @@ class Parameter:
         return f'{self.group}/{self.name}' if self.group else self.name
 
 
-_TINY = 1e-9
+_TINY = 1e-6
 _P = 'pressure_drag'
 _S = 'suction_drag'
 PARAMETERS: Mapping[str, Parameter] = MappingProxyType({p.key: p for p in (
-    Parameter('', 'water_density', 1027, 'kg/m³', 900, 1200, _TINY, 2e4, 'of the water at trim'),
+    Parameter('', 'water_density', 1027, 'kg/m³', 900, 1200, 1, 2e4, 'of the water at trim'),
     Parameter('', 'air_density', 1.225, 'kg/m³', 0.5, 2, 0, 100, 'of the air'),
     Parameter('', 'velocity_reference', 1, 'm/s', 0.01, 50, _TINY, 1e4, 'v_ref of s = |v|/v_ref'),
     Parameter(_P, 'C_PD1', 10, 'Pa', 0, 100, 0, 1e9, 'linear pressure'),
@@ -122,7 +122,9 @@ def _check(reader: Reader, parameter: Parameter, unit: str, warnings: list[str])
     """Return a number within what is possible; tell of one beyond what is usual."""
     value = reader.number()
     if not parameter.minimum <= value <= parameter.maximum:
-        least = 'more than 0' if parameter.minimum == _TINY else f'{parameter.minimum:g} or more'
+        least = f'{parameter.minimum:g} or more'
+        if value <= 0 < parameter.minimum:
+            least = 'more than 0'
         raise reader.error(
             f'is {value:g}; expected {least} and at most {parameter.maximum:g} {parameter.unit}'
         )

@@ -19,9 +19,22 @@ from marine_sim_ros.spatial import (
     skew,
 )
 
-__all__ = ['BASE_LINK', 'IDENTITY', 'fixed_frames', 'origin', 'total_inertia']
+__all__ = [
+    'BASE_LINK',
+    'FARTHEST',
+    'HEAVIEST',
+    'usable_pose',
+    'IDENTITY',
+    'fixed_frames',
+    'origin',
+    'total_inertia',
+]
 
 BASE_LINK = 'base_link'
+FARTHEST = 1e4
+"""m; no part of a vehicle is farther away."""
+HEAVIEST = 1e9
+"""kg; twice the heaviest ship."""
 IDENTITY = Frame(BASE_LINK, '', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
 
 
@@ -32,6 +45,11 @@ def origin(pose: Any) -> tuple[np.ndarray, np.ndarray]:
     xyz = np.array(pose.xyz if pose.xyz is not None else (0, 0, 0), float)
     rpy = pose.rpy if pose.rpy is not None else (0, 0, 0)
     return xyz, quaternion_from_rpy(*(float(a) for a in rpy))
+
+
+def usable_pose(translation: np.ndarray, quaternion: np.ndarray) -> bool:
+    """Return whether a pose is finite and within FARTHEST of its parent."""
+    return bool(np.all(np.abs(translation) <= FARTHEST) and np.all(np.isfinite(quaternion)))
 
 
 def fixed_frames(robot: Any, source: str) -> dict[str, Frame]:
@@ -55,8 +73,11 @@ def fixed_frames(robot: Any, source: str) -> dict[str, Frame]:
         parent = frames[queue.pop(0)]
         for joint in children.get(parent.name, ()):
             frames[joint.child] = frame = _attached(parent, joint)
-            if not np.all(np.isfinite([*frame.translation, *frame.quaternion])):
-                raise ModelError(f'{source}: the origin of joint {joint.name!r} is not finite')
+            if not usable_pose(frame.translation, frame.quaternion):
+                raise ModelError(
+                    f'{source}: the origin of joint {joint.name!r} is not finite, or beyond '
+                    f'{FARTHEST:g} m'
+                )
             queue.append(joint.child)
     lost = [name for name in names if name not in frames]
     if lost:
@@ -144,20 +165,22 @@ def total_inertia(
 def _link_inertia(link: Any, frame: Frame, source: str) -> tuple[float, np.ndarray, np.ndarray]:
     where = f'{source}: link {link.name!r}'
     mass = float(link.inertial.mass or 0.0)
-    if not np.isfinite(mass) or mass < 0:
-        raise ModelError(f'{where}: mass is {mass}; expected a finite number of kg, 0 or more')
+    if not 0 <= mass <= HEAVIEST:
+        raise ModelError(f'{where}: mass is {mass:g}; expected 0 to {HEAVIEST:g} kg')
     entries = link.inertial.inertia
     tensor = np.array(entries.to_matrix(), float) if entries is not None else np.zeros((3, 3))
-    if not np.all(np.isfinite(tensor)):
-        raise ModelError(f'{where}: inertia is not finite')
+    if not np.all(np.abs(tensor) <= HEAVIEST * FARTHEST**2):
+        raise ModelError(f'{where}: inertia is not finite, or larger than any vehicle has')
     if np.min(np.linalg.eigvalsh(tensor)) < -1e-9 * max(1.0, float(np.trace(tensor))):
         raise ModelError(
             f'{where}: inertia is not positive definite; expected positive principal moments '
             '(check the signs of ixy, ixz, iyz)'
         )
     translation, quaternion = origin(link.inertial.origin)
-    if not np.all(np.isfinite([*translation, *quaternion])):
-        raise ModelError(f'{where}: the origin of its <inertial> is not finite')
+    if not usable_pose(translation, quaternion):
+        raise ModelError(
+            f'{where}: the origin of its <inertial> is not finite, or beyond {FARTHEST:g} m'
+        )
     rotation = rotation_matrix(frame.quaternion)
     turned = rotation @ rotation_matrix(quaternion)
     return mass, frame.translation + rotation @ translation, turned @ tensor @ turned.T

@@ -58,6 +58,10 @@ def parse(text: str, source: str) -> Element:
     return root
 
 
+LARGEST = 1e12
+"""Of any coefficient or coordinate; products of two of them are far from overflowing."""
+
+
 class Reader:
     """Reads one element of our extensions; every complaint names the file, line and element."""
 
@@ -150,11 +154,16 @@ class Reader:
 
     def vector(self) -> np.ndarray:
         """Return the element's three numbers."""
-        return self.numbers({3})
+        values = self.numbers({3})
+        if np.max(np.abs(values)) > LARGEST:
+            raise self.error(f'has a number beyond {LARGEST:g}')
+        return values
 
     def matrix6(self, *, positive: bool = True) -> np.ndarray:
         """Return a (6, 6) matrix given as 6 diagonal or 36 row-major numbers."""
         values = self.numbers({6, 36})
+        if np.max(np.abs(values)) > LARGEST:
+            raise self.error(f'has a number beyond {LARGEST:g}')
         matrix = np.diag(values) if len(values) == 6 else values.reshape(6, 6)
         if positive and np.any(np.diag(matrix) < 0):
             raise self.error(

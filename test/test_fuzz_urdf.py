@@ -1,0 +1,171 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""5,000 mutated descriptions: each is a valid vehicle or one clear error."""
+
+import re
+import resource
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from marine_sim_ros import Environment, MarineSimError, load_vehicle
+from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.physics import FORCES
+from marine_sim_ros.state import State
+
+ROV = (ROOT / 'urdf' / 'simple_rov.urdf').read_text()
+VESSEL = (ROOT / 'urdf' / 'surface_vessel.urdf').read_text().replace(
+    '<velocity_reference>', '<voxel_size>0.15</voxel_size><velocity_reference>', 1
+)  # fmt: skip
+ROUND = ROV.replace('<box size="0.4 0.3 0.05"/>', '<sphere radius="0.1"/>').replace(
+    '<velocity_reference>', '<voxel_size>0.06</voxel_size><velocity_reference>', 1
+)
+SEAS = (Environment(), load_environment('regular_waves'))
+STATE = State(
+    np.array([0, 0, 0.02]), np.array([0.1, 0, 0, 0.995]), np.array([1.0, 0, -1, 0, 1, 0])
+)
+
+NUMBER = re.compile(r'(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])')
+WORD = re.compile(r'(?<=[<"/ ])[A-Za-z_]\w*(?=[ ">=/])')
+STRANGE = st.one_of(
+    st.sampled_from([
+        '', ' ', 'nan', 'inf', '-inf', '-1', '0', '1e308', '1e-308', '1e999', '0x10', '1,5', '1 2',
+        '½', '٣', '<', '&lt;', '&amp;', ']]>', '"', '0.1 0.1', 'true', 'package://x/y', '../../x',
+        'base_link', 'hull', 'pa', 'cd', 'é', '\U0001f6a2',
+    ]),
+    st.text(max_size=5), st.floats().map(str),
+)  # fmt: skip
+UNITS = st.sampled_from([1000, 1e-3, 1e6, 57.29578, -1, 9.81, 1e9, 0.01, 25.4])
+
+
+def replaced(text, pattern, which, make):
+    found = list(pattern.finditer(text))
+    match = found[which % len(found)]
+    return text[: match.start()] + make(match.group()) + text[match.end() :]
+
+
+@st.composite
+def mutated(draw, text):
+    """Some numbers, words or elements of a text are not what they were."""
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(st.sampled_from(['number', 'unit', 'word', 'element', 'cut']))
+        which = draw(st.integers(0, 500))
+        strange = draw(STRANGE)
+        if kind == 'number':
+            text = replaced(text, NUMBER, which, lambda _, s=strange: s)
+        elif kind == 'unit':
+            factor = draw(UNITS)
+            text = replaced(text, NUMBER, which, lambda n, f=factor: str(float(n) * f))
+        elif kind == 'word':
+            text = replaced(text, WORD, which, lambda _, s=strange: s)
+        elif kind == 'cut':
+            start = which * 7 % len(text)
+            text = text[:start] + text[start + draw(st.integers(1, 200)) :]
+        else:
+            text = nested(draw, text, which)
+        if not NUMBER.search(text) or not WORD.search(text):
+            break
+    return text
+
+
+def nested(draw, text, which):
+    """Move, copy, drop or bury one element."""
+    try:
+        root = etree.fromstring(text.encode())
+    except (etree.XMLSyntaxError, ValueError, UnicodeEncodeError):
+        return text
+    elements = [e for e in root.iter(etree.Element) if e.getparent() is not None]
+    if not elements:
+        return text
+    element = elements[which % len(elements)]
+    how = draw(st.sampled_from(['drop', 'twice', 'move', 'bury']))
+    if how == 'drop':
+        element.getparent().remove(element)
+    elif how == 'twice':
+        element.addnext(deepcopy(element))
+    elif how == 'move':
+        elements[draw(st.integers(0, 500)) % len(elements)].append(deepcopy(element))
+    else:
+        depth = draw(st.sampled_from([1, 2, 50, 5000]))
+        opened, closed = f'<{element.tag}>' * depth, f'</{element.tag}>' * depth
+        return text.replace('</robot>', opened + closed + '</robot>', 1)
+    return etree.tostring(root, encoding='unicode')
+
+
+@st.composite
+def encoded(draw, text):
+    """A text as bytes, in an encoding that may not be the one it claims."""
+    claimed = draw(st.sampled_from(['', 'utf-8', 'utf-16', 'latin-1', 'ascii', 'klingon']))
+    body = re.sub(r'^<\?xml.*?\?>', '', draw(mutated(text)))
+    head = f'<?xml version="1.0" encoding="{claimed}"?>' if claimed else ''
+    real = draw(st.sampled_from(['utf-8', 'utf-8-sig', 'utf-16', 'utf-32', 'latin-1', 'cp500']))
+    data = (head + body).encode(real, 'replace')
+    if draw(st.booleans()):
+        at = draw(st.integers(0, len(data)))
+        data = data[:at] + draw(st.binary(max_size=4)) + data[at:]
+    return data
+
+
+def check(description):
+    """Load; the vehicle must be usable in every sea, the error one line."""
+    message = vehicle = None
+    try:
+        vehicle = load_vehicle(description)
+    except MarineSimError as error:
+        message = str(error)
+    if vehicle is None:
+        assert message.strip()
+        assert '\n' not in message
+        return
+    assert np.all(np.isfinite(vehicle.mass_matrix))
+    assert np.min(np.linalg.eigvalsh(vehicle.mass_matrix)) > 0
+    assert all('\n' not in warning for warning in vehicle.warnings)
+    for sea in SEAS:
+        for force in FORCES.values():
+            assert np.all(np.isfinite(force(vehicle, STATE, sea)))
+
+
+def usual(examples):
+    return settings(
+        max_examples=examples, deadline=10_000,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture,
+                               HealthCheck.large_base_example, HealthCheck.data_too_large],
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def memory():
+    yield
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1_000_000  # kB
+
+
+@usual(3000)
+@given(mutated(ROV))
+def test_mutated_boxes(text):
+    check(text if text.lstrip().startswith('<') else '<' + text)
+
+
+@usual(500)
+@given(mutated(ROUND))
+def test_mutated_round_bodies(text):
+    check(text if text.lstrip().startswith('<') else '<' + text)
+
+
+@usual(500)
+@given(mutated(VESSEL))
+def test_mutated_meshes(text):
+    check(text if text.lstrip().startswith('<') else '<' + text)
+
+
+@usual(1000)
+@given(data=encoded(ROV))
+def test_mutated_files(tmp_path, data):
+    path = tmp_path / 'vehicle.urdf'
+    path.write_bytes(data)
+    check(path)
