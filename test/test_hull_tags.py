@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from hulls import WATER, body, box
 
 from marine_sim_ros import Environment, load_vehicle
@@ -260,3 +261,13 @@ def test_added_mass_estimate_from_the_hull():
     assert load_vehicle(text).added_mass == pytest.approx(vehicle.added_mass)
     with pytest.raises(ModelError, match="expected 'estimate'"):
         load_vehicle(vehicle.urdf.replace('"estimate"', '"guess"'))
+
+
+def test_the_documented_table_is_the_code():
+    page = (ROOT / 'docs' / 'hydrodynamics.md').read_text()
+    table = page.split('<!-- parameters -->')[1].split('<!-- /parameters -->')[0]
+    rows = [[c.strip() for c in r.split('|')[1:5]] for r in table.strip().splitlines()[2:]]
+    assert rows == [
+        [f'`{key}`', f'{p.default:g}', p.unit or '1', f'{p.low:g} to {p.high:g}']
+        for key, p in PARAMETERS.items()
+    ]

@@ -8,17 +8,25 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.physics import FORCES
+from marine_sim_ros.physics.drag import drag_with_memory
 from marine_sim_ros.simulation import Simulation
+from marine_sim_ros.spatial import quaternion_from_rpy
+from marine_sim_ros.state import State
 from marine_sim_ros.suite import RunOptions, describe
 from marine_sim_ros.tools.odometer import Odometer
 from marine_sim_ros.tools.supervisor import Supervisor
@@ -26,6 +34,8 @@ from marine_sim_ros.tools.supervisor import Supervisor
 __all__ = ['add_arguments', 'execute']
 
 STEPS = 4000
+TRIANGLES = (192, 768, 3072, 12288)
+SEA = 'moderate_sea'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,11 +57,55 @@ def step_microseconds(name: str) -> float:
     return (time.perf_counter() - start) / STEPS * 1e6
 
 
-def ticks_per_second(seconds: float, *, composed: bool, compute: bool) -> tuple[float, float]:
+def hulled(triangles: int) -> str:
+    """Return the URDF text of a BlueROV2 that drags and floats by its hull.
+
+    Its outer box in panels of a size that gives about so many triangles, and 1,000 voxels.
+    """
+    text = load_vehicle('bluerov2').urdf
+    for tag in ('linear_damping', 'quadratic_damping', 'damping_center', 'buoyancy'):
+        text = re.sub(rf'<{tag}>.*?</{tag}>', '', text, flags=re.DOTALL)
+    # Edges are halved until they fit: 12 triangles times a power of four.
+    halvings = round(np.log(triangles / 12) / np.log(4))
+    longest = float(np.hypot(0.457, 0.338))
+    size = longest / 2**halvings * 1.01
+    return text.replace('</hydrodynamics>', f'<panel_size>{size}</panel_size></hydrodynamics>')
+
+
+def force_milliseconds(triangles: int) -> tuple[int, float, float]:
+    """Return panels, and ms of one evaluation of the drag and of the buoyancy of a hull."""
+    vehicle = load_vehicle(hulled(triangles))
+    hull = vehicle.hull
+    assert hull is not None
+    assert hull.panels is not None
+    turned = quaternion_from_rpy(0.1, 0.2, 0.3)
+    state = State(np.array([0.0, 0.0, 0.01]), turned, np.array([1.0, 0.2, -0.3, 0.1, 0.2, 0.3]))
+    _, memory = drag_with_memory(vehicle, state, Environment(), None, dt=0.0)
+
+    def drag() -> object:
+        return drag_with_memory(vehicle, state, Environment(), memory, dt=0.005)
+
+    times = [_per_call(drag), _per_call(lambda: FORCES['buoyancy'](vehicle, state, Environment()))]
+    return len(hull.panels), *(1e3 * t for t in times)
+
+
+def _per_call(work: Callable[[], object], count: int = 200) -> float:
+    for _ in range(20):
+        work()
+    start = time.perf_counter()
+    for _ in range(count):
+        work()
+    return (time.perf_counter() - start) / count
+
+
+def ticks_per_second(
+    seconds: float, *, composed: bool = False, compute: bool = True, **options_of: Any
+) -> tuple[float, float]:
     """Return ticks/s of a running graph, and the seconds from its start to the first odom."""
     options = RunOptions(
-        namespace='bench', scenario='dive', real_time_factor=0.0, duration=1e5, compute=compute
-    )
+        namespace='bench', real_time_factor=0.0, duration=1e5, compute=compute,
+        **{'scenario': 'dive', **options_of},
+    )  # fmt: skip
     supervisor = Supervisor()
     start = time.monotonic()
     supervisor.start_composed(options) if composed else supervisor.start(describe(options))
@@ -112,7 +166,7 @@ def execute(options: argparse.Namespace) -> int:
     def add(name: str, form: str, value: float) -> None:
         rows.setdefault(name, (form, []))[1].append(value)
 
-    def graph(name: str, **kind: bool) -> float:
+    def graph(name: str, **kind: Any) -> float:
         rate, first = ticks_per_second(options.seconds, **kind)
         add(f'graph, {name}: ticks/s', '.0f', rate)
         add(f'graph, {name}: start to first odom, s', '.2f', first)
@@ -121,9 +175,20 @@ def execute(options: argparse.Namespace) -> int:
     for _ in range(options.rounds):
         for vehicle in ('bluerov2', 'bluerov2_heavy'):
             add(f'in process, {vehicle}: µs/step', '.0f', step_microseconds(vehicle))
+        for wanted in TRIANGLES:
+            panels, drag, buoyancy = force_milliseconds(wanted)
+            add(f'drag of {panels} hull triangles, ms', '.2f', drag)
+        add('buoyancy of 1,000 voxels, ms', '.2f', buoyancy)
         full = graph('separate processes', composed=False, compute=True)
         null = graph('separate, computing nothing', composed=False, compute=False)
         one = graph('composed', composed=True, compute=True)
+        for vehicle in ('simple_rov', 'surface_vessel'):
+            graph(f'separate, {vehicle}', vehicle=vehicle)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / 'bluerov2_hull.urdf'
+            path.write_text(hulled(TRIANGLES[-2]), encoding='utf-8')
+            graph('separate, bluerov2 with 2,112 triangles', vehicle=str(path))
+        graph('separate, surface_vessel in a sea', vehicle='surface_vessel', environment=SEA)
         add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
         add('ratio composed / separate (goal 3)', '.2f', one / full)
     _print(options.rounds, rows, node_costs(options.seconds))
