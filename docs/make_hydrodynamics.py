@@ -65,7 +65,7 @@ def hull_in_waves(path: Path) -> None:
     sea = Environment(waves=regular_waves(0.25, 1.4, phase=0.6))
     state = State(np.array([0, 0, 0.0]), quaternion_from_rpy(0.05, -0.08, 0), np.zeros(6))
     rotation = rotation_matrix(state.orientation)
-    figure = plt.figure(figsize=(11, 3.6), layout='constrained')
+    figure = plt.figure(figsize=(11, 3.9))
     x, y = np.meshgrid(np.linspace(-0.9, 0.9, 60), np.linspace(-0.5, 0.5, 20))
     surface = sea.elevation(np.stack([x, y], axis=-1))
     for i, name in enumerate(('panels, coloured by wet share', 'voxels, by submerged share')):
@@ -85,7 +85,8 @@ def hull_in_waves(path: Path) -> None:
                 *centers.T, c=shares, cmap='YlGnBu', vmin=-0.2, vmax=1.2, s=9, depthshade=False
             )
         axes.set(xlim=(-0.9, 0.9), ylim=(-0.5, 0.5), zlim=(-0.5, 0.2))
-        axes.set_box_aspect((1.8, 1.0, 0.7), zoom=1.9)
+        axes.set_position((0.5 * i, -0.05, 0.5, 0.98))
+        axes.set_box_aspect((1.8, 1.0, 0.7), zoom=1.45)
         axes.view_init(14, -62)
         axes.set_axis_off()
         axes.set_title(name, fontsize=11)
