@@ -72,12 +72,12 @@ def fixed_frames(robot: Any, source: str) -> dict[str, Frame]:
     while queue:
         parent = frames[queue.pop(0)]
         for joint in children.get(parent.name, ()):
-            frames[joint.child] = frame = _attached(parent, joint)
-            if not usable_pose(frame.translation, frame.quaternion):
+            if not usable_pose(*origin(joint.origin)):
                 raise ModelError(
                     f'{source}: the origin of joint {joint.name!r} is not finite, or beyond '
                     f'{FARTHEST:g} m'
                 )
+            frames[joint.child] = _attached(parent, joint)
             queue.append(joint.child)
     lost = [name for name in names if name not in frames]
     if lost:
