@@ -78,3 +78,24 @@ def test_ros2_command_sees_the_graph(processes):
     ).stdout.split()  # fmt: skip
     assert process.poll() is None
     assert {'/bluerov2/odom', '/bluerov2/wrench/drag', '/tf', '/clock'} <= set(listed)
+
+
+@pytest.mark.parametrize('vehicle', ['simple_rov', 'surface_vessel'])
+def test_hulls_in_a_sea_launch_and_run_alike(processes, tmp_path, vehicle):
+    scenario = tmp_path / 'drift.yaml'
+    count = {'simple_rov': 5, 'surface_vessel': 2}[vehicle]
+    scenario.write_text(f'duration: 2.0\nsegments:\n  - {{at: 0.0, pwm: {[1650] * count}}}\n')
+    process = launch(
+        processes, 'sim.launch.py', f'vehicle:={vehicle}', 'environment:=moderate_sea',
+        'markers:=true', 'publish_components:=true', f'scenario:={scenario}',
+        'real_time_factor:=0', f'record:={tmp_path / "a"}',
+    )  # fmt: skip
+    output, _ = process.communicate(timeout=90)
+    assert 'Traceback' not in output
+    other = processes.marine_sim(
+        'simulate', vehicle, '--scenario', scenario, '--environment', 'moderate_sea'
+    )
+    expected, _ = other.communicate(timeout=60)
+    manifest = json.loads((tmp_path / 'a' / 'manifest.json').read_text())
+    assert manifest['ticks'] == 401
+    assert manifest['trajectory_sha256'] in expected
