@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from marine_sim_ros.arrays import Array, constant, namespace
-from marine_sim_ros.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.waves import Waves
+from marine_sim_ros.ocean.currents import CurrentProfile, GaussMarkov
+from marine_sim_ros.ocean.waves import Waves
 
 __all__ = ['STANDARD_GRAVITY', 'Environment']
 

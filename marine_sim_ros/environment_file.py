@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.environment import STANDARD_GRAVITY, Environment
 from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.sea_states import irregular_waves
-from marine_sim_ros.water import OCEAN_SALINITY, water_properties
-from marine_sim_ros.waves import Waves, dispersion, regular_waves
+from marine_sim_ros.ocean.currents import CurrentProfile, GaussMarkov
+from marine_sim_ros.ocean.sea_states import irregular_waves
+from marine_sim_ros.ocean.water import OCEAN_SALINITY, water_properties
+from marine_sim_ros.ocean.waves import Waves, dispersion, regular_waves
 from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
 
 __all__ = ['environment_names', 'load_environment', 'parse_environment', 'run_environment']

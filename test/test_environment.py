@@ -17,7 +17,6 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.environment_file import (
     environment_names,
@@ -26,10 +25,11 @@ from marine_sim_ros.environment_file import (
     run_environment,
 )
 from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.ocean.currents import CurrentProfile, GaussMarkov
+from marine_sim_ros.ocean.sea_states import irregular_waves, jonswap, spreading_angles
+from marine_sim_ros.ocean.water import density, water_properties
+from marine_sim_ros.ocean.waves import dispersion, regular_waves
 from marine_sim_ros.resources import resource_folder
-from marine_sim_ros.sea_states import irregular_waves, jonswap, spreading_angles
-from marine_sim_ros.water import density, water_properties
-from marine_sim_ros.waves import dispersion, regular_waves
 
 G = 9.81
 DEPTHS = (math.inf, 40.0, 3.0)

@@ -10,13 +10,13 @@ import pytest
 from hulls import WATER, box
 
 from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros.ocean.waves import regular_waves
 from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.simulation import Simulation
 from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.state import State, rest
-from marine_sim_ros.waves import regular_waves
 
 G = 9.81
 HEIGHT, PERIOD = 0.4, 7.0

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros.errors import ModelError
-from marine_sim_ros.model import meshes
-from marine_sim_ros.model.meshes import load_mesh
-from marine_sim_ros.model.shapes import (
+from marine_sim_ros.model.geometry import mesh_files, meshes
+from marine_sim_ros.model.geometry.meshes import load_mesh
+from marine_sim_ros.model.geometry.shapes import (
     MAX_TRIANGLES,
     box,
     cylinder,
@@ -22,7 +22,7 @@ from marine_sim_ros.model.shapes import (
     shape_of,
     sphere,
 )
-from marine_sim_ros.model.voxels import MAX_VOXELS, default_size, voxelise
+from marine_sim_ros.model.geometry.voxels import MAX_VOXELS, default_size, voxelise
 from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
 
 trimesh = pytest.importorskip('trimesh')
@@ -295,7 +295,7 @@ def test_numbers_that_are_none(load):
 def test_size_limits(load, monkeypatch):
     monkeypatch.setattr(meshes, 'MAX_TRIANGLES', 11)
     bad(load, content(cube(), 'stl'), '12 triangles; expected at most 11.*simplify')
-    monkeypatch.setattr(meshes, 'MAX_BYTES', 100)
+    monkeypatch.setattr(mesh_files, 'MAX_BYTES', 100)
     bad(load, content(cube(), 'stl'), 'simplify')
 
 
@@ -447,7 +447,7 @@ def test_the_shipped_hull():
     assert shape.extents == pytest.approx([1.2, 0.4, 0.28], abs=0.002)
     assert shape.volume == pytest.approx(0.0723, rel=0.01)
     assert abs(shape.center[1]) < 1e-6
-    path = meshes.mesh_path(HULL, None)
+    path = mesh_files.mesh_path(HULL, None)
     assert path.stat().st_size < 200_000
     names = re.findall(r'\bid="([^"]*)"', path.read_text())
     assert len(names) == len(set(names))

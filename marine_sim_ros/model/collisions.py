@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.errors import ModelError
-from marine_sim_ros.model import shapes
+from marine_sim_ros.model.geometry import shapes
+from marine_sim_ros.model.geometry.meshes import load_mesh
+from marine_sim_ros.model.geometry.shapes import Shape
 from marine_sim_ros.model.hull_settings import TAGS, HullSettings, read_hull_settings
 from marine_sim_ros.model.kinematics import FARTHEST, origin, usable_pose
-from marine_sim_ros.model.meshes import load_mesh
-from marine_sim_ros.model.shapes import Shape
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.spatial import rotation_matrix

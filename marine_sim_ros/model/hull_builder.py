@@ -13,11 +13,11 @@ import numpy as np
 
 from marine_sim_ros.errors import ModelError
 from marine_sim_ros.model.collisions import Collision
+from marine_sim_ros.model.geometry.shapes import Shape, moved, refined
+from marine_sim_ros.model.geometry.voxels import default_size, voxelise
 from marine_sim_ros.model.hull import Hull, PanelCoefficients, Panels, VoxelSet
 from marine_sim_ros.model.hull_settings import HullSettings
-from marine_sim_ros.model.shapes import Shape, moved, refined
 from marine_sim_ros.model.vehicle import Inertia
-from marine_sim_ros.model.voxels import default_size, voxelise
 
 __all__ = ['build_panels', 'build_voxels', 'displaced_volumes', 'material_inertia']
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.model.added_mass import estimate_added_mass
 from marine_sim_ros.model.collisions import Collision, read_collisions
 from marine_sim_ros.model.extensions import wants_estimate
+from marine_sim_ros.model.geometry.added_mass import estimate_added_mass
 from marine_sim_ros.model.hull import Hull, VoxelSet
 from marine_sim_ros.model.hull_builder import (
     build_panels,

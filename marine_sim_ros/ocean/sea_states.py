@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from marine_sim_ros.noise import uniform
-from marine_sim_ros.waves import Waves
+from marine_sim_ros.ocean.waves import Waves
 
 __all__ = ['irregular_waves', 'jonswap', 'spreading_angles']
 
