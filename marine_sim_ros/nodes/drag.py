@@ -20,7 +20,7 @@ from typing import Any
 from marine_sim_ros.physics.drag import drag_components
 from marine_sim_ros.physics.hull_drag import SweptWater
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.markers import wrench_arrows
+from marine_sim_ros.ros.markers import FORCE_SCALE, arrow_scale, wrench_arrows
 from marine_sim_ros.ros.node import ForceNode, WrenchPublisher
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
@@ -31,7 +31,7 @@ __all__ = ['DragNode', 'main']
 
 PARAMETERS = (
     Parameter('publish_components', False, 'publish every kind of drag on a topic of its own'),
-    Parameter('force_scale', 0.02, 'length of the arrows, m/N', 1e-9, 1e3),
+    FORCE_SCALE,
 )
 
 
@@ -68,8 +68,7 @@ class DragNode(ForceNode):
     def _publish(self, stamp: int, kinds: dict[str, Wrench]) -> None:
         for kind, wrench in kinds.items():
             self._components[kind].publish(stamp, wrench)
-        scale = self.values['force_scale']
-        self._arrows.publish(wrench_arrows(self.body_frame, stamp, kinds, scale))
+        self._arrows.publish(wrench_arrows(self.body_frame, stamp, kinds, arrow_scale(self)))
 
 
 def main() -> None:

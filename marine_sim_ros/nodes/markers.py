@@ -25,7 +25,13 @@ from marine_sim_ros.physics.hull_drag import wet_hull
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, stamp_ns, state_from, wrench_from
-from marine_sim_ros.ros.markers import panel_marker, voxel_marker, wrench_arrows
+from marine_sim_ros.ros.markers import (
+    FORCE_SCALE,
+    arrow_scale,
+    panel_marker,
+    voxel_marker,
+    wrench_arrows,
+)
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
@@ -36,7 +42,7 @@ __all__ = ['MarkersNode', 'main']
 
 PARAMETERS = (
     Parameter('rate', 10.0, 'messages per second of simulation time', 0.01, 1e3),
-    Parameter('force_scale', 0.02, 'length of the arrows, m/N', 1e-9, 1e3),
+    FORCE_SCALE,
     Parameter('voxels', True, 'show voxels'),
     Parameter('panels', True, "show the hull's panels"),
 )
@@ -75,7 +81,7 @@ class MarkersNode(SuiteNode):
     def _publish(self, stamp: int, state: State) -> None:
         environment = self.environment_at(stamp)
         forces = {**self._wrenches, 'weight': weight(self.vehicle, state, environment)}
-        array = wrench_arrows(self.body_frame, stamp, forces, self.values['force_scale'])
+        array = wrench_arrows(self.body_frame, stamp, forces, arrow_scale(self))
         hull = self.vehicle.hull
         if hull is not None and hull.voxels is not None and self.values['voxels']:
             shares = submerged_shares(hull.voxels, state, environment)

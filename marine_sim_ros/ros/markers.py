@@ -12,11 +12,14 @@ from geometry_msgs.msg import Point, Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from marine_sim_ros.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.hull import Panels, VoxelSet
 from marine_sim_ros.ros.convert import set_stamp
+from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.state import Wrench
 
-__all__ = ['panel_marker', 'voxel_marker', 'wrench_arrows']
+__all__ = ['FORCE_SCALE', 'arrow_scale', 'panel_marker', 'voxel_marker', 'wrench_arrows']
 
 _COLOURS = {
     'thrusters': (0.9, 0.2, 0.2), 'buoyancy': (0.1, 0.5, 0.9), 'drag': (0.95, 0.6, 0.1),
@@ -29,6 +32,17 @@ _WET = np.array([0.05, 0.35, 0.85])
 _DRY = np.array([0.95, 0.75, 0.3])
 _SMALLEST = 1e-3
 """m; shorter arrows are not drawn."""
+
+
+FORCE_SCALE = Parameter(
+    'force_scale', 0.0, 'length of force arrows, m/N; 0: the weight is 1 m long', 0.0, 1e3
+)
+
+
+def arrow_scale(node: SuiteNode) -> float:
+    """Return the length of a node's force arrows in m/N."""
+    weight = node.vehicle.inertia.mass * (node.environment.gravity or STANDARD_GRAVITY)
+    return float(node.values['force_scale'] or 1 / weight)
 
 
 def _marker(frame: str, stamp: int, kind: int, namespace: str) -> Marker:
