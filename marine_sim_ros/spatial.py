@@ -22,6 +22,7 @@ __all__ = [
     'cross',
     'momentum_rate',
     'normalized',
+    'projected_yaw',
     'quaternion_from_rpy',
     'quaternion_product',
     'rotation_matrix',
@@ -158,6 +159,22 @@ def quaternion_from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
             cr * cp * cy + sr * sp * sy,
         ]
     )
+
+
+def projected_yaw(quaternion: Array) -> Array:
+    """Return the yaw (...) in rad that a compass on the vehicle shows, of quaternions (..., 4).
+
+    The map's north ŷ is projected on the vehicle's deck, F = ŷ − (û·ŷ) û, and turned to its left
+    l̂: atan2(û·(F × l̂), F·l̂). It is the last angle of pitch, roll, yaw, R = Ry Rx Rz, where
+    :func:`rpy_from_quaternion` gives the first of Rz Ry Rx; level, both are the same. Source:
+    thesis "Real-Time ROV Motion Simulator", chapter 6, with z up.
+    """
+    xp = namespace(quaternion)
+    r = rotation_matrix(quaternion)
+    left, up = r[..., :, 1], r[..., :, 2]
+    north = constant(xp, np.array([0.0, 1.0, 0.0]))
+    flat = north - up[..., 1:2] * up
+    return xp.atan2(xp.vecdot(up, cross(flat, left)), xp.vecdot(flat, left))
 
 
 def rpy_from_quaternion(quaternion: Array) -> Array:

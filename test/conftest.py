@@ -18,6 +18,7 @@ from marine_sim_ros import load_vehicle
 ROOT = Path(__file__).resolve().parent.parent
 SETS = ('orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
 VEHICLES = ('bluerov2', 'bluerov2_heavy')
+OTHERS = ('investigator90', 'simple_rov', 'surface_vessel')
 _DOMAINS = itertools.count(os.getpid() % 50)
 
 
@@ -45,6 +46,15 @@ def pytest_collection_modifyitems(items):
 def shipped(request):
     name, coefficients = request.param
     return load_vehicle(name, coefficients=coefficients)
+
+
+@pytest.fixture(
+    params=[(v, s) for v in VEHICLES for s in SETS] + [(v, None) for v in OTHERS],
+    ids=lambda p: '-'.join(filter(None, p)),
+)
+def vehicle(request):
+    name, coefficients = request.param
+    return load_vehicle(name, **({'coefficients': coefficients} if coefficients else {}))
 
 
 @pytest.fixture

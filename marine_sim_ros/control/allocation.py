@@ -5,15 +5,51 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from marine_sim_ros.model.vehicle import ThrusterSet
+from marine_sim_ros.spatial import transport
 
-__all__ = ['AXES', 'PilotMixer']
+__all__ = ['AXES', 'PilotMixer', 'Reach', 'reach', 'thrust_matrix']
 
 AXES = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
 PWM_SPAN = 400.0
 UNREACHABLE = 1e-6
+
+
+def thrust_matrix(thrusters: ThrusterSet, about: np.ndarray) -> np.ndarray:
+    """Return B (6, n) with the wrench B f about a point (3,) of unit thrusts f (n,).
+
+    Columns [c_i; (r_i − p) × c_i] (Fossen 2011, eq. 9.7).
+    """
+    return np.asarray(transport(-np.asarray(about, float)).T @ thrusters.effectiveness)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a set of thrusters can command.
+
+    Attributes:
+        rank: of its matrix, 6 when every wrench can be had.
+        shares: by axis, how much of a unit demand the best thrusts achieve, 0 to 1.
+        unreachable: axes of which less than half can be had.
+    """
+
+    rank: int
+    shares: dict[str, float]
+    unreachable: tuple[str, ...]
+
+
+def reach(thrusters: ThrusterSet, about: np.ndarray) -> Reach:
+    """Return what thrusters can command about a point (3,): diag(B B⁺), and the rank of B."""
+    matrix = thrust_matrix(thrusters, about)
+    inverse = np.linalg.pinv(matrix, rcond=UNREACHABLE)
+    achieved = np.clip(np.diag(matrix @ inverse), 0.0, 1.0)
+    rank = int(np.linalg.matrix_rank(matrix, tol=UNREACHABLE)) if matrix.size else 0
+    shares = dict(zip(AXES, achieved.tolist(), strict=True))
+    return Reach(rank, shares, tuple(a for a in AXES if shares[a] < 0.5))
 
 
 class PilotMixer:

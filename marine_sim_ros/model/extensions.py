@@ -20,7 +20,9 @@ __all__ = [
 EXTENSIONS = {'hydrodynamics', 'buoyancy', 'buoyancy_material', 'barometer', 'thrusters'}
 """Elements of ours below <robot>; URDF readers that do not know them ignore them."""
 
-LUMPED_TAGS = {'added_mass', 'linear_damping', 'quadratic_damping', 'damping_center'}
+LUMPED_TAGS = {
+    'added_mass', 'linear_damping', 'quadratic_damping', 'modulus_damping', 'damping_center',
+}  # fmt: skip
 """What <hydrodynamics> says of the vehicle as a whole (Fossen's terms)."""
 
 ESTIMATE = 'estimate'
@@ -50,6 +52,7 @@ def read_hydrodynamics(root: Reader | None) -> tuple[Damping, np.ndarray]:
         root.value_of('linear_damping', Reader.matrix6, zero),
         root.value_of('quadratic_damping', Reader.matrix6, zero),
         root.value_of('damping_center', Reader.vector, np.zeros(3)),
+        root.value_of('modulus_damping', Reader.matrix6, None),
     )
     if wants_estimate(root):
         return damping, zero

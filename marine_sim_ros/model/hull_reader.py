@@ -55,7 +55,8 @@ class HullReading:
 
 def _lumped_drag(hydrodynamics: Reader | None) -> bool:
     return hydrodynamics is None or any(
-        hydrodynamics.child(tag) is not None for tag in ('linear_damping', 'quadratic_damping')
+        hydrodynamics.child(f'{kind}_damping') is not None
+        for kind in ('linear', 'quadratic', 'modulus')
     )
 
 

@@ -81,11 +81,14 @@ class Damping:
         linear: (6, 6) N·s/m and N·m·s/rad.
         quadratic: (6, 6) N·s²/m² and N·m·s²/rad².
         center: (3,) m.
+        modulus: (6, 6) K of F_i = −(Σ_j K_ij |ν_j|) ν_i: motion along one axis slows the others;
+            None for none.
     """
 
     linear: np.ndarray
     quadratic: np.ndarray
     center: np.ndarray
+    modulus: np.ndarray | None = None
 
     @cached_property
     def arm(self) -> np.ndarray:

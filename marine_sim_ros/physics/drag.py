@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
@@ -16,18 +18,22 @@ __all__ = ['damping', 'damping_matrix', 'drag', 'drag_components', 'drag_with_me
 
 
 def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
-    """Return D(ν) = D_l + D_q diag(|ν|) (..., 6, 6) at the damping centre; drag is −D(ν) ν.
+    """Return D(ν) = D_l + D_q diag(|ν|) + diag(K |ν|) (..., 6, 6); drag is −D(ν) ν.
+
+    Source: Fossen (2011) eq. 6.57 and 6.85; K: thesis "Real-Time ROV Motion Simulator", ch. 5.
 
     Args:
-        vehicle: its ``damping`` gives D_l (N·s/m, N·m·s/rad) and D_q (N·s²/m², N·m·s²/rad²).
+        vehicle: its ``damping`` gives D_l (N·s/m, N·m·s/rad), D_q and K (N·s²/m², N·m·s²/rad²).
         velocity: (..., 6) of the damping centre relative to the water, body frame.
     """
     xp = namespace(velocity)
     damping = vehicle.damping
-    return (
-        constant(xp, damping.linear)
-        + constant(xp, damping.quadratic) * xp.abs(velocity)[..., None, :]
-    )
+    speeds = xp.abs(velocity)
+    result = constant(xp, damping.linear) + constant(xp, damping.quadratic) * speeds[..., None, :]
+    if damping.modulus is None:
+        return result
+    by_all = matvec(constant(xp, damping.modulus), speeds)
+    return result + by_all[..., None, :] * constant(xp, np.eye(6))
 
 
 def damping(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
