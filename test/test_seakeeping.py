@@ -10,6 +10,8 @@ import pytest
 from hulls import WATER, box
 
 from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.ocean.currents import CurrentProfile
 from marine_sim_ros.ocean.waves import regular_waves
 from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.physics.buoyancy import buoyancy
@@ -128,3 +130,45 @@ def test_the_barometer_feels_the_wave_less_with_depth():
         assert reading.pressure == pytest.approx(101300 + 1000 * G * (depth + head))
     at_crest = barometer(sensor, rest((0, 0, a)), LONG).pressure
     assert at_crest == pytest.approx(101300)
+
+
+def test_batches_and_other_array_libraries_in_a_sea():
+    xp = pytest.importorskip('array_api_strict')
+    vehicle = load_vehicle('simple_rov')
+    sea = replace(load_environment('moderate_sea'), current=np.array([0.3, 0.1, 0.0])).at(7.3)
+    rng = np.random.default_rng(1)
+    q = rng.normal(size=(4, 4))
+    states = State(
+        rng.normal(0, 0.3, (4, 3)), q / np.linalg.norm(q, axis=1, keepdims=True),
+        rng.normal(size=(4, 6)),
+    )  # fmt: skip
+    strict = State(*(xp.asarray(part) for part in states))
+    for force in (buoyancy, drag):
+        together = force(vehicle, states, sea)
+        assert np.asarray(force(vehicle, strict, sea)) == pytest.approx(together, abs=1e-9)
+        for i in range(4):
+            single = force(vehicle, State(*(part[i] for part in states)), sea)
+            assert together[i] == pytest.approx(single, abs=1e-9)
+
+
+@pytest.mark.parametrize('z', [-5000.0, 5000.0])
+def test_far_from_the_surface_everything_is_finite(z):
+    vehicle = load_vehicle('surface_vessel')
+    state = rest((1e4, -1e4, z))._replace(velocity=np.ones(6))
+    for name in ('moderate_sea', 'tidal_channel', 'regular_waves'):
+        sea = load_environment(name).at(1e6)
+        assert np.all(np.isfinite(drag(vehicle, state, sea)))
+        lift = buoyancy(vehicle, state, sea)
+        assert np.all(np.isfinite(lift))
+        if z > 0:
+            assert not lift.any()
+
+
+def test_a_current_that_changes_with_depth_turns_a_tall_body():
+    profile = Environment(
+        profile=CurrentProfile(np.array([0.0, 4.0]), np.array([[1.0, 0, 0], [0, 0, 0]]))
+    )
+    tall = box((0.2, 0.2, 4.0), WATER * 0.16, density=1.0, tags='<panel_size>0.2</panel_size>')
+    wrench = drag(tall, rest((0, 0, -2.0)), profile)
+    assert wrench[0] > 0
+    assert wrench[4] > 0.3 * wrench[0]  # pushed at its upper end
