@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,7 +13,15 @@ import numpy as np
 
 from marine_sim_ros.errors import ModelError
 
-__all__ = ['FORCE_TERMS', 'Hull', 'PanelCoefficients', 'Panels', 'VoxelSet', 'lever_mobility']
+__all__ = [
+    'FORCE_TERMS',
+    'Hull',
+    'PanelCoefficients',
+    'Panels',
+    'VoxelSet',
+    'check_terms',
+    'lever_mobility',
+]
 
 FORCE_TERMS = ('viscous', 'pressure', 'suction', 'slamming', 'air')
 """The forces on panels, by the names they are published and switched under."""
@@ -158,6 +167,15 @@ class VoxelSet:
         return self.volume @ self.center / self.volume.sum()
 
 
+def check_terms(terms: Sequence[str]) -> None:
+    """Raise ModelError for a name that is none of FORCE_TERMS."""
+    for term in terms:
+        if term not in FORCE_TERMS:
+            raise ModelError(
+                f'unknown hull force {term!r}; expected any of: {", ".join(FORCE_TERMS)}'
+            )
+
+
 @dataclass(frozen=True, eq=False)
 class Hull:
     """What is in the water.
@@ -178,11 +196,7 @@ class Hull:
         Raises:
             ModelError: a term that does not exist.
         """
-        for term in terms:
-            if term not in FORCE_TERMS:
-                raise ModelError(
-                    f'unknown hull force {term!r}; expected any of: {", ".join(FORCE_TERMS)}'
-                )
+        check_terms(terms)
         if self.panels is None:
             return self
         off = {

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from marine_sim_ros.errors import ModelError
+from marine_sim_ros.model.hull import check_terms
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xacro_expansion import read_description
@@ -79,6 +80,9 @@ def load_vehicle(
 
 
 def _switched(vehicle: Vehicle, hull_forces: Sequence[str] | None) -> Vehicle:
-    if hull_forces is None or vehicle.hull is None:
+    if hull_forces is None:
+        return vehicle
+    check_terms(hull_forces)
+    if vehicle.hull is None:
         return vehicle
     return replace(vehicle, hull=vehicle.hull.with_terms(tuple(hull_forces)))
