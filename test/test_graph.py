@@ -209,10 +209,8 @@ def test_bad_commands_and_wrenches_are_survived(processes, watcher):
 
     def reaches(newtons, *values):
         """Send until the rotors have followed, however busy the machine is."""
-        for _ in range(50):
-            if send(*values) == pytest.approx([newtons] * 6, rel=0.01):
-                return True
-        return False
+        wanted = pytest.approx([newtons] * 6, rel=0.01)
+        return any(send(*values) == wanted for _ in range(50))
 
     good = [1600] * 6
     assert reaches(5.884, *good)

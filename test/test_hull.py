@@ -323,6 +323,21 @@ def test_a_thrown_board_skips():
     assert stern[up:].min() < 0  # and comes back
 
 
+def test_drag_never_drives_a_light_board():
+    vehicle = box((0.4, 0.3, 0.05), 0.5, tags=CD + """
+        <pressure_drag><C_PD1>0</C_PD1><C_PD2>1</C_PD2></pressure_drag>
+        <suction_drag><C_SD1>0</C_SD1><C_SD2>1</C_SD2></suction_drag>""")  # fmt: skip
+    inverse = vehicle.inverse_mass_matrix
+    for speed in (-3.0, -8.0):
+        state = at(-5.0, velocity=(0, 0, speed, 0, 0, 0))
+        kinds, _ = drag_components(vehicle, state, SEA, None, dt=0.005)
+        after = state.velocity + 0.005 * inverse @ sum(kinds.values())
+        assert speed <= after[2] <= 1e-9
+    fall = settle(vehicle, at(3.0), 4.0)
+    touched = next(i for i, s in enumerate(fall) if s.position[2] < 0.03)
+    assert max(s.position[2] for s in fall[touched:]) < 0.5
+
+
 def test_batches_of_states_equal_single_ones():
     vehicle = box((0.5, 0.4, 0.3), 30.0)
     states = [at(-1, 0, 0.3, (2, 0, 0, 0, 0, 0)), at(0, 1, 0.2), at(0.1, 2, 0.1, np.ones(6))]

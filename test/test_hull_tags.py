@@ -14,6 +14,7 @@ from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.errors import ModelError
 from marine_sim_ros.model.hull_settings import PARAMETERS
 from marine_sim_ros.physics.buoyancy import buoyancy
+from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.state import rest
 
 SEA = Environment(gravity=9.81)
@@ -271,3 +272,43 @@ def test_the_documented_table_is_the_code():
         [f'`{key}`', f'{p.default:g}', p.unit or '1', f'{p.low:g} to {p.high:g}']
         for key, p in PARAMETERS.items()
     ]
+
+
+def test_what_nobody_would_read_is_told():
+    text = box((1, 1, 1), 5.0).urdf
+    with pytest.raises(ModelError, match='stands in <link>'):
+        load_vehicle(text.replace('</link>', '<hydrodynamics/></link>'))
+    (warning,) = load_vehicle(re.sub('<collision>.*</collision>', '', text)).warnings
+    assert 'no <collision>' in warning
+    hull = """<link name="hull">
+      <collision><geometry><box size="1 1 1"/></geometry></collision></link>
+      <joint name="j" type="fixed"><parent link="base_link"/><child link="hull"/></joint>"""
+    (warning,) = box((1, 1, 1), 5.0, extra=hull).warnings
+    assert "displaces nothing: link 'hull' has no mass" in warning
+    (warning,) = box((1, 1, 1), 5.0, tags=pressure('<C_PD2>1.2</C_PD2>')).warnings
+    assert '<coefficient_unit>cd' in warning
+
+
+def test_a_link_with_and_without_material_is_an_error():
+    plain = '<collision><geometry><box size="1 1 1"/></geometry></collision></link>'
+    text = box((1, 1, 1), 5.0, density=0.5).urdf.replace('</link>', plain, 1)
+    with pytest.raises(ModelError, match='expected one for each, or for none'):
+        load_vehicle(text)
+
+
+def test_slivers_of_a_mesh_do_no_harm(tmp_path):
+    corners = [(x, y, z) for x in (-0.25, 0.25) for y in (-0.2, 0.2) for z in (-0.15, 0.15)]
+    path = tmp_path / 'sliver.obj'
+    # The edge from corner 1 to corner 2 has a vertex at a third, and so a triangle without area.
+    vertices = [*corners, (-0.25, -0.2, -0.05)]
+    faces = ['1 2 4', '1 4 3', '5 7 8', '5 8 6', '1 5 6', '1 6 9', '9 6 2', '3 4 8', '3 8 7',
+             '1 3 7', '1 7 5', '2 6 8', '2 8 4', '1 9 2']  # fmt: skip
+    path.write_text(
+        ''.join(f'v {x} {y} {z}\n' for x, y, z in vertices) + ''.join(f'f {f}\n' for f in faces)
+    )
+    text = body('<box size="1 1 1"/>', 30.0).urdf.replace(
+        '<collision>', '<collision><origin xyz="1 2 0.5" rpy="0.1 0.2 0.3"/>'
+    )
+    vehicle = load_vehicle(text.replace('<box size="1 1 1"/>', f'<mesh filename="{path}"/>'))
+    assert np.all(np.isfinite(drag(vehicle, DEEP._replace(velocity=np.ones(6)), SEA)))
+    assert vehicle.buoyancy.volume == pytest.approx(0.06)

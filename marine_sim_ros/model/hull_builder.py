@@ -58,11 +58,12 @@ def build_panels(collisions: Sequence[Collision]) -> Panels | None:
         except ModelError as error:
             raise collision.reader.error(str(error)) from None
         shape = moved(shape, collision.rotation, collision.translation)
+        kept = _with_area(shape)
         vertices.append(shape.vertices)
-        faces.append(shape.faces + count)
+        faces.append(kept + count)
         count += len(shape.vertices)
         values = [_coefficient(collision.settings, f.name) for f in fields(PanelCoefficients)]
-        columns.append(np.tile(np.array(values)[:, None], (1, len(shape.faces))))
+        columns.append(np.tile(np.array(values)[:, None], (1, len(kept))))
     if not faces:
         return None
     if sum(map(len, faces)) > MAX_PANELS:
@@ -74,6 +75,13 @@ def build_panels(collisions: Sequence[Collision]) -> Panels | None:
     for collision, start, end in zip(collisions, starts, starts[1:], strict=False):
         _switch(hull, coefficients, slice(start, end), collision.settings.forces)
     return panels
+
+
+def _with_area(shape: Shape) -> np.ndarray:
+    """Return the faces (n, 3) that have a direction: slivers without an area have none."""
+    a, b, c = np.moveaxis(shape.vertices[shape.faces], 1, 0)
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
+    return shape.faces[area > 1e-12 * float(np.max(shape.extents)) ** 2]
 
 
 def _switch(
@@ -114,6 +122,11 @@ def displaced_volumes(
             weights[c.link] += c.shape.volume * c.relative_density
     result = []
     for c in collisions:
+        if c.relative_density is None and c.link in weights:
+            raise c.reader.error(
+                f'has no <buoyancy_material> beside others of link {c.link!r} that have one; '
+                'expected one for each, or for none'
+            )
         if _mode(c) == 'geometry':
             result.append(c.shape.volume if masses.get(c.link, 0.0) > 0 else 0.0)
             continue

@@ -53,6 +53,17 @@ class HullReading:
     warnings: tuple[str, ...] = ()
 
 
+def _refuse_lost_tags(root: Reader) -> None:
+    """Raise for our elements where nobody would read them."""
+    for tag in ('hydrodynamics', 'buoyancy_material'):
+        for element in root.element.iter(tag):
+            parent: Any = element.getparent()
+            if parent.tag not in ('robot', 'collision'):
+                raise Reader(element, root.source).error(
+                    f'stands in <{parent.tag}>; expected in <robot> or in <collision>'
+                )
+
+
 def _lumped_drag(hydrodynamics: Reader | None) -> bool:
     return hydrodynamics is None or any(
         hydrodynamics.child(f'{kind}_damping') is not None
@@ -82,6 +93,7 @@ def read_hull(
     warnings: list[str] = []
     settings = read_hull_settings(hydrodynamics, HullSettings(), warnings)
     collisions = [c for link in root.element.findall('link') for c in link.findall('collision')]
+    _refuse_lost_tags(root)
     in_collision = any(c.find('hydrodynamics') is not None for c in collisions)
     material = any(c.find('buoyancy_material') is not None for c in collisions)
     drags = settings.given or in_collision or not _lumped_drag(hydrodynamics)
@@ -92,8 +104,19 @@ def read_hull(
     if not (drags or material or estimate):
         return HullReading(density, warnings=tuple(warnings))
     parts = read_collisions(robot, root, frames, settings, base=base, warnings=warnings)
+    if not parts:
+        warnings.append(root.warning('has no <collision>, so it has no hull: it neither floats '
+                                     'nor drags'))  # fmt: skip
     inertias = _material_inertias(robot, parts, density)
-    voxels = build_voxels(parts, _volumes(robot, parts, inertias, density)) if floats else None
+    voxels = None
+    if floats:
+        volumes = _volumes(robot, parts, inertias, density)
+        warnings.extend(
+            part.reader.warning(f'displaces nothing: link {part.link!r} has no mass')
+            for part, volume in zip(parts, volumes, strict=True)
+            if volume == 0
+        )
+        voxels = build_voxels(parts, volumes)
     if material and not floats:
         warnings.append(root.warning('<buoyancy_material> only gives mass beside <buoyancy>'))
     panels = build_panels(parts) if drags else None

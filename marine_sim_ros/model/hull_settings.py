@@ -74,6 +74,8 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType({p.key: p for p in (
 GROUPS = tuple(dict.fromkeys(p.group for p in PARAMETERS.values() if p.group))
 _PRESSURES = {key for key, p in PARAMETERS.items() if p.unit == 'Pa'}
 _USUAL_CD = 3.0
+_LIKELY_CD = 2.5
+"""A pressure that is more likely meant as a drag coefficient."""
 _MODES = ('mass_density', 'geometry')
 _OURS = ('coefficient_unit', 'buoyancy_mode', 'voxel_size', 'panel_size', 'forces')
 TAGS = {*(p.name for p in PARAMETERS.values() if not p.group), *GROUPS, *_OURS}
@@ -133,6 +135,13 @@ def _check(reader: Reader, parameter: Parameter, unit: str, warnings: list[str])
         usual = f'{parameter.low:g} to {high:g} {"" if unit == "cd" else parameter.unit}'.rstrip()
         label = ' as a drag coefficient' if unit == 'cd' else ''
         warnings.append(reader.warning(f'is {value:g}{label}; usual are {usual}'))
+    if parameter.key.endswith(('C_PD2', 'C_SD2')) and unit == 'pa' and 0 < value <= _LIKELY_CD:
+        warnings.append(
+            reader.warning(
+                f'is {value:g} Pa, almost nothing; a drag coefficient needs '
+                '<coefficient_unit>cd</coefficient_unit>'
+            )
+        )
     return value
 
 

@@ -64,7 +64,30 @@ def drag_components(
     if vehicle.hull is None or vehicle.hull.panels is None:
         return wrenches, None
     hull, memory = hull_forces(vehicle, state, environment, memory, dt=dt)
+    if dt > 0:
+        share = _dissipative_share(vehicle, relative_velocity(state, environment), hull, dt)
+        hull = {kind: wrench * share for kind, wrench in hull.items()}
     return {**wrenches, **hull}, memory
+
+
+def _dissipative_share(
+    vehicle: Vehicle, velocity: Array, wrenches: dict[str, Wrench], dt: float
+) -> Array:
+    """Return the share (..., 1) of a wrench F that a step of dt may apply explicitly.
+
+    s = min(1, −νᵀF/(dt Fᵀ M⁻¹ F)) where F brakes: half of what would keep the kinetic energy, so
+    that drag on a light hull never drives it, however coarse the step.
+    """
+    xp = namespace(velocity)
+    first, *others = wrenches.values()
+    total = sum(others, first)
+    braking = -xp.vecdot(velocity, total)
+    change = matvec(constant(xp, vehicle.inverse_mass_matrix), total)
+    limit = dt * xp.vecdot(total, change)
+    bounded = (braking > 0) & (limit > braking)
+    share = xp.where(bounded, braking / xp.where(bounded, limit, xp.ones_like(limit)),
+                     xp.ones_like(limit))  # fmt: skip
+    return share[..., None]
 
 
 def drag_with_memory(
