@@ -20,8 +20,10 @@ from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.physics.manipulator import (
     ArmMomentum,
     JointMotion,
+    arm_momentum,
     arm_reaction,
     joints_at_rest,
+    link_poses,
     move_joints,
     posed,
 )
@@ -130,8 +132,7 @@ class Simulation:
             pwm=heard, dt=self._since_last,
         )  # fmt: skip
         sources = {'thrusters': output.wrench}
-        reaction = self._move_arm(joints)
-        body = posed(self.vehicle, None if self._joints is None else self._joints.position)
+        body, reaction = self._move_arm(joints)
         for name, force in FORCES.items():
             vehicle = body if name in WITH_JOINTS else self.vehicle
             if name in WITH_MEMORY:
@@ -154,17 +155,20 @@ class Simulation:
         self._since_last = self._dt
         return done
 
-    def _move_arm(self, target: np.ndarray | None) -> dict[str, Wrench]:
-        """Bring the joints to the present stamp; return what the vehicle feels of it."""
+    def _move_arm(self, target: np.ndarray | None) -> tuple[Vehicle, dict[str, Wrench]]:
+        """Bring the joints to the present stamp; return the vehicle then, and what it feels."""
         arm = self.vehicle.manipulator
         if arm is None or self._joints is None:
-            return {}
+            return self.vehicle, {}
         wanted = np.zeros(len(arm)) if target is None else target
         self._joints = move_joints(arm, self._joints, wanted, self._since_last)
+        poses = link_poses(arm, self._joints.position)
+        body = posed(self.vehicle, poses)
         wrench, self._arm_memory = arm_reaction(
-            self.vehicle, self.state, self._joints, self._arm_memory, dt=self._since_last
-        )
-        return {'manipulator': wrench}
+            body.rigid_body_mass, arm_momentum(arm, self._joints.rate, poses), self.state,
+            self._arm_memory, dt=self._since_last,
+        )  # fmt: skip
+        return body, {'manipulator': wrench}
 
     def ticks(
         self,

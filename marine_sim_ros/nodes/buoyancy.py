@@ -42,7 +42,7 @@ class BuoyancyNode(ForceNode):
 
     def wrench(self, stamp: int, state: State) -> Wrench:
         """Return the buoyancy of a state."""
-        vehicle = posed(self.vehicle, None if self._arm is None else self._arm.position)
+        vehicle = posed(self.vehicle, None if self._arm is None else self._arm.poses)
         return FORCES['buoyancy'](vehicle, state, self.environment_at(stamp))
 
 

@@ -127,7 +127,7 @@ class DynamicsNode(StateOwner):
     def integrate(self) -> None:
         """Sum the wrenches of this tick, publish the sum, and step the state."""
         environment = self.environment_at(self.stamp)
-        vehicle = posed(self.vehicle, None if self._arm is None else self._arm.position)
+        vehicle = posed(self.vehicle, None if self._arm is None else self._arm.poses)
         total = weight(vehicle, self.state, environment)
         total = self.barrier.total(total)
         if self.stamp < self._external_until:

@@ -21,9 +21,12 @@ from sensor_msgs.msg import JointState
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.physics.manipulator import (
     ArmMomentum,
+    arm_momentum,
     arm_reaction,
     joints_at_rest,
+    link_poses,
     move_joints,
+    posed,
 )
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, set_stamp
@@ -112,7 +115,10 @@ class ManipulatorNode(ForceNode):
         self._message.position = self._joints.position.tolist()
         self._message.velocity = self._joints.rate.tolist()
         self._states.publish(self._message)
-        wrench, self._memory = arm_reaction(self.vehicle, state, self._joints, self._memory, dt=dt)
+        poses = link_poses(self._arm, self._joints.position)
+        mass = posed(self.vehicle, poses).rigid_body_mass
+        relative = arm_momentum(self._arm, self._joints.rate, poses)
+        wrench, self._memory = arm_reaction(mass, relative, state, self._memory, dt=dt)
         return wrench
 
 

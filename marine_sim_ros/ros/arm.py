@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from sensor_msgs.msg import JointState
 
+from marine_sim_ros.physics.manipulator import Poses, link_poses
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode
@@ -31,6 +32,12 @@ class ArmListener:
         self.position = np.zeros(len(arm))
         self.stamp = -1
         node.listen(topics.JOINT_STATES, self._on_joints)
+
+    @property
+    def poses(self) -> Poses:
+        """Where the joints are now."""
+        assert self._node.vehicle.manipulator is not None
+        return link_poses(self._node.vehicle.manipulator, self.position)
 
     def _on_joints(self, message: JointState) -> None:
         position = np.array(message.position, float)
@@ -55,9 +62,9 @@ class ArmFollower:
         )
 
     @property
-    def position(self) -> np.ndarray:
-        """The joint positions (n,) that hold now."""
-        return self._arm.position
+    def poses(self) -> Poses:
+        """Where the joints are now."""
+        return self._arm.poses
 
     def wait(self, stamp: int, state: State) -> None:
         """Answer a state when the joints of its stamp are known."""
