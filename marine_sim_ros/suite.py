@@ -15,6 +15,7 @@ import yaml
 from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.physics import WRENCH_SOURCES
 from marine_sim_ros.scenario import Scenario, load_scenario
 
@@ -143,14 +144,23 @@ def _dynamics(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
     return parameters
 
 
-def describe(options: RunOptions) -> list[NodeSpec]:
+def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]:
     """Return the nodes of a run.
+
+    Args:
+        options: of the run.
+        progress: is told the share of long work that is done.
 
     Raises:
         MarineSimError: a vehicle or a scenario that cannot be used.
     """
     arguments: dict[str, Any] = dict(a.split(':=', 1) for a in options.vehicle_arguments)
-    vehicle = load_vehicle(options.vehicle, hull_forces=options.hull_forces or None, **arguments)
+    vehicle = load_vehicle(
+        options.vehicle,
+        hull_forces=options.hull_forces or None,
+        progress=progress,
+        **arguments,
+    )
     run_environment(options.environment, current=options.current)
     scenario = load_scenario(options.scenario) if options.scenario else None
     if scenario is not None:
