@@ -19,8 +19,9 @@ Progress = Callable[[float], None]
 """Is told the share that is done, 0 to 1."""
 MAX_CELLS = 400_000_000
 """Bytes, as long as there are fewer than 256 parts."""
-_NUDGE = np.array([1.1e-7, 1.3e-7, 1.7e-7])
-"""Of a cell: so far beside the centre is looked, so that a face through centres has one side."""
+_NUDGE = np.array([1.1e-4, 1.3e-4, 1.7e-4])
+"""Of a cell: so far beside the centre is looked, so that a face through centres has one side, also
+where a mesh has it in single precision."""
 _CHUNK = 4_000_000
 """Cells that are compared at once; bounds the memory beside the grid."""
 

@@ -108,9 +108,14 @@ def _side(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return twice the area of edge and ray seen along x, and whether the ray is on its left.
 
-    Both triangles of an edge get the same number, negated, and opposite answers.
+    Both triangles of an edge get the same number, negated, and opposite answers. A ray on the
+    edge counts as moved by (ε, ε²) in (y, z), so that all edges of a vertex agree (simulation of
+    simplicity, Edelsbrunner and Mücke 1990).
     """
     a, b = vertices[np.minimum(start, end)], vertices[np.maximum(start, end)]
-    area = (b[:, 1] - a[:, 1]) * (z - a[:, 2]) - (b[:, 2] - a[:, 2]) * (y - a[:, 1])
+    dy, dz = b[:, 1] - a[:, 1], b[:, 2] - a[:, 2]
+    area = dy * (z - a[:, 2]) - dz * (y - a[:, 1])
+    tied = (dz < 0) | ((dz == 0) & (dy > 0))
+    left = (area > 0) | ((area == 0) & tied)
     forward = start < end
-    return np.where(forward, area, -area), (area >= 0) == forward
+    return np.where(forward, area, -area), left == forward

@@ -126,7 +126,7 @@ def _part(reader: YamlReader, base: Path | None) -> Part:
         tuple(reader.child('rpy', zero).vector(-10.0, 10.0).tolist()),
         reader.child('density').number(0.0, DENSEST),
         flooded.value,
-        mesh_path(_words(reader.child('file')), base) if shape == 'mesh' else None,
+        _file(reader.child('file'), base) if shape == 'mesh' else None,
         _words(reader.child('material')) if 'material' in reader.value else '',
     )
 
@@ -138,6 +138,13 @@ def _dimensions(reader: YamlReader, shape: str) -> tuple[float, ...]:
         return tuple(reader.child('scale', [1.0, 1.0, 1.0]).vector(-1e6, 1e6).tolist())
     keys = ('radius', 'length') if shape == 'cylinder' else ('radius',)
     return tuple(reader.child(key).number(_SMALLEST, FARTHEST) for key in keys)
+
+
+def _file(reader: YamlReader, base: Path | None) -> Path:
+    try:
+        return mesh_path(_words(reader), base)
+    except ModelError as error:
+        raise reader.error(f': {error}') from None
 
 
 def _words(reader: YamlReader) -> str:
