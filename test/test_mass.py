@@ -3,9 +3,12 @@
 
 """Mass from parts: closed forms, sums cell by cell, overlaps, meshes, bad lists, the cache."""
 
+import importlib
+import io
 import json
 import math
 import os
+import re
 import time
 from dataclasses import replace
 from itertools import product
@@ -16,6 +19,7 @@ import trimesh
 from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 from test_fuzz_urdf import NUMBER, STRANGE, UNITS, replaced
 
 from marine_sim_ros import MarineSimError, load_vehicle
@@ -30,6 +34,7 @@ from marine_sim_ros.model.mass.properties import (
     properties_of_grid,
 )
 from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.tools import progress
 
 FILE = ROOT / 'urdf' / 'investigator90_parts.yaml'
 PRINTED = {
@@ -360,6 +365,24 @@ def test_the_vehicle_in_voxels_mode(investigator):
         load_vehicle('investigator90', mass='guessed')
 
 
+def test_the_documented_tables_are_the_code(investigator, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / 'docs')
+    make = importlib.import_module('make_investigator90')
+    page = make.PAGE.read_text(encoding='utf-8')
+    parts = load_parts(str(FILE))
+    for mark, table in (
+        ('totals', make.totals_table(investigator)),
+        ('parts', make.parts_table(parts, investigator)),
+    ):
+        assert make.between(page, mark, table) == page, 'run docs/make_investigator90.py'
+    for row in make.sizes_table(parts, (0.01, 0.005)).splitlines():
+        assert row in page
+    example = re.search('```yaml\n(.*?)```', page, re.DOTALL).group(1)
+    assert [p.shape for p in parse_parts(example, 'example.yaml')] == [
+        'box', 'cylinder', 'cylinder', 'sphere', 'mesh',
+    ]  # fmt: skip
+
+
 # <mass_from_parts>
 
 
@@ -589,3 +612,18 @@ def test_where_nothing_can_be_kept(described, monkeypatch, tmp_path):
     assert described().inertia.mass == expected
     assert len(os.listdir(cache.cache_folder())) == 1
     assert not (tmp_path / 'relative').exists()
+
+
+@pytest.mark.parametrize('terminal', [True, False])
+def test_a_bar_on_a_terminal_and_none_in_a_pipe(monkeypatch, terminal):
+    stream = io.StringIO()
+    monkeypatch.setattr(
+        progress, 'Console', lambda stderr: Console(file=stream, force_terminal=terminal)
+    )
+    with progress.bar('building'):
+        pass
+    assert stream.getvalue() == ''  # nothing to do, nothing to show
+    with progress.bar('building') as tell:
+        tell(0.5)
+        tell(1.0)
+    assert ('building' in stream.getvalue()) is terminal

@@ -17,7 +17,7 @@ __all__ = ['MAX_CELLS', 'LabelGrid', 'Progress', 'fill_grid', 'silent']
 
 Progress = Callable[[float], None]
 """Is told the share that is done, 0 to 1."""
-MAX_CELLS = 400_000_000
+MAX_CELLS = 500_000_000
 """Bytes, as long as there are fewer than 256 parts."""
 _NUDGE = np.array([1.1e-4, 1.3e-4, 1.7e-4])
 """Of a cell: so far beside the centre is looked, so that a face through centres has one side, also
