@@ -18,6 +18,7 @@ from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.suite import RunOptions, describe
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
+from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.supervisor import Supervisor
 
 __all__ = ['add_arguments', 'execute']
@@ -59,7 +60,8 @@ def execute(options: argparse.Namespace) -> int:
     )
     if settings.real_time_factor < 0:
         raise ParameterError('--real-time-factor is negative; expected 0 or more')
-    specs = describe(settings)
+    with bar('building') as told:
+        specs = describe(settings, told)
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
     duration = settings.duration
