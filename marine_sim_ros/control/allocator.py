@@ -138,7 +138,7 @@ class Allocator:
                 make no more than that is out of reach.
             priority: groups of axes, highest first.
             concession: c, share of the most that a group can have that it leaves to lower groups
-                when all are short, 0 to 1; 0 is strict priority.
+                when not all fits, 0.01 to 1.
 
         Raises:
             ParameterError: any of these is not what is expected.
@@ -147,8 +147,8 @@ class Allocator:
             raise ParameterError(f'method is {method!r}; expected one of: {", ".join(METHODS)}')
         if not (np.isfinite(damping) and damping >= 0):
             raise ParameterError(f'damping is {damping!r}; expected a number from 0')
-        if not 0 <= concession <= 1:
-            raise ParameterError(f'concession is {concession!r}; expected a number from 0 to 1')
+        if not 0.01 <= concession <= 1:
+            raise ParameterError(f'concession is {concession!r}; expected 0.01 to 1')
         self._about = np.array(about, float)
         if self._about.shape != (3,) or not np.isfinite(self._about).all():
             raise ParameterError(f'about is {about!r}; expected three finite numbers')

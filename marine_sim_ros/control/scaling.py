@@ -35,9 +35,10 @@ def scale_groups(
     x = Σ_g s_g p_g + N z with lower ≤ x ≤ upper. m₁ is the largest s₁ for which there is such an
     x; from then on s₁ ≥ min(1, (1 − c) m₁). With that, m₂ is the largest s₂, and so on; the last
     group gets all it can, and those before it, what that leaves of theirs. Of all such x it is
-    the one of least norm. With c = 0 this is strictly one group after the other; but a vehicle at
-    its limit of the first group has nothing left even to balance a small side effect of the next,
-    which then gets nothing at all, and jumps from one call to the next; a few percent mend that.
+    the one of least norm. With c = 0 this would be strictly one group after the other; but a
+    vehicle at its limit of the first group then has nothing left even to balance a small side
+    effect of the next, which would get nothing at all, and x would jump where a demand changes
+    sign. A few percent make x continuous in the demand.
 
     Each step is a linear programme, put as the quadratic one min −K a_g + ½|x|², where a_g is s_g
     in units in which p_g just reaches a limit; with a large K their answers are the same, or at
@@ -49,7 +50,7 @@ def scale_groups(
         free: (n, d) orthonormal N, the thrusts that do nothing together.
         lower: (n,) in [−1, 0].
         upper: (n,) in [0, 1].
-        concession: c, from 0 to 1.
+        concession: c, more than 0, up to 1.
 
     Returns:
         x and s; should the solver fail, all groups scaled back together.
