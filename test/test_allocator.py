@@ -20,7 +20,7 @@ from marine_sim_ros.control.allocation import AXES, PRIORITY, held_axes, reach, 
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.control.thrust_limits import PulseWidths
 from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.model.propulsion import thruster_set
+from marine_sim_ros.model.propulsion import ThrusterSpec, linear_curve, thruster_set
 
 NAMES = ('bluerov2', 'bluerov2_heavy', 'investigator90', 'simple_rov', 'surface_vessel')
 VEHICLES = {name: load_vehicle(name) for name in NAMES}
@@ -133,8 +133,8 @@ def test_scales_against_linear_programmes(name):
             scale = found.scale[groups[i]]
             last = i == len(groups) - 1
             floors.append(min(1, best if last else (1 - CONCESSION) * best))
-            assert scale <= min(1, best) + 1e-6
-            assert scale >= floors[i] - 1e-6
+            assert scale <= min(1, best) + 1e-5
+            assert scale >= floors[i] - 1e-5
         saturated += bool(np.any(found.scale < 1))
         scales = np.ones(6)
         for group, scale in zip(PRIORITY, found.scale, strict=True):
@@ -191,6 +191,47 @@ def test_the_thrusts_are_the_least_that_do_it(name):
         )  # fmt: skip
         found = BOUNDED[name].distribute(matrix_of(vehicle) @ (shares * size)).thrust / size
         assert found == pytest.approx(reference.x, abs=1e-5)
+
+
+@st.composite
+def thruster_sets(draw):
+    """Up to ten thrusters anywhere, any way round, some that push one way only or not at all."""
+    specs = []
+    for i in range(draw(st.integers(1, 10))):
+        rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+        along_an_axis = np.eye(3)[rng.integers(3)] * rng.choice([-1, 1])
+        axis = along_an_axis if draw(st.booleans()) else rng.normal(0, 1, 3)
+        ahead, astern = rng.uniform(1, 100, 2) * (rng.random(2) > 0.1)
+        specs.append(
+            ThrusterSpec(
+                name=str(i), position=rng.uniform(-0.5, 0.5, 3), axis=axis / np.linalg.norm(axis),
+                curve=linear_curve(ahead, astern, float(rng.integers(0, 50))),
+            )
+        )  # fmt: skip
+    return thruster_set(specs)
+
+
+@settings(max_examples=150, deadline=None)
+@given(thruster_sets(), st.integers(0, 2**32 - 1))
+def test_any_thrusters_at_all(thrusters, seed):
+    rng = np.random.default_rng(seed)
+    about = rng.uniform(-0.1, 0.1, 3)
+    shared = Allocator(thrusters, about)
+    matrix, widths = thrust_matrix(thrusters, about), PulseWidths(thrusters)
+    useless = (widths.lower == 0) & (widths.upper == 0)
+    held = held_axes(thrusters, about, useless)
+    assert held.sum() <= np.linalg.matrix_rank(matrix[:, ~useless])
+    within = matrix @ rng.uniform(widths.lower, widths.upper)
+    found = shared.distribute(within)
+    assert np.all(found.scale == 1)
+    assert (matrix @ found.thrust)[held] == pytest.approx(within[held], abs=1e-4)
+    wanted = rng.normal(0, 1, 6) * 10 ** rng.uniform(-1, 4)
+    found = shared.distribute(wanted)
+    assert np.all((widths.lower <= found.thrust) & (found.thrust <= widths.upper))
+    assert np.all((found.scale >= 0) & (found.scale <= 1))
+    scales = [found.scale[[name in g for g in PRIORITY].index(True)] for name in AXES]
+    size = np.max(np.abs(wanted))
+    assert (matrix @ found.thrust)[held] == pytest.approx((scales * wanted)[held], abs=1e-4 * size)
 
 
 # Axes out of reach.
@@ -269,6 +310,35 @@ def test_all_failed_or_none_there(method):
     found = Allocator(thruster_set([]), np.zeros(3), method=method).allocate(np.ones(6))
     assert found.pwm.shape == found.thrust.shape == (0,)
     assert found.shortfall == AXES
+
+
+def spec(name, position, curve):
+    return ThrusterSpec(name=name, position=np.array(position), axis=np.eye(3)[0], curve=curve)
+
+
+def test_stronger_thrusters_work_harder():
+    pair = [spec(str(y), (0, y, 0), linear_curve(f, f, 0.0)) for y, f in ((0.0, 90), (0.001, 10))]
+    found = Allocator(thruster_set(pair), np.zeros(3)).distribute(axis('surge', 8.2))
+    assert found.thrust == pytest.approx([8.1, 0.1])  # least Σ(f/limit)²
+
+
+def test_a_lone_thruster_serves_one_axis():
+    lone = thruster_set([spec('lone', (0, 0.3, 0.1), linear_curve(50, 50, 0.0))])
+    assert held_axes(lone, np.zeros(3)).tolist() == [False] * 5 + [True]
+    boat = VEHICLES['surface_vessel']
+    center = boat.inertia.center_of_mass
+    assert held_axes(boat.thrusters, center, out(boat, 0)).tolist() == [True] + [False] * 5
+
+
+def test_a_failed_thruster_gets_1500_even_where_that_is_not_its_zero():
+    curve = np.array([(1100, -30, 0, 0), (1480, 0, 0, 0), (1900, 40, 0, 0)], float)
+    pair = thruster_set([spec(str(y), (0, y, 0), curve) for y in (-0.2, 0.2)])
+    shared = Allocator(pair, np.zeros(3))
+    assert shared.allocate(np.zeros(6)).pwm.tolist() == [1480, 1480]
+    assert shared.allocate(np.zeros(6), failed=np.array([True, False])).pwm.tolist() == [
+        1500,
+        1480,
+    ]
 
 
 def test_axes_that_no_group_names_are_left_alone():
