@@ -10,11 +10,11 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Vector3Stamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped, Twist, Vector3Stamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import FluidPressure, JointState, Temperature
+from sensor_msgs.msg import FluidPressure, JointState, Joy, Temperature
 from std_msgs.msg import Float32MultiArray, UInt16MultiArray
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -27,10 +27,13 @@ __all__ = [
     'BAROMETER_PRESSURE',
     'BAROMETER_TEMPERATURE',
     'CLOCK',
+    'CMD_POSE',
+    'CMD_VEL',
     'DIAGNOSTICS',
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
+    'JOY',
     'LOCKSTEP',
     'MARKERS',
     'OCEAN_CURRENT',
@@ -89,6 +92,10 @@ EXTERNAL_WRENCH = Topic('wrench/external', WrenchStamped, QUEUE, per_tick=False)
 PWM = Topic('thrusters/pwm', UInt16MultiArray, QUEUE, per_tick=False)
 PWM_PER_TICK = Topic(PWM.name, PWM.type, LOCKSTEP)
 """The same topic where a controller sends one command for every odom."""
+CMD_VEL = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
+CMD_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
+"""What a controller is to do: a velocity in the body frame (FLU), or a pose in map."""
+JOY = Topic('/joy', Joy, QUEUE, per_tick=False)
 THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP)
 THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP)
 BAROMETER_PRESSURE = Topic('barometer/pressure', FluidPressure, LOCKSTEP)
