@@ -371,6 +371,12 @@ def test_a_lost_terminal_stops_the_thrusters(watcher, processes, terminal, how):
         # Nobody said so: it was the thrusters' own time-out.
         assert list(pwm[-1].data) == expected_pwm(surge=0.5)
     else:
+        window.type('m')
+        watcher.until(lambda: 'no controller listens to cmd_vel' in window.screen)
+        window.type('m')
+        watcher.until(lambda: 'no controller listens to cmd_pose' in window.screen)
+        window.type('mww')
+        watcher.until(lambda: list(pwm[-1].data) == expected_pwm(surge=0.25))
         window.close()
         assert window.process.wait(5) == 0
         watcher.until(lambda: list(pwm[-1].data) == NEUTRAL)

@@ -49,8 +49,7 @@ def _yaw(state: State) -> float:
 
 def compass(yaw: float) -> float:
     """Return the compass heading, 0 to 360 degrees clockwise from north, of a yaw in rad (ENU)."""
-    heading = math.degrees(math.pi / 2 - yaw) % 360.0
-    return 0.0 if heading >= 359.9995 else heading
+    return math.degrees(math.pi / 2 - yaw) % 360.0
 
 
 def here(state: State) -> Target:

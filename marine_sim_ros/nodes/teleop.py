@@ -11,7 +11,8 @@ Calls: arm, auto_depth, auto_heading, station_keeping (SetBool, of the controlle
 Parameters: the common ones, and those below. The keyboard needs a terminal: ``marine_sim teleop``.
 Failure: no Joy message for ``joy_timeout`` (a gamepad that was pulled out) stops: neutral pulse
 widths, a zero velocity or the vehicle's own pose, once, and then nothing until somebody steers.
-Pulse widths are not sent while a controller sends some. A controller that does not answer is told.
+Pulse widths are not sent while a controller sends some. It is told when nobody listens to what is
+sent, or when no controller answers.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ class TeleopNode(SuiteNode):
         self._joy_at: int | None = None
         self.keyboard = False
         self.notice: tuple[str, int] = ('', 0)
+        self.trouble = ''
         self.listen(topics.JOY, self._on_joy)
         self.listen(topics.ODOM, self._on_odom)
         self._period = 1.0 / self.values['rate']
@@ -141,6 +143,9 @@ class TeleopNode(SuiteNode):
         if self.keyboard or self.joy_alive:
             self.pilot = follow(self.pilot, self.top, self._period, self.state)
             self.helm.send(self.pilot, self._stamp)
+            self.trouble = self.helm.trouble(self.pilot.output)
+            if self.trouble:
+                super().complain(self.trouble)
 
 
 def main() -> None:

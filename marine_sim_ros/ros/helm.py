@@ -21,6 +21,7 @@ from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['Helm']
 
+TOPICS = {'pwm': topics.PWM, 'velocity': topics.CMD_VEL, 'pose': topics.CMD_POSE}
 CONTROLLER = 'controller'
 REPEAT = 0.5
 """s of wall time after which a pose that did not change is sent again."""
@@ -34,24 +35,31 @@ class Helm:
         self._node = node
         self._top = top
         self._mixer = PilotMixer(node.vehicle.thrusters)
-        self._outlets = {
-            'pwm': node.publisher(topics.PWM),
-            'velocity': node.publisher(topics.CMD_VEL),
-            'pose': node.publisher(topics.CMD_POSE),
-        }
+        self._outlets = {output: node.publisher(topic) for output, topic in TOPICS.items()}
         self._send: dict[str, Callable[[Pilot, int], None]] = {
             'pwm': self._send_pwm, 'velocity': self._send_velocity, 'pose': self._send_pose,
         }  # fmt: skip
         self._sent: tuple[Target | None, int] = (None, 0)
         self._rival = False
+        self._unheard: frozenset[str] = frozenset()
         self.pwm = np.full(len(node.vehicle.thrusters), 1500.0)
-        node.create_timer(0.5, self._look_for_rival, clock=node.wall_clock)
+        node.create_timer(0.5, self._look_around, clock=node.wall_clock)
 
     def send(self, pilot: Pilot, stamp: int) -> None:
         """Send what the pilot wants; a pose only when it is new or due, with a stamp in ns."""
         self._send[pilot.output](pilot, stamp)
 
-    def _look_for_rival(self) -> None:
+    def trouble(self, output: str) -> str:
+        """Return why an output moves nothing, or an empty text."""
+        if output == 'pwm' and self._rival:
+            return 'a controller drives the thrusters; take another output than pwm'
+        who = 'thrusters listen' if output == 'pwm' else 'controller listens'
+        return f'no {who} to {TOPICS[output].name}' if output in self._unheard else ''
+
+    def _look_around(self) -> None:
+        self._unheard = frozenset(
+            output for output, out in self._outlets.items() if not out.get_subscription_count()
+        )
         name = self._node.resolve_topic_name(topics.PWM.name)
         here = self._node.get_namespace()
         self._rival = any(
@@ -62,7 +70,6 @@ class Helm:
     def _send_pwm(self, pilot: Pilot, stamp: int) -> None:
         del stamp
         if self._rival:
-            self._node.complain('a controller drives the thrusters; take another output than pwm')
             return
         self.pwm = self._mixer.pwm(pilot.efforts())
         self._outlets['pwm'].publish(UInt16MultiArray(data=[int(p) for p in self.pwm]))

@@ -37,6 +37,14 @@ def _bar(value: float) -> Text:
     return Text.assemble((empty, 'dim'), '│', (bar, 'cyan'), (rest, 'dim'))
 
 
+def _signed(value: float) -> str:
+    return f'{round(float(value), 2) + 0.0:+.2f}'  # and no -0.00
+
+
+def _heading(yaw: float) -> str:
+    return f'{round(compass(yaw)) % 360:03d}°'
+
+
 def _grid(columns: int) -> Table:
     table = Table.grid(padding=(0, 1))
     for _ in range(columns):
@@ -50,9 +58,7 @@ def _head(node: Any) -> RenderableType:
     if state is not None:
         speed = math.sqrt(sum(float(x) ** 2 for x in state.velocity[:3]))
         at = here(state)
-        place = (
-            f'depth {at.depth:.2f} m   heading {compass(at.yaw):03.0f}°   speed {speed:.2f} m/s'
-        )
+        place = f'depth {at.depth:.2f} m   heading {_heading(at.yaw)}   speed {speed:.2f} m/s'
     gamepad = node.gamepad.name + ('' if node.joy_alive else ' (silent)')
     first = Text.assemble(
         ('output ', 'bold'), (f'{pilot.output:<8}', 'bold reverse'), ('   gain ', 'bold'),
@@ -64,7 +70,7 @@ def _head(node: Any) -> RenderableType:
 def _efforts(node: Any) -> Table:
     table = _grid(3)
     for axis, value in zip(AXES, node.pilot.efforts(), strict=True):
-        table.add_row(axis, _bar(float(value)), f'{value:+.2f}')
+        table.add_row(axis, _bar(float(value)), _signed(value))
     return table
 
 
@@ -83,8 +89,8 @@ def _velocities(node: Any) -> Table:
     has = [math.nan] * 6 if node.state is None else node.state.velocity
     rows = zip(node.pilot.efforts() * node.top, has, strict=True)
     for i, (wanted, found) in enumerate(rows):
-        text = '' if math.isnan(found) else f'is {found:+.2f}'
-        table.add_row(f'wanted {wanted:+.2f}', text, 'm/s' if i < 3 else 'rad/s')
+        text = '' if math.isnan(found) else f'is {_signed(found)}'
+        table.add_row(f'wanted {_signed(wanted)}', text, 'm/s' if i < 3 else 'rad/s')
     return table
 
 
@@ -99,7 +105,7 @@ def _target(node: Any) -> Table:
     side = 'port' if turn > 0 else 'starboard'
     table.add_row('target', f'east {x:.2f} m, north {y:.2f} m')
     table.add_row('', f'depth {target.depth:.2f} m')
-    table.add_row('', f'heading {compass(target.yaw):03.0f}°')
+    table.add_row('', f'heading {_heading(target.yaw)}')
     table.add_row('to go', Text(f'{distance:.2f} m', style='bold'))
     table.add_row('', f'{abs(math.degrees(turn)):.0f}° to {side}')
     table.add_row('', Text('a key moves it 0.25 m or 10°', style='dim'))
@@ -136,7 +142,8 @@ def screen(node: Any) -> Panel:
     middle.add_row(_efforts(node), right(node))
     text, since = node.notice
     age = (node.wall_clock.now().nanoseconds - since) / NANOSECONDS
-    notice = Text(text if age < NOTICE else '', 'yellow', no_wrap=True, overflow='ellipsis')
+    text = (text if age < NOTICE else '') or node.trouble
+    notice = Text(text, 'yellow', no_wrap=True, overflow='ellipsis')
     parts = Group(_head(node), Text(''), middle, Text(''), _switches(node), notice, _keys())
     title = f'{node.vehicle.name}  {node.get_namespace()}'
     return Panel(parts, title=title, width=WIDTH)
