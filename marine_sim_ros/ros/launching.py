@@ -129,7 +129,9 @@ def actions(
     else:
         result += [_node(spec) for spec in specs]
     if joy:
-        own = {'vehicle': options.vehicle, 'gamepad': gamepad, 'output': output}
+        own: dict[str, Any] = {'vehicle': options.vehicle, 'gamepad': gamepad, 'output': output}
+        if options.vehicle_arguments:
+            own['vehicle_arguments'] = list(options.vehicle_arguments)
         result.append(_node(NodeSpec('teleop', specs[0].namespace, own)))
         result.append(Node(package='joy', executable=load_gamepad(gamepad).driver))
     return result
