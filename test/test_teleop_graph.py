@@ -47,7 +47,8 @@ class Terminal:
     def _read(self):
         while not self._done.is_set():
             if select.select([self.master], [], [], 0.05)[0]:
-                self._output += os.read(self.master, 65536)
+                # Of a screen that is drawn 20 times a second, only the last ones matter.
+                self._output = (self._output + os.read(self.master, 65536))[-20_000:]
 
     def type(self, keys):
         os.write(self.master, keys.encode())
@@ -413,3 +414,45 @@ def test_a_bad_gamepad_file_gives_one_line_in_the_terminal(terminal, tmp_path):
     text = window.text.strip()
     assert text.startswith(f"ERROR: {path}: axes: unknown key 'warp'")
     assert '\n' not in text
+
+
+def test_a_real_controller_follows_the_pilot_and_holds_still_without_one(
+    watcher, processes, terminal
+):
+    from geometry_msgs.msg import PoseStamped
+    from nav_msgs.msg import Odometry
+
+    watcher.listen('odom', Odometry)
+    watcher.listen('cmd_pose', PoseStamped)
+    start_graph(processes, controller='modern')
+    window = terminal('bluerov2', '--output', 'pose')
+    odom = watcher.seen['odom']
+
+    def place():
+        p = odom[-1].pose.pose.position
+        return np.array([p.x, p.y, p.z])
+
+    def speed():
+        v = odom[-1].twist.twist.linear
+        return math.sqrt(v.x**2 + v.y**2 + v.z**2)
+
+    def target():
+        p = watcher.seen['cmd_pose'][-1].pose.position
+        return np.array([p.x, p.y, p.z])
+
+    watcher.until(lambda: watcher.seen['cmd_pose'])
+    start = target()
+    window.type('1')
+    watcher.until(lambda: 'arm on' in window.screen)
+    window.type('wwww' + 'ff')
+    watcher.until(lambda: target() - start == pytest.approx([1.0, 0.0, -0.5], abs=0.1))
+    watcher.until(lambda: place() == pytest.approx(target(), abs=0.15) and speed() < 0.1)
+    window.type('m')
+    watcher.until(lambda: 'a controller drives the thrusters' in window.screen)
+    window.type('m' + 'wwww')
+    watcher.until(lambda: 'output velocity' in window.screen)
+    watcher.until(lambda: odom[-1].twist.twist.linear.x > 0.4)
+    window.process.send_signal(signal.SIGKILL)
+    lost = place()
+    watcher.until(lambda: speed() < 0.05)
+    assert np.linalg.norm(place() - lost) < 1.0  # half a second at 0.5 m/s, and to brake

@@ -21,7 +21,7 @@ from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['Helm']
 
-TOPICS = {'pwm': topics.PWM, 'velocity': topics.CMD_VEL, 'pose': topics.CMD_POSE}
+TOPICS = {'pwm': topics.PWM, 'velocity': topics.COMMAND_VELOCITY, 'pose': topics.COMMAND_POSE}
 CONTROLLER = 'controller'
 REPEAT = 0.5
 """s of wall time after which a pose that did not change is sent again."""
