@@ -530,7 +530,7 @@ def test_a_second_time_nothing_is_computed(monkeypatch, cache_of_its_own):
     told.clear()
     start = time.perf_counter()
     second = load_vehicle(
-        'investigator90', mass='voxels', voxel_size='0.005', progress=told.append
+        'investigator90', arm='false', mass='voxels', voxel_size='0.005', progress=told.append
     )
     assert time.perf_counter() - start < 1
     assert told == []
