@@ -1,0 +1,324 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Control laws: closed forms of their parts, and what the closed loop achieves."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros.control.attitude import attitude_error, body_rates, level_frame, wrapped
+from marine_sim_ros.control.closed_loop import ClosedLoop
+from marine_sim_ros.control.limits import axis_accelerations, axis_speeds, axis_thrusts
+from marine_sim_ros.control.setpoints import all_free, setpoints
+from marine_sim_ros.control.settings import controller_names, load_controller, parse_controller
+from marine_sim_ros.control.thesis import WindowMemory, windowed_pid
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.simulation import Simulation
+from marine_sim_ros.spatial import quaternion_from_rpy, rpy_from_quaternion
+from marine_sim_ros.state import State
+from marine_sim_ros.tracking import approach
+
+CROSS = Environment(current=np.array([0.0, 0.3, 0.0]))
+HOLD = {'x': 0, 'y': 0, 'z': -5, 'roll': 0, 'pitch': 0, 'yaw': 0}
+small = st.floats(-1.2, 1.2)
+
+
+@cache
+def vehicle_of(name, **arguments):
+    return load_vehicle(name, **arguments)
+
+
+class Run:
+    """A closed loop over set-points: what happened in every tick."""
+
+    def __init__(
+        self, vehicle, wanted, *, law='modern', environment=None, start=(0, 0, -5), duration=40.0,
+        later=None, failed=(), method='bounded',
+    ):  # fmt: skip
+        loop = ClosedLoop(vehicle, load_controller(law), method=method)
+        state = State(np.array(start, float), quaternion_from_rpy(0, 0, 0), np.zeros(6))
+        simulation = Simulation(vehicle, environment=environment, initial=state)
+        memory, ticks, self.outputs = None, [], []
+        for k in range(round(duration / 0.005) + 1):
+            time = k * 0.005
+            targets = setpoints(wanted if later is None or time < later[0] else later[1])
+            gone = np.isin(vehicle.thrusters.names, failed) & (time >= 10)
+            output, memory = loop.step(targets, time, simulation.state, memory, failed=gone)
+            ticks.append(simulation.tick(output.pwm, failed=gone))
+            self.outputs.append(output)
+        self.ticks = ticks
+        self.position = np.stack([t.state.position for t in ticks])
+        self.rpy = np.degrees(rpy_from_quaternion(np.stack([t.state.orientation for t in ticks])))
+        self.velocity = np.stack([t.state.velocity for t in ticks])
+
+    def last(self, values, seconds=5.0):
+        return values[-round(seconds / 0.005) :]
+
+
+# The parts.
+
+
+def test_the_windowed_integral_forgets():
+    rng = np.random.default_rng(0)
+    errors = rng.normal(0, 1, (250, 6))
+    gains = tuple(rng.uniform(0, 9, (3, 6)))
+    memory = WindowMemory(np.zeros((0, 6)))
+    for k, error in enumerate(errors):
+        u, memory = windowed_pid(error, memory, gains, window=1.0, dt=0.01)
+        recent = errors[max(0, k - 99) : k + 1]
+        slope = (error - errors[k - 1]) / 0.01 if k else 0
+        expected = gains[0] * error + gains[1] * recent.sum(axis=0) * 0.01 + gains[2] * slope
+        assert u == pytest.approx(expected)
+    assert len(memory.errors) == 100
+
+
+@given(st.floats(-20, 20), st.floats(0.3, 4), st.floats(0.05, 2), st.floats(1e-3, 0.3))
+def test_an_approach_never_overshoots_nor_hurries(target, bandwidth, fastest, dt):
+    x, rate = np.zeros(1), np.zeros(1)
+    for _ in range(round((abs(target) / fastest + 12 / bandwidth) / dt)):
+        before = rate
+        rate, acceleration = approach(
+            target - x, rate, bandwidth=bandwidth, max_rate=fastest, dt=dt
+        )
+        assert acceleration == pytest.approx((rate - before) / dt)
+        assert abs(rate[0]) <= fastest + 1e-12
+        assert abs(acceleration[0]) <= bandwidth * fastest / 2 + 1e-9
+        x = x + dt * rate
+        assert abs(x[0]) <= abs(target) + 0.02 * fastest / bandwidth + fastest * dt
+    assert x[0] == pytest.approx(target, abs=2e-3 + 2e-3 * abs(target))
+
+
+def test_an_approach_is_critically_damped():
+    x, rate, dt = np.zeros(1), np.zeros(1), 1e-4
+    for _ in range(20_000):
+        rate, _ = approach(1e-3 - x, rate, bandwidth=1.5, max_rate=1.0, dt=dt)
+        x = x + dt * rate
+    assert x[0] == pytest.approx(1e-3 * (1 - (1 + 1.5 * 2) * np.exp(-1.5 * 2)), rel=1e-3)
+
+
+@given(st.tuples(*[st.floats(-9, 9)] * 3))
+def test_together_it_goes_straight(target):
+    target = np.array(target)
+    x, rate = np.zeros(3), np.zeros(3)
+    for _ in range(300):
+        rate, _ = approach(target - x, rate, bandwidth=1.2, max_rate=0.5, dt=0.02, together=True)
+        assert np.linalg.norm(rate) <= 0.5 + 1e-9
+        x = x + 0.02 * rate
+        assert np.linalg.norm(np.cross(x, target)) <= 1e-9 * (1 + np.linalg.norm(target) ** 2)
+
+
+@given(small, small, st.floats(-3, 3), small, small, st.floats(-3, 3))
+def test_attitude_errors_are_rotation_vectors(r0, p0, y0, r1, p1, y1):
+    now, wanted = (
+        Rotation.from_euler('ZYX', [y0, p0, r0]),
+        Rotation.from_euler('ZYX', [y1, p1, r1]),
+    )
+    expected = (now.inv() * wanted).as_rotvec()
+    found = attitude_error(quaternion_from_rpy(r0, p0, y0), np.array([r1, p1, y1]))
+    if np.linalg.norm(expected) < 3.1:
+        assert found == pytest.approx(expected, abs=1e-7)
+    else:
+        assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(expected), abs=1e-6)
+
+
+@given(small, small, st.floats(-3, 3), small, small, small)
+def test_body_rates_are_those_of_the_turning_body(roll, pitch, yaw, dr, dp, dy):
+    h = 1e-6
+    at = [Rotation.from_euler('ZYX', [yaw + s * dy, pitch + s * dp, roll + s * dr])
+          for s in (-h, h)]  # fmt: skip
+    expected = (at[0].inv() * at[1]).as_rotvec() / (2 * h)
+    found = body_rates(np.array([roll, pitch, yaw]), np.array([dr, dp, dy]))
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_angles_wrap_and_the_level_frame_has_the_heading():
+    assert wrapped(np.array([3.5, -3.5, 0.1])) == pytest.approx([3.5 - 2 * np.pi,
+                                                                 2 * np.pi - 3.5, 0.1])  # fmt: skip
+    assert level_frame(0.7) == pytest.approx(Rotation.from_euler('z', 0.7).as_matrix())
+
+
+def test_what_a_vehicle_can_do():
+    rov = vehicle_of('investigator90', arm='false')
+    thrust = axis_thrusts(rov)
+    # The weakest way: four thrusters of 200 N at 30 degrees, kept straight about the printed
+    # centre of mass, which is off the middle: the starboard ones are at 0.2415/0.3359.
+    assert thrust[0] == pytest.approx(200 / 0.33588, rel=1e-3)
+    assert thrust[4] == 0
+    assert thrust[5] == pytest.approx(200 / 17.4825, rel=1e-3)
+    assert axis_accelerations(rov)[5] == pytest.approx(thrust[5] / rov.mass_matrix[5, 5], rel=1e-9)
+    speed = axis_speeds(rov, 0.5)
+    assert 179.303 * speed[0] ** 2 == pytest.approx(thrust[0] / 2, rel=1e-4)
+    assert 110.609 * speed[5] ** 2 == pytest.approx(thrust[5] / 2, rel=1e-4)
+    slow = replace(rov, damping=replace(rov.damping, linear=50 * np.eye(6)))
+    v = axis_speeds(slow)[0]
+    assert 50 * v + 179.303 * v**2 == pytest.approx(thrust[0], rel=1e-4)
+
+
+# The loop, against the thesis and better.
+
+
+def test_the_thesis_law_leaves_the_printed_error_in_depth():
+    rov = vehicle_of('investigator90', arm='false')
+    run = Run(rov, {'z': -5, 'roll': 0, 'yaw': 0}, law='thesis', duration=30)
+    rise = run.last(run.position[:, 2]).mean() + 5
+    assert rise == pytest.approx(214.277 / 1948, abs=2e-3)  # e = F / (K_p + K_i 1 s)
+    assert rise == pytest.approx(0.11, abs=0.01)  # as printed
+
+
+def pitch_by_statics(run, vehicle):
+    """Where buoyancy and thrust leave no pitch moment about the centre of mass, degrees."""
+    tick = run.ticks[-1]
+    center = vehicle.inertia.center_of_mass
+    push = tick.sources['thrusters']
+    moment = push[4] - np.cross(center, push[:3])[1]
+    lift = 1025 * 9.8 * vehicle.buoyancy.volume
+    x, _, z = vehicle.buoyancy.center_of_volume - center
+    # lift (z sin(-pitch)... ) balances: -x cos p - z sin p + moment / lift = 0, p bow down.
+    guesses = np.radians(np.linspace(-20, 20, 40_001))
+    rest = -lift * (x * np.cos(guesses) + z * np.sin(guesses)) + moment
+    return np.degrees(guesses[np.argmin(np.abs(rest))])
+
+
+def test_pitch_settles_where_statics_say_and_is_told():
+    bare = vehicle_of('investigator90', arm='false')
+    thick = replace(bare, damping=replace(bare.damping, linear=np.diag([0, 0, 0, 0, 60, 0])))
+    run = Run(thick, HOLD, duration=60)
+    found = run.last(run.rpy[:, 1]).mean()
+    assert found == pytest.approx(pitch_by_statics(run, bare), abs=0.1)
+    assert found == pytest.approx(-3.62, abs=0.1)  # the thesis: 3 to 4 degrees
+    assert run.outputs[-1].allocation.shortfall == ('pitch',)
+
+
+VARIANTS = [
+    ('investigator90', {}), ('investigator90', {'arm': 'false', 'ballast': '21.865'}),
+    ('bluerov2_heavy', {}), ('bluerov2', {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
+@pytest.mark.parametrize(('name', 'arguments'), VARIANTS)
+def test_position_hold_below_a_centimetre(name, arguments, environment):
+    run = Run(vehicle_of(name, **arguments), HOLD, environment=environment)
+    assert np.max(np.abs(run.last(run.position) - [0, 0, -5])) < 0.01
+    assert np.max(np.abs(run.last(run.rpy[:, 2]))) < 0.2
+    assert np.max(np.abs(run.position - [0, 0, -5])) < 0.5
+
+
+@pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
+@pytest.mark.parametrize('name', ['investigator90', 'bluerov2_heavy', 'bluerov2'])
+def test_heading_step(name, environment):
+    turned = {**HOLD, 'yaw': np.pi / 2}
+    run = Run(vehicle_of(name), HOLD, environment=environment, later=(10, turned), duration=50)
+    assert np.max(np.abs(run.last(run.rpy[:, 2]) - 90)) < 0.2
+    assert run.rpy[:, 2].max() < 90 + 0.05 * 90
+    assert np.max(np.abs(run.last(run.position) - [0, 0, -5])) < 0.01
+
+
+@pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
+@pytest.mark.parametrize('name', ['investigator90', 'bluerov2_heavy', 'bluerov2'])
+def test_transit(name, environment):
+    start, end = {**HOLD, 'x': -4}, {**HOLD, 'x': 4}
+    run = Run(
+        vehicle_of(name), start, environment=environment, start=(-4, 0, -5), later=(10, end),
+        duration=50,
+    )  # fmt: skip
+    assert run.position[:, 0].max() < 4.1
+    assert np.max(np.abs(run.last(run.position) - [4, 0, -5])) < 0.01
+    after = run.position[round(10 / 0.005) :]
+    assert np.max(np.abs(after[:, 1:] - [0, -5])) < 0.1  # straight
+
+
+@pytest.mark.parametrize('name', ['investigator90', 'bluerov2_heavy', 'bluerov2'])
+def test_circle_and_helix(name):
+    speeds = {'surge': 0.4, 'sway': 0, 'heave': -0.08, 'yaw_rate': 0.16, 'roll': 0, 'pitch': 0}
+    run = Run(vehicle_of(name), speeds, duration=70)
+    late = run.position[round(30 / 0.005) :]  # one turn
+    a = np.c_[2 * late[:, :2], np.ones(len(late))]
+    x, y, c = np.linalg.lstsq(a, (late[:, :2] ** 2).sum(axis=1), rcond=None)[0]
+    assert np.sqrt(c + x**2 + y**2) == pytest.approx(0.4 / 0.16, rel=0.02)
+    rise = (late[-1, 2] - late[0, 2]) / 40 * 2 * np.pi / 0.16
+    assert rise == pytest.approx(-0.08 * 2 * np.pi / 0.16, rel=0.02)
+
+
+@pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
+def test_the_heavy_holds_its_place_without_a_horizontal_thruster(environment):
+    heavy = vehicle_of('bluerov2_heavy')
+    names = heavy.thrusters.names
+    horizontal = [n for n, axis in zip(names, heavy.thrusters.axis, strict=True)
+                  if abs(axis[2]) < 0.5]  # fmt: skip
+    assert len(horizontal) == 4
+    for name in horizontal[::3]:
+        run = Run(heavy, HOLD, environment=environment, failed=(name,), duration=40)
+        after = run.position[round(10 / 0.005) :]
+        assert np.max(np.abs(after - [0, 0, -5])) < 0.1
+        assert np.max(np.abs(run.last(run.position) - [0, 0, -5])) < 0.01
+        assert all(t.thrusters.thrust[names.index(name)] == 0 for t in run.ticks[-10:])
+
+
+@pytest.mark.parametrize('failed', [0, 1, 2, 3])
+def test_the_bluerov2_holds_depth_and_heading_without_a_horizontal_thruster(failed):
+    rov = vehicle_of('bluerov2')
+    run = Run(rov, {'z': -5, 'yaw': 0.5}, environment=CROSS, failed=(rov.thrusters.names[failed],))
+    assert np.max(np.abs(run.last(run.position[:, 2]) + 5)) < 0.01
+    assert np.max(np.abs(run.last(run.rpy[:, 2]) - np.degrees(0.5))) < 0.2
+
+
+def test_free_means_free():
+    rov = vehicle_of('bluerov2_heavy')
+    run = Run(rov, {'z': -5}, environment=CROSS, duration=20)
+    assert np.max(np.abs(run.last(run.position[:, 2]) + 5)) < 0.01
+    assert run.velocity[-1, 1] == pytest.approx(0.3, abs=0.02)  # it drifts with the water
+    nothing = Run(rov, {}, duration=0.1)
+    assert all(np.all(o.pwm == 1500) for o in nothing.outputs)
+
+
+@pytest.mark.parametrize('method', ['bounded', 'pseudo_inverse'])
+def test_either_allocation_holds(method):
+    run = Run(vehicle_of('bluerov2_heavy'), HOLD, environment=CROSS, method=method, duration=30)
+    assert np.max(np.abs(run.last(run.position) - [0, 0, -5])) < 0.01
+
+
+def test_a_start_and_a_new_target_do_not_kick():
+    rov = vehicle_of('bluerov2_heavy')
+    run = Run(rov, HOLD, start=(3, -2, -8), duration=5)
+    pwm = np.stack([o.pwm for o in run.outputs])
+    assert np.max(np.abs(np.diff(pwm[2:], axis=0))) < 60
+
+
+# What cannot be used.
+
+
+@pytest.mark.parametrize('name', controller_names())
+def test_shipped_controllers_load(name):
+    load_controller(name)
+
+
+@pytest.mark.parametrize(('text', 'expected'), [
+    ('', 'law: modern or thesis'),
+    ('[1]', 'law: modern or thesis'),
+    ('law: fuzzy', "law is 'fuzzy'"),
+    ('law: modern', "'bandwidth' is missing"),
+    ('law: thesis\nwindow: -1\npose: {kp: [1], ki: [1], kd: [1]}\nvelocity: {}', 'six numbers'),
+    ('law: modern\nspeed: 1', "unknown key 'speed'"),
+])  # fmt: skip
+def test_bad_controllers_get_one_line(text, expected):
+    with pytest.raises(ParameterError, match='my.yaml') as caught:
+        parse_controller(text, 'my.yaml')
+    assert expected in str(caught.value)
+    assert '\n' not in str(caught.value)
+
+
+def test_setpoints_are_named():
+    assert np.isnan(all_free()).all()
+    assert setpoints({'z': -3.0, 'yaw_rate': 0.1})[[2, 11]] == pytest.approx([-3, 0.1])
+    with pytest.raises(ParameterError, match="'depth' is unknown"):
+        setpoints({'depth': 3.0})
+    with pytest.raises(ParameterError, match='set-point z is nan'):
+        setpoints({'z': np.nan})
