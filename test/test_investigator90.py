@@ -24,7 +24,7 @@ from marine_sim_ros.spatial import (
 )
 from marine_sim_ros.state import State, rest
 
-ROV = load_vehicle('investigator90')
+ROV = load_vehicle('investigator90', arm='false')
 STILL = Environment()
 DEEP = rest((0, 0, -20))
 CENTERED = np.array([0.0, 0.0, -0.085])  # where table 4-1 holds
@@ -65,12 +65,12 @@ def test_mass_and_buoyancy_are_the_printed_ones():
     assert net == pytest.approx(214.277, abs=5e-4)
     fresh = buoyancy(ROV, DEEP, Environment(water_density=1000))[2] - 114.46 * 9.8
     assert fresh == pytest.approx(181.692, abs=5e-4)
-    assert np.linalg.eigvalsh(load_vehicle('investigator90', inertia='diagonal').inertia.tensor) \
+    assert np.linalg.eigvalsh(load_vehicle('investigator90', arm='false', inertia='diagonal').inertia.tensor) \
         == pytest.approx([6.46, 12.04, 13.48])  # fmt: skip
 
 
 def test_ballast_makes_it_neutral():
-    trimmed = load_vehicle('investigator90', ballast='21.865')
+    trimmed = load_vehicle('investigator90', arm='false', ballast='21.865')
     net = buoyancy(trimmed, DEEP, STILL)[2] - trimmed.inertia.mass * 9.8
     assert net == pytest.approx(0, abs=0.01)
 

@@ -97,7 +97,7 @@ def read_hull(
     in_collision = any(c.find('hydrodynamics') is not None for c in collisions)
     material = any(c.find('buoyancy_material') is not None for c in collisions)
     drags = settings.given or in_collision or not _lumped_drag(hydrodynamics)
-    floats = root.child('buoyancy') is None and (material or drags)
+    floats = root.element.find('buoyancy') is None and (material or drags)
     estimate = wants_estimate(hydrodynamics)
     known = hydrodynamics is not None or material
     density = settings.values['water_density'] if known else FRESH_WATER
