@@ -172,7 +172,7 @@ def test_any_text_is_read_or_refused(text):
 
 
 def test_trim_of_the_thesis_vehicle():
-    vehicle = load_vehicle('investigator90')
+    vehicle = load_vehicle('investigator90', arm='false')
     gravity = vehicle.inertia.center_of_mass
     buoyancy = vehicle.buoyancy.center_of_volume
     roll, pitch = trim(gravity, buoyancy)
@@ -183,6 +183,12 @@ def test_trim_of_the_thesis_vehicle():
     assert found['upright_horizontal_m'] == pytest.approx(0.0132, abs=5e-5)
     assert found['horizontal_m'] == pytest.approx(0, abs=1e-12)
     assert found['vertical_m'] == pytest.approx(np.linalg.norm(buoyancy - gravity))
+
+
+def test_trim_with_the_arm_stretched_out():
+    vehicle = load_vehicle('investigator90')
+    roll, pitch = trim(vehicle.inertia.center_of_mass, vehicle.buoyancy.center_of_volume)
+    assert math.degrees(pitch) == pytest.approx(6.229, abs=0.001)
 
 
 angle = st.floats(-1.4, 1.4)

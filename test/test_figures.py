@@ -67,6 +67,7 @@ PICTURES = {
     'efforts': lambda p: efforts_figure(
         p, T, RPY, 1500 + 100 * RPY, title='t', names=('a', 'b', 'c')
     ),
+    'efforts, unknown': lambda p: efforts_figure(p, T, RPY * np.nan, 1500 + RPY, title='t'),
     'efforts, none': lambda p: efforts_figure(
         p, T, np.zeros((N, 0)), np.zeros((N, 0)), title='t'
     ),

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros.analysis.response import TARGET_AXES, response
+from marine_sim_ros.analysis.response import response
 from marine_sim_ros.analysis.series import wrapped
+from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.errors import ParameterError
 
 T = np.arange(0, 60.0001, 0.01)
@@ -31,9 +32,9 @@ def judge(targets=None, t=T, window=5.0, **values):
     columns = np.zeros((len(t), 12))
     goals = np.full((len(t), 12), np.nan)
     for name, value in values.items():
-        columns[:, TARGET_AXES.index(name)] = value
+        columns[:, QUANTITIES.index(name)] = value
     for name, value in (targets or {}).items():
-        goals[:, TARGET_AXES.index(name)] = value
+        goals[:, QUANTITIES.index(name)] = value
     return response(
         t, columns[:, :3], columns[:, 3:6], goals, velocity=columns[:, 6:], window=window
     )
@@ -232,7 +233,7 @@ numbers = st.floats(-50, 50)
 
 
 def _same(a, b, abs_=1e-6):
-    for name in TARGET_AXES:
+    for name in QUANTITIES:
         one, two = a.axes[name], b.axes[name]
         if one is None:
             assert two is None

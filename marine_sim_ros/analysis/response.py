@@ -28,13 +28,10 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.analysis.series import checked_rows, checked_time, wrapped
+from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.errors import ParameterError
 
-__all__ = ['TARGET_AXES', 'AxisResponse', 'Response', 'response']
-
-TARGET_AXES = ('x', 'y', 'z', 'roll', 'pitch', 'yaw',
-               'surge', 'sway', 'heave', 'roll_rate', 'pitch_rate', 'yaw_rate')  # fmt: skip
-"""The columns of an array of set-points: m (map), rad, m/s (body), rad/s (body)."""
+__all__ = ['AxisResponse', 'Response', 'response']
 
 _DEGREE = math.pi / 180
 _GROUPS = ((0, 'm', 1.0), (3, 'deg', _DEGREE), (6, 'm_s', 1.0), (9, 'deg_s', _DEGREE))
@@ -78,7 +75,7 @@ class Response:
     Attributes:
         duration: of the run, s.
         window: over which the steady state is taken, s.
-        axes: by axis of TARGET_AXES; None: free at the end of the run.
+        axes: by axis of QUANTITIES; None: free at the end of the run.
         horizontal: mean and maximum in the window of the distance to (x, y) of the set-point, m;
             None unless both are held.
         uncontrollable: axes the thrusters cannot command.
@@ -94,7 +91,7 @@ class Response:
     def principal(self) -> str | None:
         """The axis of position or attitude with the largest step, in smallest steps; or None."""
         sizes = {}
-        for i, name in enumerate(TARGET_AXES[:6]):
+        for i, name in enumerate(QUANTITIES[:6]):
             axis = self.axes[name]
             if axis is not None and axis.step is not None:
                 sizes[name] = abs(axis.step) / (_SMALLEST[i] / _GROUPS[i // 3][2])
@@ -105,7 +102,7 @@ class Response:
         """Of the principal step (s); without one, of the slowest held position or attitude."""
         if self.principal is not None:
             return self.axes[self.principal].settling_time  # type: ignore[union-attr]
-        held = [a for a in map(self.axes.get, TARGET_AXES[:6]) if a is not None]
+        held = [a for a in map(self.axes.get, QUANTITIES[:6]) if a is not None]
         times = [a.settling_time for a in held if a.settling_time is not None]
         return max(times) if held and len(times) == len(held) else None
 
@@ -116,7 +113,7 @@ class Response:
             'steady_state_window_s': self.window,
         }
         for first, unit, _ in _GROUPS:
-            names = TARGET_AXES[first : first + 3]
+            names = QUANTITIES[first : first + 3]
             for key, value in (('', 'steady_mean'), ('_max', 'steady_max')):
                 result[f'steady_state_error{key}_{unit}'] = {
                     n: getattr(self.axes[n], value, None) for n in names
@@ -124,7 +121,7 @@ class Response:
         mean, largest = self.horizontal or (None, None)
         result['horizontal_error_m'] = {'mean': mean, 'max': largest}
         step = self.axes[self.principal] if self.principal else None
-        linear = self.principal in TARGET_AXES[:3]
+        linear = self.principal in QUANTITIES[:3]
         result |= {
             'step_axis': self.principal,
             'overshoot_percent': step and step.overshoot_percent,
@@ -153,7 +150,7 @@ def response(
         time: (n,) s.
         position: (n, 3) m, map.
         rpy: (n, 3) roll, pitch, yaw, rad; wrapped or not.
-        targets: (n, 12) set-points in the order of TARGET_AXES; NaN: free.
+        targets: (n, 12) set-points in the order of QUANTITIES; NaN: free.
         velocity: (n, 6) body, m/s and rad/s; without it the last six axes are taken as free.
         window: over which the steady state is taken, s.
         uncontrollable: axes the thrusters cannot command, as they are to be reported.
@@ -179,7 +176,7 @@ def response(
         axis=1,
     )
     axes = {
-        name: _axis(t, values[:, i], goals[:, i], i, window) for i, name in enumerate(TARGET_AXES)
+        name: _axis(t, values[:, i], goals[:, i], i, window) for i, name in enumerate(QUANTITIES)
     }
     x, y = axes['x'], axes['y']
     horizontal = None

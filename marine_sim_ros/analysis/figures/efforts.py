@@ -26,7 +26,8 @@ def efforts_figure(
 ) -> None:
     """Draw thrust (n, k) in N and PWM (n, k) in µs of k thrusters over time (n,) in s.
 
-    All thrusters share a scale, so that the busy ones show; 1500 µs is neutral.
+    All thrusters share a scale, so that the busy ones show; 1500 µs is neutral. What was not
+    recorded is NaN, and stays empty.
 
     Raises:
         RecordingError: the file cannot be written.
@@ -42,7 +43,8 @@ def efforts_figure(
         for column, (values, colour, neutral) in enumerate(
             ((thrust, BLUE, 0.0), (pwm, ORANGE, 1500.0))
         ):
-            low, high = min(float(values.min()), neutral), max(float(values.max()), neutral)
+            told = np.append(values[np.isfinite(values)], neutral)
+            low, high = float(told.min()), float(told.max())
             for i in range(count):
                 axes = grid[i, column]
                 axes.axhline(neutral, color=BLACK, linewidth=0.8)
@@ -52,5 +54,6 @@ def efforts_figure(
             grid[-1, column].set_xlabel('time [s]')
         for i, label in enumerate(labels):
             grid[i, 0].set_ylabel(label, rotation=0, ha='right', va='center', labelpad=10)
-        grid[0, 0].set_title('thrust [N]')
+        known = bool(np.isfinite(thrust).any())
+        grid[0, 0].set_title('thrust [N]' if known else 'thrust [N]: not recorded')
         grid[0, 1].set_title('pulse width [µs]; 1500 is neutral')

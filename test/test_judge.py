@@ -1,0 +1,139 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs judged whole: metrics, pictures and report, from trajectories and from bags."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros.analysis.comparison import compare
+from marine_sim_ros.analysis.experiments import experiment_names, load_experiment
+from marine_sim_ros.analysis.judge import draw, measure, report
+from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
+from marine_sim_ros.control.setpoints import setpoints
+from marine_sim_ros.errors import ParameterError, RecordingError
+from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.spatial import quaternion_from_rpy, to_body
+from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.tools.recorded import write_recording
+
+ROV = load_vehicle('investigator90')
+T = np.arange(0, 60.0001, 0.02)
+N = len(T)
+
+
+def run_of(position, yaw, velocity, **targets):
+    """Return a run with two levels of roll and pitch, 0.01 and -0.06 rad."""
+    orientation = np.array([quaternion_from_rpy(0.01, -0.06, a) for a in yaw])
+    k = len(ROV.thrusters)
+    goals = np.tile(setpoints(targets), (N, 1))
+    return Run(
+        T, position, orientation, velocity, np.full((N, k), 1500.0), np.zeros((N, k)), goals
+    )
+
+
+def transit():
+    x = -4 + 8 * (1 - np.exp(-T / 3) * (1 + T / 3))
+    position = np.stack([x, 0.2 * np.sin(np.pi * (x + 4) / 8), np.full(N, -5.1)], axis=1)
+    return run_of(position, 0 * T, np.zeros((N, 6)), x=4.0, y=0.0, z=-5.0, roll=0.0, pitch=0.0)
+
+
+def turning(climb):
+    rate, radius = 0.25, 2.0
+    a = rate * T
+    position = np.stack([radius * np.sin(a), -radius * np.cos(a), -5 + climb * T], axis=1)
+    course = np.stack([radius * rate * np.cos(a), radius * rate * np.sin(a), climb + 0 * T], 1)
+    run = run_of(position, a, np.zeros((N, 6)), surge=0.5, yaw_rate=rate)
+    velocity = np.concatenate([to_body(run.orientation, course), np.zeros((N, 3))], axis=1)
+    return replace(run, velocity=velocity)
+
+
+def test_transit():
+    found = measure(load_experiment('transit'), ROV, transit())
+    assert found['track']['cross_track_m'] == pytest.approx(0.2, abs=1e-3)
+    assert found['track']['vertical_track_m'] == pytest.approx(0.1, abs=1e-5)
+    assert found['steady_state_error_m'] == pytest.approx({'x': 0, 'y': 0, 'z': 0.1}, abs=1e-4)
+    assert found['steady_state_error_deg']['pitch'] == pytest.approx(math.degrees(0.06))
+    assert found['steady_state_error_deg']['yaw'] is None
+    assert found['overshoot_percent'] == 0
+    assert found['settling_time_s'] == pytest.approx(5.834 * 3, abs=0.03)  # (1+t)e^-t = 0.02
+    assert found['uncontrollable'] == ['pitch']
+    assert found['turn'] is found['balance'] is None
+
+
+@pytest.mark.parametrize(('name', 'climb'), [('turning_circle', 0.0), ('helix', -0.1)])
+def test_turns(name, climb):
+    found = measure(load_experiment(name), ROV, turning(climb))['turn']
+    assert found['radius_m'] == pytest.approx(2.0)
+    assert found['kinematic_radius_m'] == pytest.approx(2.0)
+    assert found['pitch_m'] == pytest.approx(2 * math.pi * climb / 0.25, abs=1e-9)
+    assert found['kinematic_pitch_m'] == pytest.approx(2 * math.pi * climb / 0.25, abs=1e-9)
+
+
+def test_a_run_that_ends_before_the_turn_is_steady():
+    experiment = replace(load_experiment('helix'), turn_from=60.0)
+    with pytest.raises(ParameterError, match='expected more than turn_from'):
+        measure(experiment, ROV, turning(0.0))
+
+
+def test_balance():
+    found = measure(load_experiment('balance'), ROV, transit())['balance']
+    assert found['without_arm']['mass_kg'] == pytest.approx(114.46)
+    assert found['without_arm']['volume_m3'] == pytest.approx(0.133)
+    assert found['without_arm']['pitch_deg'] == pytest.approx(-6.52, abs=0.005)
+    assert found['without_arm']['horizontal_m'] == pytest.approx(0, abs=1e-12)
+    assert found['as_run']['mass_kg'] == pytest.approx(120.46)
+    assert found['as_run']['pitch_deg'] == pytest.approx(math.degrees(-0.06))
+    assert found['as_run']['trim_pitch_deg'] == pytest.approx(6.229, abs=0.001)
+    assert found['as_run']['horizontal_m'] > 0.01
+
+
+RUNS = {'turning_circle': lambda: turning(0.0), 'helix': lambda: turning(-0.1)}
+
+
+@pytest.mark.parametrize('name', experiment_names())
+def test_every_experiment_gets_its_metrics_pictures_and_report(name, tmp_path):
+    experiment = load_experiment(name)
+    run = RUNS.get(name, transit)()
+    metrics = measure(experiment, ROV, run)
+    assert json.loads(json.dumps(metrics, allow_nan=False)) == metrics
+    compared = compare(experiment.rows, metrics)
+    assert any(c.ours is not None for c in compared)
+    pictures = draw(tmp_path, experiment, ROV, run, metrics)
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in pictures)
+    text = report(experiment, metrics, compared, pictures, facts={'ticks': '3001'})
+    for picture in pictures:
+        assert f']({picture.name})' in text
+    for row in experiment.rows:
+        assert row.name in text
+    good = all(c.within is not False for c in compared)
+    assert ('**within**' in text) == good
+    assert '- ticks: 3001' in text
+    assert 'cannot command: pitch' in text
+
+
+def test_a_bag_gives_back_the_run(tmp_path):
+    vehicle = load_vehicle('bluerov2')
+    trajectory = simulate(vehicle, load_scenario('dive'), duration=2.0)
+    write_recording(tmp_path / 'run', vehicle, RunOptions(), trajectory)
+    direct = from_trajectory(trajectory, np.full((len(trajectory.stamp), 12), np.nan))
+    read = read_bag(tmp_path / 'run' / 'bag', '/bluerov2')
+    for name in ('time', 'position', 'orientation', 'velocity', 'pwm', 'targets'):
+        assert np.array_equal(getattr(read, name), getattr(direct, name), equal_nan=True), name
+    assert np.isnan(read.thrust).all() or np.array_equal(read.thrust, direct.thrust)
+    with pytest.raises(RecordingError, match='has no /other/odom'):
+        read_bag(tmp_path / 'run' / 'bag', '/other')
+    with pytest.raises(RecordingError, match='cannot be read'):
+        read_bag(tmp_path / 'nowhere', '/bluerov2')
+
+
+def test_map_velocity_is_the_slope_of_the_position():
+    trajectory = simulate(load_vehicle('bluerov2'), load_scenario('dive'), duration=8.0)
+    run = from_trajectory(trajectory, np.full((len(trajectory.stamp), 12), np.nan))
+    slope = np.gradient(run.position, run.time, axis=0)
+    assert run.map_velocity[5:-5] == pytest.approx(slope[5:-5], abs=0.02)
