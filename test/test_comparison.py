@@ -65,7 +65,9 @@ def test_cells():
     found = one('printed: [0.02, 0.06], band: [0, 0.06]', 0.0412345)
     assert found.cells() == ('n', '0.02 to 0.06', '0.041', 'm', 'as printed', '0 to 0.06', 'ok')
     assert one('printed: 0.2, band: [0, 0.1]', 0.3).cells()[-1] == 'OUT'
-    assert one('printed: 0.11', 0.0000123).cells()[2] == '1.2e-05'
+    assert one('printed: 0.11', 0.0000123).cells()[2] == '1.23e-05'
+    assert one('printed: 0.11', 0.0).cells()[2] == '0.000'
+    assert one('band: [0, 9]', 2.6666).cells()[2] == '2.67'
     assert one('printed: 0.11', None).cells()[2] == '–'
 
 

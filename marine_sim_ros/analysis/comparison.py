@@ -66,7 +66,7 @@ class Comparison:
         return (
             e.name,
             _NONE if e.printed is None else _span(e.printed, e.decimals),
-            _NONE if self.ours is None else _number(self.ours, e.decimals),
+            _NONE if self.ours is None else _number(self.ours, e.printed is not None, e.decimals),
             e.unit,
             self.verdict,
             _NONE if e.band is None else _span(e.band, None),
@@ -79,10 +79,11 @@ def _span(span: tuple[float, float], decimals: int | None) -> str:
     return texts[0] if texts[0] == texts[1] else f'{texts[0]} to {texts[1]}'
 
 
-def _number(value: float, decimals: int) -> str:
-    """Return a value with one more decimal than is printed, and two figures at least."""
-    text = f'{value:.{decimals + 1}f}'
-    return text if abs(value) >= 10.0**-decimals or value == 0 else f'{value:.2g}'
+def _number(value: float, printed: bool, decimals: int) -> str:
+    """Return a value with one more decimal than is printed, or three figures."""
+    if not printed or 0 < abs(value) < 10.0**-decimals:
+        return f'{value:.3g}'
+    return f'{value:.{decimals + 1}f}'
 
 
 def lookup(metrics: Mapping[str, Any], path: str) -> float | None:

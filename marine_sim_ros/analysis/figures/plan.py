@@ -195,7 +195,8 @@ def _legend(figure: Any, goals: np.ndarray) -> None:
         Line2D([], [], marker='o', linestyle='', color='white', markeredgecolor=BLACK,
                markersize=9, label='start'),
     ]  # fmt: skip
-    if not np.isnan(goals[:, :3]).all():
+    known = ~np.isnan(goals[:, :3])
+    if np.any(known[:, 0] & (known[:, 1] | known[:, 2])):
         handles.append(
             Line2D([], [], marker='+', linestyle='', color=BLACK, markersize=13, mew=2,
                    label='set-point')

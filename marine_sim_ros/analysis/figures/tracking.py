@@ -155,7 +155,10 @@ def _errors(
     axes.set_ylim(*roomy(min(extremes), max(extremes), least / 20))
     if len(extremes) > 1:
         # Below the lines, which may be anywhere.
-        axes.legend(loc='upper center', bbox_to_anchor=(0.5, -0.24), ncols=3, handlelength=1.2)
+        axes.legend(
+            loc='upper center', bbox_to_anchor=(0.5, -0.24), ncols=3, handlelength=1.0,
+            columnspacing=1.0, handletextpad=0.4,
+        )  # fmt: skip
     else:
         axes.text(0.5, 0.6, 'all free', transform=axes.transAxes, ha='center', color=GREY)
 
