@@ -12,10 +12,12 @@ from typing import Any
 
 import yaml
 
+from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle
-from marine_sim_ros.physics import WRENCH_SOURCES
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.scenario import Scenario, load_scenario
 
 __all__ = ['NodeSpec', 'RunOptions', 'describe']
@@ -31,7 +33,8 @@ class RunOptions:
         vehicle: shipped name or path.
         vehicle_arguments: xacro arguments, ``name:=value`` each.
         namespace: default: the vehicle's name.
-        scenario: shipped name or path; empty: PWM comes from outside.
+        scenario: shipped name or path; empty: commands come from outside.
+        controller: shipped name or path of a controller; empty: PWM comes from outside.
         record: folder to record to; empty: none.
         real_time_factor: 1 is the wall clock, 0 as fast as the graph answers.
         dt: step, s.
@@ -54,6 +57,7 @@ class RunOptions:
     vehicle_arguments: tuple[str, ...] = ()
     namespace: str = ''
     scenario: str = ''
+    controller: str = ''
     record: str = ''
     real_time_factor: float = 1.0
     dt: float = 0.005
@@ -123,11 +127,11 @@ def _namespace(options: RunOptions, vehicle_name: str) -> str:
     return '/' + name
 
 
-def _dynamics(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
+def _dynamics(options: RunOptions, vehicle: Vehicle, scenario: Scenario | None) -> dict[str, Any]:
     parameters: dict[str, Any] = {
         'dt': float(options.dt),
         'real_time_factor': float(options.real_time_factor),
-        'wrench_sources': list(WRENCH_SOURCES),
+        'wrench_sources': list(wrench_sources(vehicle)),
         'lockstep': options.lockstep,
         'integrator': options.integrator,
         'duration': float(options.duration),
@@ -143,19 +147,22 @@ def _dynamics(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
     return parameters
 
 
-def describe(options: RunOptions) -> list[NodeSpec]:
-    """Return the nodes of a run.
-
-    Raises:
-        MarineSimError: a vehicle or a scenario that cannot be used.
-    """
-    arguments: dict[str, Any] = dict(a.split(':=', 1) for a in options.vehicle_arguments)
-    vehicle = load_vehicle(options.vehicle, hull_forces=options.hull_forces or None, **arguments)
+def _check(options: RunOptions, vehicle: Vehicle) -> Scenario | None:
+    """Return the scenario; raise for anything a node would refuse later."""
     run_environment(options.environment, current=options.current)
-    scenario = load_scenario(options.scenario) if options.scenario else None
-    if scenario is not None:
-        scenario.check(vehicle)
-    namespace = _namespace(options, vehicle.name)
+    if options.controller:
+        load_controller(options.controller)
+    if not options.scenario:
+        return None
+    if options.controller:
+        raise ParameterError('a scenario brings its own controller; expected one of the two')
+    scenario = load_scenario(options.scenario)
+    scenario.check(vehicle)
+    return scenario
+
+
+def _common(options: RunOptions) -> dict[str, Any]:
+    """Return the parameters of every node."""
     common: dict[str, Any] = {
         'vehicle': options.vehicle,
         'seed': options.seed,
@@ -169,14 +176,33 @@ def describe(options: RunOptions) -> list[NodeSpec]:
         common['vehicle_arguments'] = list(options.vehicle_arguments)
     if options.hull_forces:
         common['hull_forces'] = list(options.hull_forces)
-    pwm = {'pwm_source': 'controller' if scenario else 'external'}
-    own: dict[str, dict[str, Any]] = {'thrusters': pwm, 'buoyancy': {}, 'drag': {}}
+    return common
+
+
+def describe(options: RunOptions) -> list[NodeSpec]:
+    """Return the nodes of a run.
+
+    Raises:
+        MarineSimError: a vehicle or a scenario that cannot be used.
+    """
+    arguments: dict[str, Any] = dict(a.split(':=', 1) for a in options.vehicle_arguments)
+    vehicle = load_vehicle(options.vehicle, hull_forces=options.hull_forces or None, **arguments)
+    scenario = _check(options, vehicle)
+    namespace = _namespace(options, vehicle.name)
+    script = {'scenario': options.scenario} if options.scenario else {}
+    closed = bool(options.controller) or (scenario is not None and scenario.closed_loop)
+    pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
+    own: dict[str, dict[str, Any]] = {'thrusters': {**pwm, **script}, 'buoyancy': {}, 'drag': {}}
     if options.publish_components:
         own['drag'] = {'publish_components': True}
     if vehicle.barometer is not None:
         own['barometer'] = {}
-    if options.scenario:
-        own['scenario'] = {'scenario': options.scenario, 'duration': float(options.duration)}
+    if vehicle.manipulator is not None:
+        own['manipulator'] = script
+    if closed:
+        own['controller'] = script or {'controller': options.controller}
+    if scenario is not None:
+        own['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
         own['markers'] = {}
     if options.record:
@@ -185,7 +211,9 @@ def describe(options: RunOptions) -> list[NodeSpec]:
             'directory': options.record,
             'manifest': json.dumps(manifest),
             'publish_components': options.publish_components,
+            'controller': closed,
             **pwm,
         }
-    own['dynamics'] = _dynamics(options, scenario)
+    own['dynamics'] = _dynamics(options, vehicle, scenario)
+    common = _common(options)
     return [NodeSpec(name, namespace, {**common, **extra}) for name, extra in own.items()]

@@ -16,6 +16,7 @@ from marine_sim_ros.control.modern import ModernLaw
 from marine_sim_ros.control.settings import ControllerSettings, ModernSettings
 from marine_sim_ros.control.thesis import ThesisLaw
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.spatial import transport
 from marine_sim_ros.state import State
 
 __all__ = ['ClosedLoop', 'LoopMemory', 'Output']
@@ -63,9 +64,16 @@ class ClosedLoop:
             self.law = ModernLaw(settings, vehicle)
         else:
             self.law = ThesisLaw(settings, vehicle)
+        self._to_center = transport(-vehicle.inertia.center_of_mass).T
         self._allocator = Allocator(
             vehicle.thrusters, vehicle.inertia.center_of_mass, method=method
         )
+
+    def push(self, wrench: np.ndarray, *, failed: np.ndarray | None = None) -> Output:
+        """Return the command for a wrench (6,) about base_link, without any loop."""
+        at_center = self._to_center @ wrench
+        allocation = self._allocator.allocate(at_center, failed=failed)
+        return Output(allocation.pwm, at_center, allocation)
 
     def step(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.errors import ModelError
-from marine_sim_ros.model.mass import Inertia, combined_inertia
+from marine_sim_ros.model.inertia import Inertia, combined_inertia
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.spatial import (
     quaternion_from_rpy,

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from marine_sim_ros.model.mass import Buoyancy, Inertia
+from marine_sim_ros.model.inertia import Buoyancy, Inertia
+from marine_sim_ros.spatial import skew
 
 __all__ = ['Manipulator']
 
@@ -53,6 +55,22 @@ class Manipulator:
     center_of_volume: np.ndarray
     body: Inertia
     body_buoyancy: Buoyancy
+
+    @cached_property
+    def rotation_by_sine(self) -> np.ndarray:
+        """(n, 3, 3) what sin q of a joint adds to its rotation: R₀ S(a)."""
+        return np.asarray(self.rotation @ np.array([skew(a) for a in self.axis]))
+
+    @cached_property
+    def rotation_by_versine(self) -> np.ndarray:
+        """(n, 3, 3) what 1 − cos q of a joint adds to its rotation: R₀ S(a)²."""
+        turn = np.array([skew(a) for a in self.axis])
+        return np.asarray(self.rotation @ turn @ turn)
+
+    @cached_property
+    def slide_axis(self) -> np.ndarray:
+        """(n, 3) axes in the parents' frames."""
+        return np.asarray((self.rotation @ self.axis[..., None])[..., 0])
 
     def __len__(self) -> int:
         """Return the number of joints."""

@@ -17,9 +17,9 @@ from lxml import etree
 from marine_sim_ros.errors import ModelError
 from marine_sim_ros.model import extensions, orca3, xml
 from marine_sim_ros.model.hull_reader import read_hull
+from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.joints import read_manipulator
 from marine_sim_ros.model.kinematics import fixed_frames, link_inertias, total_inertia
-from marine_sim_ros.model.mass import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.propulsion import read_thrusters
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader

@@ -12,8 +12,8 @@ import numpy as np
 
 from marine_sim_ros.interpolation import Table
 from marine_sim_ros.model.hull import Hull, lever_mobility
+from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.manipulator import Manipulator
-from marine_sim_ros.model.mass import Buoyancy, Inertia
 from marine_sim_ros.spatial import transport
 
 __all__ = ['Barometer', 'Buoyancy', 'Damping', 'Frame', 'Inertia', 'ThrusterSet', 'Vehicle']

@@ -19,7 +19,7 @@ from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag, drag_with_memory
 from marine_sim_ros.state import State, Wrench
 
-__all__ = ['FORCES', 'WITH_MEMORY', 'WRENCH_SOURCES', 'Force']
+__all__ = ['FORCES', 'WITH_JOINTS', 'WITH_MEMORY', 'WRENCH_SOURCES', 'Force', 'wrench_sources']
 
 Force = Callable[[Vehicle, State, Environment], Wrench]
 
@@ -33,5 +33,13 @@ WITH_MEMORY: dict[str, Callable[..., tuple[Wrench, Any]]] = {
 }
 """(vehicle, state, environment, memory, dt=) -> (wrench, memory); the first memory is None."""
 
+WITH_JOINTS = ('buoyancy',)
+"""Forces that depend on where the arm is: they take the vehicle as it is posed then."""
+
 WRENCH_SOURCES = ('thrusters', *FORCES)
 """What moves a vehicle by default, in the order in which it is summed."""
+
+
+def wrench_sources(vehicle: Vehicle) -> tuple[str, ...]:
+    """Return what moves a vehicle, in the order in which it is summed."""
+    return WRENCH_SOURCES if vehicle.manipulator is None else (*WRENCH_SOURCES, 'manipulator')

@@ -22,14 +22,12 @@ from marine_sim_ros.model.vehicle import Buoyancy, Inertia, Vehicle
 from marine_sim_ros.spatial import (
     cross,
     momentum_rate,
-    rotation_matrix,
-    rotation_vector_quaternion,
 )
 from marine_sim_ros.state import State, Wrench
 from marine_sim_ros.tracking import approach
 
 __all__ = [
-    'ArmMomentum', 'JointMotion', 'Pose', 'arm_inertia', 'arm_momentum', 'arm_reaction',
+    'ArmMomentum', 'JointMotion', 'Poses', 'arm_inertia', 'arm_momentum', 'arm_reaction',
     'joints_at_rest', 'link_poses', 'move_joints', 'posed',
 ]  # fmt: skip
 
@@ -44,8 +42,8 @@ class JointMotion(NamedTuple):
     rate: Array
 
 
-class Pose(NamedTuple):
-    """Of a joint frame in the body frame: translation (..., 3) m, rotation (..., 3, 3)."""
+class Poses(NamedTuple):
+    """Of n joint frames in the body frame: translation (..., n, 3) m, rotation (..., n, 3, 3)."""
 
     translation: Array
     rotation: Array
@@ -80,119 +78,131 @@ def move_joints(arm: Manipulator, joints: JointMotion, target: Array, dt: float)
     return JointMotion(bounded, xp.where(bounded == position, rate, xp.zeros_like(rate)))
 
 
-def link_poses(arm: Manipulator, position: Array) -> list[Pose]:
-    """Return the pose of every joint frame in the body frame at joint positions (..., n)."""
+def link_poses(arm: Manipulator, position: Array) -> Poses:
+    """Return the poses of all joint frames in the body frame at joint positions (..., n).
+
+    Each joint turns by Rodrigues' formula E + sin q S(a) + (1 − cos q) S(a)², or slides.
+    """
     xp = namespace(position)
-    poses: list[Pose] = []
+    q = (position * constant(xp, 1 - arm.sliding))[..., None, None]
+    turns = (
+        constant(xp, arm.rotation)
+        + xp.sin(q) * constant(xp, arm.rotation_by_sine)
+        + (1 - xp.cos(q)) * constant(xp, arm.rotation_by_versine)
+    )
+    slides = (position * constant(xp, arm.sliding))[..., None] * constant(xp, arm.slide_axis)
+    shifts = constant(xp, arm.translation) + slides
+    places: list[Array] = []
+    rotations: list[Array] = []
     for i, p in enumerate(arm.parent):
-        axis = constant(xp, arm.axis[i])
-        q = position[..., i : i + 1]
-        turn = constant(xp, arm.rotation[i]) @ rotation_matrix(
-            rotation_vector_quaternion(axis * (q * (1 - arm.sliding[i])))
-        )
-        shift = constant(xp, arm.rotation[i] @ arm.axis[i]) * (q * arm.sliding[i])
-        offset = constant(xp, arm.translation[i]) + shift
         if p < 0:
-            poses.append(Pose(offset, turn))
+            places.append(shifts[..., i, :])
+            rotations.append(turns[..., i, :, :])
         else:
-            carrier = poses[p]
-            there = carrier.translation + matvec(carrier.rotation, offset)
-            poses.append(Pose(there, carrier.rotation @ turn))
-    return poses
+            places.append(places[p] + matvec(rotations[p], shifts[..., i, :]))
+            rotations.append(rotations[p] @ turns[..., i, :, :])
+    return Poses(xp.stack(places, axis=-2), xp.stack(rotations, axis=-3))
 
 
-def _spread(mass: Array, offset: Array) -> Array:
-    """Return m (|d|² E − d dᵀ) (..., 3, 3): what a mass adds to the inertia at an offset."""
-    xp = namespace(offset)
-    square = xp.vecdot(offset, offset)[..., None, None]
-    eye = constant(xp, np.eye(3))
-    return mass * (square * eye - offset[..., :, None] * offset[..., None, :])
+def _at(poses: Poses, points: Array) -> Array:
+    """Return points (n, 3) of the joint frames in the body frame, (..., n, 3)."""
+    return poses.translation + (poses.rotation @ points[..., None])[..., 0]
 
 
-def arm_inertia(arm: Manipulator, position: Array) -> tuple[Inertia, Buoyancy]:
-    """Return mass and displaced volume of vehicle and arm at joint positions (..., n).
+def arm_inertia(arm: Manipulator, poses: Poses) -> tuple[Inertia, Buoyancy]:
+    """Return mass and displaced volume of vehicle and arm at joint poses.
 
     M = Σ m_i, G = Σ m_i r_i / M, I = Σ (R_i I_i R_iᵀ + m_i (|d_i|² E − d_i d_iᵀ)) about G, over
     the vehicle itself and every link; the same for the volume. Source: thesis "Real-Time ROV
     Motion Simulator", equations 3-2, 3-4, 3-6; the shift is applied to the vehicle's own inertia
     too.
     """
-    xp = namespace(position)
-    poses = link_poses(arm, position)
-    masses = [arm.body.mass, *arm.mass.tolist()]
-    centers = [constant(xp, arm.body.center_of_mass)] + [
-        pose.translation + matvec(pose.rotation, constant(xp, arm.center_of_mass[i]))
-        for i, pose in enumerate(poses)
-    ]
-    tensors = [constant(xp, arm.body.tensor)] + [
-        pose.rotation @ constant(xp, arm.tensor[i]) @ xp.matrix_transpose(pose.rotation)
-        for i, pose in enumerate(poses)
-    ]
-    total = sum(masses)
-    center = sum(m * c for m, c in zip(masses, centers, strict=True)) / total
-    tensor = sum(
-        t + _spread(m, c - center) for m, c, t in zip(masses, centers, tensors, strict=True)
+    xp = namespace(poses.translation)
+    body = arm.body
+    masses = constant(xp, arm.mass)
+    total = body.mass + float(np.sum(arm.mass))
+    centers = _at(poses, constant(xp, arm.center_of_mass))
+    own = constant(xp, body.center_of_mass)
+    center = (body.mass * own + xp.sum(masses[:, None] * centers, axis=-2)) / total
+    turned = poses.rotation @ constant(xp, arm.tensor) @ xp.matrix_transpose(poses.rotation)
+    tensor = (
+        constant(xp, body.tensor)
+        + body.mass * _spread(own - center)
+        + xp.sum(turned + masses[:, None, None] * _spread(centers - center[..., None, :]), axis=-3)
     )
     return Inertia(total, center, tensor), _arm_buoyancy(arm, poses)
 
 
-def _arm_buoyancy(arm: Manipulator, poses: list[Pose]) -> Buoyancy:
-    xp = namespace(poses[0].translation)
+def _spread(offset: Array) -> Array:
+    """Return |d|² E − d dᵀ (..., 3, 3): what a unit mass adds to the inertia at an offset."""
+    xp = namespace(offset)
+    square = xp.vecdot(offset, offset)[..., None, None]
+    return square * constant(xp, _EYE) - offset[..., :, None] * offset[..., None, :]
+
+
+_EYE = np.eye(3)
+
+
+def _arm_buoyancy(arm: Manipulator, poses: Poses) -> Buoyancy:
+    xp = namespace(poses.translation)
     body = arm.body_buoyancy
     volume = body.volume + float(np.sum(arm.volume))
-    moment = body.volume * constant(xp, body.center_of_volume)
-    for i, pose in enumerate(poses):
-        center = pose.translation + matvec(pose.rotation, constant(xp, arm.center_of_volume[i]))
-        moment = moment + float(arm.volume[i]) * center
+    centers = _at(poses, constant(xp, arm.center_of_volume))
+    moment = body.volume * constant(xp, body.center_of_volume) + xp.sum(
+        constant(xp, arm.volume)[:, None] * centers, axis=-2
+    )
     return replace(body, volume=volume, center_of_volume=moment / volume if volume else moment)
 
 
-def posed(vehicle: Vehicle, position: np.ndarray | None) -> Vehicle:
-    """Return a vehicle with its arm at joint positions (n,): mass, inertia and lumped buoyancy.
+def posed(vehicle: Vehicle, poses: Poses | None) -> Vehicle:
+    """Return a vehicle with its arm where the poses say: mass, inertia and lumped buoyancy.
 
-    Without an arm, or where the position is None, the vehicle itself.
+    Without an arm, or where the poses are None, the vehicle itself.
     """
-    if vehicle.manipulator is None or position is None:
+    if vehicle.manipulator is None or poses is None:
         return vehicle
-    inertia, buoyancy = arm_inertia(vehicle.manipulator, position)
+    inertia, buoyancy = arm_inertia(vehicle.manipulator, poses)
     if vehicle.hull is not None and vehicle.hull.voxels is not None:
         return replace(vehicle, inertia=inertia)
     return replace(vehicle, inertia=inertia, buoyancy=buoyancy)
 
 
-def arm_momentum(arm: Manipulator, joints: JointMotion) -> Array:
+def arm_momentum(arm: Manipulator, rate: Array, poses: Poses) -> Array:
     """Return the momentum (..., 6) of the arm's motion relative to the vehicle, about base_link.
 
     h = Σ [m_i v_i; c_i x m_i v_i + R_i I_i R_iᵀ ω_i], body axes.
+
+    Args:
+        arm: of the vehicle.
+        rate: of the joints (..., n).
+        poses: of the joints.
     """
-    xp = namespace(joints.position)
-    poses = link_poses(arm, joints.position)
+    xp = namespace(rate)
+    axes = (poses.rotation @ constant(xp, arm.axis)[..., None])[..., 0] * rate[..., None]
+    sliding = constant(xp, arm.sliding)[:, None]
+    slides, turns = axes * sliding, axes * (1 - sliding)
     spins: list[Array] = []
     speeds: list[Array] = []
-    linear = angular = xp.zeros_like(poses[0].translation)
-    for i, (p, pose) in enumerate(zip(arm.parent, poses, strict=True)):
-        along = matvec(pose.rotation, constant(xp, arm.axis[i])) * joints.rate[..., i : i + 1]
-        slide, spin = along * arm.sliding[i], along * (1 - arm.sliding[i])
+    for i, p in enumerate(arm.parent):
         if p < 0:
-            spins.append(spin)
-            speeds.append(slide)
+            spins.append(turns[..., i, :])
+            speeds.append(slides[..., i, :])
         else:
-            lever = pose.translation - poses[p].translation
-            spins.append(spins[p] + spin)
-            speeds.append(speeds[p] + cross(spins[p], lever) + slide)
-        reach = matvec(pose.rotation, constant(xp, arm.center_of_mass[i]))
-        push = float(arm.mass[i]) * (speeds[i] + cross(spins[i], reach))
-        turning = matvec(xp.matrix_transpose(pose.rotation), spins[i])
-        own = matvec(pose.rotation, matvec(constant(xp, arm.tensor[i]), turning))
-        linear = linear + push
-        angular = angular + cross(pose.translation + reach, push) + own
-    return xp.concat([linear, angular], axis=-1)
+            lever = poses.translation[..., i, :] - poses.translation[..., p, :]
+            spins.append(spins[p] + turns[..., i, :])
+            speeds.append(speeds[p] + cross(spins[p], lever) + slides[..., i, :])
+    spin = xp.stack(spins, axis=-2)
+    reach = (poses.rotation @ constant(xp, arm.center_of_mass)[..., None])[..., 0]
+    push = constant(xp, arm.mass)[:, None] * (xp.stack(speeds, axis=-2) + cross(spin, reach))
+    tensor = poses.rotation @ constant(xp, arm.tensor) @ xp.matrix_transpose(poses.rotation)
+    moment = cross(poses.translation + reach, push) + (tensor @ spin[..., None])[..., 0]
+    return xp.concat([xp.sum(push, axis=-2), xp.sum(moment, axis=-2)], axis=-1)
 
 
 def arm_reaction(
-    vehicle: Vehicle,
+    mass: Array,
+    relative: Array,
     state: State,
-    joints: JointMotion,
     memory: ArmMomentum | None,
     *,
     dt: float,
@@ -202,15 +212,12 @@ def arm_reaction(
     τ = −((M_k − M_{k−1}) ν_k + h_k − h_{k−1}) / dt − C(h_k) ν_k.
 
     Args:
-        vehicle: with a manipulator.
+        mass: rigid-body mass matrix (..., 6, 6) of this tick, the arm included.
+        relative: momentum (..., 6) of the arm's own motion, of :func:`arm_momentum`.
         state: of this tick.
-        joints: of this tick.
         memory: of the tick before, or None.
         dt: since the tick before, s; 0 in the first.
     """
-    assert vehicle.manipulator is not None
-    mass = posed(vehicle, joints.position).rigid_body_mass
-    relative = arm_momentum(vehicle.manipulator, joints)
     wrench = -momentum_rate(state.velocity, relative)
     if memory is not None and dt > 0:
         change = matvec(mass - memory.mass, state.velocity) + relative - memory.relative

@@ -15,7 +15,7 @@ from rclpy.node import Node
 
 from marine_sim_ros.errors import ParameterError
 
-__all__ = ['Parameter', 'declare']
+__all__ = ['Parameter', 'declare', 'refusal']
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,12 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    live: bool = False
+    """Whether it may be set while the node runs."""
 
     def descriptor(self) -> ParameterDescriptor:
         """Return what ``ros2 param describe`` shows."""
-        result = ParameterDescriptor(description=self.description, read_only=True)
+        result = ParameterDescriptor(description=self.description, read_only=not self.live)
         if self.choices:
             result.additional_constraints = 'one of: ' + ', '.join(self.choices)
         if self.low is None or self.high is None:
@@ -43,6 +45,13 @@ class Parameter:
             limits = IntegerRange(from_value=int(self.low), to_value=int(self.high), step=1)
             result.integer_range = [limits]
         return result
+
+
+def refusal(parameter: Parameter, value: Any) -> str:
+    """Return why a parameter cannot have a value, or nothing; ranges are rclpy's to check."""
+    if parameter.choices and value not in parameter.choices:
+        return f'is {value!r}; expected one of: {", ".join(parameter.choices)}'
+    return ''
 
 
 def declare(node: Node, parameters: Iterable[Parameter]) -> dict[str, Any]:
@@ -61,10 +70,7 @@ def declare(node: Node, parameters: Iterable[Parameter]) -> dict[str, Any]:
             raise ParameterError(
                 f'{node.get_name()}: parameter {p.name!r}: {text}; expected {p.description}'
             ) from None
-        if p.choices and value not in p.choices:
-            raise ParameterError(
-                f'{node.get_name()}: parameter {p.name!r} is {value!r}; '
-                f'expected one of: {", ".join(p.choices)}'
-            )
+        if reason := refusal(p, value):
+            raise ParameterError(f'{node.get_name()}: parameter {p.name!r} {reason}')
         values[p.name] = value
     return values

@@ -10,8 +10,8 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Vector3Stamped, WrenchStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import PoseStamped, Twist, Vector3Stamped, Wrench, WrenchStamped
+from nav_msgs.msg import Odometry, Path
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import FluidPressure, JointState, Temperature
@@ -24,13 +24,20 @@ from marine_sim_ros.physics import WRENCH_SOURCES
 
 __all__ = [
     'ACK_WINDOW',
+    'ARM_COMMANDS',
     'BAROMETER_PRESSURE',
     'BAROMETER_TEMPERATURE',
     'CLOCK',
+    'COMMAND_PATH',
+    'COMMAND_POSE',
+    'COMMAND_VELOCITY',
+    'COMMAND_WRENCH',
+    'CONTROLLER_WRENCH',
     'DIAGNOSTICS',
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
+    'JOINT_STATES',
     'LOCKSTEP',
     'MARKERS',
     'OCEAN_CURRENT',
@@ -39,6 +46,7 @@ __all__ = [
     'PWM_PER_TICK',
     'QUEUE',
     'RECORDED',
+    'SETPOINTS',
     'TF',
     'THRUSTER_POWER',
     'THRUSTER_STATE',
@@ -99,6 +107,16 @@ WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
 """Up to which stamp the recorder has every per-tick message."""
 
 
+JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP)
+ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
+COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
+COMMAND_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
+COMMAND_PATH = Topic('cmd_path', Path, QUEUE, per_tick=False)
+COMMAND_WRENCH = Topic('cmd_wrench', Wrench, QUEUE, per_tick=False)
+SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP)
+"""name: the twelve quantities; position: their targets, NaN where free."""
+CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP)
+"""What the controller asks of the thrusters, about the centre of mass."""
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
 DRAG_KINDS = ('damping', *FORCE_TERMS)
@@ -123,8 +141,22 @@ RECORDED = (
 """Everything the recorder writes of any run."""
 
 
-def recorded(*, components: bool) -> tuple[Topic, ...]:
-    """Return everything the recorder writes; the kinds of drag where they are published."""
-    if not components:
-        return RECORDED
-    return (*RECORDED, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
+def recorded(
+    *, components: bool = False, arm: bool = False, controller: bool = False
+) -> tuple[Topic, ...]:
+    """Return everything the recorder writes of a run.
+
+    Args:
+        components: the kinds of drag are published.
+        arm: the vehicle has joints that move.
+        controller: there is one.
+    """
+    result = RECORDED
+    if components:
+        result = (*result, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
+    if arm:
+        result = (*result, JOINT_STATES, ARM_COMMANDS, wrench_topic('manipulator'))
+    if controller:
+        commands = (COMMAND_VELOCITY, COMMAND_POSE, COMMAND_PATH, COMMAND_WRENCH)
+        result = (*result, SETPOINTS, CONTROLLER_WRENCH, *commands)
+    return result

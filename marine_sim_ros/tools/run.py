@@ -38,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--components', action='store_true', help='publish every kind of drag on drag/<kind>'
     )
+    parser.add_argument(
+        '--controller', default='', metavar='NAME', help='close the loop: modern, thesis, a file'
+    )
     parser.add_argument('--no-lockstep', action='store_true', help='latest wrenches on a timer')
     parser.add_argument('--null', action='store_true', help='compute nothing (for measurements)')
 
@@ -50,6 +53,7 @@ def execute(options: argparse.Namespace) -> int:
         real_time_factor=options.real_time_factor,
         markers=options.markers,
         publish_components=options.components,
+        controller=options.controller,
         lockstep=not options.no_lockstep,
         compute=not options.null,
     )
