@@ -189,7 +189,7 @@ def test_trim_of_the_thesis_vehicle():
 
 def test_trim_with_the_arm_stretched_out():
     vehicle = load_vehicle('investigator90')
-    roll, pitch = trim(vehicle.inertia.center_of_mass, vehicle.buoyancy.center_of_volume)
+    _, pitch = trim(vehicle.inertia.center_of_mass, vehicle.buoyancy.center_of_volume)
     assert math.degrees(pitch) == pytest.approx(6.229, abs=0.001)
 
 

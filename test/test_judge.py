@@ -5,7 +5,7 @@
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -33,8 +33,9 @@ def run_of(position, yaw, velocity, **targets):
     k = len(ROV.thrusters)
     goals = np.tile(setpoints(targets), (N, 1))
     return Run(
-        T, position, orientation, velocity, np.full((N, k), 1500.0), np.zeros((N, k)), goals
-    )
+        T, position, orientation, velocity, np.full((N, k), 1500.0), np.zeros((N, k)), goals,
+        np.zeros((N, 0)),
+    )  # fmt: skip
 
 
 def transit():
@@ -117,23 +118,45 @@ def test_every_experiment_gets_its_metrics_pictures_and_report(name, tmp_path):
     assert 'cannot command: pitch' in text
 
 
-def test_a_bag_gives_back_the_run(tmp_path):
-    vehicle = load_vehicle('bluerov2')
-    trajectory = simulate(vehicle, load_scenario('dive'), duration=2.0)
+@pytest.mark.parametrize(
+    ('name', 'scenario'), [('bluerov2', 'dive'), ('investigator90', 'position_hold')]
+)
+def test_a_bag_gives_back_the_run(name, scenario, tmp_path):
+    vehicle = load_vehicle(name)
+    trajectory = simulate(vehicle, load_scenario(scenario), duration=1.0)
     write_recording(tmp_path / 'run', vehicle, RunOptions(), trajectory)
-    direct = from_trajectory(trajectory, np.full((len(trajectory.stamp), 12), np.nan))
-    read = read_bag(tmp_path / 'run' / 'bag', '/bluerov2')
-    for name in ('time', 'position', 'orientation', 'velocity', 'pwm', 'targets'):
-        assert np.array_equal(getattr(read, name), getattr(direct, name), equal_nan=True), name
-    assert np.isnan(read.thrust).all() or np.array_equal(read.thrust, direct.thrust)
+    direct = from_trajectory(trajectory)
+    read = read_bag(tmp_path / 'run' / 'bag', f'/{name}')
+    for field in fields(Run):
+        one, two = getattr(read, field.name), getattr(direct, field.name)
+        assert np.array_equal(one, two, equal_nan=True), field.name
+    assert np.isnan(read.targets).all() == (scenario == 'dive')
     with pytest.raises(RecordingError, match='has no /other/odom'):
         read_bag(tmp_path / 'run' / 'bag', '/other')
     with pytest.raises(RecordingError, match='cannot be read'):
-        read_bag(tmp_path / 'nowhere', '/bluerov2')
+        read_bag(tmp_path / 'nowhere', f'/{name}')
+
+
+def test_the_arm_is_weighed_where_it_is_at_the_end():
+    run = transit()
+    stowed = np.array([0, -math.pi / 2, math.radians(170), 0, 0, 0])
+    away = replace(run, joints=np.tile(stowed, (N, 1)))
+    found = measure(load_experiment('balance'), ROV, away)['balance']['as_run']
+    assert found['trim_pitch_deg'] == pytest.approx(1.928, abs=0.001)
+
+
+def test_a_vehicle_that_does_not_turn_is_noted():
+    experiment = load_experiment('turning_circle')
+    metrics = measure(experiment, ROV, transit())
+    assert metrics['turn'] is None
+    assert 'circle' in metrics['notes'][0] or 'turn' in metrics['notes'][0]
+    compared = compare(experiment.rows, metrics)
+    assert any(c.within is False for c in compared)
+    assert metrics['notes'][0] in report(experiment, metrics, compared, [], facts={})
 
 
 def test_map_velocity_is_the_slope_of_the_position():
     trajectory = simulate(load_vehicle('bluerov2'), load_scenario('dive'), duration=8.0)
-    run = from_trajectory(trajectory, np.full((len(trajectory.stamp), 12), np.nan))
+    run = from_trajectory(trajectory)
     slope = np.gradient(run.position, run.time, axis=0)
     assert run.map_velocity[5:-5] == pytest.approx(slope[5:-5], abs=0.02)

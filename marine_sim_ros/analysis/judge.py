@@ -19,11 +19,15 @@ from marine_sim_ros.analysis.run import Run
 from marine_sim_ros.analysis.trim import balance_metrics, trim
 from marine_sim_ros.control.allocation import reach
 from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.model.mass import Buoyancy, Inertia
+from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import parse
+from marine_sim_ros.physics.manipulator import link_poses, posed
 
-__all__ = ['draw', 'measure', 'report']
+__all__ = ['PICTURES', 'draw', 'measure', 'report']
+
+PICTURES = ('pose.png', 'efforts.png', 'plan.png', 'speed.png', 'path.png', 'balance.png')
+"""All that ``draw`` may make."""
 
 
 def measure(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, Any]:
@@ -40,7 +44,7 @@ def measure(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, Any
         run.time, run.position, run.rpy, run.targets, velocity=run.velocity,
         window=experiment.window, uncontrollable=unreachable,
     )  # fmt: skip
-    turn = _turn(experiment, run)
+    turn, problem = _turn(experiment, run)
     return {
         'experiment': experiment.name,
         'vehicle': vehicle.name,
@@ -48,6 +52,7 @@ def measure(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, Any
         'track': _track(run),
         'turn': None if turn is None else turn.to_dict(),
         'balance': _balance(vehicle, run) if experiment.analysis == 'balance' else None,
+        'notes': [problem] if problem else [],
     }
 
 
@@ -68,18 +73,22 @@ def _commanded(run: Run) -> int:
     return int(others[-1]) + 1 if len(others) else 0
 
 
-def _turn(experiment: Experiment, run: Run) -> Turn | None:
+def _turn(experiment: Experiment, run: Run) -> tuple[Turn | None, str]:
+    """Return the steady turn, or why there is none."""
     if experiment.analysis != 'turn':
-        return None
+        return None, ''
     late = run.time >= experiment.turn_from
     if np.count_nonzero(late) < 3:
         raise ParameterError(
             f'experiment {experiment.name}: the run lasts {run.time[-1]:g} s; expected more than '
             f'turn_from, {experiment.turn_from:g} s'
         )
-    return steady_turn(
-        run.time[late], run.position[late], run.map_velocity[late], run.rpy[late, 2]
-    )
+    try:
+        return steady_turn(
+            run.time[late], run.position[late], run.map_velocity[late], run.rpy[late, 2]
+        ), ''
+    except ParameterError as error:  # no fault of the input: the vehicle did not turn
+        return None, str(error)
 
 
 def _hull(vehicle: Vehicle) -> tuple[Inertia, Buoyancy]:
@@ -90,14 +99,22 @@ def _hull(vehicle: Vehicle) -> tuple[Inertia, Buoyancy]:
     return arm.body, arm.body_buoyancy
 
 
+def _at_the_end(vehicle: Vehicle, run: Run) -> Vehicle:
+    """Return the vehicle with its arm where it is at the end of a run."""
+    if vehicle.manipulator is None or not run.joints.shape[1]:
+        return vehicle
+    return posed(vehicle, link_poses(vehicle.manipulator, run.joints[-1]))
+
+
 def _balance(vehicle: Vehicle, run: Run) -> dict[str, Any]:
     """Return where the hull is printed to be, and how the vehicle lies at the end of the run."""
     roll, pitch, _ = run.rpy[-1]
+    now = _at_the_end(vehicle, run)
     inertia, buoyancy = _hull(vehicle)
     level = trim(inertia.center_of_mass, buoyancy.center_of_volume)
     both = {
         'without_arm': (inertia, buoyancy, *level),
-        'as_run': (vehicle.inertia, vehicle.buoyancy, roll, pitch),
+        'as_run': (now.inertia, now.buoyancy, roll, pitch),
     }
     return {
         name: balance_metrics(
@@ -131,7 +148,7 @@ def draw(
         made[1], run.time, run.thrust, run.pwm, title=f'{title}, thrusters',
         names=vehicle.thrusters.names,
     )  # fmt: skip
-    turn = _turn(experiment, run)
+    turn, _ = _turn(experiment, run)
     until = None
     if metrics['track'] is not None:  # the way there, not the stay
         until = min(float(run.time[_commanded(run)]) + 20.0, float(run.time[-1]))
@@ -175,7 +192,8 @@ def _balances(vehicle: Vehicle, run: Run, size: tuple[float, float, float]) -> l
 
     roll, pitch, _ = (float(a) for a in run.rpy[-1])
     name = 'at the end of the run' if vehicle.manipulator is None else 'with arm, end of the run'
-    cases = [case(name, vehicle.inertia, vehicle.buoyancy, roll, pitch)]
+    now = _at_the_end(vehicle, run)
+    cases = [case(name, now.inertia, now.buoyancy, roll, pitch)]
     if vehicle.manipulator is not None:
         inertia, buoyancy = _hull(vehicle)
         level = trim(inertia.center_of_mass, buoyancy.center_of_volume)
@@ -210,6 +228,7 @@ def report(
     unable = ', '.join(metrics['uncontrollable'])
     if unable:
         lines += [f'The thrusters of this vehicle cannot command: {unable}.', '']
+    lines += [f'{note}.\n' for note in metrics['notes']]
     lines += ['## Pictures', '']
     lines += [f'![{p.stem}]({p.name})\n' for p in pictures]
     return '\n'.join(lines).rstrip() + '\n'

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.errors import RecordingError
 from marine_sim_ros.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory
@@ -31,6 +32,7 @@ class Run:
         pwm: (n, k) µs.
         thrust: (n, k) N; NaN where it was not recorded.
         targets: (n, 12) set-points, NaN: free.
+        joints: (n, j) positions of the arm's joints, rad or m; j is 0 where none was recorded.
     """
 
     time: np.ndarray
@@ -40,6 +42,7 @@ class Run:
     pwm: np.ndarray
     thrust: np.ndarray
     targets: np.ndarray
+    joints: np.ndarray
 
     @property
     def rpy(self) -> np.ndarray:
@@ -53,25 +56,28 @@ class Run:
         return np.asarray((rotation @ self.velocity[:, :3, None])[..., 0])
 
 
-def from_trajectory(trajectory: Trajectory, targets: np.ndarray) -> Run:
-    """Return a run of ``simulate`` with its set-points (n, 12)."""
+def from_trajectory(trajectory: Trajectory) -> Run:
+    """Return a run of ``simulate``."""
+    targets = trajectory.targets
+    if targets is None:
+        targets = np.full((len(trajectory.stamp), len(QUANTITIES)), np.nan)
     return Run(
         trajectory.time, trajectory.position, trajectory.orientation, trajectory.velocity,
-        trajectory.pwm, trajectory.thrust, targets,
+        trajectory.pwm, trajectory.thrust, targets, trajectory.joints,
     )  # fmt: skip
 
 
 def read_bag(folder: Path, namespace: str) -> Run:
-    """Return a run that was recorded through the nodes; its set-points are free.
+    """Return a recorded run.
 
-    Commands and thrusts are those that hold at the stamp of each odom.
+    Commands, thrusts, set-points and joints are those that hold at the stamp of each odom.
 
     Raises:
         RecordingError: not a bag, or a bag without the topics of a run.
     """
     from rosbags.highlevel import AnyReader, AnyReaderError
 
-    wanted = {f'{namespace}/{t}': t for t in ('odom', 'thrusters/pwm', 'thrusters/state')}
+    wanted = {f'{namespace}/{t}': t for t in _NUMBERS}
     rows: dict[str, list[tuple[int, tuple[float, ...]]]] = {t: [] for t in wanted.values()}
     try:
         with AnyReader([folder]) as reader:
@@ -90,16 +96,20 @@ def read_bag(folder: Path, namespace: str) -> Run:
     stamps, first = np.unique(stamps, return_index=True)
     odom = odom[first]
     pwm = _held(rows['thrusters/pwm'], stamps)
+
+    def known(topic: str, otherwise: np.ndarray) -> np.ndarray:
+        return _held(rows[topic], stamps) if rows[topic] else otherwise
+
+    n = len(stamps)
     return Run(
         time=stamps / NANOSECONDS,
         position=odom[:, :3],
         orientation=odom[:, 3:7],
         velocity=odom[:, 7:],
         pwm=pwm,
-        thrust=_held(rows['thrusters/state'], stamps)
-        if rows['thrusters/state']
-        else np.full_like(pwm, np.nan),
-        targets=np.full((len(stamps), 12), np.nan),
+        thrust=known('thrusters/state', np.full_like(pwm, np.nan)),
+        targets=known('controller/setpoints', np.full((n, len(QUANTITIES)), np.nan)),
+        joints=known('joint_states', np.zeros((n, 0))),
     )
 
 
@@ -113,6 +123,8 @@ _NUMBERS: dict[str, Callable[[Any], tuple[float, ...]]] = {
     'odom': _odometry,
     'thrusters/pwm': lambda m: tuple(map(float, m.data)),
     'thrusters/state': lambda m: tuple(map(float, m.effort)),
+    'controller/setpoints': lambda m: tuple(map(float, m.position)),
+    'joint_states': lambda m: tuple(map(float, m.position)),
 }
 
 

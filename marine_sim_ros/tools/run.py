@@ -20,7 +20,7 @@ from marine_sim_ros.suite import RunOptions, describe
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.supervisor import Supervisor
 
-__all__ = ['add_arguments', 'execute']
+__all__ = ['add_arguments', 'execute', 'run_graph']
 
 PERIOD = 0.05
 
@@ -59,15 +59,25 @@ def execute(options: argparse.Namespace) -> int:
     )
     if settings.real_time_factor < 0:
         raise ParameterError('--real-time-factor is negative; expected 0 or more')
-    specs = describe(settings)
+    describe(settings)  # what cannot run is told before an old recording is removed
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
+    return run_graph(settings, composed=options.composed)
+
+
+def run_graph(settings: RunOptions, *, composed: bool = False) -> int:
+    """Start the nodes of a run, wait for its end, end them; return the exit code.
+
+    Raises:
+        MarineSimError: a vehicle or a scenario that cannot be used.
+    """
+    specs = describe(settings)
     duration = settings.duration
     if settings.scenario and not duration:
         duration = load_scenario(settings.scenario).duration
     supervisor = Supervisor()
     supervisor.catch_signals()
-    if options.composed:
+    if composed:
         supervisor.start_composed(settings)
     else:
         supervisor.start(specs)
