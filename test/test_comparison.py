@@ -126,7 +126,7 @@ def test_the_thesis_is_quoted_as_it_prints():
     assert printed['position_hold', 'vertical steady-state error'] == (0.11, 0.11)
     assert printed['heading_step', 'pitch steady-state error'] == (3, 4)
     assert printed['heading_step', 'yaw steady-state error'] == (0.2, 0.2)
-    assert printed['balance', 'mass'] == (114.46, 114.46)
+    assert printed['balance', 'mass without arm'] == (114.46, 114.46)
     assert len(printed) == 8
     assert set(experiment_names()) == {
         'balance', 'position_hold', 'transit', 'heading_step', 'turning_circle', 'helix',
@@ -146,6 +146,9 @@ BAD = {
     HEAD + '  - {name: n, metric: m, unit: 3}': 'unit is 3; expected a text',
     HEAD + '  - {name: n, metric: m, unit: m}\nwindow: 0': 'window is 0; expected a number',
     HEAD + '  - {name: n, metric: m, unit: m}\nanalysis: tea': 'expected one of: response',
+    HEAD + '  - {name: n, metric: m, unit: m}\narguments: [x]': 'expected name:=value',
+    HEAD + '  - {name: n, metric: m, unit: m}\nmoments: {a: x}': 'expected a number',
+    HEAD + '  - {name: n, metric: m, unit: m}\nmoments: {without_arm: 1}': 'mapping of names',
     HEAD + '  - {name: n, metric: m, unit: m}\ncolour: red': "unknown key 'colour'",
 }
 

@@ -82,7 +82,7 @@ def test_pictures(name, tmp_path):
     PICTURES[name](path)
     width, height, ink = drawn(path)
     assert width == 1200
-    assert 300 <= height <= 1150
+    assert 300 <= height <= 1750
     assert 0.001 < ink < 0.6
 
 

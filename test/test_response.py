@@ -187,7 +187,12 @@ def test_uncontrollable_axes_are_told():
         T, np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 12)), uncontrollable=('pitch',)
     )
     assert found.to_dict()['uncontrollable'] == ['pitch']
-    assert found.axes['pitch'].steady_mean == 0
+    rpy = np.zeros((n, 3))
+    rpy[10:, 1] = 0.1  # drifts off its set-point and stays there
+    for axes, expected in (((), None), (('pitch',), 0.0)):
+        found = response(T, np.zeros((n, 3)), rpy, np.zeros((n, 12)), uncontrollable=axes)
+        assert found.settling_time == expected
+    assert found.axes['pitch'].steady_mean == pytest.approx(math.degrees(0.1))
 
 
 def _bad(**changes):

@@ -12,11 +12,18 @@ from marine_sim_ros.analysis.comparison import Expected
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
 
-__all__ = ['ANALYSES', 'Experiment', 'experiment_names', 'load_experiment', 'parse_experiment']
+__all__ = [
+    'ANALYSES', 'WITHOUT_ARM', 'Experiment', 'experiment_names', 'load_experiment',
+    'parse_experiment',
+]  # fmt: skip
 
 ANALYSES = ('response', 'turn', 'balance')
-_KEYS = {'title', 'description', 'scenario', 'vehicle', 'source', 'window', 'analysis',
-         'turn_from', 'rows'}  # fmt: skip
+_KEYS = {
+    'title', 'description', 'scenario', 'vehicle', 'arguments', 'source', 'window', 'analysis',
+    'turn_from', 'moments', 'rows',
+}  # fmt: skip
+WITHOUT_ARM = 'without_arm'
+"""Name of what is computed of the hull alone; no moment of a run."""
 _ROW = {'name', 'metric', 'unit', 'printed', 'better', 'band', 'source', 'note'}
 
 
@@ -30,10 +37,12 @@ class Experiment:
         description: one line.
         scenario: shipped name or path.
         vehicle: that it is run with unless another is asked for.
+        arguments: xacro arguments of that vehicle, ``name:=value`` each.
         source: what printed the values.
         window: of the steady state, s.
         analysis: of ANALYSES; ``turn`` and ``balance`` come with the response.
         turn_from: when the turn is steady, s.
+        moments: names and times (s) at which ``balance`` looks at the vehicle; none: the end.
         rows: quantities to compare.
     """
 
@@ -42,10 +51,12 @@ class Experiment:
     description: str
     scenario: str
     vehicle: str
+    arguments: tuple[str, ...]
     source: str
     window: float
     analysis: str
     turn_from: float
+    moments: tuple[tuple[str, float], ...]
     rows: tuple[Expected, ...]
 
 
@@ -81,10 +92,12 @@ def parse_experiment(text: str, name: str) -> Experiment:
         description=_text(root, 'description', ''),
         scenario=_text(root, 'scenario'),
         vehicle=_text(root, 'vehicle'),
+        arguments=tuple(_argument(a) for a in root.child('arguments', []).items()),
         source=_text(root, 'source', ''),
         window=root.child('window', 5.0).number(0.01, 1e6),
         analysis=root.child('analysis', 'response').choice(ANALYSES),
         turn_from=root.child('turn_from', 0.0).number(0.0, 1e9),
+        moments=_moments(root.child('moments', {})),
         rows=rows,
     )
 
@@ -94,6 +107,18 @@ def _text(reader: YamlReader, key: str, default: str | None = None) -> str:
     if not isinstance(child.value, str):
         raise child.error(f' is {child.value!r}; expected a text')
     return child.value
+
+
+def _argument(item: YamlReader) -> str:
+    if not isinstance(item.value, str) or ':=' not in item.value:
+        raise item.error(f' is {item.value!r}; expected name:=value, as in arm:=false')
+    return item.value
+
+
+def _moments(reader: YamlReader) -> tuple[tuple[str, float], ...]:
+    if not isinstance(reader.value, dict) or WITHOUT_ARM in reader.value:
+        raise reader.error(f' is {reader.value!r}; expected a mapping of names to times in s')
+    return tuple((str(k), reader.child(k).number(0.0, 1e9)) for k in reader.value)
 
 
 def _row(item: YamlReader) -> Expected:

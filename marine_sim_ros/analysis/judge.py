@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.analysis.comparison import Comparison, markdown
-from marine_sim_ros.analysis.experiments import Experiment
+from marine_sim_ros.analysis.experiments import WITHOUT_ARM, Experiment
 from marine_sim_ros.analysis.paths import Turn, steady_turn, track
 from marine_sim_ros.analysis.response import response
 from marine_sim_ros.analysis.run import Run
@@ -28,6 +28,15 @@ __all__ = ['PICTURES', 'draw', 'measure', 'report']
 
 PICTURES = ('pose.png', 'efforts.png', 'plan.png', 'speed.png', 'path.png', 'balance.png')
 """All that ``draw`` may make."""
+
+
+class _Resting(NamedTuple):
+    """A vehicle at rest: where weight and buoyancy act, and its attitude in rad."""
+
+    inertia: Inertia
+    buoyancy: Buoyancy
+    roll: float
+    pitch: float
 
 
 def measure(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, Any]:
@@ -51,7 +60,7 @@ def measure(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, Any
         **found.to_dict(),
         'track': _track(run),
         'turn': None if turn is None else turn.to_dict(),
-        'balance': _balance(vehicle, run) if experiment.analysis == 'balance' else None,
+        'balance': _balance(experiment, vehicle, run),
         'notes': [problem] if problem else [],
     }
 
@@ -99,29 +108,42 @@ def _hull(vehicle: Vehicle) -> tuple[Inertia, Buoyancy]:
     return arm.body, arm.body_buoyancy
 
 
-def _at_the_end(vehicle: Vehicle, run: Run) -> Vehicle:
-    """Return the vehicle with its arm where it is at the end of a run."""
-    if vehicle.manipulator is None or not run.joints.shape[1]:
-        return vehicle
-    return posed(vehicle, link_poses(vehicle.manipulator, run.joints[-1]))
+def _balances(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, _Resting]:
+    """Return the hull alone as it would lie, and the vehicle at the moments of an experiment.
 
-
-def _balance(vehicle: Vehicle, run: Run) -> dict[str, Any]:
-    """Return where the hull is printed to be, and how the vehicle lies at the end of the run."""
-    roll, pitch, _ = run.rpy[-1]
-    now = _at_the_end(vehicle, run)
+    Raises:
+        ParameterError: a moment after the end of the run.
+    """
     inertia, buoyancy = _hull(vehicle)
     level = trim(inertia.center_of_mass, buoyancy.center_of_volume)
-    both = {
-        'without_arm': (inertia, buoyancy, *level),
-        'as_run': (now.inertia, now.buoyancy, roll, pitch),
-    }
+    result = {WITHOUT_ARM: _Resting(inertia, buoyancy, *level)}
+    for name, time in experiment.moments or (('end', float(run.time[-1])),):
+        i = int(np.searchsorted(run.time, time - 1e-9))
+        if i == len(run.time):
+            raise ParameterError(
+                f'experiment {experiment.name}: moments.{name} is {time:g} s; '
+                f'expected at most {run.time[-1]:g} s, when the run ends'
+            )
+        then = vehicle
+        if vehicle.manipulator is not None and run.joints.shape[1]:
+            then = posed(vehicle, link_poses(vehicle.manipulator, run.joints[i]))
+        roll, pitch, _ = run.rpy[i].tolist()
+        result[name] = _Resting(then.inertia, then.buoyancy, roll, pitch)
+    return result
+
+
+def _balance(
+    experiment: Experiment, vehicle: Vehicle, run: Run
+) -> dict[str, dict[str, float]] | None:
+    if experiment.analysis != 'balance':
+        return None
     return {
         name: balance_metrics(
-            i.center_of_mass, b.center_of_volume, r, p, mass=i.mass, volume=b.volume
+            b.inertia.center_of_mass, b.buoyancy.center_of_volume, b.roll, b.pitch,
+            mass=b.inertia.mass, volume=b.buoyancy.volume,
         )
-        for name, (i, b, r, p) in both.items()
-    }
+        for name, b in _balances(experiment, vehicle, run).items()
+    }  # fmt: skip
 
 
 def draw(
@@ -166,7 +188,7 @@ def draw(
         figures.helix_figure(made[-1], run.time, run.position, turn, title=f'{title}, path')
     if experiment.analysis == 'balance':
         made.append(folder / 'balance.png')
-        figures.balance_figure(made[-1], _balances(vehicle, run, size), title=title)
+        figures.balance_figure(made[-1], _cases(experiment, vehicle, run), title=title)
     return made
 
 
@@ -184,21 +206,16 @@ def _size(vehicle: Vehicle) -> tuple[float, float, float]:
     return 1.5 * side, side, side / 1.5
 
 
-def _balances(vehicle: Vehicle, run: Run, size: tuple[float, float, float]) -> list[Any]:
+def _cases(experiment: Experiment, vehicle: Vehicle, run: Run) -> list[Any]:
     from marine_sim_ros.analysis.figures import Balance
 
-    def case(name: str, i: Inertia, b: Buoyancy, roll: float, pitch: float) -> Balance:
-        return Balance(name, tuple(i.center_of_mass), tuple(b.center_of_volume), roll, pitch, size)
-
-    roll, pitch, _ = (float(a) for a in run.rpy[-1])
-    name = 'at the end of the run' if vehicle.manipulator is None else 'with arm, end of the run'
-    now = _at_the_end(vehicle, run)
-    cases = [case(name, now.inertia, now.buoyancy, roll, pitch)]
-    if vehicle.manipulator is not None:
-        inertia, buoyancy = _hull(vehicle)
-        level = trim(inertia.center_of_mass, buoyancy.center_of_volume)
-        cases.insert(0, case('without arm, computed', inertia, buoyancy, *level))
-    return cases
+    result = []
+    for name, b in _balances(experiment, vehicle, run).items():
+        gx, gy, gz = b.inertia.center_of_mass.tolist()
+        bx, by, bz = b.buoyancy.center_of_volume.tolist()
+        label = 'without arm, computed' if name == WITHOUT_ARM else name.replace('_', ' ')
+        result.append(Balance(label, (gx, gy, gz), (bx, by, bz), b.roll, b.pitch, _size(vehicle)))
+    return result
 
 
 def report(

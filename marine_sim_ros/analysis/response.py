@@ -99,10 +99,14 @@ class Response:
 
     @property
     def settling_time(self) -> float | None:
-        """Of the principal step (s); without one, of the slowest held position or attitude."""
+        """Of the principal step (s); without one, of the slowest held position or attitude.
+
+        Axes that the thrusters cannot command are left out.
+        """
         if self.principal is not None:
             return self.axes[self.principal].settling_time  # type: ignore[union-attr]
-        held = [a for a in map(self.axes.get, QUANTITIES[:6]) if a is not None]
+        able = [name for name in QUANTITIES[:6] if name not in self.uncontrollable]
+        held = [a for a in map(self.axes.get, able) if a is not None]
         times = [a.settling_time for a in held if a.settling_time is not None]
         return max(times) if held and len(times) == len(held) else None
 

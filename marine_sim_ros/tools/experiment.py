@@ -99,7 +99,9 @@ def _plan(options: argparse.Namespace) -> _Plan:
     if options.controller:
         scenario = replace(scenario, controller=options.controller)
     name = options.vehicle or experiment.vehicle
-    vehicle = load_vehicle(name, **dict(a.split(':=', 1) for a in options.vehicle_arguments))
+    own = () if options.vehicle else experiment.arguments
+    arguments = dict(a.split(':=', 1) for a in (*own, *options.vehicle_arguments))
+    vehicle = load_vehicle(name, **arguments)
     scenario.check(vehicle)
     least = max(experiment.window, experiment.turn_from)
     if scenario.duration < least:
@@ -108,7 +110,7 @@ def _plan(options: argparse.Namespace) -> _Plan:
             f'{scenario.duration:g} s; expected at least {least:g} s to judge it'
         )
     settings = RunOptions(
-        vehicle=name, vehicle_arguments=tuple(options.vehicle_arguments),
+        vehicle=name, vehicle_arguments=tuple(f'{k}:={v}' for k, v in arguments.items()),
         scenario=experiment.scenario, controller=options.controller, real_time_factor=0.0,
     )  # fmt: skip
     return _Plan(experiment, vehicle, scenario, settings)

@@ -64,25 +64,21 @@ _VIEWS = (('from starboard', 0, 1.0), ('from astern', 1, -1.0))
 
 
 def balance_figure(path: Path, cases: Sequence[Balance], *, title: str) -> None:
-    """Draw each case from starboard and from astern, to one scale.
+    """Draw one row per case, from starboard and from astern, to one scale.
 
     Raises:
         RecordingError: the file cannot be written.
     """
     reach = 0.62 * max(max(c.size) for c in cases)
-    alone = len(cases) == 1
-    with sheet(path, title, 4.8 if alone else 9.0) as figure:
-        rows, columns = (1, 2) if alone else (2, len(cases))
-        grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-        for i, case in enumerate(cases):
-            for j, (view, axis, sign) in enumerate(_VIEWS):
-                axes = grid[0, j] if alone else grid[j, i]
+    with sheet(path, title, 0.7 + 4.1 * len(cases)) as figure:
+        grid = figure.subplots(len(cases), 2, squeeze=False, sharex=True, sharey=True)
+        for row, case in zip(grid, cases, strict=True):
+            for axes, (view, axis, sign) in zip(row, _VIEWS, strict=True):
                 _side(axes, case, axis, sign)
                 axes.set_title(f'{case.name}, {view}\n{_tilt(case, axis)}')
                 axes.set(xlim=(-reach, reach), ylim=(-0.62 * reach, 0.62 * reach), aspect='equal')
                 axes.set_xlabel(f'{"forward" if axis == 0 else "to starboard"} [m]')
                 axes.tick_params(labelbottom=True)
-        for row in grid:
             row[0].set_ylabel('up [m]')
         _legend(figure)
 
