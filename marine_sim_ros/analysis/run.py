@@ -95,7 +95,11 @@ def read_bag(folder: Path, namespace: str) -> Run:
     stamps, odom = _columns(rows['odom'])
     stamps, first = np.unique(stamps, return_index=True)
     odom = odom[first]
-    pwm = _held(rows['thrusters/pwm'], stamps)
+    commands = rows['thrusters/pwm']
+    if len(commands) == len(stamps):
+        # One for every odom, without a stamp of their own: the recorder may have heard one late.
+        commands = [(int(s), c) for s, (_, c) in zip(stamps, commands, strict=True)]
+    pwm = _held(commands, stamps)
 
     def known(topic: str, otherwise: np.ndarray) -> np.ndarray:
         return _held(rows[topic], stamps) if rows[topic] else otherwise

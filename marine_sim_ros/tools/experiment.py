@@ -103,7 +103,8 @@ def _plan(options: argparse.Namespace) -> _Plan:
     arguments = dict(a.split(':=', 1) for a in (*own, *options.vehicle_arguments))
     vehicle = load_vehicle(name, **arguments)
     scenario.check(vehicle)
-    least = max(experiment.window, experiment.turn_from)
+    moments = [time for _, time in experiment.moments]
+    least = max([experiment.window, experiment.turn_from, *moments])
     if scenario.duration < least:
         raise ParameterError(
             f'experiment {experiment.name}: scenario {scenario.name} lasts '
@@ -147,7 +148,7 @@ def _through_nodes(plan: _Plan, folder: Path) -> tuple[Run, str]:
     from marine_sim_ros.tools.run import run_graph
 
     # 1 may only be an expectation of the scenario that does not hold: the bands decide here.
-    code = run_graph(replace(plan.settings, record=str(folder)))
+    code = run_graph(replace(plan.settings, record=str(folder)), summary=False)
     try:
         manifest = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
     except OSError:

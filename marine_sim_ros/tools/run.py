@@ -65,8 +65,13 @@ def execute(options: argparse.Namespace) -> int:
     return run_graph(settings, composed=options.composed)
 
 
-def run_graph(settings: RunOptions, *, composed: bool = False) -> int:
+def run_graph(settings: RunOptions, *, composed: bool = False, summary: bool = True) -> int:
     """Start the nodes of a run, wait for its end, end them; return the exit code.
+
+    Args:
+        settings: of the run.
+        composed: all nodes in one process.
+        summary: print what was recorded.
 
     Raises:
         MarineSimError: a vehicle or a scenario that cannot be used.
@@ -86,7 +91,9 @@ def run_graph(settings: RunOptions, *, composed: bool = False) -> int:
     wall = time.monotonic() - start
     early = supervisor.ended()
     codes = supervisor.stop(last='recorder')
-    return _conclude(settings, supervisor.asked, early, codes, wall)
+    if settings.record and summary:
+        _summary(Path(settings.record), wall)
+    return _conclude(supervisor.asked, early, codes)
 
 
 def _wait(supervisor: Supervisor, expected: float) -> None:
@@ -101,14 +108,10 @@ def _wait(supervisor: Supervisor, expected: float) -> None:
             progress.update(task, completed=min(time.monotonic() - start, expected or 0))
 
 
-def _conclude(
-    settings: RunOptions, asked: bool, early: dict[str, int], codes: dict[str, int], wall: float
-) -> int:
+def _conclude(asked: bool, early: dict[str, int], codes: dict[str, int]) -> int:
     failed = {name: code for name, code in codes.items() if code != 0}
     for name, code in failed.items():
         print(f'{name} ended with exit code {code}', file=sys.stderr)
-    if settings.record:
-        _summary(Path(settings.record), wall)
     if 2 in early.values():
         return 2
     if failed:
