@@ -16,6 +16,7 @@ from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.scenario import Scenario, load_scenario
@@ -179,14 +180,20 @@ def _common(options: RunOptions) -> dict[str, Any]:
     return common
 
 
-def describe(options: RunOptions) -> list[NodeSpec]:
+def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]:
     """Return the nodes of a run.
+
+    Args:
+        options: of the run.
+        progress: is told the share of long work that is done.
 
     Raises:
         MarineSimError: a vehicle or a scenario that cannot be used.
     """
     arguments: dict[str, Any] = dict(a.split(':=', 1) for a in options.vehicle_arguments)
-    vehicle = load_vehicle(options.vehicle, hull_forces=options.hull_forces or None, **arguments)
+    vehicle = load_vehicle(
+        options.vehicle, hull_forces=options.hull_forces or None, progress=progress, **arguments
+    )
     scenario = _check(options, vehicle)
     namespace = _namespace(options, vehicle.name)
     script = {'scenario': options.scenario} if options.scenario else {}

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.analysis.comparison import compare
 from marine_sim_ros.analysis.experiments import experiment_names, load_experiment, parse_experiment
-from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
 from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.suite import RunOptions, describe
 from marine_sim_ros.tools.experiment import FILES
 from marine_sim_ros.tools.main import main
 from marine_sim_ros.tools.options import free_folder
-from marine_sim_ros.suite import RunOptions
 from marine_sim_ros.tools.run import run_graph
 from marine_sim_ros.tools.tables import print_comparisons
 
@@ -179,7 +179,7 @@ def test_the_graph_gives_the_same_metrics(tmp_path, capsys, ros_environment):
         'bluerov2', scenario=str(tmp_path / 'hold.yaml'), record=str(tmp_path / 'out'),
         real_time_factor=0.0,
     )  # fmt: skip
-    assert run_graph(settings, composed=True, summary=False) == 0
+    assert run_graph(settings, describe(settings), composed=True, summary=False) == 0
     read = read_bag(tmp_path / 'out' / 'bag', '/bluerov2')
     for field in fields(Run):
         one, two = getattr(read, field.name), getattr(direct, field.name)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.control.allocation import reach, thrust_matrix
+from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.simulation import Simulation
@@ -117,6 +118,15 @@ def test_table_7_1():
     inverse = np.linalg.pinv(printed_matrix(ROV.inertia.center_of_mass), rcond=1e-9)
     for axis, expected in PSEUDO_INVERSE.items():
         assert inverse[:, axis] == pytest.approx(expected, abs=6e-4 * max(map(abs, expected)))
+
+
+def test_the_allocator_s_pseudo_inverse_is_table_7_1():
+    allocator = Allocator(
+        ROV.thrusters, ROV.inertia.center_of_mass, method='pseudo_inverse', damping=1e-7
+    )
+    for axis, expected in PSEUDO_INVERSE.items():
+        thrust = allocator.distribute(np.eye(6)[axis]).thrust
+        assert thrust == pytest.approx(expected, abs=6e-4 * max(map(abs, expected)))
 
 
 @given(st.tuples(*[st.floats(-0.5, 0.5)] * 3))

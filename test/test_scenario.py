@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.control.allocation import AXES, PilotMixer
-from marine_sim_ros.control.keys import KEYS, Pilot, joy_efforts, press
 from marine_sim_ros.errors import ScenarioError
 from marine_sim_ros.noise import gaussian
 from marine_sim_ros.scenario import load_scenario, parse_scenario, scenario_names
@@ -120,19 +119,6 @@ def test_each_axis_pushes_where_it_says(vehicle):
                 assert abs(pwm - 1500).max() == 400
             else:
                 assert np.all(pwm == 1500)
-
-
-def test_keys_and_sticks():
-    pilot = Pilot()
-    for key, (axis, sense) in KEYS.items():
-        assert press(pilot, key).command()[AXES.index(axis)] == 0.125 * sense
-    for _ in range(10):
-        pilot = press(pilot, 'w')
-    assert pilot.command()[0] == 0.5
-    assert not press(pilot, ' ').command().any()
-    assert press(press(pilot, '+'), '?').gain == 0.6
-    joy = joy_efforts([0.05, -1.0, float('nan')], [2, -2, 3, 1, 0, 9], 0.1)
-    assert list(joy) == [-1, 1, 0, 0, 0, 0]
 
 
 def marine_sim(*arguments):

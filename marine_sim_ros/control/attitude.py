@@ -11,7 +11,7 @@ import numpy as np
 
 from marine_sim_ros.spatial import quaternion_from_rpy, quaternion_product
 
-__all__ = ['attitude_error', 'body_rates', 'wrapped']
+__all__ = ['attitude_error', 'body_rates', 'level_frame', 'wrapped']
 
 _CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
 _STEEPEST = math.radians(89.0)
@@ -32,6 +32,12 @@ def attitude_error(orientation: np.ndarray, wanted_rpy: np.ndarray) -> np.ndarra
     if sine < 1e-12:
         return 2.0 * vector
     return vector * (2.0 * math.atan2(sine, w * sign) / sine)
+
+
+def level_frame(yaw: float) -> np.ndarray:
+    """Return R (3, 3) from the level frame, turned by a yaw (rad) only, to map."""
+    c, s = math.cos(yaw), math.sin(yaw)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def body_rates(rpy: np.ndarray, rpy_rate: np.ndarray) -> np.ndarray:

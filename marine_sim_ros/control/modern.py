@@ -11,11 +11,12 @@ acceleration, so that a change of gains causes no jump.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.control.attitude import attitude_error, body_rates, wrapped
+from marine_sim_ros.control.attitude import attitude_error, body_rates, level_frame, wrapped
 from marine_sim_ros.control.limits import axis_accelerations, axis_speeds
 from marine_sim_ros.control.settings import ModernSettings
 from marine_sim_ros.environment import Environment
@@ -52,10 +53,10 @@ class ModernMemory(NamedTuple):
     Attributes:
         held: (6,) which of x to yaw had a target.
         reference: of the pose.
-        speed: (6,) reference of the body velocity.
+        speed: (6,) reference of the velocity, level frame.
         integral: (6,) of pose errors, m/s² in map and rad/s² in the body frame.
-        speed_integral: (6,) of velocity errors, body frame.
-        velocity: (6,) filtered.
+        speed_integral: (6,) of velocity errors, level frame.
+        velocity: (6,) of the body, filtered.
     """
 
     held: np.ndarray
@@ -64,6 +65,20 @@ class ModernMemory(NamedTuple):
     integral: np.ndarray
     speed_integral: np.ndarray
     velocity: np.ndarray
+
+
+class _Now(NamedTuple):
+    """The state of a tick, its filtered velocity, its rotation matrix, and the step."""
+
+    state: State
+    velocity: np.ndarray
+    rotation: np.ndarray
+    dt: float
+
+    @property
+    def level(self) -> np.ndarray:
+        """R (3, 3) from the level frame to map."""
+        return level_frame(math.atan2(self.rotation[1, 0], self.rotation[0, 0]))
 
 
 def _pose(state: State) -> np.ndarray:
@@ -154,76 +169,88 @@ class ModernLaw:
             short: axes (6,) of which less was had than asked the last time.
             dt: since the tick before, s.
         """
-        s = self._settings
-        held = ~np.isnan(wanted[:6])
-        driven = ~np.isnan(wanted[6:])
-        rotation = rotation_matrix(state.orientation)
-        reference, acceleration, left = self._reference(wanted, held, state, memory, dt)
-        velocity = memory.velocity + (state.velocity - memory.velocity) * (
-            dt / (s.filter_time + dt) if dt > 0 else 0.0
-        )
-        mode = 'velocity' if driven.any() else (
-            'transit' if np.any(np.abs(left) > NEAR) else 'station')  # fmt: skip
-        omega = np.repeat(s.bandwidth[mode], 3)
-
-        # The pose: linear axes in map, angular axes in the body frame.
-        rpy = rpy_from_quaternion(state.orientation)
-        turn = body_rates(rpy, reference.rate[3:])
-        error = np.concatenate(
-            [
-                np.where(held[:3], reference.pose[:3] - state.position, 0.0),
-                np.where(held[3:], attitude_error(
-                    state.orientation, np.where(held[3:], reference.pose[3:], rpy)), 0.0),
-            ]
-        )  # fmt: skip
-        slow = np.concatenate([reference.rate[:3] - rotation @ velocity[:3], turn - velocity[3:]])
-        stuck = np.concatenate([np.abs(rotation) @ short[:3] > 0.5, short[3:] > 0.5])
-        integral = np.where(held, memory.integral, 0.0)
-        integral = _wound(integral, dt * s.integral * omega**3 * error, stuck, self._most)
-        wish = acceleration + 2 * s.damping * omega * slow + omega**2 * error + integral
-
-        # The speeds, in the body frame, where no pose is wanted.
-        target = np.where(driven, wanted[6:], velocity)
-        begun = np.where(driven, memory.speed, velocity)
-        most = dt * np.repeat(s.bandwidth['velocity'], 3) * self._fastest
-        speed = begun + limited(target - begun, most, together=False)
-        lag = np.where(driven, speed - velocity, 0.0)
-        speed_integral = np.where(driven, memory.speed_integral, 0.0)
-        speed_integral = _wound(
-            speed_integral, dt * s.integral * omega**2 * lag, short > 0.5, self._most
-        )
-        push = np.where(
-            driven,
-            (speed - begun) / dt * (dt > 0) + 2 * s.damping * omega * lag + speed_integral
-            if dt > 0 else 0.0,
-            0.0,
-        )  # fmt: skip
+        held, driven = ~np.isnan(wanted[:6]), ~np.isnan(wanted[6:])
+        share = dt / (self._settings.filter_time + dt)
+        velocity = memory.velocity + (state.velocity - memory.velocity) * share
+        now = _Now(state, velocity, rotation_matrix(state.orientation), dt)
+        reference, feed, left = self._reference(wanted, held, state, memory, dt)
+        mode = 'transit' if np.any(np.abs(left) > NEAR) else 'station'
+        omega = np.repeat(self._settings.bandwidth['velocity' if driven.any() else mode], 3)
+        wish, integral, turn = self._hold(now, held, reference, feed, memory, omega, short)
+        push, speed, speed_integral = self._drive(now, wanted[6:], driven, memory, omega, short)
 
         steered = bool(driven[:3].any())
         active = np.concatenate([held[:3] | steered, held[3:] | driven[3:]])
-        # What the reference says the body velocity should be: only that drag is fed forward.
-        by_speed = rotation @ np.where(driven[:3], speed[:3], 0.0)
+        # Only the drag of the motion that is wanted is fed forward: it cannot feed on itself.
         along = np.concatenate(
-            [np.where(held[:3], reference.rate[:3], by_speed) @ rotation,
-             np.where(held[3:], turn, np.where(driven[3:], speed[3:], 0.0))]
+            [np.where(held[:3], reference.rate[:3], now.level @ (speed[:3] * driven[:3])),
+             np.where(held[3:], turn, speed[3:] * driven[3:])]
         )  # fmt: skip
-        linear = np.where(held[:3], wish[:3], rotation @ push[:3]) @ rotation
-        linear = linear - np.where(held[:3].any(), 1.0, 0.0) * np.cross(
-            state.velocity[3:], state.velocity[:3]
-        )
-        angular = np.where(held[3:], wish[3:], push[3:])
-        wrench = self._demand(np.concatenate([linear, angular]), state, along)
-        force = np.where(active[:3], rotation @ wrench[:3], 0.0) @ rotation
+        wish = np.where(held, wish, push)
+        wrench = self._demand(now, wish, along)
+        force = np.where(active[:3], now.rotation @ wrench[:3], 0.0) @ now.rotation
         moment = np.where(active[3:], wrench[3:], 0.0)
         memory = ModernMemory(held, reference, speed, integral, speed_integral, velocity)
         return np.concatenate([force, moment]), memory
 
-    def _demand(self, acceleration: np.ndarray, state: State, along: np.ndarray) -> np.ndarray:
-        """Return the wrench (6,) about the centre of mass that gives an acceleration (6,)."""
-        vehicle = self._vehicle
-        nu = state.velocity
-        wrench = vehicle.mass_matrix @ acceleration
+    def _hold(
+        self, now: _Now, held: np.ndarray, reference: Reference, feed: np.ndarray,
+        memory: ModernMemory, omega: np.ndarray, short: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        """Return the acceleration (6,) that holds a pose, the integral, and the turn rates (3,).
+
+        Linear axes in map, angular axes in the body frame.
+        """
+        s = self._settings
+        rpy = rpy_from_quaternion(now.state.orientation)
+        turn = body_rates(rpy, reference.rate[3:])
+        turned = attitude_error(now.state.orientation, np.where(held[3:], reference.pose[3:], rpy))
+        away = reference.pose[:3] - now.state.position
+        error = np.where(held, np.concatenate([away, turned]), 0.0)
+        slow = np.concatenate(
+            [reference.rate[:3] - now.rotation @ now.velocity[:3], turn - now.velocity[3:]]
+        )
+        stuck = np.concatenate([np.abs(now.rotation) @ short[:3] > 0.5, short[3:] > 0.5])
+        integral = np.where(held, memory.integral, 0.0)
+        integral = _wound(integral, now.dt * s.integral * omega**3 * error, stuck, self._most)
+        wish = feed + 2 * s.damping * omega * slow + omega**2 * error + integral
+        return wish, integral, turn
+
+    def _drive(
+        self, now: _Now, target: np.ndarray, driven: np.ndarray, memory: ModernMemory,
+        omega: np.ndarray, short: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        """Return the acceleration (6,) that keeps a speed, its reference, and its integral.
+
+        The speeds are those of the level frame; the acceleration is in map, that of turning in
+        the body frame.
+        """
+        s = self._settings
+        velocity = np.concatenate([now.rotation @ now.velocity[:3] @ now.level, now.velocity[3:]])
+        begun = np.where(driven, memory.speed, velocity)
+        most = now.dt * np.repeat(s.bandwidth['velocity'], 3) * self._fastest
+        change = limited(np.where(driven, target - begun, 0.0), most, together=False)
+        speed = begun + change
+        lag = np.where(driven, speed - velocity, 0.0)
+        integral = np.where(driven, memory.speed_integral, 0.0)
+        step = now.dt * s.integral * omega**2 * lag
+        integral = _wound(integral, step, short > 0.5, self._most)
+        push = change / now.dt + 2 * s.damping * omega * lag + integral
+        # The level frame turns: to go round takes a centripetal acceleration.
+        push[:2] += now.velocity[5] * np.array([-velocity[1], velocity[0]])
+        push[:3] = now.level @ push[:3]
+        return push, speed, integral
+
+    def _demand(self, now: _Now, wish: np.ndarray, along: np.ndarray) -> np.ndarray:
+        """Return the wrench (6,) about the centre of mass that gives an acceleration (6,).
+
+        Acceleration and the velocity ``along`` which drag is fed forward: linear parts in map.
+        """
+        vehicle, nu = self._vehicle, now.state.velocity
+        linear = wish[:3] @ now.rotation - np.cross(nu[3:], nu[:3])
+        wrench = vehicle.mass_matrix @ np.concatenate([linear, wish[3:]])
         wrench = wrench + momentum_rate(nu, vehicle.mass_matrix @ nu)
-        wrench = wrench - damping(vehicle, state._replace(velocity=along), _STILL)
-        wrench = wrench - buoyancy(vehicle, state, _STILL) - weight(vehicle, state, _STILL)
+        moving = np.concatenate([along[:3] @ now.rotation, along[3:]])
+        wrench = wrench - damping(vehicle, now.state._replace(velocity=moving), _STILL)
+        wrench = wrench - buoyancy(vehicle, now.state, _STILL) - weight(vehicle, now.state, _STILL)
         return np.asarray(self._to_center @ wrench)

@@ -17,8 +17,10 @@ QUANTITIES = (
     'x', 'y', 'z', 'roll', 'pitch', 'yaw',
     'surge', 'sway', 'heave', 'roll_rate', 'pitch_rate', 'yaw_rate',
 )  # fmt: skip
-"""Position in map, m; attitude (ZYX), rad; velocity of base_link in the body frame, m/s; turn
-rates in the body frame, rad/s. Source: thesis "Real-Time ROV Motion Simulator", section 4-1-1."""
+"""Position in map, m; attitude (ZYX), rad; velocity of base_link ahead, to port, up in the level
+frame, which has the vehicle's heading but neither its roll nor its pitch, m/s; turn rates in the
+body frame, rad/s. So a vehicle that cannot hold its pitch goes ahead at its depth all the same.
+Source: thesis "Real-Time ROV Motion Simulator", section 4-1-1."""
 
 POSITION, ATTITUDE, SPEEDS, RATES = (slice(i, i + 3) for i in (0, 3, 6, 9))
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.control.attitude import attitude_error
+from marine_sim_ros.control.attitude import attitude_error, level_frame
 from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, RATES, SPEEDS
 from marine_sim_ros.control.settings import ThesisSettings
 from marine_sim_ros.model.vehicle import Vehicle
@@ -90,13 +90,16 @@ class ThesisLaw:
         del short
         held = ~np.isnan(wanted)
         rpy = rpy_from_quaternion(state.orientation)
+        rotation = rotation_matrix(state.orientation)
         away = np.where(held[POSITION], wanted[POSITION] - state.position, 0.0)
         turned = attitude_error(state.orientation, np.where(held[ATTITUDE], wanted[ATTITUDE], rpy))
-        pose = np.concatenate(
-            [away @ rotation_matrix(state.orientation), np.where(held[ATTITUDE], turned, 0.0)]
-        )
-        speeds = np.concatenate([wanted[SPEEDS], wanted[RATES]])
-        slow = np.where(np.isnan(speeds), 0.0, speeds - state.velocity)
+        pose = np.concatenate([away @ rotation, np.where(held[ATTITUDE], turned, 0.0)])
+        level = level_frame(float(rpy[2]))
+        drift = wanted[SPEEDS] - rotation @ state.velocity[:3] @ level
+        slow = np.concatenate(
+            [level @ np.where(held[SPEEDS], drift, 0.0) @ rotation,
+             np.where(held[RATES], wanted[RATES] - state.velocity[3:], 0.0)]
+        )  # fmt: skip
         s = self._settings
         u, pose_memory = windowed_pid(pose, memory.pose, s.pose, window=s.window, dt=dt)
         more, speed_memory = windowed_pid(

@@ -19,7 +19,9 @@ __all__ = [
     'read_volumes', 'wants_estimate',
 ]  # fmt: skip
 
-EXTENSIONS = {'hydrodynamics', 'buoyancy', 'buoyancy_material', 'barometer', 'thrusters'}
+EXTENSIONS = {
+    'hydrodynamics', 'buoyancy', 'buoyancy_material', 'barometer', 'thrusters', 'mass_from_parts',
+}  # fmt: skip
 """Elements of ours below <robot>; URDF readers that do not know them ignore them."""
 
 LUMPED_TAGS = {

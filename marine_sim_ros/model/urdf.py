@@ -20,6 +20,8 @@ from marine_sim_ros.model.hull_reader import read_hull
 from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.joints import read_manipulator
 from marine_sim_ros.model.kinematics import fixed_frames, link_inertias, total_inertia
+from marine_sim_ros.model.mass.grid import Progress, silent
+from marine_sim_ros.model.mass.reader import read_mass_from_parts
 from marine_sim_ros.model.propulsion import read_thrusters
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader
@@ -68,6 +70,7 @@ def vehicle_from_urdf(
     source: str = 'robot_description',
     voltage: float | None = None,
     base: Path | None = None,
+    progress: Progress = silent,
 ) -> Vehicle:
     """Return the vehicle that a URDF (xacro expanded) describes.
 
@@ -76,6 +79,7 @@ def vehicle_from_urdf(
         source: where it is from, for messages.
         voltage: of the thrusters' supply, V.
         base: folder that relative mesh names start from.
+        progress: is told the share of long work that is done.
 
     Raises:
         ModelError: one line with file, line, element, and what was expected.
@@ -89,8 +93,9 @@ def vehicle_from_urdf(
     damping, added_mass = extensions.read_hydrodynamics(reader.child('hydrodynamics'))
     hull = read_hull(robot, reader, frames, base)
     density = hull.water_density
-    inertias = link_inertias(robot, frames, source, hull.inertias)
-    volumes = extensions.read_volumes(reader, frames, density)
+    built = read_mass_from_parts(reader, density, base, progress)
+    inertias = link_inertias(robot, frames, source, {**hull.inertias, **built.inertias})
+    volumes = {**built.volumes, **extensions.read_volumes(reader, frames, density)}
     nothing = Buoyancy(0.0, np.zeros(3), 1.0, density)
     vehicle = Vehicle(
         name=robot.name or 'vehicle',
@@ -103,7 +108,7 @@ def vehicle_from_urdf(
         hull=hull.hull,
         manipulator=read_manipulator(robot, frames, inertias, volumes, source),
         frames=tuple(f for f in frames.values() if f.parent),
-        warnings=hull.warnings,
+        warnings=hull.warnings + built.warnings,
         urdf=text,
     )
     return _check(orca3.apply_plugins(vehicle, root, frames, source), source)

@@ -12,9 +12,8 @@ controller/wrench (what is asked, about the centre of mass).
 Services (SetBool): arm, auto_depth, auto_heading, station_keeping.
 Parameters: the common ones, and those below; live: ``free_axes``, ``failed_thrusters``.
 Failure: disarmed, the thrusters are neutral; armed and without a command, or with a cmd_vel or
-cmd_wrench older than half a second of simulation time, the vehicle holds still; without odom
-nothing is sent, and after a second of wall time diagnostics tell. Commands that cannot be used are
-ignored as a whole and warned of.
+cmd_wrench older than half a second of simulation time, it holds still; without odom nothing is
+sent, and diagnostics tell. Commands that cannot be used are ignored as a whole and warned of.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
+from marine_sim_ros.control.gamepad import load_gamepad
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.ros import topics
 from marine_sim_ros.suite import NodeSpec, RunOptions, describe
@@ -38,6 +39,8 @@ ARGUMENTS = {
     'seed': ('0', 'of everything random'),
     'dt': ('0.005', 'step, s'),
     'joy': ('false', 'start the gamepad teleop too'),
+    'gamepad': ('xbox', 'with joy: shipped name or YAML file of config/gamepads'),
+    'output': ('pwm', 'with joy: what it drives: pwm, velocity or pose'),
 }
 
 
@@ -105,8 +108,15 @@ def _has_ros2_bag() -> bool:
     return shutil.which('ros2') is not None
 
 
-def actions(options: RunOptions, *, composed: bool = False, joy: bool = False) -> list[Any]:
-    """Return the launch actions of a run."""
+def actions(
+    options: RunOptions,
+    *,
+    composed: bool = False,
+    joy: bool = False,
+    gamepad: str = 'xbox',
+    output: str = 'pwm',
+) -> list[Any]:
+    """Return the launch actions of a run; ``joy`` adds a gamepad and what it drives."""
     result: list[Any] = []
     if options.record and _has_ros2_bag():
         directory, options = options.record, replace(options, record='')
@@ -121,9 +131,11 @@ def actions(options: RunOptions, *, composed: bool = False, joy: bool = False) -
     else:
         result += [_node(spec) for spec in specs]
     if joy:
-        common = {'vehicle': options.vehicle}
-        result.append(_node(NodeSpec('teleop', specs[0].namespace, common)))
-        result.append(Node(package='joy', executable='joy_node'))
+        own: dict[str, Any] = {'vehicle': options.vehicle, 'gamepad': gamepad, 'output': output}
+        if options.vehicle_arguments:
+            own['vehicle_arguments'] = list(options.vehicle_arguments)
+        result.append(_node(NodeSpec('teleop', specs[0].namespace, own)))
+        result.append(Node(package='joy', executable=load_gamepad(gamepad).driver))
     return result
 
 
@@ -133,6 +145,8 @@ def _start(context: LaunchContext) -> list[Any]:
         _options(values),
         composed=_true('composed', values['composed']),
         joy=_true('joy', values['joy']),
+        gamepad=values['gamepad'],
+        output=values['output'],
     )
 
 

@@ -14,7 +14,7 @@ from geometry_msgs.msg import PoseStamped, Twist, Vector3Stamped, Wrench, Wrench
 from nav_msgs.msg import Odometry, Path
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import FluidPressure, JointState, Temperature
+from sensor_msgs.msg import FluidPressure, JointState, Joy, Temperature
 from std_msgs.msg import Float32MultiArray, UInt16MultiArray
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -38,6 +38,7 @@ __all__ = [
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
     'JOINT_STATES',
+    'JOY',
     'LOCKSTEP',
     'MARKERS',
     'OCEAN_CURRENT',
@@ -97,6 +98,7 @@ EXTERNAL_WRENCH = Topic('wrench/external', WrenchStamped, QUEUE, per_tick=False)
 PWM = Topic('thrusters/pwm', UInt16MultiArray, QUEUE, per_tick=False)
 PWM_PER_TICK = Topic(PWM.name, PWM.type, LOCKSTEP)
 """The same topic where a controller sends one command for every odom."""
+JOY = Topic('/joy', Joy, QUEUE, per_tick=False)
 THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP)
 THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP)
 BAROMETER_PRESSURE = Topic('barometer/pressure', FluidPressure, LOCKSTEP)

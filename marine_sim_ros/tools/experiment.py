@@ -25,8 +25,9 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scenario import Scenario, load_scenario
 from marine_sim_ros.simulation import simulate
-from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.suite import RunOptions, describe
 from marine_sim_ros.tools.options import free_folder
+from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.recorded import write_recording
 from marine_sim_ros.tools.tables import print_comparisons
 
@@ -101,7 +102,8 @@ def _plan(options: argparse.Namespace) -> _Plan:
     name = options.vehicle or experiment.vehicle
     own = () if options.vehicle else experiment.arguments
     arguments = dict(a.split(':=', 1) for a in (*own, *options.vehicle_arguments))
-    vehicle = load_vehicle(name, **arguments)
+    with bar('building') as told:
+        vehicle = load_vehicle(name, progress=told, **arguments)
     scenario.check(vehicle)
     moments = [time for _, time in experiment.moments]
     least = max([experiment.window, experiment.turn_from, *moments])
@@ -148,7 +150,8 @@ def _through_nodes(plan: _Plan, folder: Path) -> tuple[Run, str]:
     from marine_sim_ros.tools.run import run_graph
 
     # 1 may only be an expectation of the scenario that does not hold: the bands decide here.
-    code = run_graph(replace(plan.settings, record=str(folder)), summary=False)
+    settings = replace(plan.settings, record=str(folder))
+    code = run_graph(settings, describe(settings), summary=False)
     try:
         manifest = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
     except OSError:

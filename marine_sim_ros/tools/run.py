@@ -9,6 +9,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -16,8 +17,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.suite import NodeSpec, RunOptions, describe
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
+from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.supervisor import Supervisor
 
 __all__ = ['add_arguments', 'execute', 'run_graph']
@@ -59,24 +61,28 @@ def execute(options: argparse.Namespace) -> int:
     )
     if settings.real_time_factor < 0:
         raise ParameterError('--real-time-factor is negative; expected 0 or more')
-    describe(settings)  # what cannot run is told before an old recording is removed
+    with bar('building') as told:
+        specs = describe(settings, told)
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
-    return run_graph(settings, composed=options.composed)
+    return run_graph(settings, specs, composed=options.composed)
 
 
-def run_graph(settings: RunOptions, *, composed: bool = False, summary: bool = True) -> int:
+def run_graph(
+    settings: RunOptions,
+    specs: Sequence[NodeSpec],
+    *,
+    composed: bool = False,
+    summary: bool = True,
+) -> int:
     """Start the nodes of a run, wait for its end, end them; return the exit code.
 
     Args:
         settings: of the run.
+        specs: its nodes, of :func:`marine_sim_ros.suite.describe`.
         composed: all nodes in one process.
         summary: print what was recorded.
-
-    Raises:
-        MarineSimError: a vehicle or a scenario that cannot be used.
     """
-    specs = describe(settings)
     duration = settings.duration
     if settings.scenario and not duration:
         duration = load_scenario(settings.scenario).duration
