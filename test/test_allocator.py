@@ -23,7 +23,8 @@ from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.propulsion import ThrusterSpec, linear_curve, thruster_set
 
 NAMES = ('bluerov2', 'bluerov2_heavy', 'investigator90', 'simple_rov', 'surface_vessel')
-VEHICLES = {name: load_vehicle(name) for name in NAMES}
+BARE = {'investigator90': {'arm': 'false'}}  # whose numbers are printed
+VEHICLES = {name: load_vehicle(name, **BARE.get(name, {})) for name in NAMES}
 ROV, HEAVY, I90 = (VEHICLES[name] for name in NAMES[:3])
 TYPICAL = np.array([1, 1, 1, 0.1, 0.1, 0.1])  # N·m are small where N are large
 CONCESSION = 0.05
