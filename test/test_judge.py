@@ -15,6 +15,7 @@ from marine_sim_ros.analysis.comparison import compare
 from marine_sim_ros.analysis.experiments import experiment_names, load_experiment
 from marine_sim_ros.analysis.judge import draw, measure, report
 from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
+from marine_sim_ros.control.attitude import level_frame
 from marine_sim_ros.control.setpoints import setpoints
 from marine_sim_ros.errors import ParameterError, RecordingError
 from marine_sim_ros.scenario import load_scenario
@@ -163,6 +164,20 @@ def test_a_vehicle_that_does_not_turn_is_noted():
     compared = compare(experiment.rows, metrics)
     assert any(c.within is False for c in compared)
     assert metrics['notes'][0] in report(experiment, metrics, compared, [], facts={})
+
+
+def test_speeds_are_judged_in_the_frame_they_are_wanted_in():
+    run = turning(-0.1)  # level speeds 0.5, 0, -0.1 m/s with 3 degrees of pitch
+    assert run.controlled_velocity[:, :3] == pytest.approx(np.tile([0.5, 0.0, -0.1], (N, 1)))
+    assert abs(run.velocity[:, 2] + 0.1).min() > 0.02
+    found = measure(load_experiment('helix'), ROV, run)
+    assert found['steady_state_error_m_s']['surge'] == pytest.approx(0, abs=1e-9)
+    for yaw in (0.0, 2.0):
+        speed = level_frame(yaw).T @ np.array([1.0, 2.0, 3.0])
+        still = run_of(np.zeros((N, 3)), np.full(N, yaw), np.zeros((N, 6)))
+        body = to_body(still.orientation, np.tile([1.0, 2.0, 3.0], (N, 1)))
+        still = replace(still, velocity=np.concatenate([body, np.zeros((N, 3))], axis=1))
+        assert still.controlled_velocity[:, :3] == pytest.approx(np.tile(speed, (N, 1)))
 
 
 def test_map_velocity_is_the_slope_of_the_position():

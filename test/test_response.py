@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros.analysis.response import response
-from marine_sim_ros.analysis.series import wrapped
+from marine_sim_ros.control.attitude import wrapped
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.errors import ParameterError
 

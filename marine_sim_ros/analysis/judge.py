@@ -50,7 +50,7 @@ def measure(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, Any
     """
     unreachable = reach(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
     found = response(
-        run.time, run.position, run.rpy, run.targets, velocity=run.velocity,
+        run.time, run.position, run.rpy, run.targets, velocity=run.controlled_velocity,
         window=experiment.window, uncontrollable=unreachable,
     )  # fmt: skip
     turn, problem = _turn(experiment, run)
@@ -181,7 +181,12 @@ def draw(
     if not np.isnan(run.targets[:, 6:]).all():
         made.append(folder / 'speed.png')
         figures.speed_figure(
-            made[-1], run.time, run.velocity, run.targets, title=f'{title}, speeds', window=window
+            made[-1],
+            run.time,
+            run.controlled_velocity,
+            run.targets,
+            title=f'{title}, speeds',
+            window=window,
         )
     if turn is not None:
         made.append(folder / 'path.png')

@@ -27,7 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.series import checked_rows, checked_time, wrapped
+from marine_sim_ros.analysis.series import checked_rows, checked_time
+from marine_sim_ros.control.attitude import wrapped
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.errors import ParameterError
 
@@ -155,7 +156,8 @@ def response(
         position: (n, 3) m, map.
         rpy: (n, 3) roll, pitch, yaw, rad; wrapped or not.
         targets: (n, 12) set-points in the order of QUANTITIES; NaN: free.
-        velocity: (n, 6) body, m/s and rad/s; without it the last six axes are taken as free.
+        velocity: (n, 6) in the order and the frames of QUANTITIES (level, m/s; body, rad/s);
+            without it these axes are taken as free.
         window: over which the steady state is taken, s.
         uncontrollable: axes the thrusters cannot command, as they are to be reported.
 

@@ -55,6 +55,15 @@ class Run:
         rotation = rotation_matrix(self.orientation)
         return np.asarray((rotation @ self.velocity[:, :3, None])[..., 0])
 
+    @property
+    def controlled_velocity(self) -> np.ndarray:
+        """(n, 6) as set-points have it: ahead, to port, up in the level frame; body turn rates."""
+        yaw = self.rpy[:, 2]
+        east, north, up = self.map_velocity.T
+        ahead = np.cos(yaw) * east + np.sin(yaw) * north
+        port = np.cos(yaw) * north - np.sin(yaw) * east
+        return np.column_stack([ahead, port, up, self.velocity[:, 3:]])
+
 
 def from_trajectory(trajectory: Trajectory) -> Run:
     """Return a run of ``simulate``."""

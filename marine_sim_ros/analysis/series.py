@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What every analysis asks of its arrays, and what it does with angles."""
+"""What every analysis asks of its arrays."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ import numpy as np
 
 from marine_sim_ros.errors import ParameterError
 
-__all__ = ['checked_rows', 'checked_time', 'wrapped']
-
-
-def wrapped(angle: np.ndarray) -> np.ndarray:
-    """Return angles (...) in rad in [−π, π): the same directions, the shortest way."""
-    return (np.asarray(angle, float) + np.pi) % (2 * np.pi) - np.pi
+__all__ = ['checked_rows', 'checked_time']
 
 
 def checked_time(time: np.ndarray, *, least: float = 0.0) -> np.ndarray:

@@ -20,7 +20,7 @@ from marine_sim_ros.analysis.figures.style import (
     sheet,
     thinned,
 )
-from marine_sim_ros.analysis.series import wrapped
+from marine_sim_ros.control.attitude import wrapped
 
 __all__ = ['pose_figure', 'speed_figure']
 
@@ -73,7 +73,7 @@ def speed_figure(
     title: str,
     window: float = 5.0,
 ) -> None:
-    """Draw body velocities (n, 6) in m/s and rad/s as :func:`pose_figure` draws poses.
+    """Draw speeds and turn rates (n, 6) in m/s and rad/s as :func:`pose_figure` draws poses.
 
     Raises:
         RecordingError: the file cannot be written.
