@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 
 from marine_sim_ros.errors import ParameterError
@@ -72,8 +73,13 @@ def run_options(options: argparse.Namespace, **more: object) -> RunOptions:
     )
 
 
-def free_folder(path: str, *, overwrite: bool) -> None:
+def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> None:
     """Make room for a recording; only what a recording consists of is ever removed.
+
+    Args:
+        path: of the folder.
+        overwrite: whether an old recording may be removed.
+        also: names of files that belong to it, besides the bag and its manifest.
 
     Raises:
         ParameterError: something is there and may not be replaced.
@@ -85,7 +91,8 @@ def free_folder(path: str, *, overwrite: bool) -> None:
         return
     if not folder.is_dir():
         raise ParameterError(f'--record {path}: is a file; expected a folder')
-    foreign = [p.name for p in folder.iterdir() if p.name not in ('bag', 'manifest.json')]
+    own = {'bag', 'manifest.json', *also}
+    foreign = sorted(p.name for p in folder.iterdir() if p.name not in own)
     if not any(folder.iterdir()):
         return
     if foreign:
@@ -95,4 +102,5 @@ def free_folder(path: str, *, overwrite: bool) -> None:
     if not overwrite:
         raise ParameterError(f'--record {path}: has a recording already; add --overwrite')
     shutil.rmtree(folder / 'bag', ignore_errors=True)
-    (folder / 'manifest.json').unlink(missing_ok=True)
+    for name in own - {'bag'}:
+        (folder / name).unlink(missing_ok=True)

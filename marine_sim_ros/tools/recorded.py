@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.recording import Manifest
 from marine_sim_ros.suite import RunOptions
@@ -25,8 +27,8 @@ class _Messages:
     def __init__(self, types: dict[str, Any]) -> None:
         self._types = types
 
-    def _make(self, name: str, **fields: Any) -> Any:
-        return self._types[name](**fields)
+    def _make(self, kind: str, /, **fields: Any) -> Any:
+        return self._types[kind](**fields)
 
     def header(self, stamp: int, frame: str) -> Any:
         sec, nanosec = divmod(int(stamp), NANOSECONDS)
@@ -74,11 +76,32 @@ class _Messages:
         data = np.asarray(values, np.uint16)
         return self._make('std_msgs/msg/UInt16MultiArray', layout=layout, data=data)
 
+    def joints(self, stamp: int, names: Sequence[str], **values: np.ndarray) -> Any:
+        kinds = ('position', 'velocity', 'effort')
+        return self._make(
+            'sensor_msgs/msg/JointState', header=self.header(stamp, ''), name=list(names),
+            **{k: np.asarray(values.get(k, ()), float) for k in kinds},
+        )  # fmt: skip
+
     def pressure(self, stamp: int, value: float, variance: float) -> Any:
         return self._make(
             'sensor_msgs/msg/FluidPressure', header=self.header(stamp, 'baro_link'),
             fluid_pressure=float(value), variance=variance,
         )  # fmt: skip
+
+
+def _joint_topics(
+    vehicle: Vehicle, trajectory: Trajectory
+) -> list[tuple[str, Sequence[str], dict[str, np.ndarray]]]:
+    """Return topic, names and values of what is told as JointState."""
+    result: list[tuple[str, Sequence[str], dict[str, np.ndarray]]] = [
+        ('thrusters/state', vehicle.thrusters.names, {'effort': trajectory.thrust})
+    ]
+    if vehicle.manipulator is not None:
+        result.append(('joint_states', vehicle.manipulator.names, {'position': trajectory.joints}))
+    if trajectory.targets is not None and not np.isnan(trajectory.targets).all():
+        result.append(('controller/setpoints', QUANTITIES, {'position': trajectory.targets}))
+    return result
 
 
 def write_recording(
@@ -117,6 +140,9 @@ def write_recording(
                 write(f'wrench/{name}', kind, stamp, make.wrench(stamp, values[i]))
             kind = 'std_msgs/msg/UInt16MultiArray'
             write('thrusters/pwm', kind, stamp, make.pwm(trajectory.pwm[i]))
+            for topic, names, values in _joint_topics(vehicle, trajectory):
+                message = make.joints(stamp, names, **{k: v[i] for k, v in values.items()})
+                write(topic, 'sensor_msgs/msg/JointState', stamp, message)
             if vehicle.barometer is not None:
                 value, variance = trajectory.pressure[i], vehicle.barometer.variance
                 message = make.pressure(stamp, value, variance)

@@ -9,6 +9,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -16,12 +17,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.suite import NodeSpec, RunOptions, describe
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.supervisor import Supervisor
 
-__all__ = ['add_arguments', 'execute']
+__all__ = ['add_arguments', 'execute', 'run_graph']
 
 PERIOD = 0.05
 
@@ -64,12 +65,30 @@ def execute(options: argparse.Namespace) -> int:
         specs = describe(settings, told)
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
+    return run_graph(settings, specs, composed=options.composed)
+
+
+def run_graph(
+    settings: RunOptions,
+    specs: Sequence[NodeSpec],
+    *,
+    composed: bool = False,
+    summary: bool = True,
+) -> int:
+    """Start the nodes of a run, wait for its end, end them; return the exit code.
+
+    Args:
+        settings: of the run.
+        specs: its nodes, of :func:`marine_sim_ros.suite.describe`.
+        composed: all nodes in one process.
+        summary: print what was recorded.
+    """
     duration = settings.duration
     if settings.scenario and not duration:
         duration = load_scenario(settings.scenario).duration
     supervisor = Supervisor()
     supervisor.catch_signals()
-    if options.composed:
+    if composed:
         supervisor.start_composed(settings)
     else:
         supervisor.start(specs)
@@ -78,7 +97,9 @@ def execute(options: argparse.Namespace) -> int:
     wall = time.monotonic() - start
     early = supervisor.ended()
     codes = supervisor.stop(last='recorder')
-    return _conclude(settings, supervisor.asked, early, codes, wall)
+    if settings.record and summary:
+        _summary(Path(settings.record), wall)
+    return _conclude(supervisor.asked, early, codes)
 
 
 def _wait(supervisor: Supervisor, expected: float) -> None:
@@ -93,14 +114,10 @@ def _wait(supervisor: Supervisor, expected: float) -> None:
             progress.update(task, completed=min(time.monotonic() - start, expected or 0))
 
 
-def _conclude(
-    settings: RunOptions, asked: bool, early: dict[str, int], codes: dict[str, int], wall: float
-) -> int:
+def _conclude(asked: bool, early: dict[str, int], codes: dict[str, int]) -> int:
     failed = {name: code for name, code in codes.items() if code != 0}
     for name, code in failed.items():
         print(f'{name} ended with exit code {code}', file=sys.stderr)
-    if settings.record:
-        _summary(Path(settings.record), wall)
     if 2 in early.values():
         return 2
     if failed:

@@ -1,0 +1,164 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads ``config/experiments/*.yaml``: what is run, how it is judged, what a source prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from marine_sim_ros.analysis.comparison import Expected
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
+
+__all__ = [
+    'ANALYSES', 'WITHOUT_ARM', 'Experiment', 'experiment_names', 'load_experiment',
+    'parse_experiment',
+]  # fmt: skip
+
+ANALYSES = ('response', 'turn', 'balance')
+_KEYS = {
+    'title', 'description', 'scenario', 'vehicle', 'arguments', 'source', 'window', 'analysis',
+    'turn_from', 'moments', 'rows',
+}  # fmt: skip
+WITHOUT_ARM = 'without_arm'
+"""Name of what is computed of the hull alone; no moment of a run."""
+_ROW = {'name', 'metric', 'unit', 'printed', 'better', 'band', 'source', 'note'}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment.
+
+    Attributes:
+        name: of the file.
+        title: of pictures and the report.
+        description: one line.
+        scenario: shipped name or path.
+        vehicle: that it is run with unless another is asked for.
+        arguments: xacro arguments of that vehicle, ``name:=value`` each.
+        source: what printed the values.
+        window: of the steady state, s.
+        analysis: of ANALYSES; ``turn`` and ``balance`` come with the response.
+        turn_from: when the turn is steady, s.
+        moments: names and times (s) at which ``balance`` looks at the vehicle; none: the end.
+        rows: quantities to compare.
+    """
+
+    name: str
+    title: str
+    description: str
+    scenario: str
+    vehicle: str
+    arguments: tuple[str, ...]
+    source: str
+    window: float
+    analysis: str
+    turn_from: float
+    moments: tuple[tuple[str, float], ...]
+    rows: tuple[Expected, ...]
+
+
+def experiment_names() -> list[str]:
+    """Return the names of the experiments that are shipped."""
+    return config_names('experiments')
+
+
+def load_experiment(name_or_path: str) -> Experiment:
+    """Return an experiment by its shipped name or by the path of a YAML file.
+
+    Raises:
+        ParameterError: it cannot be found, read or used.
+    """
+    path, text = read_config(name_or_path, 'experiments', 'experiment', ParameterError)
+    return parse_experiment(text, str(path))
+
+
+def parse_experiment(text: str, name: str) -> Experiment:
+    """Return the experiment of a YAML text.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    root = YamlReader(name, parse_yaml(text, name, ParameterError), ParameterError)
+    root.mapping(_KEYS, {'title', 'scenario', 'vehicle', 'rows'})
+    rows = tuple(_row(r) for r in root.child('rows').items())
+    if not rows:
+        raise ParameterError(f'{name}: rows is empty; expected at least one')
+    return Experiment(
+        name=Path(name).stem,
+        title=_text(root, 'title'),
+        description=_text(root, 'description', ''),
+        scenario=_text(root, 'scenario'),
+        vehicle=_text(root, 'vehicle'),
+        arguments=tuple(_argument(a) for a in root.child('arguments', []).items()),
+        source=_text(root, 'source', ''),
+        window=root.child('window', 5.0).number(0.01, 1e6),
+        analysis=root.child('analysis', 'response').choice(ANALYSES),
+        turn_from=root.child('turn_from', 0.0).number(0.0, 1e9),
+        moments=_moments(root.child('moments', {})),
+        rows=rows,
+    )
+
+
+def _text(reader: YamlReader, key: str, default: str | None = None) -> str:
+    child = reader.child(key, default)
+    if not isinstance(child.value, str):
+        raise child.error(f' is {child.value!r}; expected a text')
+    return child.value
+
+
+def _argument(item: YamlReader) -> str:
+    if not isinstance(item.value, str) or ':=' not in item.value:
+        raise item.error(f' is {item.value!r}; expected name:=value, as in arm:=false')
+    return item.value
+
+
+def _moments(reader: YamlReader) -> tuple[tuple[str, float], ...]:
+    if not isinstance(reader.value, dict) or WITHOUT_ARM in reader.value:
+        raise reader.error(f' is {reader.value!r}; expected a mapping of names to times in s')
+    return tuple((str(k), reader.child(k).number(0.0, 1e9)) for k in reader.value)
+
+
+def _row(item: YamlReader) -> Expected:
+    item.mapping(_ROW, {'name', 'metric', 'unit'})
+    printed = item.child('printed')
+    return Expected(
+        name=_text(item, 'name'),
+        metric=_text(item, 'metric'),
+        unit=_text(item, 'unit'),
+        printed=None if printed.value is None else _span(printed),
+        decimals=_decimals(printed.value),
+        better=item.child('better', 'smaller').choice(('smaller', 'nearer')),
+        band=_band(item.child('band')),
+        source=_text(item, 'source', ''),
+        note=_text(item, 'note', ''),
+    )
+
+
+def _span(reader: YamlReader) -> tuple[float, float]:
+    if not isinstance(reader.value, list):
+        value = reader.number()
+        return value, value
+    if len(reader.value) != 2:
+        raise reader.error(f' is {reader.value!r}; expected a number or a list [lowest, highest]')
+    low, high = (r.number() for r in reader.items())
+    if low > high:
+        raise reader.error(f' is {reader.value!r}; expected the lowest value first')
+    return low, high
+
+
+def _band(reader: YamlReader) -> tuple[float, float] | None:
+    if reader.value is None:
+        return None
+    if not isinstance(reader.value, list):
+        raise reader.error(f' is {reader.value!r}; expected a list [lowest, highest]')
+    return _span(reader)
+
+
+def _decimals(value: object) -> int:
+    """Return how many decimals a number, or the more exact of two, is written with."""
+    values = value if isinstance(value, list) else [value]
+    texts = [repr(v) for v in values if isinstance(v, float)]
+    return max((len(t.partition('.')[2]) for t in texts if 'e' not in t), default=0)

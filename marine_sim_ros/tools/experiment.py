@@ -1,0 +1,196 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Run an experiment of the thesis, and compare it with what is printed there."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from marine_sim_ros.analysis.comparison import Comparison, compare
+from marine_sim_ros.analysis.experiments import Experiment, experiment_names, load_experiment
+from marine_sim_ros.analysis.judge import PICTURES, draw, measure, report
+from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
+from marine_sim_ros.errors import MarineSimError, ParameterError, RecordingError
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.scenario import Scenario, load_scenario
+from marine_sim_ros.simulation import simulate
+from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.tools.options import free_folder
+from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.recorded import write_recording
+from marine_sim_ros.tools.tables import print_comparisons
+
+__all__ = ['add_arguments', 'execute']
+
+FILES = ('metrics.json', 'report.md', *PICTURES)
+"""What DIR holds besides the bag and its manifest."""
+
+
+class RunFailed(MarineSimError):
+    """The run itself did not come to its end; exit code 1."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is run."""
+
+    experiment: Experiment
+    vehicle: Vehicle
+    scenario: Scenario
+    settings: RunOptions
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    known = ', '.join(experiment_names())
+    parser.add_argument('experiment', metavar='NAME', help=f'{known}, or a YAML file')
+    parser.add_argument('--vehicle', default='', metavar='V', help="default: the experiment's")
+    parser.add_argument(
+        '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
+        help='xacro argument of the vehicle, such as arm:=false; may be repeated',
+    )  # fmt: skip
+    parser.add_argument(
+        '--controller', default='', metavar='C',
+        help="modern, thesis, or a YAML file; default: the scenario's (not with --graph)",
+    )  # fmt: skip
+    parser.add_argument('--record', default='', metavar='DIR', help='write bag, metrics, pictures')
+    parser.add_argument('--overwrite', action='store_true', help='replace an old recording')
+    parser.add_argument('--graph', action='store_true', help='through the nodes, not in process')
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run it; 0 within the required bands, 1 outside them or when the run failed."""
+    plan = _plan(options)
+    if options.record:
+        free_folder(options.record, overwrite=options.overwrite, also=FILES)
+    try:
+        if options.record:
+            return _run(plan, Path(options.record), graph=options.graph, keep=True)
+        with tempfile.TemporaryDirectory(prefix='marine_sim_') as folder:
+            return _run(plan, Path(folder) / 'run', graph=options.graph, keep=False)
+    except RunFailed as error:
+        print(f'ERROR: {error}', file=sys.stderr)
+        return 1
+
+
+def _plan(options: argparse.Namespace) -> _Plan:
+    """Return what is to be run; everything that can be refused is refused here.
+
+    Raises:
+        MarineSimError: one line with what, where, and what was expected.
+    """
+    for text in options.vehicle_arguments:
+        if ':=' not in text:
+            raise ParameterError(f'--set {text}: expected NAME:=VALUE, as in arm:=false')
+    if options.controller and options.graph:
+        raise ParameterError('--controller: the graph follows the scenario; expected no --graph')
+    experiment = load_experiment(options.experiment)
+    scenario = load_scenario(experiment.scenario)
+    if options.controller:
+        scenario = replace(scenario, controller=options.controller)
+    name = options.vehicle or experiment.vehicle
+    own = () if options.vehicle else experiment.arguments
+    arguments = dict(a.split(':=', 1) for a in (*own, *options.vehicle_arguments))
+    with bar('building') as told:
+        vehicle = load_vehicle(name, progress=told, **arguments)
+    scenario.check(vehicle)
+    moments = [time for _, time in experiment.moments]
+    least = max([experiment.window, experiment.turn_from, *moments])
+    if scenario.duration < least:
+        raise ParameterError(
+            f'experiment {experiment.name}: scenario {scenario.name} lasts '
+            f'{scenario.duration:g} s; expected at least {least:g} s to judge it'
+        )
+    settings = RunOptions(
+        vehicle=name, vehicle_arguments=tuple(f'{k}:={v}' for k, v in arguments.items()),
+        scenario=experiment.scenario, controller=options.controller, real_time_factor=0.0,
+    )  # fmt: skip
+    return _Plan(experiment, vehicle, scenario, settings)
+
+
+def _run(plan: _Plan, folder: Path, *, graph: bool, keep: bool) -> int:
+    run, digest = _through_nodes(plan, folder) if graph else _in_process(plan, folder, keep=keep)
+    metrics = measure(plan.experiment, plan.vehicle, run)
+    compared = compare(plan.experiment.rows, metrics)
+    if keep:
+        _write(plan, folder, run, metrics, compared, digest)
+    print_comparisons(compared, f'{plan.experiment.title}: {plan.vehicle.name}')
+    for note in metrics['notes']:
+        print(note)
+    print(f'trajectory_sha256 {digest}')
+    if keep:
+        print(f'report    {folder / "report.md"}')
+    return 0 if all(c.within is not False for c in compared) else 1
+
+
+def _in_process(plan: _Plan, folder: Path, *, keep: bool) -> tuple[Run, str]:
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with console.status(f'{plan.scenario.duration:g} s of {plan.scenario.name} ...'):
+            trajectory = simulate(plan.vehicle, plan.scenario)
+    else:
+        trajectory = simulate(plan.vehicle, plan.scenario)
+    if keep:
+        write_recording(folder, plan.vehicle, plan.settings, trajectory)
+    return from_trajectory(trajectory), trajectory.sha256
+
+
+def _through_nodes(plan: _Plan, folder: Path) -> tuple[Run, str]:
+    from marine_sim_ros.tools.run import run_graph
+
+    # 1 may only be an expectation of the scenario that does not hold: the bands decide here.
+    settings = replace(plan.settings, record=str(folder))
+    code = run_graph(settings, describe(settings), summary=False)
+    try:
+        manifest = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
+    except OSError:
+        raise RunFailed(f'the nodes recorded nothing; their exit code is {code}') from None
+    ticks = round(plan.scenario.duration / plan.settings.dt) + 1
+    if manifest['ticks'] != ticks:
+        raise RunFailed(f'the run has {manifest["ticks"]} ticks; expected {ticks}')
+    return read_bag(folder / 'bag', manifest['parameters']['namespace']), str(
+        manifest['trajectory_sha256']
+    )
+
+
+def _write(
+    plan: _Plan,
+    folder: Path,
+    run: Run,
+    metrics: Mapping[str, Any],
+    compared: Sequence[Comparison],
+    digest: str,
+) -> None:
+    content = {
+        **metrics,
+        'within_bands': all(c.within is not False for c in compared),
+        'trajectory_sha256': digest,
+    }
+    facts = {
+        'scenario': plan.scenario.name,
+        'controller': plan.scenario.controller if plan.scenario.closed_loop else 'none',
+        'vehicle arguments': ' '.join(plan.settings.vehicle_arguments) or 'none',
+        'step': f'{plan.settings.dt:g} s',
+        'ticks': str(len(run.time)),
+        'trajectory_sha256': f'`{digest}`',
+    }
+    pictures = draw(folder, plan.experiment, plan.vehicle, run, metrics)
+    text = report(plan.experiment, metrics, compared, pictures, facts=facts)
+    try:
+        (folder / 'metrics.json').write_text(
+            json.dumps(content, indent=2, allow_nan=False) + '\n', encoding='utf-8'
+        )
+        (folder / 'report.md').write_text(text, encoding='utf-8')
+    except OSError as error:
+        raise RecordingError(f'{folder}: cannot be written: {error.strerror}') from None

@@ -1,0 +1,39 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Prints comparisons: in colour on a terminal, as plain columns in a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from marine_sim_ros.analysis.comparison import COLUMNS, Comparison, plain
+
+__all__ = ['print_comparisons']
+
+_STYLES = {'better': 'green', 'as printed': 'cyan', 'worse': 'yellow', 'differs': 'yellow'}
+
+
+def print_comparisons(
+    comparisons: Sequence[Comparison], title: str, console: Console | None = None
+) -> None:
+    """Print the table to standard output, or to another console."""
+    console = console or Console()
+    if not console.is_terminal:
+        print(plain(comparisons), file=console.file)
+        return
+    table = Table(title=title, title_justify='left', header_style='bold')
+    for i, name in enumerate(COLUMNS):
+        table.add_column(name, justify='right' if i in (1, 2) else 'left')
+    for c in comparisons:
+        quantity, printed, ours, unit, verdict, required, state = c.cells()
+        style = _STYLES.get(verdict)
+        end = {True: 'green', False: 'bold red'}.get(bool(c.within)) if state else None
+        table.add_row(
+            quantity, printed, ours, unit, f'[{style}]{verdict}[/]' if style else verdict,
+            required, f'[{end}]{state}[/]' if end else state,
+        )  # fmt: skip
+    console.print(table)
