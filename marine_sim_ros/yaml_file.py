@@ -71,6 +71,12 @@ class YamlReader:
             raise self.error(f' is {self.value!r}; expected a whole number')
         return int(value)
 
+    def truth(self) -> bool:
+        """Return true or false."""
+        if not isinstance(self.value, bool):
+            raise self.error(f' is {self.value!r}; expected true or false')
+        return self.value
+
     def vector(self, low: float = -1e9, high: float = 1e9) -> np.ndarray:
         """Return a list of three numbers within closed limits."""
         if not isinstance(self.value, list) or len(self.value) != 3:

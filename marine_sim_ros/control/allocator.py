@@ -47,6 +47,7 @@ class Allocation:
         thrust: (n,) N that the pulse widths make, within the limits and out of the dead zone.
         pwm: (n,) whole µs.
         achieved: (6,) wrench of those thrusts about the allocator's point, body frame.
+        owed: (n,) N that rounding and dead zone took from the thrusts.
         saturated: whether limits took something from the demand.
         shortfall: axes of which less was had than asked, by more than a hundredth: of what the
             limits and the axes out of reach took, not of the rounding to pulse widths.
@@ -55,6 +56,7 @@ class Allocation:
     thrust: np.ndarray
     pwm: np.ndarray
     achieved: np.ndarray
+    owed: np.ndarray
     saturated: bool
     shortfall: tuple[str, ...]
 
@@ -161,12 +163,21 @@ class Allocator:
         self._limit = np.maximum(self._pulses.upper, -self._pulses.lower)
         self._plans: dict[bytes, _Plan] = {}
 
-    def allocate(self, wrench: np.ndarray, *, failed: np.ndarray | None = None) -> Allocation:
+    def allocate(
+        self,
+        wrench: np.ndarray,
+        *,
+        failed: np.ndarray | None = None,
+        owed: np.ndarray | None = None,
+    ) -> Allocation:
         """Return what to send for a wrench (6,) in the body frame about the allocator's point.
 
         Args:
             wrench: N and N·m.
             failed: (n,) True for thrusters to leave alone: they get 1500 µs and count as 0 N.
+            owed: (n,) thrust that rounding and dead zone swallowed before, to be made up for: with
+                each call's ``owed`` given to the next, the mean thrust is what is asked, though
+                no single pulse width makes it (error diffusion).
 
         Raises:
             ParameterError: the wrench is not six finite numbers, or the mask is not (n,).
@@ -175,7 +186,8 @@ class Allocator:
         mask = self._mask(failed)
         plan = self._plan(mask)
         found = self._distribution(wrench, plan)
-        pwm, thrust = self._pulses.nearest(found.thrust)
+        asked = found.thrust if owed is None else found.thrust + owed * (found.thrust != 0)
+        pwm, thrust = self._pulses.nearest(asked)
         if failed is not None:
             pwm, thrust = np.where(mask, PWM_NEUTRAL, pwm), np.where(mask, 0.0, thrust)
         had = np.sign(wrench) * (plan.matrix @ found.thrust)
@@ -184,6 +196,7 @@ class Allocator:
             thrust=thrust,
             pwm=pwm,
             achieved=plan.matrix @ thrust,
+            owed=np.where(mask, 0.0, asked - thrust),
             saturated=bool((found.scale < 1.0).any()),
             shortfall=tuple(AXES[i] for i in short.nonzero()[0]),
         )

@@ -24,11 +24,19 @@ __all__ = ['ClosedLoop', 'LoopMemory', 'Output']
 
 @dataclass(frozen=True, eq=False)
 class LoopMemory:
-    """What the loop carries from tick to tick: time (s), the law's memory, axes (6,) cut short."""
+    """What the loop carries from tick to tick.
+
+    Attributes:
+        time: s.
+        law: the law's memory.
+        short: axes (6,) of which less was had than asked.
+        owed: thrust (n,) that rounding and dead zone swallowed, N; None to let it go.
+    """
 
     time: float
     law: Any
     short: np.ndarray
+    owed: np.ndarray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +72,7 @@ class ClosedLoop:
             self.law = ModernLaw(settings, vehicle)
         else:
             self.law = ThesisLaw(settings, vehicle)
+        self._diffuse = settings.error_diffusion
         self._to_center = transport(-vehicle.inertia.center_of_mass).T
         self._allocator = Allocator(
             vehicle.thrusters, vehicle.inertia.center_of_mass, method=method
@@ -94,7 +103,7 @@ class ClosedLoop:
             failed: (n,) thrusters to leave out.
         """
         if memory is None or time <= memory.time:
-            memory = LoopMemory(time, self.law.begin(state), np.zeros(6))
+            memory = LoopMemory(time, self.law.begin(state), np.zeros(6), None)
             dt = 0.0
         else:
             dt = time - memory.time
@@ -102,6 +111,7 @@ class ClosedLoop:
             wrench, law = self.law.wrench(wanted, state, memory.law, short=memory.short, dt=dt)
         else:
             wrench, law = np.zeros(6), memory.law
-        allocation = self._allocator.allocate(wrench, failed=failed)
+        allocation = self._allocator.allocate(wrench, failed=failed, owed=memory.owed)
         short = np.array([float(axis in allocation.shortfall) for axis in AXES])
-        return Output(allocation.pwm, wrench, allocation), LoopMemory(time, law, short)
+        owed = allocation.owed if self._diffuse else None
+        return Output(allocation.pwm, wrench, allocation), LoopMemory(time, law, short, owed)

@@ -102,6 +102,7 @@ class ModernLaw:
         self._vehicle = vehicle
         self._to_center = transport(-vehicle.inertia.center_of_mass).T
         self._most = np.repeat(settings.integral_limit, 3)
+        self._tolerance = np.repeat(settings.tolerance, 3)
         self._fastest = self._reference_speeds()
 
     def _reference_speeds(self) -> np.ndarray:
@@ -212,7 +213,8 @@ class ModernLaw:
         )
         stuck = np.concatenate([np.abs(now.rotation) @ short[:3] > 0.5, short[3:] > 0.5])
         integral = np.where(held, memory.integral, 0.0)
-        integral = _wound(integral, now.dt * s.integral * omega**3 * error, stuck, self._most)
+        beyond = error - np.clip(error, -self._tolerance, self._tolerance)
+        integral = _wound(integral, now.dt * s.integral * omega**3 * beyond, stuck, self._most)
         wish = feed + 2 * s.damping * omega * slow + omega**2 * error + integral
         return wish, integral, turn
 

@@ -31,18 +31,24 @@ class ModernSettings:
         damping: ratio ζ.
         integral: K_i = integral · ω K_p.
         integral_limit: of the integral's share, m/s² and rad/s².
+        tolerance: errors of pose that the integral leaves alone, m and rad: without it a dead
+            zone makes the vehicle hunt around its target.
         max_speed: of moving set-points, m/s.
         max_turn_rate: of turning set-points, rad/s.
         filter_time: of the measured velocity, s.
+        error_diffusion: what rounding and dead zone swallow of a thrust is made up for in the next
+            ticks: no limit cycle around the target, at the price of thrusters that stutter.
     """
 
     bandwidth: dict[str, tuple[float, float]]
     damping: float
     integral: float
     integral_limit: tuple[float, float]
+    tolerance: tuple[float, float]
     max_speed: float
     max_turn_rate: float
     filter_time: float
+    error_diffusion: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +64,7 @@ class ThesisSettings:
     pose: tuple[np.ndarray, np.ndarray, np.ndarray]
     velocity: tuple[np.ndarray, np.ndarray, np.ndarray]
     window: float
+    error_diffusion: bool = False
 
 
 ControllerSettings = ModernSettings | ThesisSettings
@@ -77,8 +84,8 @@ def _pair(reader: YamlReader, high: float) -> tuple[float, float]:
 
 def _modern(root: YamlReader) -> ModernSettings:
     keys = {
-        'law', 'bandwidth', 'damping', 'integral', 'integral_limit', 'max_speed',
-        'max_turn_rate', 'filter_time',
+        'law', 'bandwidth', 'damping', 'integral', 'integral_limit', 'tolerance', 'max_speed',
+        'max_turn_rate', 'filter_time', 'error_diffusion',
     }  # fmt: skip
     root.mapping(keys, keys - {'law'})
     bandwidth = root.child('bandwidth')
@@ -88,9 +95,11 @@ def _modern(root: YamlReader) -> ModernSettings:
         damping=root.child('damping').number(0.1, 5.0),
         integral=root.child('integral').number(0.0, 1.0),
         integral_limit=_pair(root.child('integral_limit'), 100.0),
+        tolerance=_pair(root.child('tolerance'), 10.0),
         max_speed=root.child('max_speed').number(1e-3, 10.0),
         max_turn_rate=root.child('max_turn_rate').number(1e-3, 10.0),
         filter_time=root.child('filter_time').number(0.0, 10.0),
+        error_diffusion=root.child('error_diffusion').truth(),
     )
 
 
