@@ -1,0 +1,96 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Everything solid around the water, asked for distances in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from marine_sim_ros.arrays import Array, namespace
+from marine_sim_ros.scene.obstacles import KINDS, Obstacle, obstacle_surfaces
+from marine_sim_ros.scene.planes import Plane, plane_surfaces
+from marine_sim_ros.scene.terrain import HeightMap
+
+__all__ = ['Scene']
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Solid surfaces in map, k of them: planes, then the terrain, then obstacles by their kind.
+
+    Attributes:
+        planes: seabed, floor, walls.
+        terrain: or None.
+        obstacles: in the order boxes, cylinders, spheres, whatever order was given.
+        water_surface: whether jets of thrusters feel the water's surface as a boundary too; it
+            is not solid, so it is none of the k surfaces.
+    """
+
+    planes: tuple[Plane, ...] = ()
+    terrain: HeightMap | None = None
+    obstacles: tuple[Obstacle, ...] = ()
+    water_surface: bool = False
+
+    def __post_init__(self) -> None:
+        """Bring the obstacles in order."""
+        ordered = tuple(o for kind in KINDS for o in self.obstacles if o.kind == kind)
+        object.__setattr__(self, 'obstacles', ordered)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The k names of the surfaces."""
+        terrain = () if self.terrain is None else ('terrain',)
+        return (*(p.name for p in self.planes), *terrain, *(o.name for o in self.obstacles))
+
+    @cached_property
+    def materials(self) -> tuple[str, ...]:
+        """The k materials of the surfaces."""
+        terrain = () if self.terrain is None else (self.terrain.material,)
+        planes = (p.material for p in self.planes)
+        return (*planes, *terrain, *(o.material for o in self.obstacles))
+
+    @cached_property
+    def _by_kind(self) -> dict[str, tuple[Obstacle, ...]]:
+        groups = {k: tuple(o for o in self.obstacles if o.kind == k) for k in KINDS}
+        return {kind: group for kind, group in groups.items() if group}
+
+    def __len__(self) -> int:
+        """Return k."""
+        return len(self.names)
+
+    def surfaces(self, points: Array) -> tuple[Array, Array]:
+        """Return how far points are from each surface, and where each surface faces.
+
+        Args:
+            points: (..., m, 3), map, m.
+
+        Returns:
+            Signed distance (..., k, m) in m, positive in the water, and the surface's unit
+            normal (..., k, m, 3) into the water there, map: the distance's gradient.
+        """
+        xp = namespace(points)
+        found = []
+        if self.planes:
+            found.append(plane_surfaces(self.planes, points))
+        if self.terrain is not None:
+            found.append(self.terrain.surfaces(points))
+        for kind, group in self._by_kind.items():
+            found.append(obstacle_surfaces(kind, group, points))
+        if not found:
+            none = points[..., None, :, :][..., :0, :, :]
+            return none[..., 0], none
+        if len(found) == 1:
+            return found[0]
+        distances, normals = zip(*found, strict=True)
+        return xp.concat(distances, axis=-2), xp.concat(normals, axis=-3)
+
+    def ground(self, x: float, y: float) -> float:
+        """Return the z in m of the highest seabed at a place, obstacles aside; −inf for none."""
+        heights = [p.height(x, y) for p in self.planes]
+        if self.terrain is not None:
+            heights.append(float(self.terrain.height(np.array(x), np.array(y))))
+        return max(heights, default=-np.inf)
