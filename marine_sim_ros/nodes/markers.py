@@ -19,7 +19,6 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 
-from marine_sim_ros.physics import WRENCH_SOURCES
 from marine_sim_ros.physics.buoyancy import submerged_shares
 from marine_sim_ros.physics.hull_drag import wet_hull
 from marine_sim_ros.physics.rigid_body import weight
@@ -33,7 +32,7 @@ from marine_sim_ros.ros.markers import (
     wrench_arrows,
 )
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import SOURCES, Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS
@@ -43,6 +42,7 @@ __all__ = ['MarkersNode', 'main']
 PARAMETERS = (
     Parameter('rate', 10.0, 'messages per second of simulation time', 0.01, 1e3),
     FORCE_SCALE,
+    SOURCES,
     Parameter('voxels', True, 'show voxels'),
     Parameter('panels', True, "show the hull's panels"),
 )
@@ -59,7 +59,7 @@ class MarkersNode(SuiteNode):
         self._wrenches: dict[str, np.ndarray] = {}
         self._markers = self.publisher(topics.MARKERS)
         self.follow_current()
-        for source in (*WRENCH_SOURCES, 'total'):
+        for source in (*self.values['wrench_sources'], 'total'):
             self.listen(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.listen(topics.ODOM, self._on_odom)
 

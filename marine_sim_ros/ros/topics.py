@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,15 +117,16 @@ def wrench_topic(source: str) -> Topic:
 
 
 RECORDED = (
-    ODOM, TF, CLOCK, *(wrench_topic(s) for s in WRENCH_SOURCES), TOTAL_WRENCH, EXTERNAL_WRENCH,
+    ODOM, TF, CLOCK, TOTAL_WRENCH, EXTERNAL_WRENCH,
     PWM, THRUSTER_STATE, THRUSTER_POWER, BAROMETER_PRESSURE, BAROMETER_TEMPERATURE,
     OCEAN_CURRENT, DIAGNOSTICS, MARKERS,
 )  # fmt: skip
-"""Everything the recorder writes of any run."""
+"""What the recorder writes of any run, beside the sources' wrenches."""
 
 
-def recorded(*, components: bool) -> tuple[Topic, ...]:
+def recorded(*, components: bool, sources: Sequence[str] = WRENCH_SOURCES) -> tuple[Topic, ...]:
     """Return everything the recorder writes; the kinds of drag where they are published."""
+    always = (*RECORDED, *(wrench_topic(s) for s in sources))
     if not components:
-        return RECORDED
-    return (*RECORDED, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
+        return always
+    return (*always, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
