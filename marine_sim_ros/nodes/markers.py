@@ -5,7 +5,8 @@
 
 Subscribes: odom, wrench/<source> of every source, wrench/total. Publishes: markers (MarkerArray
 in base_link), ``rate`` times per second of simulation time: an arrow per force, the voxels and
-the hull's panels coloured by how far they are under water.
+the hull's panels coloured by how far they are under water; scene/markers (MarkerArray in map,
+latched), once: seabed, walls and obstacles, where the environment has any.
 Parameters: the common ones, and those below.
 Failure: it only watches; nothing waits for it.
 """
@@ -34,6 +35,7 @@ from marine_sim_ros.ros.markers import (
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import SOURCES, Parameter
 from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.scene_markers import scene_markers
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -62,6 +64,12 @@ class MarkersNode(SuiteNode):
         for source in (*self.values['wrench_sources'], 'total'):
             self.listen(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.listen(topics.ODOM, self._on_odom)
+        if self.environment.scene is not None:
+            # Latched, so over DDS whoever listens now or later.
+            self._scene = self.create_publisher(
+                topics.SCENE_MARKERS.type, topics.SCENE_MARKERS.name, topics.SCENE_MARKERS.qos
+            )
+            self._scene.publish(scene_markers(self.environment.scene, 0))
 
     def _on_wrench(self, source: str, message: WrenchStamped) -> None:
         wrench = wrench_from(message)

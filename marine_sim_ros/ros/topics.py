@@ -32,6 +32,7 @@ __all__ = [
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
+    'LATCHED',
     'LOCKSTEP',
     'MARKERS',
     'OCEAN_CURRENT',
@@ -40,6 +41,7 @@ __all__ = [
     'PWM_PER_TICK',
     'QUEUE',
     'RECORDED',
+    'SCENE_MARKERS',
     'TF',
     'THRUSTER_POWER',
     'THRUSTER_STATE',
@@ -100,6 +102,13 @@ WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
 """Up to which stamp the recorder has every per-tick message."""
 
 
+LATCHED = QoSProfile(
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""Of what is sent once and kept for who comes later."""
+SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
 DRAG_KINDS = ('damping', *FORCE_TERMS)
@@ -119,7 +128,7 @@ def wrench_topic(source: str) -> Topic:
 RECORDED = (
     ODOM, TF, CLOCK, TOTAL_WRENCH, EXTERNAL_WRENCH,
     PWM, THRUSTER_STATE, THRUSTER_POWER, BAROMETER_PRESSURE, BAROMETER_TEMPERATURE,
-    OCEAN_CURRENT, DIAGNOSTICS, MARKERS,
+    OCEAN_CURRENT, DIAGNOSTICS, MARKERS, SCENE_MARKERS,
 )  # fmt: skip
 """What the recorder writes of any run, beside the sources' wrenches."""
 
