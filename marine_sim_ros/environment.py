@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The water and the gravity around a vehicle, the same for every node of a run."""
+"""The water, the solid and the gravity around a vehicle, the same for every node of a run."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from marine_sim_ros.arrays import Array, constant, namespace
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.ocean.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.ocean.waves import Waves
+from marine_sim_ros.scene.scene import Scene
 
 __all__ = ['STANDARD_GRAVITY', 'Environment']
 
@@ -37,6 +38,7 @@ class Environment:
         profile: of the current over depth, added to it, or None.
         fluctuation: of the current over time, added to it, or None.
         waves: or None.
+        scene: seabed, walls and obstacles, or None.
         time: s.
         name: of the file it came from, or empty.
     """
@@ -48,6 +50,7 @@ class Environment:
     profile: CurrentProfile | None = None
     fluctuation: GaussMarkov | None = None
     waves: Waves | None = None
+    scene: Scene | None = None
     time: float = 0.0
     name: str = ''
 

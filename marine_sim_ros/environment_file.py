@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads environments from ``config/environments/*.yaml``: water, waves and currents of a run."""
+"""Reads environments from ``config/environments/*.yaml``: water, waves, currents, seabed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from marine_sim_ros.ocean.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.ocean.sea_states import irregular_waves
 from marine_sim_ros.ocean.water import OCEAN_SALINITY, water_properties
 from marine_sim_ros.ocean.waves import Waves, dispersion, regular_waves
+from marine_sim_ros.scene_file import SCENE_KEYS, read_scene, water_depth
 from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
 
 __all__ = ['environment_names', 'load_environment', 'parse_environment', 'run_environment']
 
-_KEYS = {'description', 'gravity', 'depth', 'water', 'waves', 'current'}
+_KEYS = {'description', 'gravity', 'depth', 'water', 'waves', 'current', *SCENE_KEYS}
 _WATER = {'kind', 'temperature', 'salinity', 'density', 'kinematic_viscosity'}
 _SEA = {'type', 'direction', 'seed', 'significant_height', 'peak_period', 'gamma', 'spreading',
         'components'}  # fmt: skip
@@ -90,12 +91,14 @@ def parse_environment(text: str, name: str) -> Environment:
     root = YamlReader(name, {} if content is None else content, ParameterError)
     root.mapping(_KEYS)
     gravity = root.child('gravity', STANDARD_GRAVITY).number(0.1, 99.0)
-    depth = root.child('depth', math.inf)
+    scene = read_scene(root, Path(name).parent)
+    depth = root.child('depth', water_depth(root))
     h = depth.value if depth.value == math.inf else depth.number(0.1, 12_000)
     return Environment(
         gravity=gravity,
         name=Path(name).stem,
         waves=_waves(root.child('waves'), gravity, h),
+        scene=scene,
         **_water(root.child('water')),
         **_currents(root.child('current')),
     )

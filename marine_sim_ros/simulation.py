@@ -17,6 +17,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.noise import gaussian
 from marine_sim_ros.physics import FORCES, WITH_JOINTS, WITH_MEMORY
 from marine_sim_ros.physics.barometer import barometer
+from marine_sim_ros.physics.boundary import boundary
 from marine_sim_ros.physics.manipulator import (
     ArmMomentum,
     JointMotion,
@@ -143,6 +144,8 @@ class Simulation:
             else:
                 sources[name] = force(vehicle, self.state, environment)
         sources |= reaction
+        if environment.scene is not None:
+            sources['boundary'] = boundary(self.vehicle, self.state, environment, output.thrust)
         total = weight(body, self.state, environment)
         for wrench in sources.values():
             total = total + wrench

@@ -128,11 +128,13 @@ def _namespace(options: RunOptions, vehicle_name: str) -> str:
     return '/' + name
 
 
-def _dynamics(options: RunOptions, vehicle: Vehicle, scenario: Scenario | None) -> dict[str, Any]:
+def _dynamics(
+    options: RunOptions, scenario: Scenario | None, sources: list[str]
+) -> dict[str, Any]:
     parameters: dict[str, Any] = {
         'dt': float(options.dt),
         'real_time_factor': float(options.real_time_factor),
-        'wrench_sources': list(wrench_sources(vehicle)),
+        'wrench_sources': sources,
         'lockstep': options.lockstep,
         'integrator': options.integrator,
         'duration': float(options.duration),
@@ -150,7 +152,6 @@ def _dynamics(options: RunOptions, vehicle: Vehicle, scenario: Scenario | None) 
 
 def _check(options: RunOptions, vehicle: Vehicle) -> Scenario | None:
     """Return the scenario; raise for anything a node would refuse later."""
-    run_environment(options.environment, current=options.current)
     if options.controller:
         load_controller(options.controller)
     if not options.scenario:
@@ -194,6 +195,8 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
     vehicle = load_vehicle(
         options.vehicle, hull_forces=options.hull_forces or None, progress=progress, **arguments
     )
+    environment = run_environment(options.environment, current=options.current)
+    sources = list(wrench_sources(vehicle, environment))
     scenario = _check(options, vehicle)
     namespace = _namespace(options, vehicle.name)
     script = {'scenario': options.scenario} if options.scenario else {}
@@ -206,12 +209,14 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
         own['barometer'] = {}
     if vehicle.manipulator is not None:
         own['manipulator'] = script
+    if 'boundary' in sources:
+        own['boundary'] = {}
     if closed:
         own['controller'] = script or {'controller': options.controller}
     if scenario is not None:
         own['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
-        own['markers'] = {}
+        own['markers'] = {'wrench_sources': sources}
     if options.record:
         manifest = {**asdict(options), 'namespace': namespace}
         own['recorder'] = {
@@ -219,8 +224,9 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
             'manifest': json.dumps(manifest),
             'publish_components': options.publish_components,
             'controller': closed,
+            'wrench_sources': sources,
             **pwm,
         }
-    own['dynamics'] = _dynamics(options, vehicle, scenario)
+    own['dynamics'] = _dynamics(options, scenario, sources)
     common = _common(options)
     return [NodeSpec(name, namespace, {**common, **extra}) for name, extra in own.items()]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from marine_sim_ros.errors import MarineSimError
 from marine_sim_ros.resources import resource_folder
 
 __all__ = ['YamlReader', 'config_names', 'parse_yaml', 'read_config']
+
+
+_WORD = re.compile('[A-Za-z0-9_.-]{1,64}')
 
 
 class YamlReader:
@@ -71,17 +75,23 @@ class YamlReader:
             raise self.error(f' is {self.value!r}; expected a whole number')
         return int(value)
 
+    def vector(self, low: float = -1e9, high: float = 1e9) -> np.ndarray:
+        """Return a list of three numbers within closed limits."""
+        if not isinstance(self.value, list) or len(self.value) != 3:
+            raise self.error(f' is {self.value!r}; expected a list of three numbers')
+        return np.array([r.number(low, high) for r in self.items()])
+
     def truth(self) -> bool:
         """Return true or false."""
         if not isinstance(self.value, bool):
             raise self.error(f' is {self.value!r}; expected true or false')
         return self.value
 
-    def vector(self, low: float = -1e9, high: float = 1e9) -> np.ndarray:
-        """Return a list of three numbers within closed limits."""
-        if not isinstance(self.value, list) or len(self.value) != 3:
-            raise self.error(f' is {self.value!r}; expected a list of three numbers')
-        return np.array([r.number(low, high) for r in self.items()])
+    def word(self) -> str:
+        """Return a name of letters, digits, dots, hyphens and underscores."""
+        if not isinstance(self.value, str) or not _WORD.fullmatch(self.value):
+            raise self.error(f' is {self.value!r}; expected a word such as hard_sand')
+        return self.value
 
     def choice(self, choices: tuple[str, ...]) -> str:
         """Return one of some words."""

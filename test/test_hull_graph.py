@@ -6,11 +6,11 @@
 import json
 import subprocess
 import sys
-import time
 from collections import defaultdict
 
 import numpy as np
 import pytest
+from test_graph import Watcher, statuses
 
 from marine_sim_ros.suite import RunOptions, describe
 
@@ -89,7 +89,7 @@ def _check_components(topics):
     assert 10 <= len(topics['markers']) <= 31  # ten a second
 
 
-def test_a_drag_node_that_starts_anew_is_taken_in_again(processes, tmp_path):
+def test_a_drag_node_that_starts_anew_is_taken_in_again(processes, tmp_path, ros_environment):
     scenario = tmp_path / 'waves.yaml'
     scenario.write_text(SCENARIO.format(pwm=PWM['simple_rov']).replace('3.0', '600.0', 1))
     options = RunOptions(
@@ -97,13 +97,28 @@ def test_a_drag_node_that_starts_anew_is_taken_in_again(processes, tmp_path):
         record=str(tmp_path / 'run'),
     )  # fmt: skip
     specs = describe(options)
+    from diagnostic_msgs.msg import DiagnosticArray
+    from nav_msgs.msg import Odometry
+
+    watcher = Watcher('/simple_rov')
+    watcher.listen('/diagnostics', DiagnosticArray)
+    watcher.listen('odom', Odometry)
+    odom = watcher.seen['odom']
+
+    def dynamics_told(level):
+        return any(s.level == level for s in statuses(watcher, 'dynamics')[1:])
+
     started = {s.executable: processes.node(s) for s in specs}
-    time.sleep(6)
+    watcher.until(lambda: len(odom) > 100)
     started['drag'].kill()
-    time.sleep(2.5)
+    watcher.until(lambda: dynamics_told(b'\x01'))
+    count = len(odom)
+    watcher.until(lambda: len(odom) > count + 100)
     drag = next(s for s in specs if s.executable == 'drag')
     processes.node(drag)
-    time.sleep(4)
+    watcher.seen['/diagnostics'].clear()
+    watcher.until(lambda: dynamics_told(b'\x00'), timeout=90)
+    watcher.close()
     for name in ('dynamics', 'recorder'):
         started[name].terminate()
     output = started['dynamics'].communicate(timeout=20)[0]

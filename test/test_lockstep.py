@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.ros.barrier import WrenchBarrier
 from marine_sim_ros.ros.pacing import Pacer
+from marine_sim_ros.ros.pairing import Pairing
 
 ONE = np.ones(6)
 
@@ -66,3 +67,68 @@ def test_pacer_at_factor_zero_never_waits_and_forgives_debt():
     pacer.due(0.0, 0.0)
     assert pacer.due(0.1, 10.0)  # far behind: goes on from here
     assert not pacer.due(0.2, 10.05)
+
+
+# --- two inputs of one stamp -------------------------------------------------------------------
+
+
+def paired():
+    done = []
+    return Pairing(lambda stamp, first, second: done.append((stamp, first, second)), 'none'), done
+
+
+def test_inputs_pair_in_either_order():
+    pairing, done = paired()
+    pairing.first(0, 'a')
+    assert done == []
+    pairing.second(0, 'x')
+    pairing.second(5, 'y')
+    pairing.first(5, 'b')
+    assert done == [(0, 'a', 'x'), (5, 'b', 'y')]
+    pairing.first(10, 'c')
+    assert len(done) == 2
+
+
+def test_who_falls_silent_is_not_waited_for_until_he_speaks_again():
+    pairing, done = paired()
+    pairing.first(0, 'a')
+    pairing.second(0, 'x')
+    pairing.first(5, 'b')
+    assert len(done) == 1
+    pairing.first(10, 'c')  # the owner went on: nobody answers 5 any more
+    assert done[1:] == [(5, 'b', 'x'), (10, 'c', 'x')]
+    assert pairing.out
+    pairing.first(15, 'd')
+    assert done[3:] == [(15, 'd', 'x')]
+    pairing.second(15, 'y')  # late, but alive
+    assert not pairing.out
+    pairing.first(20, 'e')
+    assert len(done) == 4
+    pairing.second(20, 'z')
+    assert done[4:] == [(20, 'e', 'z')]
+
+
+def test_a_run_that_is_reset_pairs_anew():
+    for order in ('first', 'second'):
+        pairing, done = paired()
+        for stamp in (0, 5, 10):
+            pairing.first(stamp, 'a')
+            pairing.second(stamp, stamp)
+        calls = [(pairing.first, 'b'), (pairing.second, 'new')]
+        for call, value in calls if order == 'first' else calls[::-1]:
+            call(0, value)
+        assert done[3:] == [(0, 'b', 'new')]
+
+
+@given(st.lists(st.booleans(), max_size=60))
+def test_every_first_input_is_answered_once_and_in_order(turns):
+    pairing, done = paired()
+    firsts = seconds = 0
+    for first_next in turns:
+        if first_next and firsts <= seconds:  # the owner waits for the answer
+            pairing.first(firsts, firsts)
+            firsts += 1
+        elif not first_next and seconds <= firsts:
+            pairing.second(seconds, seconds)
+            seconds += 1
+    assert done == [(i, i, i) for i in range(min(firsts, seconds))]

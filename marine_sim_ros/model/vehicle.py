@@ -14,7 +14,7 @@ from marine_sim_ros.interpolation import Table
 from marine_sim_ros.model.hull import Hull, lever_mobility
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.manipulator import Manipulator
-from marine_sim_ros.spatial import transport
+from marine_sim_ros.spatial import skew, transport
 
 __all__ = ['Barometer', 'Buoyancy', 'Damping', 'Frame', 'Inertia', 'ThrusterSet', 'Vehicle']
 
@@ -57,6 +57,8 @@ class ThrusterSet:
         thrust_of_pwm: N of µs.
         speed_of_thrust: rad/s of N.
         power_of_thrust: W of N.
+        rotor_radius: (n,) m.
+        ventilates: (n,) 1.0 where thrust is lost near the surface, else 0.0.
     """
 
     names: tuple[str, ...]
@@ -69,6 +71,8 @@ class ThrusterSet:
     thrust_of_pwm: Table
     speed_of_thrust: Table
     power_of_thrust: Table
+    rotor_radius: np.ndarray
+    ventilates: np.ndarray
 
     def __len__(self) -> int:
         """Return the number of thrusters."""
@@ -82,6 +86,17 @@ class ThrusterSet:
         return np.concatenate([self.axis, moment], axis=1).T.copy()
 
     @cached_property
+    def levers(self) -> np.ndarray:
+        """(6, 3n): the forces at all thrusters, one after the other -> wrench."""
+        levers = [np.concatenate([np.eye(3), skew(p)]) for p in self.position]
+        return np.concatenate(levers or [np.zeros((6, 0))], axis=1)
+
+    @cached_property
+    def arm(self) -> float:
+        """Distance of the farthest thruster from the ``base_link`` origin, m."""
+        return float(np.linalg.norm(self.position, axis=1).max(initial=0.0))
+
+    @cached_property
     def any_lag(self) -> bool:
         """Whether any rotor takes time to follow."""
         return bool(np.any(self.time_constant > 0))
@@ -90,6 +105,11 @@ class ThrusterSet:
     def any_inflow_loss(self) -> bool:
         """Whether any thruster loses thrust with the speed of advance."""
         return bool(np.any(self.zero_thrust_pitch > 0))
+
+    @cached_property
+    def any_ventilation(self) -> bool:
+        """Whether any thruster loses thrust near the surface."""
+        return bool(np.any(self.ventilates > 0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from marine_sim_ros.recording import BagWriter, Manifest
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import odometry_numbers, set_stamp, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import SOURCES, Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -44,6 +44,7 @@ PARAMETERS = (
     Parameter('pwm_source', 'external', 'as the thrusters have it'),
     Parameter('publish_components', False, 'as the drag node has it'),
     Parameter('controller', False, 'whether there is a controller'),
+    SOURCES,
 )
 
 
@@ -70,6 +71,7 @@ class RecorderNode(SuiteNode):
             components=self.values['publish_components'],
             arm=self.vehicle.manipulator is not None,
             controller=self.values['controller'],
+            sources=self.values['wrench_sources'],
         )
         self._first_missing = {t.name for t in recorded if t.per_tick}
         if self.vehicle.barometer is None:

@@ -5,7 +5,8 @@
 
 ``FORCES`` holds them by the name of their topic (``wrench/<name>``). Where the whole force also
 depends on the tick before, ``WITH_MEMORY`` has it: (..., memory, dt) -> (wrench, memory).
-Thrusters take a command too, so they have a signature of their own.
+Thrusters take a command too, and the boundary force their thrust, so they have signatures of their
+own.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ WRENCH_SOURCES = ('thrusters', *FORCES)
 """What moves a vehicle by default, in the order in which it is summed."""
 
 
-def wrench_sources(vehicle: Vehicle) -> tuple[str, ...]:
-    """Return what moves a vehicle, in the order in which it is summed."""
-    return WRENCH_SOURCES if vehicle.manipulator is None else (*WRENCH_SOURCES, 'manipulator')
+def wrench_sources(vehicle: Vehicle, environment: Environment) -> tuple[str, ...]:
+    """Return what moves a vehicle in an environment, in the order in which it is summed."""
+    arm = () if vehicle.manipulator is None else ('manipulator',)
+    solid = () if environment.scene is None else ('boundary',)
+    return (*WRENCH_SOURCES, *arm, *solid)

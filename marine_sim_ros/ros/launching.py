@@ -89,11 +89,12 @@ def _node(spec: NodeSpec) -> Node:
     )  # fmt: skip
 
 
-def _bag_recorder(directory: str, namespace: str, *, components: bool) -> ExecuteProcess:
+def _bag_recorder(directory: str, dynamics: NodeSpec, *, components: bool) -> ExecuteProcess:
     """Return ``ros2 bag record`` of the suite's topics."""
+    sources = dynamics.parameters['wrench_sources']
     names = [
-        t.name if t.name.startswith('/') else f'{namespace}/{t.name}'
-        for t in topics.recorded(components=components)
+        t.name if t.name.startswith('/') else f'{dynamics.namespace}/{t.name}'
+        for t in topics.recorded(components=components, sources=sources)
     ]
     Path(directory).mkdir(parents=True, exist_ok=True)
     command = ['ros2', 'bag', 'record', '-s', 'mcap', '-o', f'{directory}/bag', '--topics']
@@ -120,7 +121,7 @@ def actions(
     result: list[Any] = []
     if options.record and _has_ros2_bag():
         directory, options = options.record, replace(options, record='')
-        result.append(_bag_recorder(directory, describe(options)[0].namespace,
+        result.append(_bag_recorder(directory, describe(options)[-1],
                                     components=options.publish_components))  # fmt: skip
     specs = describe(options)
     if composed:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,7 @@ __all__ = [
     'EXTERNAL_WRENCH',
     'JOINT_STATES',
     'JOY',
+    'LATCHED',
     'LOCKSTEP',
     'MARKERS',
     'OCEAN_CURRENT',
@@ -47,6 +49,7 @@ __all__ = [
     'PWM_PER_TICK',
     'QUEUE',
     'RECORDED',
+    'SCENE_MARKERS',
     'SETPOINTS',
     'TF',
     'THRUSTER_POWER',
@@ -109,6 +112,13 @@ WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
 """Up to which stamp the recorder has every per-tick message."""
 
 
+LATCHED = QoSProfile(
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""Of what is sent once and kept for who comes later."""
+SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
 JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP)
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
 COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
@@ -136,15 +146,19 @@ def wrench_topic(source: str) -> Topic:
 
 
 RECORDED = (
-    ODOM, TF, CLOCK, *(wrench_topic(s) for s in WRENCH_SOURCES), TOTAL_WRENCH, EXTERNAL_WRENCH,
+    ODOM, TF, CLOCK, TOTAL_WRENCH, EXTERNAL_WRENCH,
     PWM, THRUSTER_STATE, THRUSTER_POWER, BAROMETER_PRESSURE, BAROMETER_TEMPERATURE,
-    OCEAN_CURRENT, DIAGNOSTICS, MARKERS,
+    OCEAN_CURRENT, DIAGNOSTICS, MARKERS, SCENE_MARKERS,
 )  # fmt: skip
-"""Everything the recorder writes of any run."""
+"""What the recorder writes of any run, beside the sources' wrenches."""
 
 
 def recorded(
-    *, components: bool = False, arm: bool = False, controller: bool = False
+    *,
+    components: bool = False,
+    arm: bool = False,
+    controller: bool = False,
+    sources: Sequence[str] = WRENCH_SOURCES,
 ) -> tuple[Topic, ...]:
     """Return everything the recorder writes of a run.
 
@@ -152,12 +166,13 @@ def recorded(
         components: the kinds of drag are published.
         arm: the vehicle has joints that move.
         controller: there is one.
+        sources: of wrenches.
     """
-    result = RECORDED
+    result = (*RECORDED, *(wrench_topic(s) for s in sources))
     if components:
         result = (*result, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
     if arm:
-        result = (*result, JOINT_STATES, ARM_COMMANDS, wrench_topic('manipulator'))
+        result = (*result, JOINT_STATES, ARM_COMMANDS)
     if controller:
         commands = (COMMAND_VELOCITY, COMMAND_POSE, COMMAND_PATH, COMMAND_WRENCH)
         result = (*result, SETPOINTS, CONTROLLER_WRENCH, *commands)

@@ -1,0 +1,146 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Obstacles: boxes, cylinders and spheres, with their exact signed distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.spatial import rotation_matrix
+
+__all__ = ['KINDS', 'Obstacle', 'obstacle_surfaces']
+
+KINDS = ('box', 'cylinder', 'sphere')
+
+
+@dataclass(frozen=True, eq=False)
+class Obstacle:
+    """A solid body that stays where it is.
+
+    Attributes:
+        name: of the obstacle.
+        kind: ``box``, ``cylinder`` (along its z axis) or ``sphere``.
+        size: (3,) edges of the box around it in its own axes, m: a cylinder has its diameter
+            twice and its length, a sphere its diameter three times.
+        position: (3,) of its middle, map, m.
+        orientation: (4,) unit quaternion x, y, z, w to map.
+        material: name.
+    """
+
+    name: str
+    kind: str
+    size: np.ndarray
+    position: np.ndarray
+    orientation: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
+    material: str = 'default'
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError for what is no obstacle."""
+        if self.kind not in KINDS:
+            raise ParameterError(
+                f'{self.name}: kind is {self.kind!r}; expected one of: {", ".join(KINDS)}'
+            )
+        size, position = np.asarray(self.size, float), np.asarray(self.position, float)
+        if size.shape != (3,) or not np.all((size > 0) & np.isfinite(size)):
+            raise ParameterError(
+                f'{self.name}: size is {self.size}; expected three lengths above 0, m'
+            )
+        round_ = {'box': 0, 'cylinder': 2, 'sphere': 3}[self.kind]
+        if np.any(size[:round_] != size[0]):
+            raise ParameterError(
+                f'{self.name}: size is {size.tolist()}; expected its diameter {round_} times'
+            )
+        if position.shape != (3,) or not np.all(np.isfinite(position)):
+            raise ParameterError(
+                f'{self.name}: position is {self.position}; expected three numbers, m'
+            )
+        turn = np.asarray(self.orientation, float)
+        if turn.shape != (4,) or not abs(float(np.linalg.norm(turn)) - 1) < 1e-6:
+            raise ParameterError(
+                f'{self.name}: orientation is {self.orientation}; expected a unit quaternion'
+            )
+        for name, value in (('size', size), ('position', position), ('orientation', turn)):
+            object.__setattr__(self, name, value)
+
+
+def _beyond(excess: Array) -> tuple[Array, Array]:
+    """Return the distance (...) from a corner of half-spaces and its gradient (..., n).
+
+    excess (..., n) is how far a point is beyond each; inside all, the nearest one counts.
+    """
+    xp = namespace(excess)
+    outward = xp.maximum(excess, xp.zeros_like(excess))
+    square = xp.sum(outward * outward, axis=-1, keepdims=True)
+    outside = square > 0
+    length = xp.sqrt(xp.where(outside, square, xp.ones_like(square)))
+    nearest = xp.max(excess, axis=-1, keepdims=True)
+    ones = xp.ones_like(excess)
+    face = xp.where(excess == nearest, ones, xp.zeros_like(excess))
+    face = face / xp.sqrt(xp.sum(face, axis=-1, keepdims=True))
+    distance = xp.where(outside, length, nearest)
+    return distance[..., 0], xp.where(outside, outward / length, face)
+
+
+def _side(values: Array) -> Array:
+    """Return −1 for what is negative, else 1."""
+    xp = namespace(values)
+    return xp.where(values < 0, -xp.ones_like(values), xp.ones_like(values))
+
+
+def _radial(across: Array) -> tuple[Array, Array]:
+    """Return the length (..., 1) of vectors and their direction (..., n); any one for zero."""
+    xp = namespace(across)
+    square = xp.sum(across * across, axis=-1, keepdims=True)
+    away = square > 0
+    length = xp.sqrt(xp.where(away, square, xp.ones_like(square)))
+    any_one = xp.ones_like(across) / across.shape[-1] ** 0.5
+    radius = xp.where(away, length, xp.zeros_like(length))
+    return radius, xp.where(away, across / length, any_one)
+
+
+def _box(local: Array, half: Array) -> tuple[Array, Array]:
+    distance, normal = _beyond(namespace(local).abs(local) - half)
+    return distance, normal * _side(local)
+
+
+def _cylinder(local: Array, half: Array) -> tuple[Array, Array]:
+    xp = namespace(local)
+    radius, direction = _radial(local[..., :2])
+    along = local[..., 2:]
+    excess = xp.concat([radius, xp.abs(along)], axis=-1) - half[..., 1:]
+    distance, weight = _beyond(excess)
+    return distance, xp.concat([weight[..., :1] * direction, weight[..., 1:] * _side(along)],
+                               axis=-1)  # fmt: skip
+
+
+def _sphere(local: Array, half: Array) -> tuple[Array, Array]:
+    radius, direction = _radial(local)
+    return (radius - half[..., :1])[..., 0], direction
+
+
+_SHAPES = {'box': _box, 'cylinder': _cylinder, 'sphere': _sphere}
+
+
+def obstacle_surfaces(
+    kind: str, obstacles: Sequence[Obstacle], points: Array
+) -> tuple[Array, Array]:
+    """Return signed distances (..., k, m) in m and outward normals (..., k, m, 3), map.
+
+    Args:
+        kind: of all these obstacles.
+        obstacles: k of them.
+        points: (..., m, 3), map, m.
+    """
+    xp = namespace(points)
+    half = constant(xp, np.stack([o.size for o in obstacles])[:, None, :] / 2)
+    middle = constant(xp, np.stack([o.position for o in obstacles])[:, None, :])
+    turn = constant(xp, rotation_matrix(np.stack([o.orientation for o in obstacles])))
+    local = (points[..., None, :, :] - middle) @ turn
+    distance, normal = _SHAPES[kind](local, half)
+    return distance, normal @ xp.matrix_transpose(turn)

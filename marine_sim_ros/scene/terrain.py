@@ -1,0 +1,119 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Terrain: heights on a regular grid, bilinear between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.errors import ParameterError
+
+__all__ = ['HeightMap']
+
+
+@dataclass(frozen=True, eq=False)
+class HeightMap:
+    """A seabed z = h(x, y); beyond its edges the heights at the edge go on.
+
+    Attributes:
+        origin: (2,) x and y of ``heights[0, 0]``, map, m.
+        spacing: of the grid, m.
+        heights: (ny, nx) z in map, m; rows go north, columns east.
+        material: name.
+    """
+
+    origin: np.ndarray
+    spacing: float
+    heights: np.ndarray
+    material: str = 'default'
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError for what is no terrain."""
+        origin, heights = np.asarray(self.origin, float), np.asarray(self.heights, float)
+        if origin.shape != (2,) or not np.all(np.isfinite(origin)):
+            raise ParameterError(f'terrain origin is {self.origin}; expected two numbers, m')
+        if not 0.0 < self.spacing < 1e6:
+            raise ParameterError(f'terrain spacing is {self.spacing}; expected more than 0 m')
+        if heights.ndim != 2 or min(heights.shape) < 2 or not np.all(np.isfinite(heights)):
+            raise ParameterError(
+                f'terrain heights have shape {heights.shape}; expected at least 2 x 2 finite '
+                'numbers, m'
+            )
+        object.__setattr__(self, 'origin', origin)
+        object.__setattr__(self, 'heights', np.ascontiguousarray(heights))
+
+    @cached_property
+    def _corners(self) -> np.ndarray:
+        """(cells, 4) heights at a cell's corners: (x0, y0), (x1, y0), (x0, y1), (x1, y1)."""
+        h = self.heights
+        corners = np.stack([h[:-1, :-1], h[:-1, 1:], h[1:, :-1], h[1:, 1:]], axis=-1)
+        return corners.reshape(-1, 4)
+
+    @property
+    def extent(self) -> np.ndarray:
+        """(2, 2) smallest and largest x and y of the grid, m."""
+        rows, columns = self.heights.shape
+        return self.origin + self.spacing * np.array([[0, 0], [columns - 1, rows - 1]])
+
+    @cached_property
+    def steepest(self) -> float:
+        """A slope that is nowhere exceeded: of the steepest edges along x and y together."""
+        along = [np.abs(np.diff(self.heights, axis=i)).max() / self.spacing for i in (0, 1)]
+        return float(np.hypot(*along))
+
+    def _bilinear(self, x: Array, y: Array) -> tuple[Array, Array, Array]:
+        """Return h, ∂h/∂x and ∂h/∂y (...)."""
+        xp = namespace(x)
+        rows, columns = self.heights.shape
+        u, inside_x, i = self._cell(x, 0, columns)
+        v, inside_y, j = self._cell(y, 1, rows)
+        index = xp.reshape(j * (columns - 1) + i, (-1,))
+        corners = xp.reshape(xp.take(constant(xp, self._corners), index, axis=0), (*x.shape, 4))
+        a, b, c, d = (corners[..., n] for n in range(4))
+        south, north = a + u * (b - a), c + u * (d - c)
+        along_x = ((b - a) + v * ((d - c) - (b - a))) / self.spacing
+        along_y = (north - south) / self.spacing
+        zero = xp.zeros_like(along_x)
+        return (
+            south + v * (north - south),
+            xp.where(inside_x, along_x, zero),
+            xp.where(inside_y, along_y, zero),
+        )
+
+    def _cell(self, x: Array, axis: int, count: int) -> tuple[Array, Array, Array]:
+        """Return the place within a cell (0 to 1), whether it is on the grid, and the cell."""
+        xp = namespace(x)
+        u = (x - float(self.origin[axis])) / self.spacing
+        clipped = xp.clip(u, 0.0, float(count - 1))
+        cell = xp.minimum(xp.floor(clipped), (count - 2) * xp.ones_like(u))
+        return clipped - cell, clipped == u, xp.astype(cell, xp.int64)
+
+    def height(self, x: Array, y: Array) -> Array:
+        """Return h (...) in m at places x, y (...) of map, m."""
+        return self._bilinear(x, y)[0]
+
+    def normal(self, x: Array, y: Array) -> Array:
+        """Return the upward unit normal (..., 3) at x, y (...): (−∂h/∂x, −∂h/∂y, 1)/|…|."""
+        return _upward(*self._bilinear(x, y)[1:])
+
+    def surfaces(self, points: Array) -> tuple[Array, Array]:
+        """Return d (..., 1, m) in m and n (..., 1, m, 3) of points (..., m, 3).
+
+        d = (z − h) n_z, the distance from the plane that touches the terrain below the point:
+        exact on a plane slope, and in first order anywhere near the terrain.
+        """
+        h, dx, dy = self._bilinear(points[..., 0], points[..., 1])
+        normal = _upward(dx, dy)
+        distance = (points[..., 2] - h) * normal[..., 2]
+        return distance[..., None, :], normal[..., None, :, :]
+
+
+def _upward(dx: Array, dy: Array) -> Array:
+    xp = namespace(dx)
+    up = 1 / xp.sqrt(1 + dx * dx + dy * dy)
+    return xp.stack([-dx * up, -dy * up, up], axis=-1)
