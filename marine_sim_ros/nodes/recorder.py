@@ -90,7 +90,7 @@ class RecorderNode(SuiteNode):
         full = self.resolve_topic_name(topic.name)
         self._bag.add(full, topic.type, topic.qos)
         write = partial(self._write, topic, full)
-        if self.bus is not None and topic.per_tick:
+        if self.bus is not None and topic.per_tick and not topic.open_ended:
             self.bus.subscribe(full, lambda message: write(serialize_message(message)))
         else:
             self.create_subscription(topic.type, topic.name, write, topic.qos, raw=True)

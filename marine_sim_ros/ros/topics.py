@@ -79,12 +79,22 @@ nothing is dropped."""
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic of the suite; ``per_tick``: one message for every tick."""
+    """A topic of the suite.
+
+    Attributes:
+        name: relative to the namespace.
+        type: message class.
+        qos: its quality of service.
+        per_tick: one message for every tick.
+        open_ended: its messages end in empty sequences, of which ``serialize_message`` overstates
+            the size; strict readers take only what DDS delivered.
+    """
 
     name: str
     type: Any
     qos: QoSProfile
     per_tick: bool = True
+    open_ended: bool = False
 
     @property
     def stamped(self) -> bool:
@@ -119,13 +129,13 @@ LATCHED = QoSProfile(
 )
 """Of what is sent once and kept for who comes later."""
 SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
-JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP)
+JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP, open_ended=True)
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
 COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
 COMMAND_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
 COMMAND_PATH = Topic('cmd_path', Path, QUEUE, per_tick=False)
 COMMAND_WRENCH = Topic('cmd_wrench', Wrench, QUEUE, per_tick=False)
-SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP)
+SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP, open_ended=True)
 """name: the twelve quantities; position: their targets, NaN where free."""
 CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP)
 """What the controller asks of the thrusters, about the centre of mass."""
