@@ -37,6 +37,7 @@ from marine_sim_ros.tools.supervisor import Supervisor
 __all__ = ['add_arguments', 'execute']
 
 STEPS = 4000
+CLOSED = {'vehicle': 'investigator90', 'scenario': 'position_hold'}
 TRIANGLES = (192, 768, 3072, 12288)
 SEA = 'moderate_sea'
 SCENES = ('pool', 'deep_rock')
@@ -216,6 +217,8 @@ def execute(options: argparse.Namespace) -> int:
         for environment in SCENES:
             add(f'boundary in {environment}, ms', '.2f', boundary_milliseconds(environment))
         graph('separate, bluerov2 in a pool', environment='pool')
+        graph('separate, investigator90 in closed loop', **CLOSED)
+        graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
         add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
         add('ratio composed / separate (goal 3)', '.2f', one / full)
     _print(options.rounds, rows, node_costs(options.seconds))
