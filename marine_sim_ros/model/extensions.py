@@ -17,7 +17,9 @@ __all__ = [
     'wants_estimate',
 ]  # fmt: skip
 
-EXTENSIONS = {'hydrodynamics', 'buoyancy', 'buoyancy_material', 'barometer', 'thrusters'}
+EXTENSIONS = {
+    'hydrodynamics', 'buoyancy', 'buoyancy_material', 'barometer', 'thrusters', 'contact_material',
+}  # fmt: skip
 """Elements of ours below <robot>; URDF readers that do not know them ignore them."""
 
 LUMPED_TAGS = {

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,20 @@ from lxml import etree
 
 from marine_sim_ros.errors import ModelError
 from marine_sim_ros.model import extensions, orca3, xml
+from marine_sim_ros.model.collisions import Collision, read_collisions
+from marine_sim_ros.model.contact import ContactPoints
+from marine_sim_ros.model.contact_points import contact_points
+from marine_sim_ros.model.contact_tags import (
+    ContactTags,
+    read_contact_tags,
+    set_mass_from_density,
+)
 from marine_sim_ros.model.hull_reader import read_hull
+from marine_sim_ros.model.hull_settings import HullSettings
 from marine_sim_ros.model.kinematics import fixed_frames, total_inertia
+from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.propulsion import read_thrusters
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = ['vehicle_from_urdf']
@@ -60,6 +72,16 @@ def _check(vehicle: Vehicle, source: str) -> Vehicle:
     return vehicle
 
 
+def _shapes(
+    robot: Any, root: Reader, frames: dict[str, Frame], base: Path | None
+) -> list[Collision]:
+    return read_collisions(robot, root, frames, HullSettings(), base=base, warnings=[])
+
+
+def _contact(shapes: Callable[[], list[Collision]], tags: ContactTags) -> ContactPoints:
+    return contact_points(shapes(), tags.collisions)
+
+
 def vehicle_from_urdf(
     text: str,
     *,
@@ -86,6 +108,10 @@ def vehicle_from_urdf(
     reader = Reader(root, source)
     hydrodynamics, lump = reader.child('hydrodynamics'), reader.child('buoyancy')
     damping, added_mass = extensions.read_hydrodynamics(hydrodynamics)
+    tags = read_contact_tags(reader)
+    shapes = partial(_shapes, robot, reader, frames, base)
+    if tags.densities:
+        set_mass_from_density(robot, reader, frames, shapes(), tags, shipped_materials())
     hull = read_hull(robot, reader, frames, base)
     density = hull.water_density
     vehicle = Vehicle(
@@ -98,7 +124,8 @@ def vehicle_from_urdf(
         barometer=extensions.read_barometer(reader.child('barometer'), frames, density),
         hull=hull.hull,
         frames=tuple(f for f in frames.values() if f.parent),
-        warnings=hull.warnings,
+        warnings=hull.warnings + tags.warnings,
         urdf=text,
+        find_contact=partial(_contact, shapes, tags),
     )
     return _check(orca3.apply_plugins(vehicle, root, frames, source), source)

@@ -1,0 +1,315 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contact of a vehicle with what is solid: seabed, walls, obstacles.
+
+A stiff spring at every contact point would have to be explicit, for this is a force among others
+that does not know them: k ≤ m (0.5/dt)² would cap it at 1.2e5 N/m for a BlueROV2 at 5 ms, and the
+vehicle would sink in and bounce. Instead the velocity after the step is solved for (as physics
+engines do), and the wrench is the impulse that leads to it over the step, Jᵀγ/dt:
+
+- What the others do is observed, not asked for: M Δν/dt less the own wrench is what they did in
+  the step before, so ν* = ν + Δν − dt M⁻¹ w is where they lead without contact. At rest that is
+  exact, and a change of theirs is late by one step.
+- Points that would pass a surface within the step are stopped at it, or thrown back with the
+  restitution times their speed where they meet it faster than what a step's fall makes.
+- Within a surface, −δ̇ = δ/τ pushes them out, and E and ν make them yield: stiffness k with damping
+  τ k, implicit, so that neither has a limit; the rest position has F = k δ.
+- Friction stops what slides, as far as Coulomb's law lets it; adhesion pulls what touches.
+
+M is with the implicit drag of the default integrator, dt D. So it is stable for any stiffness and
+step, never adds energy, and a point never passes a surface whose distance is true; a wrench that
+is held for longer than a step (``lockstep: false``) is an impulse given twice, however.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.contact_pairs import PairTable, pair_table
+from marine_sim_ros.physics.contact_solver import Rows, impulse_work, solve
+from marine_sim_ros.physics.current import relative_velocity
+from marine_sim_ros.physics.drag import damping_matrix
+from marine_sim_ros.spatial import cross, normalized, rotation_matrix
+from marine_sim_ros.state import State, Wrench
+
+__all__ = ['ContactMemory', 'Touch', 'contact', 'touches']
+
+_RIGID = 1e-6
+"""Compliance of what is rigid, as a share of the inverse mass at the point."""
+_SLOWEST_BOUNCE = 0.01
+"""m/s; slower impacts do not rebound."""
+_FASTEST_EXIT = 0.2
+"""m/s; at which what has got deep inside is pushed out."""
+_SKIN = 1e-4
+"""m; what is nearer touches, for adhesion."""
+
+
+class ContactMemory(NamedTuple):
+    """What contact remembers of the tick before.
+
+    Attributes:
+        velocity: ν (..., 6).
+        wrench: (..., 6) that it answered.
+        normal: (..., c) normal impulses of all pairs of a surface and a point, N·s.
+    """
+
+    velocity: Array
+    wrench: Wrench
+    normal: Array
+
+
+class Touch(NamedTuple):
+    """Where surfaces and points are to each other, c pairs, surface by surface; body frame.
+
+    Attributes:
+        gap: (..., c) m, negative within.
+        normal: (..., c, 3) out of the surface.
+        point: (..., c, 3) of the body that is nearest to the surface, m.
+    """
+
+    gap: Array
+    normal: Array
+    point: Array
+
+
+def touches(vehicle: Vehicle, state: State, environment: Environment) -> Touch:
+    """Return gaps, normals and nearest points of a vehicle in an environment with a scene."""
+    assert environment.scene is not None
+    xp = namespace(state.position)
+    places = constant(xp, vehicle.contact.position)
+    radius = constant(xp, vehicle.contact.radius)
+    rotation = rotation_matrix(state.orientation)
+    in_map = places @ xp.matrix_transpose(rotation) + state.position[..., None, :]
+    distance, normal = environment.scene.surfaces(in_map)
+    normal = normal @ rotation[..., None, :, :]
+    point = places - radius[:, None] * normal
+    batch, count = distance.shape[:-2], distance.shape[-2] * distance.shape[-1]
+    return Touch(
+        xp.reshape(distance - radius, (*batch, count)),
+        xp.reshape(normal, (*batch, count, 3)),
+        xp.reshape(point, (*batch, count, 3)),
+    )
+
+
+class _Step(NamedTuple):
+    """What is known of a step before its solution: M + dt D (..., 6, 6), ν* (..., 6), dt."""
+
+    mass: Array
+    free: Array
+    dt: float
+
+
+def _step(
+    vehicle: Vehicle, state: State, environment: Environment, memory: ContactMemory, dt: float
+) -> _Step:
+    xp = namespace(state.velocity)
+    arm = constant(xp, vehicle.damping.arm)
+    damping = damping_matrix(vehicle, matvec(arm, relative_velocity(state, environment)))
+    mass = constant(xp, vehicle.mass_matrix) + dt * (arm.T @ damping @ arm)
+    own = xp.linalg.solve(mass, memory.wrench[..., None])[..., 0]
+    return _Step(mass, 2 * state.velocity - memory.velocity - dt * own, dt)
+
+
+def _adhesion(vehicle: Vehicle, pairs: PairTable, gap: Array) -> Array:
+    """Return the pull (..., c) in N: a shape's, shared among its points that touch a surface."""
+    xp = namespace(gap)
+    if not np.any(pairs.adhesion_force):
+        return xp.zeros_like(gap)
+    inside = -gap > constant(xp, pairs.adhesive_overlap) - _SKIN
+    touching = xp.where(inside, xp.ones_like(gap), xp.zeros_like(gap))
+    member = constant(xp, vehicle.contact.membership)
+    by_surface = xp.reshape(touching, (*gap.shape[:-1], -1, len(vehicle.contact)))
+    count = xp.reshape(by_surface @ member @ xp.matrix_transpose(member), gap.shape)
+    return constant(xp, pairs.adhesion_force) * touching / xp.maximum(count, xp.ones_like(count))
+
+
+def _lever_rows(direction: Array, point: Array) -> Array:
+    """Return [d, r × d] (..., 6): velocity of ν along d at r."""
+    return namespace(direction).concat([direction, cross(point, direction)], axis=-1)
+
+
+def _tangents(normal: Array, primary: Array) -> tuple[Array, Array]:
+    """Return two unit vectors (..., 3) across a normal, the first along a direction.
+
+    Where that stands on the surface, or is zero, another one takes its place.
+    """
+    xp = namespace(normal)
+    x, y = (constant(xp, np.eye(3)[i]) for i in range(2))
+    first = primary - xp.vecdot(primary, normal)[..., None] * normal
+    other = xp.where(xp.abs(normal[..., :1]) < 0.8, x, y)
+    other = other - xp.vecdot(other, normal)[..., None] * normal
+    first = xp.where(xp.vecdot(first, first)[..., None] > 1e-8, first, other)
+    first = normalized(first)
+    return first, cross(normal, first)
+
+
+def _targets(
+    pairs: PairTable, gap: Array, incoming: Array, free: Array, dt: float, *, bounce: bool
+) -> tuple[Array, Array]:
+    """Return the least normal velocity (..., c) after the step, and where it is a rebound.
+
+    Args:
+        pairs: coefficients.
+        gap: (..., c) m.
+        incoming: normal velocity (..., c) before the step, m/s.
+        free: (..., c) after it, without contact.
+        dt: of the step, s.
+        bounce: whether there are rebounds at all.
+    """
+    xp = namespace(gap)
+    zero = xp.zeros_like(gap)
+    leave = xp.minimum(-gap / (dt + constant(xp, pairs.spook_damping)), zero + _FASTEST_EXIT)
+    target = xp.where(gap > 0, -gap / dt, leave)
+    # What others do in a step is not the speed of an impact.
+    threshold = _SLOWEST_BOUNCE + 2 * xp.maximum(incoming - free, zero)
+    e = constant(xp, pairs.restitution)
+    rebounds = (gap + dt * free < 0) & (-incoming > threshold) & (e > 0)
+    if not bounce:
+        rebounds = rebounds & (e < 0)
+    return xp.where(rebounds, xp.maximum(-e * incoming, target), target), rebounds
+
+
+class _Result(NamedTuple):
+    """Impulse Jᵀγ (..., 6), the energy (...) it adds and may add, J, and normal impulses."""
+
+    impulse: Array
+    work: Array
+    allowed: Array
+    normal: Array
+
+
+def _solved(
+    pairs: PairTable, touch: Touch, state: State, step: _Step, memory: Array, *, bounce: bool
+) -> _Result:
+    xp = namespace(touch.gap)
+    dt, gap = step.dt, touch.gap
+    normal = _lever_rows(touch.normal, touch.point)
+    across = _tangents(touch.normal, pairs.primary_in_body(state.orientation))
+    tangents = xp.stack([_lever_rows(t, touch.point) for t in across], axis=-3)
+    incoming, free = matvec(normal, state.velocity), matvec(normal, step.free)
+    target, rebounds = _targets(pairs, gap, incoming, free, dt, bounce=bounce)
+    inverse = xp.linalg.inv(step.mass)
+    mobility = xp.vecdot(normal @ inverse, normal)
+    sideways = xp.vecdot(tangents @ inverse[..., None, :, :], tangents)
+    tau = constant(xp, pairs.spook_damping)
+    soft = 1 / (pairs.stiffness(gap) * dt * (dt + tau))
+    soft = xp.where((gap <= 0) & ~rebounds, soft, xp.zeros_like(soft))
+    wide = xp.zeros_like(sideways)
+    friction = np.stack([pairs.friction, pairs.cross_friction])
+    creep = np.stack([pairs.surface_viscosity, pairs.cross_viscosity])
+    rows = Rows(
+        normal, tangents, target, _RIGID * mobility + soft,
+        _RIGID * sideways + constant(xp, creep) / dt,
+        constant(xp, friction) + wide, constant(xp, pairs.joint) + xp.zeros_like(gap),
+        xp.where(constant(xp, pairs.lagged) * memory > 0, memory, -xp.ones_like(gap)),
+    )  # fmt: skip
+    result = solve(rows, step.mass, step.free, state.velocity, memory)
+    impulse, work = impulse_work(rows, step.mass, step.free, result)
+    exit_speed = xp.where(rebounds, xp.zeros_like(target), xp.maximum(target, xp.zeros_like(gap)))
+    return _Result(impulse, work, xp.vecdot(result.normal, exit_speed), result.normal)
+
+
+def _without_gain(step: _Step, hard: _Result, plain: _Result) -> _Result:
+    """Return a mixture of a solution with and one without rebounds that adds no energy.
+
+    Rebounds of several points with friction may add some (Kane's paradox); the energy is convex
+    in the impulse, so the share s = −E₀/(E₁ − E₀) of the way adds none.
+    """
+    xp = namespace(hard.work)
+    gain, base = hard.work - hard.allowed, plain.work - plain.allowed
+    over = gain > 0
+    base = xp.minimum(base, xp.zeros_like(base))
+    share = xp.where(over, -base / xp.where(over, gain - base, xp.ones_like(gain)),
+                     xp.ones_like(gain))  # fmt: skip
+    impulse = plain.impulse + share[..., None] * (hard.impulse - plain.impulse)
+    normal = plain.normal + share[..., None] * (hard.normal - plain.normal)
+    change = xp.linalg.solve(step.mass, impulse[..., None])[..., 0]
+    work = xp.vecdot(impulse, step.free + change / 2)
+    return _Result(impulse, work, xp.maximum(hard.allowed, plain.allowed), normal)
+
+
+def _impulse(
+    pairs: PairTable, touch: Touch, state: State, step: _Step, memory: Array
+) -> tuple[Array, Array]:
+    """Return the impulse (..., 6) and the normal impulses (..., c) of a step."""
+    xp = namespace(touch.gap)
+    result = _solved(pairs, touch, state, step, memory, bounce=True)
+    if xp is not np or np.any(result.work > result.allowed + 1e-12):
+        plain = _solved(pairs, touch, state, step, memory, bounce=False)
+        result = _without_gain(step, result, plain)
+    # Whatever is left of a search that did not end: s p with pᵀν* s + pᵀM⁻¹p s²/2 = allowed.
+    change = xp.linalg.solve(step.mass, result.impulse[..., None])[..., 0]
+    a, b = xp.vecdot(result.impulse, change), xp.vecdot(result.impulse, step.free)
+    root = xp.sqrt(b * b + 2 * a * result.allowed)
+    share = xp.where(a > 0, (root - b) / xp.where(a > 0, a, xp.ones_like(a)), xp.ones_like(a))
+    share = xp.minimum(share * (1 + 1e-9), xp.ones_like(share))
+    return share[..., None] * result.impulse, result.normal
+
+
+def _near(vehicle: Vehicle, state: State, step: _Step, touch: Touch) -> np.ndarray | None:
+    """Return the pairs that may matter in a step, or None for all: of a batch, or compiled."""
+    if namespace(touch.gap) is not np or touch.gap.ndim > 1:
+        return None
+    fastest = 0.0
+    for velocity in (state.velocity, step.free):
+        turning = float(np.linalg.norm(velocity[3:]))
+        fastest = max(
+            fastest, float(np.linalg.norm(velocity[:3])) + vehicle.contact.reach * turning
+        )
+    return np.flatnonzero(touch.gap < 0.01 + 4 * step.dt * fastest)
+
+
+def contact(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    memory: ContactMemory | None,
+    *,
+    dt: float,
+) -> tuple[Wrench, ContactMemory | None]:
+    """Return the wrench (..., 6) of all contacts over the step to come, and what to remember.
+
+    Zero without a scene, and in the first tick, where the length of a step is not known yet.
+
+    Args:
+        vehicle: with its contact points.
+        state: of the body.
+        environment: with the scene and the materials.
+        memory: of the tick before, or None.
+        dt: time since then, s; the step to come is taken to be as long.
+
+    Raises:
+        ModelError: a collision mesh that cannot be used.
+    """
+    xp = namespace(state.velocity)
+    none = xp.zeros_like(state.velocity)
+    if environment.scene is None or not len(environment.scene) or not len(vehicle.contact):
+        return none, None
+    touch = touches(vehicle, state, environment)
+    if memory is None or dt <= 0:
+        return none, ContactMemory(state.velocity, none, xp.zeros_like(touch.gap))
+    pairs = pair_table(vehicle, environment)
+    step = _step(vehicle, state, environment, memory, dt)
+    near = _near(vehicle, state, step, touch)
+    if near is not None and not len(near):
+        return none, ContactMemory(state.velocity, none, xp.zeros_like(touch.gap))
+    pull = _adhesion(vehicle, pairs, touch.gap)
+    rows = _lever_rows(touch.normal, touch.point)
+    drawn = -matvec(xp.matrix_transpose(rows), pull)
+    change = xp.linalg.solve(step.mass, drawn[..., None])[..., 0]
+    step = step._replace(free=step.free + dt * change)
+    normal = memory.normal
+    if near is not None:
+        touch = Touch(*(values[near] for values in touch))
+        pairs, normal = pairs.picked(near), normal[near]
+    impulse, normal = _impulse(pairs, touch, state, step, normal)
+    if near is not None:
+        normal = np.bincount(near, normal, minlength=memory.normal.size)
+    wrench = impulse / dt + drawn
+    return wrench, ContactMemory(state.velocity, wrench, normal)
