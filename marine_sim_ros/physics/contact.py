@@ -9,8 +9,9 @@ vehicle would sink in and bounce. Instead the velocity after the step is solved 
 engines do), and the wrench is the impulse that leads to it over the step, Jᵀγ/dt:
 
 - What the others do is observed, not asked for: M Δν/dt less the own wrench is what they did in
-  the step before, so ν* = ν + Δν − dt M⁻¹ w is where they lead without contact. At rest that is
-  exact, and a change of theirs is late by one step.
+  the step before, so ν* = ν + Δν − dt M⁻¹ w is where they lead without contact; weight, buoyancy
+  and Coriolis terms are brought up to date. At rest that is exact, a change of the others' is late
+  by one step.
 - Points that would pass a surface within the step are stopped at it, or thrown back with the
   restitution times their speed where they meet it faster than what a step's fall makes.
 - Within a surface, −δ̇ = δ/τ pushes them out, and E and ν make them yield: stiffness k with damping
@@ -31,10 +32,12 @@ import numpy as np
 from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact_pairs import PairTable, pair_table
 from marine_sim_ros.physics.contact_solver import Rows, impulse_work, solve
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.drag import damping_matrix
+from marine_sim_ros.physics.rigid_body import net_wrench, weight
 from marine_sim_ros.spatial import cross, normalized, rotation_matrix
 from marine_sim_ros.state import State, Wrench
 
@@ -50,16 +53,20 @@ _SKIN = 1e-4
 """m; what is nearer touches, for adhesion."""
 
 
+_FIERCEST = 100.0
+"""m/s²; faster nobody gains speed in a step."""
+
+
 class ContactMemory(NamedTuple):
     """What contact remembers of the tick before.
 
     Attributes:
-        velocity: ν (..., 6).
+        state: of the body.
         wrench: (..., 6) that it answered.
         normal: (..., c) normal impulses of all pairs of a surface and a point, N·s.
     """
 
-    velocity: Array
+    state: State
     wrench: Wrench
     normal: Array
 
@@ -112,8 +119,16 @@ def _step(
     arm = constant(xp, vehicle.damping.arm)
     damping = damping_matrix(vehicle, matvec(arm, relative_velocity(state, environment)))
     mass = constant(xp, vehicle.mass_matrix) + dt * (arm.T @ damping @ arm)
-    own = xp.linalg.solve(mass, memory.wrench[..., None])[..., 0]
-    return _Step(mass, 2 * state.velocity - memory.velocity - dt * own, dt)
+    before = memory.state
+    turned = _known(vehicle, state, environment) - _known(vehicle, before, environment)
+    change = xp.linalg.solve(mass, (turned - memory.wrench)[..., None])[..., 0]
+    return _Step(mass, 2 * state.velocity - before.velocity + dt * change, dt)
+
+
+def _known(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
+    """Return what of M ν̇ follows from a state alone: weight, buoyancy, Coriolis terms."""
+    wrench = weight(vehicle, state, environment) + buoyancy(vehicle, state, environment)
+    return net_wrench(vehicle, state, environment, wrench)
 
 
 def _adhesion(vehicle: Vehicle, pairs: PairTable, gap: Array) -> Array:
@@ -252,17 +267,13 @@ def _impulse(
     return share[..., None] * result.impulse, result.normal
 
 
-def _near(vehicle: Vehicle, state: State, step: _Step, touch: Touch) -> np.ndarray | None:
+def _near(vehicle: Vehicle, state: State, touch: Touch, dt: float) -> np.ndarray | None:
     """Return the pairs that may matter in a step, or None for all: of a batch, or compiled."""
     if namespace(touch.gap) is not np or touch.gap.ndim > 1:
         return None
-    fastest = 0.0
-    for velocity in (state.velocity, step.free):
-        turning = float(np.linalg.norm(velocity[3:]))
-        fastest = max(
-            fastest, float(np.linalg.norm(velocity[:3])) + vehicle.contact.reach * turning
-        )
-    return np.flatnonzero(touch.gap < 0.01 + 4 * step.dt * fastest)
+    linear, turning = (float(np.linalg.norm(v)) for v in np.split(state.velocity, 2))
+    fastest = linear + vehicle.contact.reach * turning + dt * _FIERCEST
+    return np.flatnonzero(touch.gap < 0.01 + 4 * dt * fastest)
 
 
 def contact(
@@ -293,12 +304,12 @@ def contact(
         return none, None
     touch = touches(vehicle, state, environment)
     if memory is None or dt <= 0:
-        return none, ContactMemory(state.velocity, none, xp.zeros_like(touch.gap))
+        return none, ContactMemory(state, none, xp.zeros_like(touch.gap))
+    near = _near(vehicle, state, touch, dt)
+    if near is not None and not len(near):
+        return none, ContactMemory(state, none, xp.zeros_like(touch.gap))
     pairs = pair_table(vehicle, environment)
     step = _step(vehicle, state, environment, memory, dt)
-    near = _near(vehicle, state, step, touch)
-    if near is not None and not len(near):
-        return none, ContactMemory(state.velocity, none, xp.zeros_like(touch.gap))
     pull = _adhesion(vehicle, pairs, touch.gap)
     rows = _lever_rows(touch.normal, touch.point)
     drawn = -matvec(xp.matrix_transpose(rows), pull)
@@ -312,4 +323,4 @@ def contact(
     if near is not None:
         normal = np.bincount(near, normal, minlength=memory.normal.size)
     wrench = impulse / dt + drawn
-    return wrench, ContactMemory(state.velocity, wrench, normal)
+    return wrench, ContactMemory(state, wrench, normal)

@@ -9,11 +9,11 @@ With Coulomb's bounds given, the velocity ν after a step minimises the convex
 
 where ν* is what the velocity would be without contact and ψ' = −γ is the impulse that a contact
 gives at its velocity: γ_n = max(0, (b − v_n)/r_n) along the normal, and along the tangents
-−v_t/r_t, cut off at the bound. Newton's method with a line search finds it from anywhere, and the number of
-contacts only adds rows to products: there are six unknowns, however many. Coulomb's bounds μ γ_n
-are then taken from the solution, and again, until they stay. Source: Castro et al. (2022), "An
-unconstrained convex formulation of compliant contact", for the method; bounds from the solution
-before, instead of their coupled cone, so that a sliding body is not lifted.
+−v_t/r_t, cut off at the bound. Newton's method with a line search finds it from anywhere, and the
+number of contacts only adds rows to products: there are six unknowns, however many. Coulomb's
+bounds μ γ_n are then taken from the solution, and again, until they stay. Source: Castro et al.
+(2022), "An unconstrained convex formulation of compliant contact", for the method; bounds from
+the solution before, instead of their coupled cone, so that a sliding body is not lifted.
 """
 
 from __future__ import annotations
