@@ -18,8 +18,6 @@ the solution before, instead of their coupled cone, so that a sliding body is no
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,11 +26,13 @@ from marine_sim_ros.arrays import Array, matvec, namespace
 
 __all__ = ['Impulses', 'Rows', 'impulse_work', 'solve']
 
-_NEWTON_STEPS = 30
-_BOUND_UPDATES = 12
+_NEWTON_STEPS = 60
+_STEPS_PER_BOUND = 2
+_LINE_STEPS = 20
 _PRECISION = 1e-9
-"""Of velocities, relative to the largest there are; and of Coulomb's bounds."""
-_LINE_STEPS = 8
+"""Of velocities, relative to the largest there are."""
+_BOUND_PRECISION = 1e-4
+"""Of Coulomb's bounds, relative to the largest."""
 
 
 class Rows(NamedTuple):
@@ -78,34 +78,61 @@ def _all(xp: Any, condition: Array) -> bool:
     return bool(np.all(condition)) if xp is np else False
 
 
-def _normal_impulse(rows: Rows, velocity: Array) -> Array:
-    xp = namespace(velocity)
-    wanted = (rows.target - matvec(rows.normal, velocity)) / rows.normal_compliance
+class _Speeds(NamedTuple):
+    """Velocities of the contacts: v_n (..., c) and v_t (..., 2, c), m/s."""
+
+    normal: Array
+    tangent: Array
+
+
+def _speeds(rows: Rows, velocity: Array) -> _Speeds:
+    return _Speeds(matvec(rows.normal, velocity), matvec(rows.tangents, velocity[..., None, :]))
+
+
+class _Reaction(NamedTuple):
+    """Impulses γ_n (..., c) and γ_t (..., 2, c), and how they stiffen.
+
+    Attributes:
+        normal: γ_n.
+        tangent: γ_t.
+        normal_stiffness: −∂γ_n/∂v_n (..., c).
+        root: s (..., 2, c) and
+        along: t (..., 2, c) of −∂γ_t/∂v_t = diag(s) (E − t tᵀ) diag(s).
+    """
+
+    normal: Array
+    tangent: Array
+    normal_stiffness: Array
+    root: Array
+    along: Array
+
+
+def _normal_impulse(rows: Rows, speed: Array) -> Array:
+    xp = namespace(speed)
+    wanted = (rows.target - speed) / rows.normal_compliance
     return xp.maximum(wanted, xp.zeros_like(wanted))
 
 
-def _friction(rows: Rows, bound: Array, velocity: Array) -> tuple[Array, Array]:
-    """Return tangential impulses (..., 2, c) and −∂γ/∂v (..., 2, 2, c) for bounds (..., 2, c)."""
-    xp = namespace(velocity)
-    r, joint = rows.tangent_compliance, rows.joint[..., None, :]
-    wanted = -matvec(rows.tangents, velocity[..., None, :]) / r
+def _reaction(rows: Rows, bound: Array, speeds: _Speeds) -> _Reaction:
+    """Return what contacts answer to velocities, friction within bounds (..., 2, c)."""
+    xp = namespace(bound)
+    normal = _normal_impulse(rows, speeds.normal)
+    pressing = xp.where(normal > 0, 1 / rows.normal_compliance, xp.zeros_like(normal))
+    r, joint = rows.tangent_compliance, rows.joint[..., None, :] > 0
+    wanted = -speeds.tangent / r
+    zero, one = xp.zeros_like(wanted), xp.ones_like(wanted)
     grips = bound > 0
-    safe = xp.where(grips, bound, xp.ones_like(bound))
+    safe = xp.where(grips, bound, one)
     share = wanted / safe
-    square = share * share
-    length = xp.sqrt(joint * xp.sum(square, axis=-2, keepdims=True) + (1 - joint) * square)
+    together = xp.sqrt(xp.sum(share * share, axis=-2, keepdims=True))
+    length = xp.where(joint, together, xp.abs(share))
     slides = grips & (length > 1)
-    zero, one = xp.zeros_like(length), xp.ones_like(length)
     keep = xp.where(slides, 1 / xp.where(slides, length, one), one)
     keep = xp.where(grips, keep, zero)
-    impulse = wanted * keep
     # Joint, sliding: B/|y| (E − t tᵀ)/r with t the direction; alone, sliding: 0; sticking: E/r.
-    alone = xp.where(slides, 1 - joint, zero)
-    root = xp.sqrt(keep / r * (1 - alone))
-    along = xp.where(slides, joint * impulse / safe, zero)
-    eye = xp.asarray(np.eye(2)[:, :, None])
-    left = eye - along[..., :, None, :] * along[..., None, :, :]
-    return impulse, root[..., :, None, :] * left * root[..., None, :, :]
+    root = xp.where(slides & ~joint, zero, xp.sqrt(keep / r))
+    along = xp.where(slides & joint, share * keep, zero)
+    return _Reaction(normal, wanted * keep, pressing, root, along)
 
 
 def _spread(rows: Rows, normal: Array, tangent: Array) -> Array:
@@ -116,73 +143,69 @@ def _spread(rows: Rows, normal: Array, tangent: Array) -> Array:
     return first + xp.sum(second, axis=-2)
 
 
-def _gradient(rows: Rows, mass: Array, free: Array, bound: Array, velocity: Array) -> Array:
-    normal = _normal_impulse(rows, velocity)
-    tangent, _ = _friction(rows, bound, velocity)
-    return matvec(mass, velocity - free) - _spread(rows, normal, tangent)
-
-
-def _newton_step(rows: Rows, mass: Array, free: Array, bound: Array, velocity: Array) -> Array:
+def _newton_step(rows: Rows, mass: Array, gradient: Array, reaction: _Reaction) -> Array:
     """Return the step (..., 6) to the minimum of the cost's second-order model."""
-    xp = namespace(velocity)
-    normal = _normal_impulse(rows, velocity)
-    tangent, stiffness = _friction(rows, bound, velocity)
-    gradient = matvec(mass, velocity - free) - _spread(rows, normal, tangent)
-    pressing = xp.where(normal > 0, 1 / rows.normal_compliance, xp.zeros_like(normal))
-    hessian = mass + xp.matrix_transpose(rows.normal) @ (pressing[..., None] * rows.normal)
-    for i, j in product(range(2), repeat=2):
-        weighted = stiffness[..., i, j, :, None] * rows.tangents[..., j, :, :]
-        hessian = hessian + xp.matrix_transpose(rows.tangents[..., i, :, :]) @ weighted
+    xp = namespace(gradient)
+    weighted = reaction.normal_stiffness[..., None] * rows.normal
+    hessian = mass + xp.matrix_transpose(rows.normal) @ weighted
+    rooted = reaction.root[..., None] * rows.tangents
+    sliding = xp.sum(reaction.along[..., None] * rooted, axis=-3)
+    for i in range(2):
+        part = rooted[..., i, :, :]
+        hessian = hessian + xp.matrix_transpose(part) @ part
+    hessian = hessian - xp.matrix_transpose(sliding) @ sliding
     return -xp.linalg.solve(hessian, gradient[..., None])[..., 0]
 
 
-def _length_of_step(slope: Callable[[Array], Array], start: Array) -> Array:
-    """Return where along a step (0 to 1) the cost is least: where its slope rises through 0.
+def _share_of_step(
+    rows: Rows, bound: Array, at: _Speeds, along: _Speeds, slope: Array, curvature: Array,
+    steepness: Array,
+) -> Array:  # fmt: skip
+    """Return how much of a step (...), 0 to 1, brings the cost to its least along the step.
 
-    The slope never falls, for the cost is convex; found by false position (Illinois).
+    Its slope never falls, for the cost is convex; Newton's method for its zero, within a bracket,
+    starting from the stiff side.
 
     Args:
-        slope: of the cost (...) at a share of the step (...).
-        start: slope (...) at 0, negative.
+        rows: of the contacts.
+        bound: (..., 2, c) of friction.
+        at: velocities at the start of the step.
+        along: their change in the whole step.
+        slope: (...) of the kinetic part of the cost at the start.
+        curvature: (...) of the kinetic part.
+        steepness: (...) of the whole cost at the start, positive downwards.
     """
-    xp = namespace(start)
-    low, high = xp.zeros_like(start), xp.ones_like(start)
-    at_low, at_high = start, slope(high)
-    best = high
-    done = at_high <= 0.1 * xp.abs(start)
+    xp = namespace(slope)
+
+    def slopes(share: Array) -> tuple[Array, Array]:
+        there = _Speeds(
+            at.normal + share[..., None] * along.normal,
+            at.tangent + share[..., None, None] * along.tangent,
+        )
+        answer = _reaction(rows, bound, there)
+        pull = xp.vecdot(answer.normal, along.normal)
+        drag = xp.sum(xp.vecdot(answer.tangent, along.tangent), axis=-1)
+        stiff = xp.vecdot(answer.normal_stiffness, along.normal * along.normal)
+        rooted = answer.root * along.tangent
+        sliding = xp.sum(answer.along * rooted, axis=-2)
+        bend = xp.sum(xp.vecdot(rooted, rooted), axis=-1) - xp.vecdot(sliding, sliding)
+        return slope + share * curvature - pull - drag, curvature + stiff + bend
+
+    low, high = xp.zeros_like(slope), xp.ones_like(slope)
+    share = high
+    value, rate = slopes(share)
+    done = value <= 0.1 * steepness
     for _ in range(_LINE_STEPS):
         if _all(xp, done):
             break
-        gap = at_high - at_low
-        middle = low - at_low * (high - low) / xp.where(gap > 0, gap, xp.ones_like(gap))
-        at_middle = slope(middle)
-        best = xp.where(done, best, middle)
-        done = done | (xp.abs(at_middle) <= 0.1 * xp.abs(start))
-        rises = at_middle > 0
-        # The end that stays counts half, or it would stay for ever.
-        low, high = xp.where(rises, low, middle), xp.where(rises, middle, high)
-        at_low = xp.where(rises, at_low / 2, at_middle)
-        at_high = xp.where(rises, at_middle, at_high / 2)
-    return best
-
-
-def _minimum(rows: Rows, mass: Array, free: Array, bound: Array, start: Array) -> Array:
-    """Return the velocity (..., 6) of least cost for given bounds."""
-    xp = namespace(start)
-    velocity = start
-    scale = xp.max(xp.abs(start), axis=-1) + xp.max(xp.abs(free), axis=-1) + 1e-6
-    for _ in range(_NEWTON_STEPS):
-        step = _newton_step(rows, mass, free, bound, velocity)
-
-        def slope(share: Array, at: Array = velocity, step: Array = step) -> Array:
-            there = at + share[..., None] * step
-            return xp.vecdot(step, _gradient(rows, mass, free, bound, there))
-
-        share = _length_of_step(slope, slope(xp.zeros_like(scale)))
-        velocity = velocity + share[..., None] * step
-        if _all(xp, xp.max(xp.abs(step), axis=-1) <= _PRECISION * scale):
-            break
-    return velocity
+        rises = value > 0
+        low, high = xp.where(rises, low, share), xp.where(rises, share, high)
+        guess = share - value / rate
+        inside = (guess > low) & (guess < high)
+        share = xp.where(done, share, xp.where(inside, guess, (low + high) / 2))
+        value, rate = slopes(share)
+        done = done | (xp.abs(value) <= 0.1 * steepness)
+    return share
 
 
 def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> Impulses:
@@ -196,16 +219,39 @@ def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> I
         guess: (..., c) normal impulses, N·s, to bound friction at first.
     """
     xp = namespace(free)
-    velocity, normal = start, guess
-    for _ in range(_BOUND_UPDATES):
-        bound = rows.friction * xp.where(rows.fixed_bound < 0, normal, rows.fixed_bound)[
-            ..., None, :]  # fmt: skip
-        velocity = _minimum(rows, mass, free, bound, velocity)
-        before, normal = normal, _normal_impulse(rows, velocity)
-        change = xp.max(xp.abs(normal - before), axis=-1)
-        if _all(xp, change <= 1e-6 * xp.max(normal, axis=-1) + 1e-12):
-            break
-    return Impulses(velocity, normal, _friction(rows, bound, velocity)[0])
+
+    def bounds(normal: Array) -> Array:
+        pressed = xp.where(rows.fixed_bound < 0, normal, rows.fixed_bound)
+        return rows.friction * pressed[..., None, :]
+
+    velocity, bound = start, bounds(guess)
+    speeds = _speeds(rows, velocity)
+    scale = xp.max(xp.abs(start), axis=-1) + xp.max(xp.abs(free), axis=-1) + 1e-6
+    since = 0
+    for _ in range(_NEWTON_STEPS):
+        reaction = _reaction(rows, bound, speeds)
+        pulled = matvec(mass, velocity - free)
+        gradient = pulled - _spread(rows, reaction.normal, reaction.tangent)
+        step = _newton_step(rows, mass, gradient, reaction)
+        along = _speeds(rows, step)
+        kinetic = xp.vecdot(step, matvec(mass, step))
+        share = _share_of_step(
+            rows, bound, speeds, along, xp.vecdot(step, pulled), kinetic,
+            -xp.vecdot(step, gradient),
+        )  # fmt: skip
+        velocity = velocity + share[..., None] * step
+        speeds = _speeds(rows, velocity)
+        since += 1
+        still = _all(xp, xp.max(xp.abs(step), axis=-1) <= _PRECISION * scale)
+        if since == _STEPS_PER_BOUND or still:
+            before, bound = bound, bounds(_normal_impulse(rows, speeds.normal))
+            change = xp.max(xp.abs(bound - before), axis=(-2, -1))
+            most = xp.max(bound, axis=(-2, -1))
+            if still and _all(xp, change <= _BOUND_PRECISION * most + 1e-12):
+                break
+            since = 0
+    reaction = _reaction(rows, bound, speeds)
+    return Impulses(velocity, reaction.normal, reaction.tangent)
 
 
 def impulse_work(rows: Rows, mass: Array, free: Array, result: Impulses) -> tuple[Array, Array]:
