@@ -8,7 +8,7 @@ from setuptools import find_packages, setup
 
 NAME = 'marine_sim_ros'
 NODES = ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'scenario', 'teleop',
-         'recorder', 'markers', 'composed')  # fmt: skip
+         'recorder', 'markers', 'boundary', 'composed')  # fmt: skip
 
 
 def data_files() -> list[tuple[str, list[str]]]:

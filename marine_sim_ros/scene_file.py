@@ -12,6 +12,7 @@ import numpy as np
 
 from marine_sim_ros.scene.generators import GENERATORS, generate
 from marine_sim_ros.scene.grid_file import read_grid
+from marine_sim_ros.scene.jet_law import JET_MODES, JetLaw
 from marine_sim_ros.scene.obstacles import KINDS, Obstacle
 from marine_sim_ros.scene.planes import Plane
 from marine_sim_ros.scene.scene import Scene
@@ -21,7 +22,7 @@ from marine_sim_ros.yaml_file import YamlReader
 
 __all__ = ['SCENE_KEYS', 'read_scene', 'water_depth']
 
-SCENE_KEYS = frozenset({'seabed', 'planes', 'pool', 'terrain', 'obstacles', 'surface'})
+SCENE_KEYS = frozenset({'seabed', 'planes', 'pool', 'terrain', 'obstacles', 'surface', 'boundary'})
 _GENERATED = {'generator', 'seed', 'material', 'depth', 'relief', 'size', 'spacing'}
 _RELIEF = {'sand': 0.8, 'rock': 9.0}
 _SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
@@ -47,7 +48,8 @@ def read_scene(root: YamlReader, folder: Path) -> Scene | None:
     surface = root.child('surface', root.value.get('pool') is not None).truth()
     bare = Scene(tuple(planes), terrain, (), surface)
     obstacles = [_obstacle(o, i, bare) for i, o in enumerate(root.child('obstacles', []).items())]
-    scene = Scene(bare.planes, terrain, tuple(obstacles), surface)
+    jets = _jets(root.child('boundary', {}))
+    scene = Scene(bare.planes, terrain, tuple(obstacles), surface, jets)
     for name in scene.names:
         if scene.names.count(name) > 1:
             raise root.error(f': two surfaces are named {name!r}; expected names of their own')
@@ -59,6 +61,15 @@ def water_depth(root: YamlReader) -> float:
     depths = [root.value[k]['depth'] for k in ('seabed', 'pool', 'terrain')
               if isinstance(root.value.get(k), dict) and 'depth' in root.value[k]]  # fmt: skip
     return float(min(depths, default=math.inf))
+
+
+def _jets(reader: YamlReader) -> JetLaw:
+    reader.mapping({'mode', 'exponent', 'suction'})
+    return JetLaw(
+        reader.child('mode', 'normal_only').choice(JET_MODES),
+        reader.child('exponent', 1.5).number(1.0, 2.0),
+        reader.child('suction', 0.0).number(0.0, 1.0),
+    )
 
 
 def _material(reader: YamlReader) -> str:

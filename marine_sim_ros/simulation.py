@@ -18,6 +18,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.noise import gaussian
 from marine_sim_ros.physics import FORCES, WITH_MEMORY
 from marine_sim_ros.physics.barometer import barometer
+from marine_sim_ros.physics.boundary import boundary
 from marine_sim_ros.physics.rigid_body import INTEGRATORS, step, weight
 from marine_sim_ros.physics.thrusters import ThrusterOutput, thrusters
 from marine_sim_ros.scenario import Scenario
@@ -111,6 +112,8 @@ class Simulation:
                 )  # fmt: skip
             else:
                 sources[name] = force(self.vehicle, self.state, environment)
+        if environment.scene is not None:
+            sources['boundary'] = boundary(self.vehicle, self.state, environment, output.thrust)
         total = weight(self.vehicle, self.state, environment)
         for wrench in sources.values():
             total = total + wrench

@@ -20,6 +20,7 @@ from marine_sim_ros.arrays import Array, constant, namespace
 __all__ = [
     'bilinear',
     'cross',
+    'in_map',
     'momentum_rate',
     'normalized',
     'projected_yaw',
@@ -106,6 +107,12 @@ def up_in_body(quaternion: Array) -> Array:
 def to_body(quaternion: Array, vector: Array) -> Array:
     """Return the body components Rᵀ v (..., 3) of map vectors (..., 3)."""
     return (vector[..., None, :] @ rotation_matrix(quaternion))[..., 0, :]
+
+
+def in_map(position: Array, quaternion: Array, points: Array) -> Array:
+    """Return body points (n, 3) in map (..., n, 3) for a body at a position and an attitude."""
+    turned = points @ namespace(position).matrix_transpose(rotation_matrix(quaternion))
+    return turned + position[..., None, :]
 
 
 def momentum_rate(velocity: Array, momentum: Array) -> Array:

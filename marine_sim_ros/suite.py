@@ -15,7 +15,7 @@ import yaml
 from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle
-from marine_sim_ros.physics import WRENCH_SOURCES
+from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.scenario import Scenario, load_scenario
 
 __all__ = ['NodeSpec', 'RunOptions', 'describe']
@@ -123,11 +123,13 @@ def _namespace(options: RunOptions, vehicle_name: str) -> str:
     return '/' + name
 
 
-def _dynamics(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
+def _dynamics(
+    options: RunOptions, scenario: Scenario | None, sources: list[str]
+) -> dict[str, Any]:
     parameters: dict[str, Any] = {
         'dt': float(options.dt),
         'real_time_factor': float(options.real_time_factor),
-        'wrench_sources': list(WRENCH_SOURCES),
+        'wrench_sources': sources,
         'lockstep': options.lockstep,
         'integrator': options.integrator,
         'duration': float(options.duration),
@@ -151,7 +153,8 @@ def describe(options: RunOptions) -> list[NodeSpec]:
     """
     arguments: dict[str, Any] = dict(a.split(':=', 1) for a in options.vehicle_arguments)
     vehicle = load_vehicle(options.vehicle, hull_forces=options.hull_forces or None, **arguments)
-    run_environment(options.environment, current=options.current)
+    environment = run_environment(options.environment, current=options.current)
+    sources = list(wrench_sources(environment))
     scenario = load_scenario(options.scenario) if options.scenario else None
     if scenario is not None:
         scenario.check(vehicle)
@@ -173,19 +176,22 @@ def describe(options: RunOptions) -> list[NodeSpec]:
     own: dict[str, dict[str, Any]] = {'thrusters': pwm, 'buoyancy': {}, 'drag': {}}
     if options.publish_components:
         own['drag'] = {'publish_components': True}
+    if 'boundary' in sources:
+        own['boundary'] = {}
     if vehicle.barometer is not None:
         own['barometer'] = {}
     if options.scenario:
         own['scenario'] = {'scenario': options.scenario, 'duration': float(options.duration)}
     if options.markers:
-        own['markers'] = {}
+        own['markers'] = {'wrench_sources': sources}
     if options.record:
         manifest = {**asdict(options), 'namespace': namespace}
         own['recorder'] = {
             'directory': options.record,
             'manifest': json.dumps(manifest),
             'publish_components': options.publish_components,
+            'wrench_sources': sources,
             **pwm,
         }
-    own['dynamics'] = _dynamics(options, scenario)
+    own['dynamics'] = _dynamics(options, scenario, sources)
     return [NodeSpec(name, namespace, {**common, **extra}) for name, extra in own.items()]

@@ -19,9 +19,16 @@ __all__ = ['ThrusterSpec', 'linear_curve', 'read_thrusters', 'thruster_axis', 't
 
 RPM = 2 * np.pi / 60
 _THRUSTER = {
-    'origin', 'linear', 'diameter', 'time_constant', 'reaction_torque',
+    'origin',
+    'linear',
+    'diameter',
+    'time_constant',
+    'reaction_torque',
     'zero_thrust_advance_ratio',
-}  # fmt: skip
+    'ventilation',
+}
+T200_DIAMETER = 0.076
+"""m; of thrusters that tell none."""  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +43,8 @@ class ThrusterSpec:
     reaction_torque: float = 0.0
     time_constant: float = 0.0
     zero_thrust_pitch: float = 0.0
+    rotor_radius: float = T200_DIAMETER / 2
+    ventilates: bool = False
     meta: dict[str, str] = field(default_factory=dict)
 
 
@@ -71,8 +80,9 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
         empty = make_table([(np.array([-1.0, 0.0, 1.0]), np.zeros(3))])
         none = np.zeros(0)
         return ThrusterSet(
-            (), np.zeros((0, 3)), np.zeros((0, 3)), none, none, none, none, empty, empty, empty
-        )
+            (), np.zeros((0, 3)), np.zeros((0, 3)), none, none, none, none, empty, empty, empty,
+            none, none,
+        )  # fmt: skip
     return ThrusterSet(
         names=tuple(s.name for s in specs),
         position=np.stack([s.position for s in specs]),
@@ -84,6 +94,8 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
         thrust_of_pwm=make_table([(s.curve[:, 0], s.curve[:, 1]) for s in specs]),
         speed_of_thrust=make_table([_of_thrust(s, 3) for s in specs]),
         power_of_thrust=make_table([_of_thrust(s, 2) for s in specs]),
+        rotor_radius=np.array([s.rotor_radius for s in specs]),
+        ventilates=np.array([float(s.ventilates) for s in specs]),
     )
 
 
@@ -157,6 +169,13 @@ def _curve_of(reader: Reader, curves: dict[str, np.ndarray]) -> np.ndarray:
     return curves[name]
 
 
+def _truth(reader: Reader) -> bool:
+    text = (reader.element.text or '').strip().lower()
+    if text not in ('true', 'false'):
+        raise reader.error(f'is {text!r}; expected true or false')
+    return text == 'true'
+
+
 def _read_thruster(reader: Reader, curves: dict[str, np.ndarray]) -> ThrusterSpec:
     reader.children(_THRUSTER)
     position, axis = thruster_axis(reader.child('origin'))
@@ -168,7 +187,8 @@ def _read_thruster(reader: Reader, curves: dict[str, np.ndarray]) -> ThrusterSpe
         return reader.value_of(name, lambda r: r.number(0.0, high), default)
 
     # J₀ n D with n in rev/s is J₀ D / 2π per rad/s.
-    pitch = number('zero_thrust_advance_ratio', 0.0, 10.0) * number('diameter', 0.0, 10.0)
+    diameter = number('diameter', 0.0, 10.0)
+    pitch = number('zero_thrust_advance_ratio', 0.0, 10.0) * diameter
     return ThrusterSpec(
         name=reader.attribute('name'),
         position=position,
@@ -180,6 +200,8 @@ def _read_thruster(reader: Reader, curves: dict[str, np.ndarray]) -> ThrusterSpe
         reaction_torque=number('reaction_torque', 0.0, 10.0),
         time_constant=number('time_constant', 0.0, 60.0),
         zero_thrust_pitch=pitch / (2 * np.pi),
+        rotor_radius=(diameter or T200_DIAMETER) / 2,
+        ventilates=reader.value_of('ventilation', _truth, False),
     )
 
 

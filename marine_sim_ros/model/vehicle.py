@@ -113,6 +113,8 @@ class ThrusterSet:
         thrust_of_pwm: N of µs.
         speed_of_thrust: rad/s of N.
         power_of_thrust: W of N.
+        rotor_radius: (n,) m.
+        ventilates: (n,) 1.0 where thrust is lost near the surface, else 0.0.
     """
 
     names: tuple[str, ...]
@@ -125,6 +127,8 @@ class ThrusterSet:
     thrust_of_pwm: Table
     speed_of_thrust: Table
     power_of_thrust: Table
+    rotor_radius: np.ndarray
+    ventilates: np.ndarray
 
     def __len__(self) -> int:
         """Return the number of thrusters."""
@@ -138,6 +142,11 @@ class ThrusterSet:
         return np.concatenate([self.axis, moment], axis=1).T.copy()
 
     @cached_property
+    def levers(self) -> np.ndarray:
+        """(6, 3n): the forces at all thrusters, one after the other -> wrench."""
+        return np.concatenate([_lever(p) for p in self.position] or [np.zeros((6, 0))], axis=1)
+
+    @cached_property
     def any_lag(self) -> bool:
         """Whether any rotor takes time to follow."""
         return bool(np.any(self.time_constant > 0))
@@ -146,6 +155,11 @@ class ThrusterSet:
     def any_inflow_loss(self) -> bool:
         """Whether any thruster loses thrust with the speed of advance."""
         return bool(np.any(self.zero_thrust_pitch > 0))
+
+    @cached_property
+    def any_ventilation(self) -> bool:
+        """Whether any thruster loses thrust near the surface."""
+        return bool(np.any(self.ventilates > 0))
 
 
 @dataclass(frozen=True, eq=False)

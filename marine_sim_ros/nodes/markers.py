@@ -5,7 +5,8 @@
 
 Subscribes: odom, wrench/<source> of every source, wrench/total. Publishes: markers (MarkerArray
 in base_link), ``rate`` times per second of simulation time: an arrow per force, the voxels and
-the hull's panels coloured by how far they are under water.
+the hull's panels coloured by how far they are under water; scene/markers (MarkerArray in map,
+latched), once: seabed, walls and obstacles, where the environment has any.
 Parameters: the common ones, and those below.
 Failure: it only watches; nothing waits for it.
 """
@@ -19,7 +20,6 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 
-from marine_sim_ros.physics import WRENCH_SOURCES
 from marine_sim_ros.physics.buoyancy import submerged_shares
 from marine_sim_ros.physics.hull_drag import wet_hull
 from marine_sim_ros.physics.rigid_body import weight
@@ -33,8 +33,9 @@ from marine_sim_ros.ros.markers import (
     wrench_arrows,
 )
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import SOURCES, Parameter
 from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.scene_markers import scene_markers
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -43,6 +44,7 @@ __all__ = ['MarkersNode', 'main']
 PARAMETERS = (
     Parameter('rate', 10.0, 'messages per second of simulation time', 0.01, 1e3),
     FORCE_SCALE,
+    SOURCES,
     Parameter('voxels', True, 'show voxels'),
     Parameter('panels', True, "show the hull's panels"),
 )
@@ -59,9 +61,15 @@ class MarkersNode(SuiteNode):
         self._wrenches: dict[str, np.ndarray] = {}
         self._markers = self.publisher(topics.MARKERS)
         self.follow_current()
-        for source in (*WRENCH_SOURCES, 'total'):
+        for source in (*self.values['wrench_sources'], 'total'):
             self.listen(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.listen(topics.ODOM, self._on_odom)
+        if self.environment.scene is not None:
+            # Latched, so over DDS whoever listens now or later.
+            self._scene = self.create_publisher(
+                topics.SCENE_MARKERS.type, topics.SCENE_MARKERS.name, topics.SCENE_MARKERS.qos
+            )
+            self._scene.publish(scene_markers(self.environment.scene, 0))
 
     def _on_wrench(self, source: str, message: WrenchStamped) -> None:
         wrench = wrench_from(message)

@@ -30,7 +30,7 @@ from marine_sim_ros.recording import BagWriter, Manifest
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import odometry_numbers, set_stamp, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import SOURCES, Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -43,6 +43,7 @@ PARAMETERS = (
     Parameter('manifest', '{}', 'JSON that goes into manifest.json'),
     Parameter('pwm_source', 'external', 'as the thrusters have it'),
     Parameter('publish_components', False, 'as the drag node has it'),
+    SOURCES,
 )
 
 
@@ -65,7 +66,9 @@ class RecorderNode(SuiteNode):
         self._last_message = wall.monotonic()
         # Stamp and wall time of the newest message of each topic that tells its tick.
         self._progress: dict[str, tuple[int, float]] = {}
-        recorded = topics.recorded(components=self.values['publish_components'])
+        recorded = topics.recorded(
+            components=self.values['publish_components'], sources=self.values['wrench_sources']
+        )
         self._first_missing = {t.name for t in recorded if t.per_tick}
         if self.vehicle.barometer is None:
             self._first_missing -= {

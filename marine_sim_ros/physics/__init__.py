@@ -5,7 +5,8 @@
 
 ``FORCES`` holds them by the name of their topic (``wrench/<name>``). Where the whole force also
 depends on the tick before, ``WITH_MEMORY`` has it: (..., memory, dt) -> (wrench, memory).
-Thrusters take a command too, so they have a signature of their own.
+Thrusters take a command too, and the boundary force their thrust, so they have signatures of their
+own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag, drag_with_memory
 from marine_sim_ros.state import State, Wrench
 
-__all__ = ['FORCES', 'WITH_MEMORY', 'WRENCH_SOURCES', 'Force']
+__all__ = ['FORCES', 'WITH_MEMORY', 'WRENCH_SOURCES', 'Force', 'wrench_sources']
 
 Force = Callable[[Vehicle, State, Environment], Wrench]
 
@@ -35,3 +36,8 @@ WITH_MEMORY: dict[str, Callable[..., tuple[Wrench, Any]]] = {
 
 WRENCH_SOURCES = ('thrusters', *FORCES)
 """What moves a vehicle by default, in the order in which it is summed."""
+
+
+def wrench_sources(environment: Environment) -> tuple[str, ...]:
+    """Return what moves a vehicle in an environment, in the order in which it is summed."""
+    return WRENCH_SOURCES if environment.scene is None else (*WRENCH_SOURCES, 'boundary')

@@ -12,7 +12,7 @@ from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.hull import VoxelSet
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.panels import arms
-from marine_sim_ros.spatial import cross, rotation_matrix, to_body, up_in_body
+from marine_sim_ros.spatial import cross, in_map, rotation_matrix, to_body, up_in_body
 from marine_sim_ros.state import State, Wrench
 
 __all__ = [
@@ -68,15 +68,8 @@ def submerged_shares(voxels: VoxelSet, state: State, environment: Environment) -
     centers = constant(xp, voxels.center)
     z = xp.vecdot(centers, up) + state.position[..., 2:3]
     if not environment.flat:
-        z = z - environment.elevation(_in_map(state, centers))
+        z = z - environment.elevation(in_map(state.position, state.orientation, centers))
     return box_share_below(-z, edges)
-
-
-def _in_map(state: State, points: Array) -> Array:
-    """Return body points (n, 3) in map (..., n, 3)."""
-    xp = namespace(state.position)
-    turned = points @ xp.matrix_transpose(rotation_matrix(state.orientation))
-    return turned + state.position[..., None, :]
 
 
 def voxel_buoyancy(
@@ -103,7 +96,9 @@ def voxel_buoyancy(
         force = lift * xp.sum(mass, axis=-1, keepdims=True)
         torque = cross((mass[..., None, :] @ centers)[..., 0, :], lift)
         return xp.concat([force, torque], axis=-1)
-    swing = environment.acceleration(_in_map(state, centers)) @ rotation_matrix(state.orientation)
+    swing = environment.acceleration(
+        in_map(state.position, state.orientation, centers)
+    ) @ rotation_matrix(state.orientation)
     pull = xp.matrix_transpose(lift[..., None, :] + swing)
     return (arms(xp.matrix_transpose(centers), pull) @ mass[..., None])[..., 0]
 

@@ -4,7 +4,8 @@
 """Thrusters: PWM pulse widths in, thrust and wrench out.
 
 Sources: Orca3 plugin documentation (linear map with dead zone), Blue Robotics' T200 bench data
-(curves), Fossen (2011) section 9.6 (loss of thrust with the speed of advance).
+(curves), Fossen (2011) section 9.6 (loss of thrust with the speed of advance), Minsaas,
+Faltinsen & Persson (1983) (loss of thrust near the surface).
 """
 
 from __future__ import annotations
@@ -17,9 +18,18 @@ from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
+from marine_sim_ros.spatial import in_map
 from marine_sim_ros.state import State, Wrench
 
-__all__ = ['PWM_MAX', 'PWM_MIN', 'PWM_NEUTRAL', 'ThrusterOutput', 'linear_thrust', 'thrusters']
+__all__ = [
+    'PWM_MAX',
+    'PWM_MIN',
+    'PWM_NEUTRAL',
+    'ThrusterOutput',
+    'linear_thrust',
+    'thrusters',
+    'ventilation_factor',
+]
 
 PWM_MIN, PWM_NEUTRAL, PWM_MAX = 1100.0, 1500.0, 1900.0
 """Pulse widths in µs that mean full reverse, stop and full forward."""
@@ -88,6 +98,29 @@ def _advance_factor(
     return 1 - xp.clip(ratio, 0.0, 1.0)
 
 
+def ventilation_factor(immersion: Array) -> Array:
+    """Return the share of thrust left, 0 to 1, at h/R (...): depth of the hub over the radius.
+
+    β = 1 − 0.675 (1 − 0.769 h/R)^1.258, which is 0 at h/R = −0.48 and 1 at 1.3: the disc comes
+    out of the water and draws air. Source: Minsaas, Faltinsen & Persson (1983), "On the importance
+    of added resistance, propeller immersion and propeller ventilation for large ships in a
+    seaway", as Smogeli (2006) gives it.
+    """
+    xp = namespace(immersion)
+    short = xp.maximum(1 - 0.769 * immersion, xp.zeros_like(immersion))
+    return xp.clip(1 - 0.675 * short**1.258, 0.0, 1.0)
+
+
+def _ventilation(vehicle: Vehicle, state: State, environment: Environment) -> Array:
+    """Return the share of thrust left (..., n) where the propellers are; 1 for who never loses."""
+    set_ = vehicle.thrusters
+    xp = namespace(state.position)
+    points = in_map(state.position, state.orientation, constant(xp, set_.position))
+    depth = environment.elevation(points) - points[..., 2]
+    left = ventilation_factor(depth / constant(xp, set_.rotor_radius))
+    return xp.where(constant(xp, set_.ventilates) > 0, left, xp.ones_like(left))
+
+
 def thrusters(
     vehicle: Vehicle,
     state: State,
@@ -105,8 +138,8 @@ def thrusters(
 
     Args:
         vehicle: its ``thrusters`` give tables, axes and lags.
-        state: used for the speed of advance, where the vehicle asks for it.
-        environment: its current, likewise.
+        state: used for the speed of advance and the depth, where the vehicle asks for it.
+        environment: its current and its surface, likewise.
         memory: (..., n) s of the tick before, √N; zeros at rest.
         pwm: (..., n) pulse widths, µs.
         dt: time since the tick before, s.
@@ -125,5 +158,7 @@ def thrusters(
     power = set_.power_of_thrust(thrust)
     if set_.any_inflow_loss:
         thrust = thrust * _advance_factor(vehicle, state, environment, rotor_speed)
+    if set_.any_ventilation:
+        thrust = thrust * _ventilation(vehicle, state, environment)
     wrench = matvec(constant(xp, set_.effectiveness), thrust)
     return ThrusterOutput(wrench, thrust, rotor_speed, power), memory

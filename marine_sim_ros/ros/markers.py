@@ -19,11 +19,15 @@ from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.state import Wrench
 
-__all__ = ['FORCE_SCALE', 'arrow_scale', 'panel_marker', 'voxel_marker', 'wrench_arrows']
+__all__ = [
+    'FORCE_SCALE', 'arrow_scale', 'new_marker', 'panel_marker', 'point', 'voxel_marker',
+    'wrench_arrows',
+]  # fmt: skip
 
 _COLOURS = {
     'thrusters': (0.9, 0.2, 0.2), 'buoyancy': (0.1, 0.5, 0.9), 'drag': (0.95, 0.6, 0.1),
     'weight': (0.4, 0.4, 0.4), 'total': (0.1, 0.1, 0.1), 'external': (0.8, 0.3, 0.8),
+    'boundary': (0.2, 0.7, 0.7),
     'damping': (0.95, 0.6, 0.1), 'viscous': (0.2, 0.7, 0.3), 'pressure': (0.9, 0.3, 0.1),
     'suction': (0.5, 0.2, 0.8), 'slamming': (0.9, 0.1, 0.5), 'air': (0.5, 0.8, 0.95),
 }  # fmt: skip
@@ -45,7 +49,8 @@ def arrow_scale(node: SuiteNode) -> float:
     return float(node.values['force_scale'] or 1 / weight)
 
 
-def _marker(frame: str, stamp: int, kind: int, namespace: str) -> Marker:
+def new_marker(frame: str, stamp: int, kind: int, namespace: str) -> Marker:
+    """Return a marker of a kind in a frame, with no shape yet."""
     marker = Marker(ns=namespace, type=kind, action=Marker.ADD, frame_locked=True)
     marker.header.frame_id = frame
     set_stamp(marker.header.stamp, stamp)
@@ -53,7 +58,8 @@ def _marker(frame: str, stamp: int, kind: int, namespace: str) -> Marker:
     return marker
 
 
-def _point(values: np.ndarray) -> Point:
+def point(values: np.ndarray) -> Point:
+    """Return three numbers as a Point."""
     x, y, z = map(float, values)
     return Point(x=x, y=y, z=z)
 
@@ -75,12 +81,12 @@ def wrench_arrows(
     for name, wrench in wrenches.items():
         force, torque = np.asarray(wrench[:3]), np.asarray(wrench[3:])
         size = float(force @ force)
-        marker = _marker(frame, stamp, Marker.ARROW, name)
+        marker = new_marker(frame, stamp, Marker.ARROW, name)
         if size**0.5 * scale < _SMALLEST:
             marker.action = Marker.DELETE
         else:
             start = np.cross(force, torque) / size
-            marker.points = [_point(start), _point(start + force * scale)]
+            marker.points = [point(start), point(start + force * scale)]
             marker.scale = Vector3(x=0.012, y=0.03, z=0.04)
         r, g, b = _COLOURS.get(name, _OTHER)
         marker.color = ColorRGBA(r=r, g=g, b=b, a=1.0)
@@ -90,18 +96,18 @@ def wrench_arrows(
 
 def voxel_marker(frame: str, stamp: int, voxels: VoxelSet, shares: np.ndarray) -> Marker:
     """Return the voxels (m) as cubes, coloured by their submerged shares (m,)."""
-    marker = _marker(frame, stamp, Marker.CUBE_LIST, 'voxels')
+    marker = new_marker(frame, stamp, Marker.CUBE_LIST, 'voxels')
     size = 0.9 * float(np.median(np.linalg.norm(voxels.extent, axis=-1)))
     marker.scale = Vector3(x=size, y=size, z=size)
-    marker.points = [_point(center) for center in voxels.center]
+    marker.points = [point(center) for center in voxels.center]
     marker.colors = _shades(shares, 0.6)
     return marker
 
 
 def panel_marker(frame: str, stamp: int, panels: Panels, wet_shares: np.ndarray) -> Marker:
     """Return the hull's panels (n) as triangles, coloured by their wet shares (n,)."""
-    marker = _marker(frame, stamp, Marker.TRIANGLE_LIST, 'panels')
+    marker = new_marker(frame, stamp, Marker.TRIANGLE_LIST, 'panels')
     marker.scale = Vector3(x=1.0, y=1.0, z=1.0)
-    marker.points = [_point(corner) for corner in panels.corners.reshape(-1, 3)]
+    marker.points = [point(corner) for corner in panels.corners.reshape(-1, 3)]
     marker.colors = _shades(np.repeat(wet_shares, 3), 0.8)
     return marker

@@ -16,13 +16,12 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
 from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.physics import WRENCH_SOURCES
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_odometry, set_stamp, set_transform, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
 from marine_sim_ros.ros.pacing import Pacer
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import SOURCES, Parameter
 from marine_sim_ros.simulation import DEFAULT_STEP, step_nanoseconds
 from marine_sim_ros.spatial import quaternion_from_rpy
 from marine_sim_ros.state import State
@@ -36,7 +35,7 @@ YOUNG = 5.0
 PARAMETERS = (
     Parameter('dt', DEFAULT_STEP, 'integration step and odom period, s', 1e-6, 1.0),
     Parameter('real_time_factor', 1.0, '1: wall clock; 0: as fast as the graph', 0.0, 1e3),
-    Parameter('wrench_sources', list(WRENCH_SOURCES), 'wrench/<name> each; summed in this order'),
+    SOURCES,
     Parameter('lockstep', True, 'wait for every source; false: latest wrenches on a timer'),
     Parameter('source_timeout', 1.0, 's of wall time', 1e-3, 1e6),
     Parameter('on_missing_wrench', 'hold', 'what a silent source does', choices=('hold', 'stop')),

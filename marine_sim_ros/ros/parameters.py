@@ -14,8 +14,9 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.physics import WRENCH_SOURCES
 
-__all__ = ['Parameter', 'declare']
+__all__ = ['SOURCES', 'Parameter', 'declare']
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class Parameter:
             limits = IntegerRange(from_value=int(self.low), to_value=int(self.high), step=1)
             result.integer_range = [limits]
         return result
+
+
+SOURCES = Parameter(
+    'wrench_sources', list(WRENCH_SOURCES), 'wrench/<name> each; summed in this order'
+)
 
 
 def declare(node: Node, parameters: Iterable[Parameter]) -> dict[str, Any]:

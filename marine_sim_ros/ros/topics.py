@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,7 @@ __all__ = [
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
+    'LATCHED',
     'LOCKSTEP',
     'MARKERS',
     'OCEAN_CURRENT',
@@ -39,6 +41,7 @@ __all__ = [
     'PWM_PER_TICK',
     'QUEUE',
     'RECORDED',
+    'SCENE_MARKERS',
     'TF',
     'THRUSTER_POWER',
     'THRUSTER_STATE',
@@ -99,6 +102,13 @@ WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
 """Up to which stamp the recorder has every per-tick message."""
 
 
+LATCHED = QoSProfile(
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""Of what is sent once and kept for who comes later."""
+SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
 DRAG_KINDS = ('damping', *FORCE_TERMS)
@@ -116,15 +126,16 @@ def wrench_topic(source: str) -> Topic:
 
 
 RECORDED = (
-    ODOM, TF, CLOCK, *(wrench_topic(s) for s in WRENCH_SOURCES), TOTAL_WRENCH, EXTERNAL_WRENCH,
+    ODOM, TF, CLOCK, TOTAL_WRENCH, EXTERNAL_WRENCH,
     PWM, THRUSTER_STATE, THRUSTER_POWER, BAROMETER_PRESSURE, BAROMETER_TEMPERATURE,
-    OCEAN_CURRENT, DIAGNOSTICS, MARKERS,
+    OCEAN_CURRENT, DIAGNOSTICS, MARKERS, SCENE_MARKERS,
 )  # fmt: skip
-"""Everything the recorder writes of any run."""
+"""What the recorder writes of any run, beside the sources' wrenches."""
 
 
-def recorded(*, components: bool) -> tuple[Topic, ...]:
+def recorded(*, components: bool, sources: Sequence[str] = WRENCH_SOURCES) -> tuple[Topic, ...]:
     """Return everything the recorder writes; the kinds of drag where they are published."""
+    always = (*RECORDED, *(wrench_topic(s) for s in sources))
     if not components:
-        return RECORDED
-    return (*RECORDED, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
+        return always
+    return (*always, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))

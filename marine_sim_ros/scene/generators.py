@@ -118,7 +118,7 @@ def generate(
     x, y = np.meshgrid(np.arange(columns) * spacing, np.arange(rows) * spacing)
     shape = GENERATORS[generator](x, y, seed)
     low, high = float(shape.min()), float(shape.max())
-    steps = np.floor((shape - low) / (high - low) * _STEPS).astype(np.int64)
+    steps = np.floor((shape - low) / ((high - low) or 1.0) * _STEPS).astype(np.int64)
     above_mean = steps - int(steps.sum()) // steps.size
     origin = np.array([-(columns - 1) * spacing / 2, -(rows - 1) * spacing / 2])
     return HeightMap(origin, spacing, above_mean * (relief / _STEPS) - depth, material)

@@ -28,11 +28,14 @@ def _header(lines: list[str], name: str) -> dict[str, float]:
         if len(words) != 2 or words[0].lower() not in _HEADER:
             break
         try:
-            values[words[0].lower()] = float(words[1])
+            value = float(words[1])
         except ValueError:
             raise ParameterError(
                 f'{name}:{number}: {words[0]} is {words[1]!r}; expected a number'
             ) from None
+        if not abs(value) < 1e12 or (words[0].lower() == 'cellsize' and value <= 0):
+            raise ParameterError(f'{name}:{number}: {words[0]} is {value}; expected a length in m')
+        values[words[0].lower()] = value
     for key in ('ncols', 'nrows', 'cellsize'):
         if key not in values:
             raise ParameterError(f'{name}: no {key} in its header; expected an ESRI ASCII grid')

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from marine_sim_ros.arrays import Array, namespace
+from marine_sim_ros.scene.jet_law import JetLaw
 from marine_sim_ros.scene.obstacles import KINDS, Obstacle, obstacle_surfaces
 from marine_sim_ros.scene.planes import Plane, plane_surfaces
 from marine_sim_ros.scene.terrain import HeightMap
@@ -28,12 +29,14 @@ class Scene:
         obstacles: in the order boxes, cylinders, spheres, whatever order was given.
         water_surface: whether jets of thrusters feel the water's surface as a boundary too; it
             is not solid, so it is none of the k surfaces.
+        jets: how thrusters' jets act back from surfaces.
     """
 
     planes: tuple[Plane, ...] = ()
     terrain: HeightMap | None = None
     obstacles: tuple[Obstacle, ...] = ()
     water_surface: bool = False
+    jets: JetLaw = field(default_factory=JetLaw)
 
     def __post_init__(self) -> None:
         """Bring the obstacles in order."""

@@ -21,12 +21,14 @@ from rich.console import Console
 from rich.table import Table
 
 from marine_sim_ros.environment import Environment
+from marine_sim_ros.environment_file import load_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.physics import FORCES
+from marine_sim_ros.physics.boundary import boundary
 from marine_sim_ros.physics.drag import drag_with_memory
 from marine_sim_ros.simulation import Simulation
 from marine_sim_ros.spatial import quaternion_from_rpy
-from marine_sim_ros.state import State
+from marine_sim_ros.state import State, rest
 from marine_sim_ros.suite import RunOptions, describe
 from marine_sim_ros.tools.odometer import Odometer
 from marine_sim_ros.tools.supervisor import Supervisor
@@ -36,6 +38,7 @@ __all__ = ['add_arguments', 'execute']
 STEPS = 4000
 TRIANGLES = (192, 768, 3072, 12288)
 SEA = 'moderate_sea'
+SCENES = ('pool', 'deep_rock')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +90,13 @@ def force_milliseconds(triangles: int) -> tuple[int, float, float]:
 
     times = [_per_call(drag), _per_call(lambda: FORCES['buoyancy'](vehicle, state, Environment()))]
     return len(hull.panels), *(1e3 * t for t in times)
+
+
+def boundary_milliseconds(environment: str) -> float:
+    """Return ms of one evaluation of the boundary force of a BlueROV2 in a scene."""
+    vehicle, around = load_vehicle('bluerov2'), load_environment(environment)
+    state, thrust = rest((0.0, 0.0, -3.5)), np.full(len(vehicle.thrusters), 20.0)
+    return 1e3 * _per_call(lambda: boundary(vehicle, state, around, thrust))
 
 
 def _per_call(work: Callable[[], object], count: int = 200) -> float:
@@ -189,6 +199,9 @@ def execute(options: argparse.Namespace) -> int:
             path.write_text(hulled(TRIANGLES[-2]), encoding='utf-8')
             graph('separate, bluerov2 with 2,112 triangles', vehicle=str(path))
         graph('separate, surface_vessel in a sea', vehicle='surface_vessel', environment=SEA)
+        for environment in SCENES:
+            add(f'boundary in {environment}, ms', '.2f', boundary_milliseconds(environment))
+        graph('separate, bluerov2 in a pool', environment='pool')
         add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
         add('ratio composed / separate (goal 3)', '.2f', one / full)
     _print(options.rounds, rows, node_costs(options.seconds))

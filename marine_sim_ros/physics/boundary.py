@@ -1,0 +1,188 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Boundary disturbance: what a rotor's jet does near the ground, a wall or a ceiling.
+
+``documented`` is the boundary-disturbance API's law, word for word: the jet J is mirrored at the
+plane and acts back with the share (1 + d/R)^−k,
+
+    F = (1 + d/R)^−k (J − 2 (J·n) n).
+
+It pushes a rotor that hovers over the ground up, draws one under a ceiling to it, and has two
+flaws: a jet along a wall gives a force along the wall, and no distance is too far.
+``normal_only`` keeps the ratio and the force along the normal, of a jet that meets the surface,
+
+    F = w(d) (1 + d/R)^−k (max(0, −J·n) − γ max(0, J·n)) n,
+
+with γ the suction of a jet that leaves it (0 unless asked for), and w = 1 up to 10 R, exactly 0
+from 20 R on, and a quintic between whose slope and curvature vanish at both ends.
+
+Source: hakoniwa-drone's boundary-disturbance API document. It works in NED and FRD, and its
+"thrust along z" is the jet of a thrust along −z; here all is ENU and FLU: thrust T ≥ 0 acts along
+the body's +z axis and the jet is J = −R [0, 0, T].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marine_sim_ros.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.scene.jet_law import JetLaw
+from marine_sim_ros.spatial import in_map, rotation_matrix
+from marine_sim_ros.state import State, Wrench
+
+__all__ = [
+    'FADE_END',
+    'FADE_START',
+    'boundary',
+    'boundary_disturbance',
+    'boundary_disturbance_as_wind',
+    'boundary_forces',
+]
+
+FADE_START, FADE_END = 10.0, 20.0
+"""Distances in rotor radii between which ``normal_only`` fades out."""
+_NO_BOUNDARY = 0.5
+"""A normal shorter than this means that there is no boundary."""
+_DOWN = np.array([0.0, 0.0, -1.0])
+
+
+def _fade(ratio: Array) -> Array:
+    """Return w of a distance in rotor radii: 1, then a quintic, then exactly 0."""
+    xp = namespace(ratio)
+    t = xp.clip((FADE_END - ratio) / (FADE_END - FADE_START), 0.0, 1.0)
+    return t * t * t * (t * (t * 6 - 15) + 10)
+
+
+def _disturbance(distance: Array, normal: Array, jet: Array, radius: Array, law: JetLaw) -> Array:
+    """Return the force (..., 3) of jets J (..., 3) N at signed distances (...) from surfaces."""
+    xp = namespace(distance)
+    documented = law.mode == 'documented'
+    near = xp.abs(distance) if documented else xp.maximum(distance, xp.zeros_like(distance))
+    near = near / radius
+    share = (1 + near) ** (-law.exponent)
+    along = xp.vecdot(jet, normal)
+    if documented:
+        return share[..., None] * (jet - 2 * along[..., None] * normal)
+    none = xp.zeros_like(along)
+    push = xp.maximum(-along, none) - law.suction * xp.maximum(along, none)
+    return (_fade(near) * share * push)[..., None] * normal
+
+
+def boundary_disturbance(
+    position: Array,
+    rotation: Array,
+    boundary_point: Array,
+    boundary_normal: Array,
+    thrust: Array,
+    rotor_radius: Array,
+    exponent: float = 1.5,
+    *,
+    mode: str = 'documented',
+) -> Array:
+    """Return the force (..., 3) in N on a rotor near a plane, map axes.
+
+    Args:
+        position: (..., 3) p of the rotor, map, m.
+        rotation: (..., 3, 3) body to map.
+        boundary_point: (..., 3) b of the plane, map, m; the documented d is |(p − b)·n|.
+        boundary_normal: (..., 3) n from the surface towards the rotor; a vector shorter than
+            0.5 means no boundary and gives no force, any other is taken at length 1.
+        thrust: (...) T along the body's +z axis, N; a negative one has its jet along +z.
+        rotor_radius: (...) R, above 0, m.
+        exponent: k, 1 to 2.
+        mode: ``documented`` or ``normal_only``.
+
+    Raises:
+        ParameterError: a mode or an exponent that is none.
+    """
+    xp = namespace(position)
+    law = JetLaw(mode, exponent)
+    square = xp.vecdot(boundary_normal, boundary_normal)
+    there = square >= _NO_BOUNDARY**2
+    length = xp.sqrt(xp.where(there, square, xp.ones_like(square)))
+    normal = boundary_normal / length[..., None]
+    distance = xp.vecdot(position - boundary_point, normal)
+    jet = -rotation[..., :, 2] * xp.asarray(thrust)[..., None]
+    force = _disturbance(distance, normal, jet, xp.asarray(rotor_radius), law)
+    return xp.where(there[..., None], force, xp.zeros_like(force))
+
+
+def boundary_disturbance_as_wind(
+    position: Array,
+    rotation: Array,
+    boundary_point: Array,
+    boundary_normal: Array,
+    thrust: Array,
+    rotor_radius: Array,
+    drag: Array,
+    exponent: float = 1.5,
+    *,
+    mode: str = 'documented',
+) -> Array:
+    """Return the wind W = F/c_z (..., 3) in m/s, map, that drags as the boundary pushes.
+
+    Args:
+        position: as the others for :func:`boundary_disturbance`.
+        rotation: (..., 3, 3).
+        boundary_point: (..., 3).
+        boundary_normal: (..., 3).
+        thrust: (...).
+        rotor_radius: (...).
+        drag: (..., 3) linear drag coefficients c in N·s/m, of which only the last one counts.
+        exponent: k, 1 to 2.
+        mode: ``documented`` or ``normal_only``.
+
+    Raises:
+        ParameterError: a mode or an exponent that is none.
+    """
+    force = boundary_disturbance(
+        position, rotation, boundary_point, boundary_normal, thrust, rotor_radius, exponent,
+        mode=mode,
+    )  # fmt: skip
+    return force / drag[..., 2:3]
+
+
+def boundary_forces(
+    vehicle: Vehicle, state: State, environment: Environment, thrust: Array
+) -> Array:
+    """Return what the scene's surfaces do to each thruster: forces (..., n, 3) in N, map."""
+    scene, set_ = environment.scene, vehicle.thrusters
+    xp = namespace(state.position)
+    points = in_map(state.position, state.orientation, constant(xp, set_.position))
+    turned = xp.matrix_transpose(rotation_matrix(state.orientation))
+    jet = -thrust[..., None] * (constant(xp, set_.axis) @ turned)
+    total = xp.zeros_like(points)
+    if scene is None:
+        return total
+    radius = constant(xp, set_.rotor_radius)
+    if len(scene):
+        distance, normal = scene.surfaces(points)
+        each = _disturbance(distance, normal, jet[..., None, :, :], radius, scene.jets)
+        total = total + xp.sum(each, axis=-3)
+    if scene.water_surface:
+        depth = environment.elevation(points) - points[..., 2]
+        down = xp.zeros_like(points) + constant(xp, _DOWN)
+        total = total + _disturbance(depth, down, jet, radius, scene.jets)
+    return total
+
+
+def boundary(vehicle: Vehicle, state: State, environment: Environment, thrust: Array) -> Wrench:
+    """Return Σᵢ [Rᵀ Fᵢ; rᵢ × Rᵀ Fᵢ] (..., 6) of all thrusters i and surfaces of the scene.
+
+    Each thruster's jet acts back on the vehicle where that thruster is, so that it turns it too.
+
+    Args:
+        vehicle: its ``thrusters`` give positions, axes and rotor radii.
+        state: of the body.
+        environment: its ``scene`` gives the surfaces and the law of the jets; without one the
+            wrench is zero.
+        thrust: (..., n) of the same instant, N along the thrusters' axes.
+    """
+    xp = namespace(state.position)
+    force = boundary_forces(vehicle, state, environment, thrust)
+    in_body = force @ rotation_matrix(state.orientation)
+    flat = xp.reshape(in_body, (*in_body.shape[:-2], -1))
+    return matvec(constant(xp, vehicle.thrusters.levers), flat)

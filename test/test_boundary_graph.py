@@ -1,0 +1,124 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A vehicle in a pool through real nodes: the same boundary forces, to the bit."""
+
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.physics.boundary import boundary
+from marine_sim_ros.state import State
+from marine_sim_ros.suite import RunOptions, describe
+
+pytestmark = pytest.mark.ros
+
+SCENARIO = """
+duration: {duration}
+initial: {{position: [12.0, 5.7, -3.6], rpy: [0.05, -0.1, 0.5]}}
+segments:
+  - {{at: 0.0, pwm: [1400, 1420, 1600, 1650, 1300, 1320]}}
+  - {{at: 1.0, pwm: [1600, 1420, 1400, 1650, 1320, 1300]}}
+"""
+NAMES = ('separate', 'composed')
+
+
+def read(directory):
+    """Return messages by topic and stamp."""
+    from rosbags.highlevel import AnyReader
+
+    result = {}
+    with AnyReader([directory / 'bag']) as reader:
+        for connection, stamp, data in reader.messages():
+            message = reader.deserialize(data, connection.msgtype)
+            result.setdefault(connection.topic.split('/', 2)[-1], {})[stamp] = message
+    return result
+
+
+def numbers(message):
+    f, t = message.wrench.force, message.wrench.torque
+    return np.array([f.x, f.y, f.z, t.x, t.y, t.z])
+
+
+def state_of(message):
+    p, q = message.pose.pose.position, message.pose.pose.orientation
+    return State(np.array([p.x, p.y, p.z]), np.array([q.x, q.y, q.z, q.w]), np.zeros(6))
+
+
+def test_the_graph_is_the_simulation_in_a_pool(processes, tmp_path):
+    scenario = tmp_path / 'corner.yaml'
+    scenario.write_text(SCENARIO.format(duration=2.0))
+    common = ['bluerov2', '--scenario', scenario, '--environment', 'pool']
+    for name, more in zip(NAMES, (['--markers'], ['--composed']), strict=True):
+        process = processes.marine_sim(
+            'run', *common, '--real-time-factor', 0, '--record', tmp_path / name, *more
+        )
+        output, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, output
+    done = subprocess.run(
+        [sys.executable, '-m', 'marine_sim_ros.tools.main', 'simulate', *map(str, common)],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    expected = done.stdout.split('trajectory_sha256 ')[1].strip()
+    for name in NAMES:
+        manifest = json.loads((tmp_path / name / 'manifest.json').read_text())
+        assert manifest['ticks'] == 401
+        assert manifest['trajectory_sha256'] == expected, name
+    for name in NAMES:
+        _check_wrenches(read(tmp_path / name))
+    _check_markers(read(tmp_path / 'separate')['scene/markers'])
+
+
+def _check_wrenches(topics):
+    """Every odom has one wrench/boundary: the force of the thrusts of the same stamp."""
+    wrenches, odoms, thrusts = (topics[t] for t in ('wrench/boundary', 'odom', 'thrusters/state'))
+    assert set(wrenches) == set(odoms) == set(thrusts)
+    vehicle, environment = load_vehicle('bluerov2'), load_environment('pool')
+    for stamp, message in wrenches.items():
+        thrust = np.array(thrusts[stamp].effort)
+        found = boundary(vehicle, state_of(odoms[stamp]), environment, thrust)
+        assert np.array_equal(found, numbers(message))
+    assert np.abs([numbers(m) for m in wrenches.values()]).max() > 0.5
+
+
+def _check_markers(messages):
+    (array,) = messages.values()
+    shown = {m.ns: m for m in array.markers}
+    assert set(shown) == {
+        name + grid for name in ('floor', 'east_wall', 'west_wall', 'north_wall', 'south_wall')
+        for grid in ('', '/grid')
+    }  # fmt: skip
+    assert all(m.header.frame_id == 'map' for m in array.markers)
+    corners = np.array([[p.x, p.y, p.z] for p in shown['floor'].points])
+    assert corners.min(axis=0) == pytest.approx([-12.5, -6.25, -4])
+    assert corners.max(axis=0) == pytest.approx([12.5, 6.25, -4])
+
+
+def test_lost_thrusters_are_held_and_taken_in_again(processes, tmp_path):
+    scenario = tmp_path / 'corner.yaml'
+    scenario.write_text(SCENARIO.format(duration=600.0))
+    options = RunOptions(vehicle='bluerov2', scenario=str(scenario), environment='pool')
+    specs = describe(options)
+    assert [s.executable for s in specs if s.executable == 'boundary']
+    started = {s.executable: processes.node(s) for s in specs}
+    time.sleep(6)
+    started['thrusters'].kill()
+    time.sleep(4)
+    processes.node(next(s for s in specs if s.executable == 'thrusters'))
+    time.sleep(5)
+    started['dynamics'].terminate()
+    output = started['dynamics'].communicate(timeout=20)[0]
+    started['boundary'].terminate()
+    told = started['boundary'].communicate(timeout=20)[0]
+    # One wait for both; then the run goes on at its pace with the thrusts that were last.
+    assert output.count('holding the last one until it is back') <= 2, output
+    for source in ('thrusters', 'boundary'):
+        assert f'wrench/{source} is back' in output, output
+    assert 'thrusters/state: silent; the last thrust holds' in told
+    assert 'Traceback' not in output + told
