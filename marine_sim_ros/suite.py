@@ -176,8 +176,7 @@ def describe(options: RunOptions) -> list[NodeSpec]:
     own: dict[str, dict[str, Any]] = {'thrusters': pwm, 'buoyancy': {}, 'drag': {}}
     if options.publish_components:
         own['drag'] = {'publish_components': True}
-    if 'boundary' in sources:
-        own['boundary'] = {}
+    own |= {name: {} for name in ('boundary', 'contact') if name in sources}
     if vehicle.barometer is not None:
         own['barometer'] = {}
     if options.scenario:

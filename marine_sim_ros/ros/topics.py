@@ -28,6 +28,7 @@ __all__ = [
     'BAROMETER_PRESSURE',
     'BAROMETER_TEMPERATURE',
     'CLOCK',
+    'CONTACT_MARKERS',
     'DIAGNOSTICS',
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
@@ -110,6 +111,7 @@ LATCHED = QoSProfile(
 """Of what is sent once and kept for who comes later."""
 SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
+CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
 DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
 DRAG_KINDS = ('damping', *FORCE_TERMS)
 """What wrench/drag is the sum of."""
@@ -129,6 +131,7 @@ RECORDED = (
     ODOM, TF, CLOCK, TOTAL_WRENCH, EXTERNAL_WRENCH,
     PWM, THRUSTER_STATE, THRUSTER_POWER, BAROMETER_PRESSURE, BAROMETER_TEMPERATURE,
     OCEAN_CURRENT, DIAGNOSTICS, MARKERS, SCENE_MARKERS,
+    CONTACT_MARKERS,
 )  # fmt: skip
 """What the recorder writes of any run, beside the sources' wrenches."""
 
