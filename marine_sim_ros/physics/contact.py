@@ -16,7 +16,9 @@ engines do), and the wrench is the impulse that leads to it over the step, Jᵀ�
   restitution times their speed where they meet it faster than what a step's fall makes.
 - Within a surface, −δ̇ = δ/τ pushes them out, and E and ν make them yield: stiffness k with damping
   τ k, implicit, so that neither has a limit; the rest position has F = k δ.
-- Friction stops what slides, as far as Coulomb's law lets it; adhesion pulls what touches.
+- Friction is a stiff bristle at every point, with a memory: it holds with what it held with in
+  the step before, and more where the point moves, as far as Coulomb's law lets it. So a body at
+  rest does not creep, but by the surface viscosity. Adhesion pulls what touches.
 
 M is with the implicit drag of the default integrator, dt D. So it is stable for any stiffness and
 step, never adds energy, and a point never passes a surface whose distance is true; a wrench that
@@ -43,8 +45,10 @@ from marine_sim_ros.state import State, Wrench
 
 __all__ = ['ContactMemory', 'Touch', 'contact', 'touches']
 
-_RIGID = 1e-6
+_RIGID = 1e-4
 """Compliance of what is rigid, as a share of the inverse mass at the point."""
+_BRISTLE = 1e-3
+"""Compliance of friction, as a share of the inverse mass at the point."""
 _SLOWEST_BOUNCE = 0.01
 """m/s; slower impacts do not rebound."""
 _FASTEST_EXIT = 0.2
@@ -64,11 +68,20 @@ class ContactMemory(NamedTuple):
         state: of the body.
         wrench: (..., 6) that it answered.
         normal: (..., c) normal impulses of all pairs of a surface and a point, N·s.
+        tangent: (..., c, 3) friction's impulses, body frame, N·s.
     """
 
     state: State
     wrench: Wrench
     normal: Array
+    tangent: Array
+
+
+class _Held(NamedTuple):
+    """Impulses of the step before: of the ContactMemory, of the pairs picked out."""
+
+    normal: Array
+    tangent: Array
 
 
 class Touch(NamedTuple):
@@ -191,16 +204,16 @@ def _targets(
 
 
 class _Result(NamedTuple):
-    """Impulse Jᵀγ (..., 6), the energy (...) it adds and may add, J, and normal impulses."""
+    """Impulse Jᵀγ (..., 6), the energy (...) it adds and may add, J; impulses to remember."""
 
     impulse: Array
     work: Array
     allowed: Array
-    normal: Array
+    held: _Held
 
 
 def _solved(
-    pairs: PairTable, touch: Touch, state: State, step: _Step, memory: Array, *, bounce: bool
+    pairs: PairTable, touch: Touch, state: State, step: _Step, held: _Held, *, bounce: bool
 ) -> _Result:
     xp = namespace(touch.gap)
     dt, gap = step.dt, touch.gap
@@ -218,16 +231,22 @@ def _solved(
     wide = xp.zeros_like(sideways)
     friction = np.stack([pairs.friction, pairs.cross_friction])
     creep = np.stack([pairs.surface_viscosity, pairs.cross_viscosity])
+    # The same along and across, so that what slides is braked against its direction.
+    bristle = _BRISTLE * (wide + xp.mean(sideways, axis=-2, keepdims=True))
+    before = xp.stack([xp.vecdot(held.tangent, t) for t in across], axis=-2)
     rows = Rows(
-        normal, tangents, target, _RIGID * mobility + soft,
-        _RIGID * sideways + constant(xp, creep) / dt,
+        normal, tangents, target, bristle * before, xp.maximum(_RIGID * mobility, soft),
+        bristle + constant(xp, creep) / dt,
         constant(xp, friction) + wide, constant(xp, pairs.joint) + xp.zeros_like(gap),
-        xp.where(constant(xp, pairs.lagged) * memory > 0, memory, -xp.ones_like(gap)),
+        xp.where(constant(xp, pairs.lagged) * held.normal > 0, held.normal, -xp.ones_like(gap)),
     )  # fmt: skip
-    result = solve(rows, step.mass, step.free, state.velocity, memory)
+    result = solve(rows, step.mass, step.free, state.velocity, held.normal)
     impulse, work = impulse_work(rows, step.mass, step.free, result)
+    tangent = sum(result.tangent[..., i, :, None] * across[i] for i in range(2))
     exit_speed = xp.where(rebounds, xp.zeros_like(target), xp.maximum(target, xp.zeros_like(gap)))
-    return _Result(impulse, work, xp.vecdot(result.normal, exit_speed), result.normal)
+    bent = xp.sum(xp.vecdot(bristle, before * before), axis=-1) / 2
+    allowed = xp.vecdot(result.normal, exit_speed) + bent
+    return _Result(impulse, work, allowed, _Held(result.normal, tangent))
 
 
 def _without_gain(step: _Step, hard: _Result, plain: _Result) -> _Result:
@@ -243,20 +262,21 @@ def _without_gain(step: _Step, hard: _Result, plain: _Result) -> _Result:
     share = xp.where(over, -base / xp.where(over, gain - base, xp.ones_like(gain)),
                      xp.ones_like(gain))  # fmt: skip
     impulse = plain.impulse + share[..., None] * (hard.impulse - plain.impulse)
-    normal = plain.normal + share[..., None] * (hard.normal - plain.normal)
+    normal = plain.held.normal + share[..., None] * (hard.held.normal - plain.held.normal)
     change = xp.linalg.solve(step.mass, impulse[..., None])[..., 0]
     work = xp.vecdot(impulse, step.free + change / 2)
-    return _Result(impulse, work, xp.maximum(hard.allowed, plain.allowed), normal)
+    return _Result(impulse, work, xp.maximum(hard.allowed, plain.allowed),
+                   _Held(normal, plain.held.tangent))  # fmt: skip
 
 
 def _impulse(
-    pairs: PairTable, touch: Touch, state: State, step: _Step, memory: Array
-) -> tuple[Array, Array]:
-    """Return the impulse (..., 6) and the normal impulses (..., c) of a step."""
+    pairs: PairTable, touch: Touch, state: State, step: _Step, held: _Held
+) -> tuple[Array, _Held]:
+    """Return the impulse (..., 6) of a step, and its contacts' to remember."""
     xp = namespace(touch.gap)
-    result = _solved(pairs, touch, state, step, memory, bounce=True)
+    result = _solved(pairs, touch, state, step, held, bounce=True)
     if xp is not np or np.any(result.work > result.allowed + 1e-12):
-        plain = _solved(pairs, touch, state, step, memory, bounce=False)
+        plain = _solved(pairs, touch, state, step, held, bounce=False)
         result = _without_gain(step, result, plain)
     # Whatever is left of a search that did not end: s p with pᵀν* s + pᵀM⁻¹p s²/2 = allowed.
     change = xp.linalg.solve(step.mass, result.impulse[..., None])[..., 0]
@@ -264,7 +284,7 @@ def _impulse(
     root = xp.sqrt(b * b + 2 * a * result.allowed)
     share = xp.where(a > 0, (root - b) / xp.where(a > 0, a, xp.ones_like(a)), xp.ones_like(a))
     share = xp.minimum(share * (1 + 1e-9), xp.ones_like(share))
-    return share[..., None] * result.impulse, result.normal
+    return share[..., None] * result.impulse, result.held
 
 
 def _near(vehicle: Vehicle, state: State, touch: Touch, dt: float) -> np.ndarray | None:
@@ -303,11 +323,12 @@ def contact(
     if environment.scene is None or not len(environment.scene) or not len(vehicle.contact):
         return none, None
     touch = touches(vehicle, state, environment)
+    free = _Held(xp.zeros_like(touch.gap), xp.zeros_like(touch.normal))
     if memory is None or dt <= 0:
-        return none, ContactMemory(state, none, xp.zeros_like(touch.gap))
+        return none, ContactMemory(state, none, free.normal, free.tangent)
     near = _near(vehicle, state, touch, dt)
     if near is not None and not len(near):
-        return none, ContactMemory(state, none, xp.zeros_like(touch.gap))
+        return none, ContactMemory(state, none, free.normal, free.tangent)
     pairs = pair_table(vehicle, environment)
     step = _step(vehicle, state, environment, memory, dt)
     pull = _adhesion(vehicle, pairs, touch.gap)
@@ -315,12 +336,20 @@ def contact(
     drawn = -matvec(xp.matrix_transpose(rows), pull)
     change = xp.linalg.solve(step.mass, drawn[..., None])[..., 0]
     step = step._replace(free=step.free + dt * change)
-    normal = memory.normal
+    held = _Held(memory.normal, memory.tangent)
     if near is not None:
         touch = Touch(*(values[near] for values in touch))
-        pairs, normal = pairs.picked(near), normal[near]
-    impulse, normal = _impulse(pairs, touch, state, step, normal)
+        pairs, held = pairs.picked(near), _Held(*(values[near] for values in held))
+    impulse, held = _impulse(pairs, touch, state, step, held)
     if near is not None:
-        normal = np.bincount(near, normal, minlength=memory.normal.size)
+        held = _put_back(held, near, memory.normal.size)
     wrench = impulse / dt + drawn
-    return wrench, ContactMemory(state, wrench, normal)
+    return wrench, ContactMemory(state, wrench, held.normal, held.tangent)
+
+
+def _put_back(held: _Held, near: np.ndarray, count: int) -> _Held:
+    """Return impulses of all pairs: those picked out, and zeros."""
+    return _Held(
+        np.bincount(near, held.normal, minlength=count),
+        np.stack([np.bincount(near, t, minlength=count) for t in held.tangent.T], axis=-1),
+    )

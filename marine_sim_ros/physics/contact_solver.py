@@ -8,12 +8,12 @@ With Coulomb's bounds given, the velocity ν after a step minimises the convex
     ½ (ν − ν*)ᵀ M (ν − ν*) + Σ ψ(J ν),
 
 where ν* is what the velocity would be without contact and ψ' = −γ is the impulse that a contact
-gives at its velocity: γ_n = max(0, (b − v_n)/r_n) along the normal, and along the tangents
-−v_t/r_t, cut off at the bound. Newton's method with a line search finds it from anywhere, and the
-number of contacts only adds rows to products: there are six unknowns, however many. Coulomb's
-bounds μ γ_n are then taken from the solution, and again, until they stay. Source: Castro et al.
-(2022), "An unconstrained convex formulation of compliant contact", for the method; bounds from
-the solution before, instead of their coupled cone, so that a sliding body is not lifted.
+gives at its velocity: γ_n = max(0, (b_n − v_n)/r_n) along the normal, and along the tangents
+(b_t − v_t)/r_t, cut off at the bound. Newton's method with a line search finds it from anywhere,
+and the number of contacts only adds rows to products: there are six unknowns, however many.
+Coulomb's bounds μ γ_n are then taken from the solution, and again, until they stay. Source: Castro
+et al. (2022), "An unconstrained convex formulation of compliant contact", for the method; bounds
+from the solution before, instead of their coupled cone, so that a sliding body is not lifted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from marine_sim_ros.arrays import Array, matvec, namespace
 
 __all__ = ['Impulses', 'Rows', 'impulse_work', 'solve']
 
-_NEWTON_STEPS = 60
+_NEWTON_STEPS = 40
 _STEPS_PER_BOUND = 2
 _LINE_STEPS = 20
 _PRECISION = 1e-9
@@ -41,7 +41,8 @@ class Rows(NamedTuple):
     Attributes:
         normal: J_n (..., c, 6).
         tangents: J_t (..., 2, c, 6), along and across.
-        target: b (..., c) m/s; the normal velocity is kept from falling below it.
+        target: b_n (..., c) m/s; the normal velocity is kept from falling below it.
+        tangent_target: b_t (..., 2, c) m/s, towards which friction works.
         normal_compliance: r_n (..., c), 1/kg.
         tangent_compliance: r_t (..., 2, c), 1/kg.
         friction: μ (..., 2, c).
@@ -52,6 +53,7 @@ class Rows(NamedTuple):
     normal: Array
     tangents: Array
     target: Array
+    tangent_target: Array
     normal_compliance: Array
     tangent_compliance: Array
     friction: Array
@@ -119,7 +121,7 @@ def _reaction(rows: Rows, bound: Array, speeds: _Speeds) -> _Reaction:
     normal = _normal_impulse(rows, speeds.normal)
     pressing = xp.where(normal > 0, 1 / rows.normal_compliance, xp.zeros_like(normal))
     r, joint = rows.tangent_compliance, rows.joint[..., None, :] > 0
-    wanted = -speeds.tangent / r
+    wanted = (rows.tangent_target - speeds.tangent) / r
     zero, one = xp.zeros_like(wanted), xp.ones_like(wanted)
     grips = bound > 0
     safe = xp.where(grips, bound, one)
