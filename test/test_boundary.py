@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.environment import Environment
-from marine_sim_ros.environment_file import parse_environment
+from marine_sim_ros.environment_file import load_environment, parse_environment
 from marine_sim_ros.errors import ModelError, ParameterError
 from marine_sim_ros.ocean.waves import regular_waves
 from marine_sim_ros.physics.boundary import (
@@ -257,6 +257,17 @@ def test_the_surface_is_a_boundary_where_asked_for_and_follows_the_waves():
     scene = Scene(water_surface=True)
     rough = boundary(vehicle, state, Environment(scene=scene, waves=waves).at(0.0), thrust)
     assert rough[2] == pytest.approx(-40 * ratio(0.4 - 0.077, T200), rel=1e-3)
+
+
+@given(st.tuples(*[st.floats(-12, 12)] * 3))
+@settings(max_examples=60, deadline=None)
+def test_far_surfaces_are_left_out_without_a_difference(position):
+    vehicle, scene = load_vehicle('bluerov2'), load_environment('deep_rock').scene
+    lifted = State(np.array(position) - (0, 0, 45), np.array([0, 0, 0, 1.0]), np.zeros(6))
+    alone = boundary(vehicle, lifted, Environment(scene=scene), np.full(6, 30.0))
+    stacked = State(*(x[None] for x in lifted))
+    whole = boundary(vehicle, stacked, Environment(scene=scene), np.full((1, 6), 30.0))
+    assert alone == pytest.approx(whole[0], abs=1e-12)
 
 
 def test_no_scene_no_force():

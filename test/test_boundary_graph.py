@@ -100,25 +100,42 @@ def _check_markers(messages):
     assert corners.max(axis=0) == pytest.approx([12.5, 6.25, -4])
 
 
+def until(path, text, timeout=90):
+    """Wait for a text in what a process has told."""
+    deadline = time.monotonic() + timeout
+    while text not in path.read_text():
+        assert time.monotonic() < deadline, f'no {text!r} in {path.read_text()!r}'
+        time.sleep(0.1)
+
+
 def test_lost_thrusters_are_held_and_taken_in_again(processes, tmp_path):
+    from marine_sim_ros.tools.odometer import Odometer
+
     scenario = tmp_path / 'corner.yaml'
     scenario.write_text(SCENARIO.format(duration=600.0))
     options = RunOptions(vehicle='bluerov2', scenario=str(scenario), environment='pool')
-    specs = describe(options)
-    assert [s.executable for s in specs if s.executable == 'boundary']
-    started = {s.executable: processes.node(s) for s in specs}
-    time.sleep(6)
-    started['thrusters'].kill()
-    time.sleep(4)
-    processes.node(next(s for s in specs if s.executable == 'thrusters'))
-    time.sleep(5)
-    started['dynamics'].terminate()
-    output = started['dynamics'].communicate(timeout=20)[0]
-    started['boundary'].terminate()
-    told = started['boundary'].communicate(timeout=20)[0]
-    # One wait for both; then the run goes on at its pace with the thrusts that were last.
-    assert output.count('holding the last one until it is back') <= 2, output
-    for source in ('thrusters', 'boundary'):
-        assert f'wrench/{source} is back' in output, output
-    assert 'thrusters/state: silent; the last thrust holds' in told
-    assert 'Traceback' not in output + told
+    specs = {s.executable: s for s in describe(options)}
+    told = {name: tmp_path / f'{name}.txt' for name in specs}
+    started = {}
+    for name, spec in specs.items():
+        with told[name].open('w') as file:
+            started[name] = processes.node(spec, stdout=file)
+    with Odometer('/bluerov2') as odometer:
+        odometer.wait(60.0)
+        odometer.spin(0.5)
+        started['thrusters'].terminate()
+        until(told['dynamics'], 'no wrench from thrusters, boundary')
+        until(told['boundary'], 'thrusters/state: silent; the last thrust holds')
+        until(told['dynamics'], 'wrench/boundary is back')
+        # Nobody waits a second time: the run goes on at its pace with the thrusts that were last.
+        before, since = odometer.ticks(), time.monotonic()
+        odometer.spin(2.0)
+        assert odometer.ticks() - before > 0.25 * 200 * (time.monotonic() - since)
+        processes.node(specs['thrusters'])
+        until(told['dynamics'], 'wrench/thrusters is back')
+        before = odometer.ticks()
+        odometer.spin(1.0)
+        assert odometer.ticks() > before
+    whole = told['dynamics'].read_text() + told['boundary'].read_text()
+    assert whole.count('holding the last one until it is back') == 1, whole
+    assert 'Traceback' not in whole

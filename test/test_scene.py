@@ -69,6 +69,18 @@ def test_normals_are_gradients_of_the_distance():
         assert gradient(ALL, points)[k] == pytest.approx(normal[k], abs=1e-6)
 
 
+@given(st.tuples(*[st.floats(-30, 30)] * 3))
+@settings(deadline=None)
+def test_clearance_is_never_more_than_the_least_distance(place):
+    point = np.array(place)
+    for scene in (ALL, load_environment('deep_rock').scene, load_environment('pool').scene):
+        distance, _ = scene.surfaces(point[None, :])
+        clearance = scene.clearance(point)
+        assert clearance <= distance.min() + 1e-9 or clearance <= 0
+    assert ALL.clearance(np.array([0.0, 0.0, 20.0])) == pytest.approx(4.0)  # the wall
+    assert Scene().clearance(point) == math.inf
+
+
 def test_planes():
     distance, normal = Scene((SLOPE,)).surfaces(np.array([[0.0, 7.0, -5.0], [2.0, 0.0, 0.0]]))
     assert distance[0] == pytest.approx([0, (-2 + 10) / math.sqrt(5)])

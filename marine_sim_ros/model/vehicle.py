@@ -147,6 +147,11 @@ class ThrusterSet:
         return np.concatenate([_lever(p) for p in self.position] or [np.zeros((6, 0))], axis=1)
 
     @cached_property
+    def arm(self) -> float:
+        """Distance of the farthest thruster from the ``base_link`` origin, m."""
+        return float(np.linalg.norm(self.position, axis=1).max(initial=0.0))
+
+    @cached_property
     def any_lag(self) -> bool:
         """Whether any rotor takes time to follow."""
         return bool(np.any(self.time_constant > 0))

@@ -30,6 +30,7 @@ from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.jet_law import JetLaw
+from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.spatial import in_map, rotation_matrix
 from marine_sim_ros.state import State, Wrench
 
@@ -158,7 +159,7 @@ def boundary_forces(
     if scene is None:
         return total
     radius = constant(xp, set_.rotor_radius)
-    if len(scene):
+    if len(scene) and not _far(vehicle, state, scene):
         distance, normal = scene.surfaces(points)
         each = _disturbance(distance, normal, jet[..., None, :, :], radius, scene.jets)
         total = total + xp.sum(each, axis=-3)
@@ -167,6 +168,20 @@ def boundary_forces(
         down = xp.zeros_like(points) + constant(xp, _DOWN)
         total = total + _disturbance(depth, down, jet, radius, scene.jets)
     return total
+
+
+def _far(vehicle: Vehicle, state: State, scene: Scene) -> bool:
+    """Return whether every surface is beyond the reach of all jets of one vehicle.
+
+    It spares NumPy the work; other libraries get the same zeros from the formula.
+    """
+    if type(state.position) is not np.ndarray or state.position.ndim > 1:
+        return False
+    if scene.jets.mode == 'documented':
+        return False
+    return scene.clearance(state.position) > vehicle.thrusters.arm + FADE_END * float(
+        vehicle.thrusters.rotor_radius.max(initial=0.0)
+    )
 
 
 def boundary(vehicle: Vehicle, state: State, environment: Environment, thrust: Array) -> Wrench:

@@ -15,8 +15,15 @@ from marine_sim_ros.scene.jet_law import JetLaw
 from marine_sim_ros.scene.obstacles import KINDS, Obstacle, obstacle_surfaces
 from marine_sim_ros.scene.planes import Plane, plane_surfaces
 from marine_sim_ros.scene.terrain import HeightMap
+from marine_sim_ros.spatial import rotation_matrix
 
 __all__ = ['Scene']
+
+
+def _half_edges(obstacle: Obstacle) -> np.ndarray:
+    """Return half the edges (3,) of the upright box around an obstacle's own box."""
+    turn: np.ndarray = rotation_matrix(obstacle.orientation)
+    return np.abs(turn) @ (obstacle.size / 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +97,37 @@ class Scene:
             return found[0]
         distances, normals = zip(*found, strict=True)
         return xp.concat(distances, axis=-2), xp.concat(normals, axis=-3)
+
+    @cached_property
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Half-spaces a·p ≤ b and upright boxes (middle, half edges) that hold everything solid.
+
+        The terrain's half-space is scaled by its least n_z, because its distance is.
+        """
+        normals = [p.normal for p in self.planes]
+        offsets = [float(p.normal @ p.point) for p in self.planes]
+        if self.terrain is not None:
+            steep = 1 / np.sqrt(1 + self.terrain.steepest**2)
+            normals.append(np.array([0.0, 0.0, steep]))
+            offsets.append(steep * float(self.terrain.heights.max()))
+        return (
+            np.array(normals).reshape(-1, 3),
+            np.array(offsets),
+            np.array([o.position for o in self.obstacles]).reshape(-1, 3),
+            np.array([_half_edges(o) for o in self.obstacles]).reshape(-1, 3),
+        )
+
+    def clearance(self, position: np.ndarray) -> float:
+        """Return a distance in m that every surface has at least from a point (3,), map.
+
+        Cheap, for who may leave the surfaces alone when they are far; infinite without any. Not
+        above 0 it says nothing: the point may be within something or not.
+        """
+        normals, offsets, centers, edges = self._bounds
+        above = normals @ position - offsets
+        gap = np.maximum(np.abs(centers - position) - edges, 0.0)
+        apart = np.sqrt(np.sum(gap * gap, axis=-1))
+        return float(min(above.min(initial=np.inf), apart.min(initial=np.inf)))
 
     def ground(self, x: float, y: float) -> float:
         """Return the z in m of the highest seabed at a place, obstacles aside; −inf for none."""

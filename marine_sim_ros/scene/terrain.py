@@ -60,6 +60,12 @@ class HeightMap:
         rows, columns = self.heights.shape
         return self.origin + self.spacing * np.array([[0, 0], [columns - 1, rows - 1]])
 
+    @cached_property
+    def steepest(self) -> float:
+        """A slope that is nowhere exceeded: of the steepest edges along x and y together."""
+        along = [np.abs(np.diff(self.heights, axis=i)).max() / self.spacing for i in (0, 1)]
+        return float(np.hypot(*along))
+
     def _bilinear(self, x: Array, y: Array) -> tuple[Array, Array, Array]:
         """Return h, ∂h/∂x and ∂h/∂y (...)."""
         xp = namespace(x)

@@ -97,9 +97,11 @@ def force_milliseconds(triangles: int) -> tuple[int, float, float]:
 
 
 def boundary_milliseconds(environment: str) -> float:
-    """Return ms of one evaluation of the boundary force of a BlueROV2 in a scene."""
+    """Return ms of one evaluation of the boundary force of a BlueROV2 over the ground."""
     vehicle, around = load_vehicle('bluerov2'), load_environment(environment)
-    state, thrust = rest((0.0, 0.0, -3.5)), np.full(len(vehicle.thrusters), 20.0)
+    assert around.scene is not None
+    state = rest((0.0, 0.0, around.scene.ground(0.0, 0.0) + 0.3))
+    thrust = np.full(len(vehicle.thrusters), 20.0)
     return 1e3 * _per_call(lambda: boundary(vehicle, state, around, thrust))
 
 
