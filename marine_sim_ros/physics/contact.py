@@ -9,9 +9,9 @@ vehicle would sink in and bounce. Instead the velocity after the step is solved 
 engines do), and the wrench is the impulse that leads to it over the step, Jᵀγ/dt:
 
 - What the others do is observed, not asked for: M Δν/dt less the own wrench is what they did in
-  the step before, so ν* = ν + Δν − dt M⁻¹ w is where they lead without contact; weight, buoyancy
-  and Coriolis terms are brought up to date. At rest that is exact, a change of the others' is late
-  by one step.
+  the step before, so ν* = ν + Δν − dt M⁻¹ w is where they lead without contact; weight, buoyancy,
+  drag and Coriolis terms are brought up to date. At rest that is exact; what else changes, such as
+  thrust, is late by one step.
 - Points that would pass a surface within the step are stopped at it, or thrown back with the
   restitution times their speed where they meet it faster than what a step's fall makes.
 - Within a surface, −δ̇ = δ/τ pushes them out, and E and ν make them yield: stiffness k with damping
@@ -38,7 +38,7 @@ from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact_pairs import PairTable, pair_table
 from marine_sim_ros.physics.contact_solver import Rows, impulse_work, solve
 from marine_sim_ros.physics.current import relative_velocity
-from marine_sim_ros.physics.drag import damping_matrix
+from marine_sim_ros.physics.drag import damping_matrix, drag
 from marine_sim_ros.physics.rigid_body import net_wrench, weight
 from marine_sim_ros.spatial import cross, normalized, rotation_matrix
 from marine_sim_ros.state import State, Wrench
@@ -139,9 +139,9 @@ def _step(
 
 
 def _known(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
-    """Return what of M ν̇ follows from a state alone: weight, buoyancy, Coriolis terms."""
+    """Return what of M ν̇ follows from a state alone: weight, buoyancy, drag, Coriolis terms."""
     wrench = weight(vehicle, state, environment) + buoyancy(vehicle, state, environment)
-    return net_wrench(vehicle, state, environment, wrench)
+    return net_wrench(vehicle, state, environment, wrench + drag(vehicle, state, environment))
 
 
 def _adhesion(vehicle: Vehicle, pairs: PairTable, gap: Array) -> Array:

@@ -27,11 +27,15 @@ from marine_sim_ros.arrays import Array, matvec, namespace
 __all__ = ['Impulses', 'Rows', 'impulse_work', 'solve']
 
 _NEWTON_STEPS = 40
-_STEPS_PER_BOUND = 2
+_NEARLY = 1e-2
+"""Of velocities, relative: so far the search goes on before Coulomb's bounds are renewed. Impulses
+on the way are no guide: those of stiff contacts are far off until all is in balance."""
+_QUICK_RENEWALS = 4
+"""Of the bounds; later ones go half the way only, so that none swings for ever."""
 _LINE_STEPS = 20
-_PRECISION = 1e-9
+_PRECISION = 1e-6
 """Of velocities, relative to the largest there are."""
-_BOUND_PRECISION = 1e-4
+_BOUND_PRECISION = 5e-4
 """Of Coulomb's bounds, relative to the largest."""
 
 
@@ -80,6 +84,11 @@ def _all(xp: Any, condition: Array) -> bool:
     return bool(np.all(condition)) if xp is np else False
 
 
+def _any(xp: Any, condition: Array) -> bool:
+    """Return whether something is to be done at all: always, where a compiler cannot ask."""
+    return bool(np.any(condition)) if xp is np else True
+
+
 class _Speeds(NamedTuple):
     """Velocities of the contacts: v_n (..., c) and v_t (..., 2, c), m/s."""
 
@@ -89,6 +98,14 @@ class _Speeds(NamedTuple):
 
 def _speeds(rows: Rows, velocity: Array) -> _Speeds:
     return _Speeds(matvec(rows.normal, velocity), matvec(rows.tangents, velocity[..., None, :]))
+
+
+def _after(speeds: _Speeds, change: _Speeds, share: Array) -> _Speeds:
+    """Return the velocities after a share (...) of a change."""
+    return _Speeds(
+        speeds.normal + share[..., None] * change.normal,
+        speeds.tangent + share[..., None, None] * change.tangent,
+    )
 
 
 class _Reaction(NamedTuple):
@@ -180,11 +197,7 @@ def _share_of_step(
     xp = namespace(slope)
 
     def slopes(share: Array) -> tuple[Array, Array]:
-        there = _Speeds(
-            at.normal + share[..., None] * along.normal,
-            at.tangent + share[..., None, None] * along.tangent,
-        )
-        answer = _reaction(rows, bound, there)
+        answer = _reaction(rows, bound, _after(at, along, share))
         pull = xp.vecdot(answer.normal, along.normal)
         drag = xp.sum(xp.vecdot(answer.tangent, along.tangent), axis=-1)
         stiff = xp.vecdot(answer.normal_stiffness, along.normal * along.normal)
@@ -229,7 +242,7 @@ def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> I
     velocity, bound = start, bounds(guess)
     speeds = _speeds(rows, velocity)
     scale = xp.max(xp.abs(start), axis=-1) + xp.max(xp.abs(free), axis=-1) + 1e-6
-    since = 0
+    renewals = 0
     for _ in range(_NEWTON_STEPS):
         reaction = _reaction(rows, bound, speeds)
         pulled = matvec(mass, velocity - free)
@@ -242,16 +255,19 @@ def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> I
             -xp.vecdot(step, gradient),
         )  # fmt: skip
         velocity = velocity + share[..., None] * step
-        speeds = _speeds(rows, velocity)
-        since += 1
-        still = _all(xp, xp.max(xp.abs(step), axis=-1) <= _PRECISION * scale)
-        if since == _STEPS_PER_BOUND or still:
-            before, bound = bound, bounds(_normal_impulse(rows, speeds.normal))
-            change = xp.max(xp.abs(bound - before), axis=(-2, -1))
-            most = xp.max(bound, axis=(-2, -1))
-            if still and _all(xp, change <= _BOUND_PRECISION * most + 1e-12):
-                break
-            since = 0
+        speeds = _after(speeds, along, share)
+        size = xp.max(xp.abs(step), axis=-1)
+        near = size <= _NEARLY * scale
+        if not _any(xp, near):
+            continue
+        renewals += 1
+        change = bounds(_normal_impulse(rows, speeds.normal)) - bound
+        most = xp.max(bound + change, axis=(-2, -1))
+        settled = xp.max(xp.abs(change), axis=(-2, -1)) <= _BOUND_PRECISION * most + 1e-12
+        if _all(xp, (size <= _PRECISION * scale) & settled):
+            break
+        way = 1.0 if renewals <= _QUICK_RENEWALS else 0.5
+        bound = bound + way * xp.where(near[..., None, None], change, xp.zeros_like(change))
     reaction = _reaction(rows, bound, speeds)
     return Impulses(velocity, reaction.normal, reaction.tangent)
 
