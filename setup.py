@@ -8,7 +8,8 @@ from setuptools import find_packages, setup
 
 NAME = 'marine_sim_ros'
 NODES = ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'scenario', 'teleop',
-         'recorder', 'markers', 'boundary', 'contact', 'composed')  # fmt: skip
+         'recorder', 'markers', 'manipulator', 'controller', 'boundary', 'contact',
+         'composed')  # fmt: skip
 
 
 def data_files() -> list[tuple[str, list[str]]]:

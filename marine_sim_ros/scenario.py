@@ -5,20 +5,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES, PilotMixer
 from marine_sim_ros.control.depth import depth_effort
+from marine_sim_ros.control.setpoints import QUANTITIES, setpoints
 from marine_sim_ros.errors import ScenarioError
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.state import State
 from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
 
-__all__ = ['Expectation', 'Scenario', 'Segment', 'load_scenario', 'scenario_names']
+__all__ = ['Expectation', 'Fault', 'Scenario', 'Segment', 'load_scenario', 'scenario_names']
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,24 @@ class Segment:
         efforts: six stick efforts, −1 to 1 (FLU).
         depth: m to hold with the heave axis, or None.
         pwm: pulse widths for every thruster instead of efforts, or None.
+        control: set-points (12,) for the controller instead of efforts, or None.
+        joints: positions that joints go to, rad or m; joints not named stay where they were sent.
     """
 
     start: float
     efforts: tuple[float, ...]
     depth: float | None
     pwm: tuple[float, ...] | None
+    control: np.ndarray | None = None
+    joints: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A thruster that stands still from a time (s) on."""
+
+    start: float
+    thruster: str
 
 
 @dataclass(frozen=True)
@@ -60,6 +74,8 @@ class Scenario:
         rpy: start attitude, rad.
         segments: in the order of their start.
         expectations: checked after the run.
+        faults: thrusters that fail.
+        controller: shipped name or path, for segments with set-points.
     """
 
     name: str
@@ -69,19 +85,31 @@ class Scenario:
     rpy: tuple[float, float, float]
     segments: tuple[Segment, ...]
     expectations: tuple[Expectation, ...]
+    faults: tuple[Fault, ...] = ()
+    controller: str = 'modern'
+
+    @property
+    def closed_loop(self) -> bool:
+        """Whether any segment needs the controller."""
+        return any(segment.control is not None for segment in self.segments)
 
     def initial_state(self) -> State:
         """Return the state at rest the run starts from."""
         quaternion = quaternion_from_rpy(*self.rpy)
         return State(np.array(self.position), quaternion, np.zeros(6))
 
-    def command(self, time: float, state: State, mixer: PilotMixer) -> np.ndarray:
-        """Return the pulse widths (n,) in µs for a time (s) and a state."""
+    def segment_at(self, time: float) -> Segment:
+        """Return the segment that holds at a time (s)."""
         segment = self.segments[0]
         for later in self.segments[1:]:
             if later.start > time:
                 break
             segment = later
+        return segment
+
+    def open_loop(self, time: float, state: State, mixer: PilotMixer) -> np.ndarray:
+        """Return the pulse widths (n,) in µs for a time (s) and a state, without a controller."""
+        segment = self.segment_at(time)
         if segment.pwm is not None:
             return np.array(segment.pwm)
         efforts = np.array(segment.efforts)
@@ -99,6 +127,21 @@ class Scenario:
                 raise ScenarioError(
                     f'scenario {self.name}: the segment at {segment.start:g} s has '
                     f'{len(segment.pwm)} pulse widths; expected {count} for {vehicle.name}'
+                )
+        joints = vehicle.manipulator.names if vehicle.manipulator is not None else ()
+        wanted = [name for segment in self.segments for name in segment.joints]
+        self._check_names('joint', wanted, joints, vehicle)
+        failing = [fault.thruster for fault in self.faults]
+        self._check_names('thruster', failing, vehicle.thrusters.names, vehicle)
+
+    def _check_names(
+        self, what: str, used: Sequence[str], known: Sequence[str], vehicle: Vehicle
+    ) -> None:
+        for name in used:
+            if name not in known:
+                raise ScenarioError(
+                    f'scenario {self.name}: {what} {name!r} is unknown; expected one of those of '
+                    f'{vehicle.name}: {", ".join(known) or "none"}'
                 )
 
     def verdicts(self, time: np.ndarray, z: np.ndarray) -> list[tuple[bool, str]]:
@@ -123,20 +166,37 @@ def scenario_names() -> list[str]:
 
 
 def _segment(item: YamlReader) -> Segment:
-    item.mapping({'at', 'axes', 'depth', 'pwm'}, {'at'})
+    item.mapping({'at', 'axes', 'depth', 'pwm', 'control', 'joints'}, {'at'})
     axes = item.child('axes', {})
     axes.mapping(set(AXES))
     if 'pwm' in item.value and ('axes' in item.value or 'depth' in item.value):
         raise item.error(': has pwm and axes or depth; expected one kind of command')
     if 'depth' in item.value and 'heave' in axes.value:
         raise item.error(': has depth and axes.heave; both command the heave axis')
+    if 'control' in item.value and set(item.value) & {'axes', 'depth', 'pwm'}:
+        raise item.error(': has control and axes, depth or pwm; expected one kind of command')
     pwm = item.child('pwm')
+    joints = item.child('joints', {})
+    if not isinstance(joints.value, dict):
+        raise joints.error(f' is {joints.value!r}; expected a mapping of joints')
     return Segment(
         start=item.child('at').number(0.0),
         efforts=tuple(axes.child(a, 0.0).number(-1.0, 1.0) for a in AXES),
         depth=item.child('depth').number() if 'depth' in item.value else None,
         pwm=None if pwm.value is None else tuple(p.number(1100, 1900) for p in pwm.items()),
+        control=_control(item.child('control')) if 'control' in item.value else None,
+        joints={str(name): joints.child(name).number(-1e3, 1e3) for name in joints.value},
     )
+
+
+def _control(item: YamlReader) -> np.ndarray:
+    item.mapping(set(QUANTITIES))
+    return setpoints({name: item.child(name).number(-1e4, 1e4) for name in item.value})
+
+
+def _fault(item: YamlReader) -> Fault:
+    item.mapping({'at', 'thruster'}, {'at', 'thruster'})
+    return Fault(item.child('at').number(0.0), str(item.value['thruster']))
 
 
 def _expectation(item: YamlReader) -> Expectation:
@@ -160,7 +220,9 @@ def parse_scenario(text: str, name: str) -> Scenario:
         ScenarioError: one line with what, where, and what was expected.
     """
     root = YamlReader(name, parse_yaml(text, name, ScenarioError), ScenarioError)
-    known = {'description', 'duration', 'initial', 'segments', 'expect'}
+    known = {
+        'description', 'duration', 'initial', 'segments', 'expect', 'faults', 'controller',
+    }  # fmt: skip
     root.mapping(known, {'duration', 'segments'})
     initial = root.child('initial', {})
     initial.mapping({'position', 'rpy'})
@@ -177,6 +239,8 @@ def parse_scenario(text: str, name: str) -> Scenario:
         rpy=_triple(initial.child('rpy', [0, 0, 0])),
         segments=segments,
         expectations=tuple(_expectation(e) for e in root.child('expect', []).items()),
+        faults=tuple(_fault(f) for f in root.child('faults', []).items()),
+        controller=str(root.value.get('controller', 'modern')),
     )
 
 

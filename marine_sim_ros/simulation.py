@@ -6,22 +6,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import PilotMixer
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import MarineSimError, ParameterError
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.noise import gaussian
-from marine_sim_ros.physics import FORCES, WITH_MEMORY
+from marine_sim_ros.physics import FORCES, WITH_JOINTS, WITH_MEMORY
 from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.physics.boundary import boundary
+from marine_sim_ros.physics.manipulator import (
+    ArmMomentum,
+    JointMotion,
+    arm_momentum,
+    arm_reaction,
+    joints_at_rest,
+    link_poses,
+    move_joints,
+    posed,
+)
 from marine_sim_ros.physics.rigid_body import INTEGRATORS, step, weight
-from marine_sim_ros.physics.thrusters import ThrusterOutput, thrusters
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, ThrusterOutput, thrusters
 from marine_sim_ros.scenario import Scenario
+from marine_sim_ros.scripted import ScriptedPilot, failed_thrusters, joint_targets
 from marine_sim_ros.state import State, Wrench, rest
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
 
@@ -32,6 +42,9 @@ DEFAULT_STEP = 0.005
 
 Command = Callable[[float, State], np.ndarray]
 """Pulse widths (n,) in µs for a time (s) and a state."""
+
+Schedule = Callable[[float], Any]
+"""What is so at a time (s)."""
 
 
 def step_nanoseconds(dt: float) -> int:
@@ -60,6 +73,7 @@ class Tick:
     thrusters: ThrusterOutput
     sources: dict[str, Wrench]
     total: Wrench
+    joints: JointMotion | None = None
 
 
 class Simulation:
@@ -92,46 +106,92 @@ class Simulation:
         self._dt = self._step / NANOSECONDS
         self._memory = np.zeros(len(vehicle.thrusters))
         self._memories: dict[str, Any] = dict.fromkeys(WITH_MEMORY)
+        self._joints = joints_at_rest(vehicle.manipulator) if vehicle.manipulator else None
+        self._arm_memory: ArmMomentum | None = None
         self._since_last = 0.0
         self._integrator = integrator
         self._implicit_drag = implicit_drag
 
-    def tick(self, pwm: np.ndarray) -> Tick:
-        """Apply pulse widths at the present stamp, integrate one step, return what happened."""
+    def tick(
+        self,
+        pwm: np.ndarray,
+        *,
+        joints: np.ndarray | None = None,
+        failed: np.ndarray | None = None,
+    ) -> Tick:
+        """Apply commands at the present stamp, integrate one step, return what happened.
+
+        Args:
+            pwm: pulse widths (n,), µs.
+            joints: positions (k,) that the arm's joints go to; None: 0.
+            failed: (n,) thrusters that stand still; None: none.
+        """
         environment = self.environment.at(self.stamp / NANOSECONDS)
+        heard = pwm if failed is None else np.where(failed, PWM_NEUTRAL, pwm)
         output, self._memory = thrusters(
             self.vehicle, self.state, environment, self._memory,
-            pwm=pwm, dt=self._since_last,
+            pwm=heard, dt=self._since_last,
         )  # fmt: skip
         sources = {'thrusters': output.wrench}
+        body, reaction = self._move_arm(joints)
         for name, force in FORCES.items():
+            vehicle = body if name in WITH_JOINTS else self.vehicle
             if name in WITH_MEMORY:
                 sources[name], self._memories[name] = WITH_MEMORY[name](
-                    self.vehicle, self.state, environment, self._memories[name],
+                    vehicle, self.state, environment, self._memories[name],
                     dt=self._since_last,
                 )  # fmt: skip
             else:
-                sources[name] = force(self.vehicle, self.state, environment)
+                sources[name] = force(vehicle, self.state, environment)
+        sources |= reaction
         if environment.scene is not None:
             sources['boundary'] = boundary(self.vehicle, self.state, environment, output.thrust)
             sources['contact'], self._memories['contact'] = WITH_MEMORY['contact'](
                 self.vehicle, self.state, environment, self._memories['contact'],
                 dt=self._since_last,
             )  # fmt: skip
-        total = weight(self.vehicle, self.state, environment)
+        total = weight(body, self.state, environment)
         for wrench in sources.values():
             total = total + wrench
-        done = Tick(self.stamp, self.state, pwm, output, sources, total)
+        done = Tick(self.stamp, self.state, pwm, output, sources, total, self._joints)
         self.state = step(
-            self.vehicle, self.state, environment, total, self._dt,
+            body, self.state, environment, total, self._dt,
             integrator=self._integrator, implicit_drag=self._implicit_drag,
         )  # fmt: skip
         self.stamp += self._step
         self._since_last = self._dt
         return done
 
-    def ticks(self, command: Command, duration: float) -> Iterator[Tick]:
+    def _move_arm(self, target: np.ndarray | None) -> tuple[Vehicle, dict[str, Wrench]]:
+        """Bring the joints to the present stamp; return the vehicle then, and what it feels."""
+        arm = self.vehicle.manipulator
+        if arm is None or self._joints is None:
+            return self.vehicle, {}
+        wanted = np.zeros(len(arm)) if target is None else target
+        self._joints = move_joints(arm, self._joints, wanted, self._since_last)
+        poses = link_poses(arm, self._joints.position)
+        body = posed(self.vehicle, poses)
+        wrench, self._arm_memory = arm_reaction(
+            body.rigid_body_mass, arm_momentum(arm, self._joints.rate, poses), self.state,
+            self._arm_memory, dt=self._since_last,
+        )  # fmt: skip
+        return body, {'manipulator': wrench}
+
+    def ticks(
+        self,
+        command: Command,
+        duration: float,
+        *,
+        joints: Schedule | None = None,
+        failed: Schedule | None = None,
+    ) -> Iterator[Tick]:
         """Yield every tick from now for a duration (s), both ends included.
+
+        Args:
+            command: pulse widths of a time and a state.
+            duration: s.
+            joints: wanted joint positions of a time (s).
+            failed: which thrusters have failed by a time (s).
 
         Raises:
             MarineSimError: the state is no longer finite.
@@ -139,7 +199,11 @@ class Simulation:
         end = self.stamp + round(duration * NANOSECONDS)
         while self.stamp <= end:
             time = self.stamp / NANOSECONDS
-            yield self.tick(command(time, self.state))
+            yield self.tick(
+                command(time, self.state),
+                joints=None if joints is None else joints(time),
+                failed=None if failed is None else failed(time),
+            )
             if not np.isfinite(np.sum(self.state.velocity) + np.sum(self.state.position)):
                 raise MarineSimError(
                     f'{self.vehicle.name}: the state is not finite after {time:g} s; '
@@ -163,6 +227,7 @@ def _collect(
         thrust=np.stack([t.thrusters.thrust for t in ticks]),
         wrench=np.stack([t.total for t in ticks]),
         sources={n: np.stack([t.sources[n] for t in ticks]) for n in ticks[0].sources},
+        joints=np.stack([np.zeros(0) if t.joints is None else t.joints.position for t in ticks]),
         pressure=_pressures(vehicle, environment, ticks, seed),
         sha256=digest.hexdigest(),
     )
@@ -208,16 +273,19 @@ def simulate(
     Raises:
         MarineSimError: an argument out of range, or a state that is no longer finite.
     """
-    scenario.check(vehicle)
-    mixer = PilotMixer(vehicle.thrusters)
+    pilot = ScriptedPilot(scenario, vehicle)
     simulation = Simulation(
         vehicle, environment=environment, initial=scenario.initial_state(), dt=dt,
         integrator=integrator, implicit_drag=implicit_drag,
     )  # fmt: skip
     ticks = list(
         simulation.ticks(
-            lambda time, state: scenario.command(time, state, mixer),
+            pilot.command,
             scenario.duration if duration is None else duration,
+            joints=lambda time: joint_targets(scenario, vehicle, time),
+            failed=lambda time: failed_thrusters(scenario, vehicle, time),
         )
     )
-    return _collect(vehicle, simulation.environment, ticks, seed)
+    trajectory = _collect(vehicle, simulation.environment, ticks, seed)
+    targets = np.stack([pilot.setpoints(time) for time in trajectory.time.tolist()])
+    return replace(trajectory, targets=targets)

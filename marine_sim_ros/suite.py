@@ -12,9 +12,12 @@ from typing import Any
 
 import yaml
 
+from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.mass.grid import Progress, silent
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.scenario import Scenario, load_scenario
 
@@ -31,7 +34,8 @@ class RunOptions:
         vehicle: shipped name or path.
         vehicle_arguments: xacro arguments, ``name:=value`` each.
         namespace: default: the vehicle's name.
-        scenario: shipped name or path; empty: PWM comes from outside.
+        scenario: shipped name or path; empty: commands come from outside.
+        controller: shipped name or path of a controller; empty: PWM comes from outside.
         record: folder to record to; empty: none.
         real_time_factor: 1 is the wall clock, 0 as fast as the graph answers.
         dt: step, s.
@@ -54,6 +58,7 @@ class RunOptions:
     vehicle_arguments: tuple[str, ...] = ()
     namespace: str = ''
     scenario: str = ''
+    controller: str = ''
     record: str = ''
     real_time_factor: float = 1.0
     dt: float = 0.005
@@ -145,20 +150,21 @@ def _dynamics(
     return parameters
 
 
-def describe(options: RunOptions) -> list[NodeSpec]:
-    """Return the nodes of a run.
+def _check(options: RunOptions, vehicle: Vehicle) -> Scenario | None:
+    """Return the scenario; raise for anything a node would refuse later."""
+    if options.controller:
+        load_controller(options.controller)
+    if not options.scenario:
+        return None
+    if options.controller:
+        raise ParameterError('a scenario brings its own controller; expected one of the two')
+    scenario = load_scenario(options.scenario)
+    scenario.check(vehicle)
+    return scenario
 
-    Raises:
-        MarineSimError: a vehicle or a scenario that cannot be used.
-    """
-    arguments: dict[str, Any] = dict(a.split(':=', 1) for a in options.vehicle_arguments)
-    vehicle = load_vehicle(options.vehicle, hull_forces=options.hull_forces or None, **arguments)
-    environment = run_environment(options.environment, current=options.current)
-    sources = list(wrench_sources(environment))
-    scenario = load_scenario(options.scenario) if options.scenario else None
-    if scenario is not None:
-        scenario.check(vehicle)
-    namespace = _namespace(options, vehicle.name)
+
+def _common(options: RunOptions) -> dict[str, Any]:
+    """Return the parameters of every node."""
     common: dict[str, Any] = {
         'vehicle': options.vehicle,
         'seed': options.seed,
@@ -172,15 +178,42 @@ def describe(options: RunOptions) -> list[NodeSpec]:
         common['vehicle_arguments'] = list(options.vehicle_arguments)
     if options.hull_forces:
         common['hull_forces'] = list(options.hull_forces)
-    pwm = {'pwm_source': 'controller' if scenario else 'external'}
-    own: dict[str, dict[str, Any]] = {'thrusters': pwm, 'buoyancy': {}, 'drag': {}}
+    return common
+
+
+def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]:
+    """Return the nodes of a run.
+
+    Args:
+        options: of the run.
+        progress: is told the share of long work that is done.
+
+    Raises:
+        MarineSimError: a vehicle or a scenario that cannot be used.
+    """
+    arguments: dict[str, Any] = dict(a.split(':=', 1) for a in options.vehicle_arguments)
+    vehicle = load_vehicle(
+        options.vehicle, hull_forces=options.hull_forces or None, progress=progress, **arguments
+    )
+    environment = run_environment(options.environment, current=options.current)
+    sources = list(wrench_sources(vehicle, environment))
+    scenario = _check(options, vehicle)
+    namespace = _namespace(options, vehicle.name)
+    script = {'scenario': options.scenario} if options.scenario else {}
+    closed = bool(options.controller) or (scenario is not None and scenario.closed_loop)
+    pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
+    own: dict[str, dict[str, Any]] = {'thrusters': {**pwm, **script}, 'buoyancy': {}, 'drag': {}}
     if options.publish_components:
         own['drag'] = {'publish_components': True}
-    own |= {name: {} for name in ('boundary', 'contact') if name in sources}
     if vehicle.barometer is not None:
         own['barometer'] = {}
-    if options.scenario:
-        own['scenario'] = {'scenario': options.scenario, 'duration': float(options.duration)}
+    if vehicle.manipulator is not None:
+        own['manipulator'] = script
+    own |= {name: {} for name in ('boundary', 'contact') if name in sources}
+    if closed:
+        own['controller'] = script or {'controller': options.controller}
+    if scenario is not None:
+        own['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
         own['markers'] = {'wrench_sources': sources}
     if options.record:
@@ -189,8 +222,10 @@ def describe(options: RunOptions) -> list[NodeSpec]:
             'directory': options.record,
             'manifest': json.dumps(manifest),
             'publish_components': options.publish_components,
+            'controller': closed,
             'wrench_sources': sources,
             **pwm,
         }
     own['dynamics'] = _dynamics(options, scenario, sources)
+    common = _common(options)
     return [NodeSpec(name, namespace, {**common, **extra}) for name, extra in own.items()]

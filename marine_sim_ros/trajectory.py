@@ -49,6 +49,8 @@ class Trajectory:
         sources: name -> (n, 6).
         pressure: (n,) Pa with noise; NaN without a barometer.
         sha256: over all ticks.
+        joints: (n, j) positions of the arm's joints, rad or m.
+        targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free.
     """
 
     stamp: np.ndarray
@@ -61,6 +63,8 @@ class Trajectory:
     sources: dict[str, np.ndarray]
     pressure: np.ndarray
     sha256: str
+    joints: np.ndarray
+    targets: np.ndarray | None = None
 
     @property
     def time(self) -> np.ndarray:

@@ -333,7 +333,7 @@ def test_bluerov2_rests_on_the_bottom_of_a_pool():
     )
     pwm = np.full(6, 1500.0)
     *_, last = simulation.ticks(lambda time, state: pwm, 6.0)
-    assert tuple(last.sources) == wrench_sources(environment)
+    assert tuple(last.sources) == wrench_sources(vehicle, environment)
     assert last.sources['contact'][2] == pytest.approx(0.98, rel=1e-3)
     assert np.abs(last.state.velocity).max() < 1e-6
     gap = touches(vehicle, last.state, environment).gap.min()

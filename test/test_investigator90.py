@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.control.allocation import reach, thrust_matrix
+from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.simulation import Simulation
@@ -24,7 +25,7 @@ from marine_sim_ros.spatial import (
 )
 from marine_sim_ros.state import State, rest
 
-ROV = load_vehicle('investigator90')
+ROV = load_vehicle('investigator90', arm='false')
 STILL = Environment()
 DEEP = rest((0, 0, -20))
 CENTERED = np.array([0.0, 0.0, -0.085])  # where table 4-1 holds
@@ -65,12 +66,12 @@ def test_mass_and_buoyancy_are_the_printed_ones():
     assert net == pytest.approx(214.277, abs=5e-4)
     fresh = buoyancy(ROV, DEEP, Environment(water_density=1000))[2] - 114.46 * 9.8
     assert fresh == pytest.approx(181.692, abs=5e-4)
-    assert np.linalg.eigvalsh(load_vehicle('investigator90', inertia='diagonal').inertia.tensor) \
-        == pytest.approx([6.46, 12.04, 13.48])  # fmt: skip
+    diagonal = load_vehicle('investigator90', arm='false', inertia='diagonal').inertia
+    assert np.linalg.eigvalsh(diagonal.tensor) == pytest.approx([6.46, 12.04, 13.48])
 
 
 def test_ballast_makes_it_neutral():
-    trimmed = load_vehicle('investigator90', ballast='21.865')
+    trimmed = load_vehicle('investigator90', arm='false', ballast='21.865')
     net = buoyancy(trimmed, DEEP, STILL)[2] - trimmed.inertia.mass * 9.8
     assert net == pytest.approx(0, abs=0.01)
 
@@ -117,6 +118,15 @@ def test_table_7_1():
     inverse = np.linalg.pinv(printed_matrix(ROV.inertia.center_of_mass), rcond=1e-9)
     for axis, expected in PSEUDO_INVERSE.items():
         assert inverse[:, axis] == pytest.approx(expected, abs=6e-4 * max(map(abs, expected)))
+
+
+def test_the_allocator_s_pseudo_inverse_is_table_7_1():
+    allocator = Allocator(
+        ROV.thrusters, ROV.inertia.center_of_mass, method='pseudo_inverse', damping=1e-7
+    )
+    for axis, expected in PSEUDO_INVERSE.items():
+        thrust = allocator.distribute(np.eye(6)[axis]).thrust
+        assert thrust == pytest.approx(expected, abs=6e-4 * max(map(abs, expected)))
 
 
 @given(st.tuples(*[st.floats(-0.5, 0.5)] * 3))

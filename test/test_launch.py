@@ -57,11 +57,18 @@ def test_launch_and_run_give_the_same_trajectory(processes, tmp_path, composed):
     assert len(hashes) == 1
 
 
-def test_bad_arguments_give_one_line(processes):
-    process = launch(processes, 'sim.launch.py', 'vehicle:=bluerov9')
+@pytest.mark.parametrize(
+    ('arguments', 'expected'),
+    [
+        (['vehicle:=bluerov9'], "'bluerov9' is neither a file nor a shipped vehicle"),
+        (['joy:=true', 'gamepad:=snes'], "'snes' is neither a file nor a shipped gamepad"),
+    ],
+)
+def test_bad_arguments_give_one_line(processes, arguments, expected):
+    process = launch(processes, 'sim.launch.py', *arguments)
     output, _ = process.communicate(timeout=20)
     assert process.returncode != 0
-    assert "'bluerov9' is neither a file nor a shipped vehicle" in output
+    assert expected in output
 
 
 def test_the_description_has_a_process_for_every_effect():

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.ros.barrier import WrenchBarrier
 from marine_sim_ros.ros.pacing import Pacer
-from marine_sim_ros.ros.pairing import PATIENCE, Pairing
-from marine_sim_ros.state import rest
+from marine_sim_ros.ros.pairing import Pairing
 
 ONE = np.ones(6)
 
@@ -70,77 +69,66 @@ def test_pacer_at_factor_zero_never_waits_and_forgives_debt():
     assert not pacer.due(0.2, 10.05)
 
 
-# --- states and thrusts of one stamp -----------------------------------------------------------
+# --- two inputs of one stamp -------------------------------------------------------------------
 
 
-def answers(pairs):
-    return [(stamp, float(thrust[0])) for stamp, _, thrust in pairs]
+def paired():
+    done = []
+    return Pairing(lambda stamp, first, second: done.append((stamp, first, second)), 'none'), done
 
 
-def thrust(value):
-    return np.array([float(value)])
+def test_inputs_pair_in_either_order():
+    pairing, done = paired()
+    pairing.first(0, 'a')
+    assert done == []
+    pairing.second(0, 'x')
+    pairing.second(5, 'y')
+    pairing.first(5, 'b')
+    assert done == [(0, 'a', 'x'), (5, 'b', 'y')]
+    pairing.first(10, 'c')
+    assert len(done) == 2
 
 
-def test_states_and_thrusts_pair_in_either_order():
-    pairing = Pairing(1)
-    assert pairing.state(0, rest()) == []
-    assert answers(pairing.thrust(0, thrust(5))) == [(0, 5)]
-    assert pairing.thrust(10, thrust(6)) == []
-    assert answers(pairing.state(10, rest())) == [(10, 6)]
-    assert pairing.state(20, rest()) == []
+def test_who_falls_silent_is_not_waited_for_until_he_speaks_again():
+    pairing, done = paired()
+    pairing.first(0, 'a')
+    pairing.second(0, 'x')
+    pairing.first(5, 'b')
+    assert len(done) == 1
+    pairing.first(10, 'c')  # the owner went on: nobody answers 5 any more
+    assert done[1:] == [(5, 'b', 'x'), (10, 'c', 'x')]
+    assert pairing.out
+    pairing.first(15, 'd')
+    assert done[3:] == [(15, 'd', 'x')]
+    pairing.second(15, 'y')  # late, but alive
+    assert not pairing.out
+    pairing.first(20, 'e')
+    assert len(done) == 4
+    pairing.second(20, 'z')
+    assert done[4:] == [(20, 'e', 'z')]
 
 
-def test_when_the_thrusters_are_silent_their_last_thrust_holds_until_they_are_back():
-    pairing = Pairing(1)
-    pairing.state(0, rest())
-    pairing.thrust(0, thrust(5))
-    waiting = [answers(pairing.state(i, rest())) for i in range(1, PATIENCE + 1)]
-    assert not any(waiting)
-    assert not pairing.holding
-    late = answers(pairing.state(PATIENCE + 1, rest()))
-    assert late == [(i, 5) for i in range(1, PATIENCE + 2)]
-    assert pairing.holding
-    assert answers(pairing.state(PATIENCE + 2, rest())) == [(PATIENCE + 2, 5)]
-    assert pairing.thrust(PATIENCE + 2, thrust(7)) == []  # answered already
-    assert not pairing.holding
-    assert pairing.state(PATIENCE + 3, rest()) == []
-    assert answers(pairing.thrust(PATIENCE + 3, thrust(8))) == [(PATIENCE + 3, 8)]
+def test_a_run_that_is_reset_pairs_anew():
+    for order in ('first', 'second'):
+        pairing, done = paired()
+        for stamp in (0, 5, 10):
+            pairing.first(stamp, 'a')
+            pairing.second(stamp, stamp)
+        calls = [(pairing.first, 'b'), (pairing.second, 'new')]
+        for call, value in calls if order == 'first' else calls[::-1]:
+            call(0, value)
+        assert done[3:] == [(0, 'b', 'new')]
 
 
-def test_a_thrust_that_never_came_is_the_one_before():
-    pairing = Pairing(1)
-    pairing.state(0, rest())
-    pairing.thrust(0, thrust(5))
-    pairing.state(1, rest())
-    pairing.state(2, rest())
-    assert answers(pairing.thrust(2, thrust(7))) == [(1, 5), (2, 7)]
-
-
-def test_a_reset_forgets_what_belongs_to_the_run_before():
-    for order in ('state first', 'thrust first'):
-        pairing = Pairing(1)
-        for stamp in (0, 1, 2):
-            pairing.state(stamp, rest())
-            pairing.thrust(stamp, thrust(5))
-        pairing.thrust(3, thrust(6))  # its state was never seen
-        pairing.state(4, rest())
-        if order == 'state first':
-            assert pairing.state(0, rest()) == []
-            assert answers(pairing.thrust(0, thrust(0))) == [(0, 0)]
-        else:
-            assert pairing.thrust(0, thrust(0)) == []
-            assert answers(pairing.state(0, rest())) == [(0, 0)]
-        assert pairing.state(3, rest()) == []
-
-
-@given(st.lists(st.booleans(), max_size=60), st.integers(1, 5))
-def test_every_state_is_answered_once_and_in_order(turns, ahead):
-    pairing, states, thrusts, done = Pairing(1), 0, 0, []
-    for state_next in [*turns, *[False] * 70]:
-        if state_next and states < thrusts + ahead:
-            done += pairing.state(states, rest())
-            states += 1
-        elif thrusts < states + ahead:
-            done += pairing.thrust(thrusts, thrust(thrusts))
-            thrusts += 1
-    assert answers(done) == [(i, i) for i in range(states)]
+@given(st.lists(st.booleans(), max_size=60))
+def test_every_first_input_is_answered_once_and_in_order(turns):
+    pairing, done = paired()
+    firsts = seconds = 0
+    for first_next in turns:
+        if first_next and firsts <= seconds:  # the owner waits for the answer
+            pairing.first(firsts, firsts)
+            firsts += 1
+        elif not first_next and seconds <= firsts:
+            pairing.second(seconds, seconds)
+            seconds += 1
+    assert done == [(i, i, i) for i in range(min(firsts, seconds))]

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From what an operator wants of the six axes to one PWM per thruster."""
+"""What a set of thrusters can do to the six axes, and a mixer for an operator's sticks."""
 
 from __future__ import annotations
 
@@ -12,19 +12,71 @@ import numpy as np
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.spatial import transport
 
-__all__ = ['AXES', 'PilotMixer', 'Reach', 'reach', 'thrust_matrix']
+__all__ = ['AXES', 'PRIORITY', 'PilotMixer', 'Reach', 'held_axes', 'reach', 'thrust_matrix']
 
 AXES = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
+PRIORITY = (('heave',), ('roll', 'pitch'), ('yaw',), ('surge', 'sway'))
+"""Groups of axes, the one that must be had first foremost."""
+
 PWM_SPAN = 400.0
 UNREACHABLE = 1e-6
+WEAK = 2e-3
+COUPLED = 0.1
 
 
-def thrust_matrix(thrusters: ThrusterSet, about: np.ndarray) -> np.ndarray:
+def thrust_matrix(
+    thrusters: ThrusterSet, about: np.ndarray, failed: np.ndarray | None = None
+) -> np.ndarray:
     """Return B (6, n) with the wrench B f about a point (3,) of unit thrusts f (n,).
 
-    Columns [c_i; (r_i − p) × c_i] (Fossen 2011, eq. 9.7).
+    Columns [c_i; (r_i − p) × c_i] (Fossen 2011, eq. 9.7); those of failed (n,) thrusters are 0.
     """
-    return np.asarray(transport(-np.asarray(about, float)).T @ thrusters.effectiveness)
+    matrix = np.asarray(transport(-np.asarray(about, float)).T @ thrusters.effectiveness)
+    return matrix if failed is None else np.where(failed, 0.0, matrix)
+
+
+def held_axes(
+    thrusters: ThrusterSet,
+    about: np.ndarray,
+    failed: np.ndarray | None = None,
+    *,
+    priority: tuple[tuple[str, ...], ...] = PRIORITY,
+    weakest: float = WEAK,
+) -> np.ndarray:
+    """Return which axes (6,) can be commanded each on its own, the others held.
+
+    Where the rows of B depend on each other, b·B = 0 (or nearly so: holding them all would take
+    ten times the thrust and more), one axis that b contains is given up as a whole, so that the
+    others are had exactly and not each a little wrong. It is the axis that b is mostly made of,
+    in N and N·m over the thrusters' typical arm: the pitch of an Investigator-90 (b = pitch
+    + 0.035 heave + 0.004 surge), not its heave. Among axes of about equal parts in b it is the
+    one of lowest priority, in a group the one named last.
+
+    Args:
+        thrusters: of the vehicle.
+        about: (3,) point of the wrench, m.
+        failed: (n,) thrusters that make no thrust.
+        priority: groups of axes, highest first; axes in none are not held.
+        weakest: N or N·m per N of thrust below which an axis counts as out of reach.
+    """
+    matrix = thrust_matrix(thrusters, about, failed)
+    size = np.linalg.norm(matrix, axis=1)
+    order = [AXES.index(axis) for group in priority for axis in group]
+    held = np.isin(np.arange(6), order) & (size > weakest)
+    arms = np.linalg.norm(thrusters.position - about, axis=1)
+    arm = float(np.sqrt(np.mean(arms**2))) if len(arms) and arms.any() else 1.0
+    unit = np.array([1.0, 1.0, 1.0, arm, arm, arm])
+    while held.any():
+        rows = np.flatnonzero(held)
+        left, values, _ = np.linalg.svd(matrix[rows] / size[rows, None])
+        weak = np.concatenate([values, np.zeros(len(rows) - len(values))]) < COUPLED
+        if not weak.any():
+            break
+        basis, _ = np.linalg.qr(left[:, weak] * (unit[rows] / size[rows])[:, None])
+        part = np.sum(basis**2, axis=1)
+        candidates = rows[part > 0.5 * np.max(part)]
+        held[max(candidates, key=order.index)] = False
+    return held
 
 
 @dataclass(frozen=True)
@@ -34,7 +86,7 @@ class Reach:
     Attributes:
         rank: of its matrix, 6 when every wrench can be had.
         shares: by axis, how much of a unit demand the best thrusts achieve, 0 to 1.
-        unreachable: axes of which less than half can be had.
+        unreachable: axes that cannot be commanded while the others are, see :func:`held_axes`.
     """
 
     rank: int
@@ -42,14 +94,18 @@ class Reach:
     unreachable: tuple[str, ...]
 
 
-def reach(thrusters: ThrusterSet, about: np.ndarray) -> Reach:
-    """Return what thrusters can command about a point (3,): diag(B B⁺), and the rank of B."""
-    matrix = thrust_matrix(thrusters, about)
+def reach(thrusters: ThrusterSet, about: np.ndarray, *, failed: np.ndarray | None = None) -> Reach:
+    """Return what thrusters can command about a point (3,): diag(B B⁺), and the rank of B.
+
+    With a mask failed (n,), what they can command without those.
+    """
+    matrix = thrust_matrix(thrusters, about, failed)
     inverse = np.linalg.pinv(matrix, rcond=UNREACHABLE)
     achieved = np.clip(np.diag(matrix @ inverse), 0.0, 1.0)
     rank = int(np.linalg.matrix_rank(matrix, tol=UNREACHABLE)) if matrix.size else 0
     shares = dict(zip(AXES, achieved.tolist(), strict=True))
-    return Reach(rank, shares, tuple(a for a in AXES if shares[a] < 0.5))
+    held = held_axes(thrusters, about, failed)
+    return Reach(rank, shares, tuple(a for a, ok in zip(AXES, held, strict=True) if not ok))
 
 
 class PilotMixer:

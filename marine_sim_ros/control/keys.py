@@ -1,20 +1,15 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A pilot's keys and sticks: what they do to the six efforts. Knows no terminal and no ROS."""
+"""A pilot's keyboard: what the keys mean, and how the bytes of a terminal become keys."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import re
 
-import numpy as np
+__all__ = ['AXIS_KEYS', 'FUNCTION_KEYS', 'HELP', 'QUIT', 'split_keys']
 
-from marine_sim_ros.control.allocation import AXES
-
-__all__ = ['HELP', 'KEYS', 'Pilot', 'joy_efforts', 'press']
-
-KEYS: dict[str, tuple[str, float]] = {
+AXIS_KEYS: dict[str, tuple[str, float]] = {
     'w': ('surge', 1.0), 's': ('surge', -1.0),
     'a': ('sway', 1.0), 'd': ('sway', -1.0),
     'r': ('heave', 1.0), 'f': ('heave', -1.0),
@@ -24,57 +19,39 @@ KEYS: dict[str, tuple[str, float]] = {
 }  # fmt: skip
 """Key -> axis and sense (FLU: sway to port, heave up, yaw to port, pitch bow down)."""
 
+FUNCTION_KEYS = {
+    ' ': 'stop', 'm': 'output', '+': 'gain_up', '=': 'gain_up', '-': 'gain_down',
+    '_': 'gain_down', '1': 'arm', '0': 'disarm', '2': 'auto_depth', '3': 'auto_heading',
+    '4': 'station_keeping',
+}  # fmt: skip
+"""Key -> function of a pilot."""
+
+QUIT = 'x'
+
 HELP = (
-    ('w s', 'ahead, astern'), ('a d', 'to port, to starboard'), ('r f', 'up, down'),
-    ('q e', 'turn to port, to starboard'), ('j l', 'roll to port, to starboard'),
-    ('i k', 'bow up, bow down'), ('+ -', 'more, less gain'), ('space', 'stop'),
-    ('x', 'quit'),
+    ('w s', 'ahead, astern'), ('a d', 'to port, starboard'), ('r f', 'up, down'),
+    ('q e', 'turn to port, starboard'), ('j l', 'roll to port, starboard'),
+    ('i k', 'bow up, bow down'),
+    ('space', 'stop'), ('m', 'next output'), ('+ -', 'more, less gain'),
+    ('1 0', 'arm, disarm'), ('2', 'auto depth'), ('3', 'auto heading'),
+    ('4', 'station keeping'), (QUIT, 'stop and quit'),
 )  # fmt: skip
 
-STEP = 0.25
+# ECMA-48 control sequences and SS3: what arrow and function keys send; or alt with a key, except
+# the space bar, for escape and space in a hurry are to stop.
+_SEQUENCE = re.compile(r'\x1b(\[[0-?]*[ -/]*[@-~]|O.|[^\[O ])', re.DOTALL)
+_UNFINISHED = re.compile(r'\x1b(\[[0-?]*[ -/]*|O)?\Z')
+_LONGEST = 32
 
 
-@dataclass(frozen=True)
-class Pilot:
-    """What the pilot holds: efforts per axis, −1 to 1 in steps, and a gain from 0.1 to 1."""
+def split_keys(text: str) -> tuple[list[str], str]:
+    """Return the keys of a terminal's input, and the rest that waits for more to come at once.
 
-    efforts: tuple[float, ...] = (0.0,) * 6
-    gain: float = 0.5
-
-    def command(self) -> np.ndarray:
-        """Return the six efforts with the gain."""
-        return np.array(self.efforts) * self.gain
-
-
-def press(pilot: Pilot, key: str) -> Pilot:
-    """Return the pilot after a key; unknown keys change nothing."""
-    if key == ' ':
-        return replace(pilot, efforts=(0.0,) * 6)
-    if key in '+=':
-        return replace(pilot, gain=min(1.0, round(pilot.gain + 0.1, 1)))
-    if key in '-_':
-        return replace(pilot, gain=max(0.1, round(pilot.gain - 0.1, 1)))
-    if key not in KEYS:
-        return pilot
-    axis, sense = KEYS[key]
-    efforts = list(pilot.efforts)
-    i = AXES.index(axis)
-    efforts[i] = min(1.0, max(-1.0, efforts[i] + STEP * sense))
-    return replace(pilot, efforts=tuple(efforts))
-
-
-def joy_efforts(axes: Sequence[float], mapping: Sequence[int], dead_band: float) -> np.ndarray:
-    """Return six efforts of a gamepad's sticks.
-
-    Args:
-        axes: of a sensor_msgs/Joy, −1 to 1.
-        mapping: for each of the six axes the stick's number from 1, negative to turn it round,
-            0 for none.
-        dead_band: of a stick around its middle.
+    Arrow and function keys send several characters (ECMA-48, 5.4); they are no keys of the pilot,
+    and the letters in them must not be taken for some.
     """
-    result = np.zeros(6)
-    for i, stick in enumerate(mapping):
-        if stick and abs(stick) <= len(axes):
-            value = float(axes[abs(stick) - 1]) * (1 if stick > 0 else -1)
-            result[i] = value if abs(value) > dead_band else 0.0
-    return np.clip(np.nan_to_num(result), -1.0, 1.0)
+    text = _SEQUENCE.sub('', text)
+    unfinished = _UNFINISHED.search(text)
+    rest = '' if unfinished is None else unfinished.group()
+    keys = list(text[: len(text) - len(rest)].lower())
+    return keys, rest if len(rest) < _LONGEST else ''

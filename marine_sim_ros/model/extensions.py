@@ -8,17 +8,20 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.model.hull_settings import TAGS
+from marine_sim_ros.model.inertia import Buoyancy
 from marine_sim_ros.model.kinematics import BASE_LINK
-from marine_sim_ros.model.vehicle import Barometer, Buoyancy, Damping, Frame
+from marine_sim_ros.model.vehicle import Barometer, Damping, Frame
 from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.spatial import rotation_matrix
 
 __all__ = [
-    'EXTENSIONS', 'LUMPED_TAGS', 'read_barometer', 'read_buoyancy', 'read_hydrodynamics',
-    'wants_estimate',
+    'EXTENSIONS', 'LUMPED_TAGS', 'read_barometer', 'read_hydrodynamics',
+    'read_volumes', 'wants_estimate',
 ]  # fmt: skip
 
 EXTENSIONS = {
-    'hydrodynamics', 'buoyancy', 'buoyancy_material', 'barometer', 'thrusters', 'contact_material',
+    'hydrodynamics', 'buoyancy', 'buoyancy_material', 'barometer', 'thrusters', 'mass_from_parts',
+    'contact_material',
 }  # fmt: skip
 """Elements of ours below <robot>; URDF readers that do not know them ignore them."""
 
@@ -64,17 +67,37 @@ def read_hydrodynamics(root: Reader | None) -> tuple[Damping, np.ndarray]:
     return damping, added
 
 
-def read_buoyancy(root: Reader | None, water_density: float) -> Buoyancy:
-    """Return the displaced volume; without the element there is none."""
-    if root is None:
-        return Buoyancy(0.0, np.zeros(3), 1.0, water_density)
-    root.children({'volume', 'center_of_volume', 'height'})
-    return Buoyancy(
-        root.value_of('volume', lambda r: r.number(0.0, 1e6), 0.0),
-        root.value_of('center_of_volume', Reader.vector, np.zeros(3)),
-        root.value_of('height', lambda r: r.number(1e-6, 1e3), 0.25),
-        water_density,
-    )
+def read_volumes(
+    root: Reader, frames: dict[str, Frame], water_density: float
+) -> dict[str, Buoyancy]:
+    """Return the displaced volumes that <buoyancy link=""> elements give, by link, body frame.
+
+    The link is ``base_link`` where none is named; the height over which buoyancy is lost at the
+    surface is that of the whole vehicle, so it stands in the first.
+
+    Raises:
+        ModelError: a link that is unknown, or named twice.
+    """
+    result: dict[str, Buoyancy] = {}
+    for element in root.element.findall('buoyancy'):
+        reader = Reader(element, root.source)
+        reader.children({'volume', 'center_of_volume', 'height'})
+        link = reader.attribute('link', BASE_LINK)
+        if link not in frames:
+            raise reader.error(
+                f'link {link!r} is unknown; expected one of: {", ".join(sorted(frames))}'
+            )
+        if link in result:
+            raise reader.error(f'given twice for {link!r}; expected once')
+        frame = frames[link]
+        center = reader.value_of('center_of_volume', Reader.vector, np.zeros(3))
+        result[link] = Buoyancy(
+            reader.value_of('volume', lambda r: r.number(0.0, 1e6), 0.0),
+            frame.translation + rotation_matrix(frame.quaternion) @ center,
+            reader.value_of('height', lambda r: r.number(1e-6, 1e3), 0.25),
+            water_density,
+        )
+    return result
 
 
 def read_barometer(

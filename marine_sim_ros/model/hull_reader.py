@@ -77,8 +77,8 @@ def read_hull(
     """Return the hull model of a description.
 
     Panels drag where <hydrodynamics> has any of the hull's parameters, at robot level or in a
-    collision, or where it gives no damping. Voxels float where there is no <buoyancy>, and a
-    material, or panels that drag.
+    collision, or where it gives no damping. Voxels float where there is neither <buoyancy> nor
+    <mass_from_parts>, and a material, or panels that drag.
 
     Args:
         robot: of urdf_parser_py.
@@ -97,7 +97,8 @@ def read_hull(
     in_collision = any(c.find('hydrodynamics') is not None for c in collisions)
     material = any(c.find('buoyancy_material') is not None for c in collisions)
     drags = settings.given or in_collision or not _lumped_drag(hydrodynamics)
-    floats = root.child('buoyancy') is None and (material or drags)
+    lumped = any(root.element.find(tag) is not None for tag in ('buoyancy', 'mass_from_parts'))
+    floats = not lumped and (material or drags)
     estimate = wants_estimate(hydrodynamics)
     known = hydrodynamics is not None or material
     density = settings.values['water_density'] if known else FRESH_WATER

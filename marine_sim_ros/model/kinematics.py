@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.errors import ModelError
-from marine_sim_ros.model.vehicle import Frame, Inertia
+from marine_sim_ros.model.inertia import Inertia, combined_inertia
+from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.spatial import (
     quaternion_from_rpy,
     quaternion_product,
     rotation_matrix,
-    skew,
 )
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     'usable_pose',
     'IDENTITY',
     'fixed_frames',
+    'link_inertias',
     'origin',
     'total_inertia',
 ]
@@ -117,13 +118,13 @@ def _attached(parent: Frame, joint: Any) -> Frame:
     )
 
 
-def total_inertia(
+def link_inertias(
     robot: Any,
     frames: dict[str, Frame],
     source: str,
     of_material: Mapping[str, Inertia] | None = None,
-) -> Inertia:
-    """Return mass, centre of mass and inertia of all links together (parallel axes).
+) -> dict[str, Inertia]:
+    """Return the inertia of every link that has one, in the body frame, joints at zero.
 
     Args:
         robot: of urdf_parser_py.
@@ -132,37 +133,34 @@ def total_inertia(
         of_material: inertia in the body frame of links that have no <inertial>.
 
     Raises:
-        ModelError: no mass, a negative or not finite one, or an inertia no body can have.
+        ModelError: a negative or not finite mass, or an inertia no body can have.
     """
-    masses, centers, tensors = [], [], []
-    for link in robot.links:
-        if link.inertial is None or link.name not in frames:
-            continue
-        mass, center, tensor = _link_inertia(link, frames[link.name], source)
-        masses.append(mass)
-        centers.append(center)
-        tensors.append(tensor)
-    for inertia in (of_material or {}).values():
-        masses.append(inertia.mass)
-        centers.append(inertia.center_of_mass)
-        tensors.append(inertia.tensor)
-    total = float(sum(masses))
-    if total <= 0:
+    result = {
+        link.name: _link_inertia(link, frames[link.name], source)
+        for link in robot.links
+        if link.inertial is not None and link.name in frames
+    }
+    return {**result, **(of_material or {})}
+
+
+def total_inertia(inertias: Collection[Inertia], source: str) -> Inertia:
+    """Return the inertia of all links together.
+
+    Raises:
+        ModelError: no mass, or not positive definite.
+    """
+    result = combined_inertia(inertias)
+    if result.mass <= 0:
         raise ModelError(f'{source}: the vehicle has no mass; expected <inertial><mass value>')
-    com = sum(m * c for m, c in zip(masses, centers, strict=True)) / total
-    tensor = sum(
-        t + m * skew(c - com).T @ skew(c - com)
-        for m, c, t in zip(masses, centers, tensors, strict=True)
-    )
-    if np.min(np.linalg.eigvalsh(tensor)) <= 0:
+    if np.min(np.linalg.eigvalsh(result.tensor)) <= 0:
         raise ModelError(
             f'{source}: the inertia of the whole vehicle is not positive definite; '
             'expected positive principal moments'
         )
-    return Inertia(total, np.asarray(com), np.asarray(tensor))
+    return result
 
 
-def _link_inertia(link: Any, frame: Frame, source: str) -> tuple[float, np.ndarray, np.ndarray]:
+def _link_inertia(link: Any, frame: Frame, source: str) -> Inertia:
     where = f'{source}: link {link.name!r}'
     mass = float(link.inertial.mass or 0.0)
     if not 0 <= mass <= HEAVIEST:
@@ -183,4 +181,4 @@ def _link_inertia(link: Any, frame: Frame, source: str) -> tuple[float, np.ndarr
         )
     rotation = rotation_matrix(frame.quaternion)
     turned = rotation @ rotation_matrix(quaternion)
-    return mass, frame.translation + rotation @ translation, turned @ tensor @ turned.T
+    return Inertia(mass, frame.translation + rotation @ translation, turned @ tensor @ turned.T)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from marine_sim_ros.errors import ModelError
 from marine_sim_ros.model.hull import check_terms
+from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xacro_expansion import read_description
@@ -53,6 +54,7 @@ def load_vehicle(
     *,
     voltage: float | None = None,
     hull_forces: Sequence[str] | None = None,
+    progress: Progress = silent,
     **arguments: str,
 ) -> Vehicle:
     """Return a vehicle by its shipped name, the path of a URDF or xacro file, or URDF text.
@@ -61,6 +63,7 @@ def load_vehicle(
         name_or_path: ``'bluerov2'``, ``'my.urdf.xacro'``, or a text that starts with ``<``.
         voltage: of the thrusters' supply, V; default: the highest that has a curve.
         hull_forces: kinds of panel forces to keep, of ``model.hull.FORCE_TERMS``; default: all.
+        progress: is told the share of long work that is done, 0 to 1; not called without any.
         **arguments: xacro arguments, such as ``coefficients='wu2018'``.
 
     Raises:
@@ -70,11 +73,15 @@ def load_vehicle(
     if text.lstrip().startswith('<'):
         if arguments:
             raise ModelError('robot_description: a URDF text takes no xacro arguments')
-        return _switched(vehicle_from_urdf(text, voltage=voltage), hull_forces)
+        return _switched(vehicle_from_urdf(text, voltage=voltage, progress=progress), hull_forces)
     path = vehicle_path(text)
     settings: Mapping[str, str] = {k: str(v) for k, v in arguments.items()}
     vehicle = vehicle_from_urdf(
-        read_description(path, settings), source=str(path), voltage=voltage, base=path.parent
+        read_description(path, settings),
+        source=str(path),
+        voltage=voltage,
+        base=path.parent,
+        progress=progress,
     )
     return _switched(vehicle, hull_forces)
 

@@ -28,7 +28,11 @@ from marine_sim_ros.model.contact_tags import (
 )
 from marine_sim_ros.model.hull_reader import read_hull
 from marine_sim_ros.model.hull_settings import HullSettings
-from marine_sim_ros.model.kinematics import fixed_frames, total_inertia
+from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
+from marine_sim_ros.model.joints import read_manipulator
+from marine_sim_ros.model.kinematics import fixed_frames, link_inertias, total_inertia
+from marine_sim_ros.model.mass.grid import Progress, silent
+from marine_sim_ros.model.mass.reader import read_mass_from_parts
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.propulsion import read_thrusters
 from marine_sim_ros.model.vehicle import Frame, Vehicle
@@ -88,6 +92,7 @@ def vehicle_from_urdf(
     source: str = 'robot_description',
     voltage: float | None = None,
     base: Path | None = None,
+    progress: Progress = silent,
 ) -> Vehicle:
     """Return the vehicle that a URDF (xacro expanded) describes.
 
@@ -96,6 +101,7 @@ def vehicle_from_urdf(
         source: where it is from, for messages.
         voltage: of the thrusters' supply, V.
         base: folder that relative mesh names start from.
+        progress: is told the share of long work that is done.
 
     Raises:
         ModelError: one line with file, line, element, and what was expected.
@@ -106,25 +112,29 @@ def vehicle_from_urdf(
     robot = _standard_urdf(root, source)
     frames = fixed_frames(robot, source)
     reader = Reader(root, source)
-    hydrodynamics, lump = reader.child('hydrodynamics'), reader.child('buoyancy')
-    damping, added_mass = extensions.read_hydrodynamics(hydrodynamics)
+    damping, added_mass = extensions.read_hydrodynamics(reader.child('hydrodynamics'))
     tags = read_contact_tags(reader)
     shapes = partial(_shapes, robot, reader, frames, base)
     if tags.densities:
         set_mass_from_density(robot, reader, frames, shapes(), tags, shipped_materials())
     hull = read_hull(robot, reader, frames, base)
     density = hull.water_density
+    built = read_mass_from_parts(reader, density, base, progress)
+    inertias = link_inertias(robot, frames, source, {**hull.inertias, **built.inertias})
+    volumes = {**built.volumes, **extensions.read_volumes(reader, frames, density)}
+    nothing = Buoyancy(0.0, np.zeros(3), 1.0, density)
     vehicle = Vehicle(
         name=robot.name or 'vehicle',
-        inertia=total_inertia(robot, frames, source, hull.inertias),
+        inertia=total_inertia(inertias.values(), source),
         added_mass=added_mass if hull.added_mass is None else hull.added_mass,
-        buoyancy=hull.buoyancy or extensions.read_buoyancy(lump, density),
+        buoyancy=hull.buoyancy or combined_buoyancy([*volumes.values()] or [nothing]),
         damping=damping,
         thrusters=read_thrusters(reader.child('thrusters'), voltage),
         barometer=extensions.read_barometer(reader.child('barometer'), frames, density),
         hull=hull.hull,
+        manipulator=read_manipulator(robot, frames, inertias, volumes, source),
         frames=tuple(f for f in frames.values() if f.parent),
-        warnings=hull.warnings + tags.warnings,
+        warnings=hull.warnings + built.warnings + tags.warnings,
         urdf=text,
         find_contact=partial(_contact, shapes, tags),
     )

@@ -14,65 +14,11 @@ import numpy as np
 from marine_sim_ros.interpolation import Table
 from marine_sim_ros.model.contact import ContactPoints, no_contact
 from marine_sim_ros.model.hull import Hull, lever_mobility
+from marine_sim_ros.model.inertia import Buoyancy, Inertia
+from marine_sim_ros.model.manipulator import Manipulator
 from marine_sim_ros.spatial import skew, transport
 
 __all__ = ['Barometer', 'Buoyancy', 'Damping', 'Frame', 'Inertia', 'ThrusterSet', 'Vehicle']
-
-
-def _lever(offset: np.ndarray) -> np.ndarray:
-    """Return (6, 3) that turns a force at an offset into a wrench: [E; S(r)]."""
-    return np.concatenate([np.eye(3), skew(offset)])
-
-
-@dataclass(frozen=True, eq=False)
-class Inertia:
-    """Mass of the whole vehicle.
-
-    Attributes:
-        mass: kg.
-        center_of_mass: (3,) m.
-        tensor: (3, 3) about the centre of mass, body axes, kg·m².
-    """
-
-    mass: float
-    center_of_mass: np.ndarray
-    tensor: np.ndarray
-
-    @cached_property
-    def lever(self) -> np.ndarray:
-        """(6, 3): force at the centre of mass -> wrench."""
-        return _lever(self.center_of_mass)
-
-    @cached_property
-    def matrix(self) -> np.ndarray:
-        """(6, 6) rigid-body mass matrix about ``base_link`` (Fossen 2011, eq. 3.44)."""
-        at_com = np.zeros((6, 6))
-        at_com[:3, :3] = self.mass * np.eye(3)
-        at_com[3:, 3:] = self.tensor
-        h = transport(self.center_of_mass)
-        return h.T @ at_com @ h
-
-
-@dataclass(frozen=True, eq=False)
-class Buoyancy:
-    """A displaced volume.
-
-    Attributes:
-        volume: m³.
-        center_of_volume: (3,) m.
-        height: over which buoyancy is lost at the surface, m.
-        fluid_density: of the water the vehicle is trimmed for, kg/m³.
-    """
-
-    volume: float
-    center_of_volume: np.ndarray
-    height: float
-    fluid_density: float
-
-    @cached_property
-    def lever(self) -> np.ndarray:
-        """(6, 3): force at the centre of volume -> wrench."""
-        return _lever(self.center_of_volume)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +90,8 @@ class ThrusterSet:
     @cached_property
     def levers(self) -> np.ndarray:
         """(6, 3n): the forces at all thrusters, one after the other -> wrench."""
-        return np.concatenate([_lever(p) for p in self.position] or [np.zeros((6, 0))], axis=1)
+        levers = [np.concatenate([np.eye(3), skew(p)]) for p in self.position]
+        return np.concatenate(levers or [np.zeros((6, 0))], axis=1)
 
     @cached_property
     def arm(self) -> float:
@@ -211,6 +158,7 @@ class Vehicle:
         thrusters: all of them.
         barometer: or None.
         hull: panels and voxels, or None where all is lumped.
+        manipulator: the arm, or None; inertia and buoyancy have it with its joints at zero.
         frames: links fixed to ``base_link``.
         warnings: what the description says that deserves a second look.
         urdf: the URDF as it was read, xacro expanded.
@@ -226,6 +174,7 @@ class Vehicle:
     thrusters: ThrusterSet
     barometer: Barometer | None = None
     hull: Hull | None = None
+    manipulator: Manipulator | None = None
     frames: tuple[Frame, ...] = ()
     warnings: tuple[str, ...] = ()
     urdf: str = field(default='', repr=False)

@@ -22,7 +22,7 @@ from marine_sim_ros.physics.boundary import boundary
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, stamp_ns
 from marine_sim_ros.ros.node import ForceNode
-from marine_sim_ros.ros.pairing import Pair, Pairing
+from marine_sim_ros.ros.pairing import Pairing
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.state import State
 
@@ -36,7 +36,7 @@ class BoundaryNode(ForceNode):
         """Create it as ``boundary``."""
         super().__init__('boundary', **options)
         self._count = len(self.vehicle.thrusters)
-        self._pairing = Pairing(self._count)
+        self._pairing: Pairing[State, np.ndarray] = Pairing(self._answer, np.zeros(self._count))
         self.listen(topics.THRUSTER_STATE, self._on_thrust)
 
     def on_state(self, stamp: int, state: State) -> None:
@@ -44,8 +44,8 @@ class BoundaryNode(ForceNode):
         if not self.values['compute']:
             super().on_state(stamp, state)
             return
-        self._answer(self._pairing.state(stamp, state))
-        if self._pairing.holding:
+        self._pairing.first(stamp, state)
+        if self._pairing.out:
             self.complain('thrusters/state: silent; the last thrust holds')
 
     def _on_thrust(self, message: JointState) -> None:
@@ -56,12 +56,11 @@ class BoundaryNode(ForceNode):
                 'numbers; the last thrust holds'
             )
             thrust = self._pairing.last
-        self._answer(self._pairing.thrust(stamp_ns(message.header.stamp), thrust))
+        self._pairing.second(stamp_ns(message.header.stamp), thrust)
 
-    def _answer(self, pairs: list[Pair]) -> None:
-        for stamp, state, thrust in pairs:
-            environment = self.environment_at(stamp)
-            self.publish_wrench(stamp, boundary(self.vehicle, state, environment, thrust))
+    def _answer(self, stamp: int, state: State, thrust: np.ndarray) -> None:
+        environment = self.environment_at(stamp)
+        self.publish_wrench(stamp, boundary(self.vehicle, state, environment, thrust))
 
 
 def main() -> None:

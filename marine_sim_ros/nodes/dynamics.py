@@ -6,7 +6,8 @@
 Publishes, one per tick, same stamp: odom (twist in the body frame), /tf map -> base_link, /clock,
 wrench/total (weight included).
 Subscribes: wrench/<source> of each of ``wrench_sources``, wrench/external (WrenchStamped; holds
-for a second), /ocean_current, recorder/written and /clock where asked to.
+for a second), joint_states where there is an arm, /ocean_current; recorder/written and /clock
+where asked to.
 Services: pause (SetBool), reset (Trigger: back to the start at time 0).
 Parameters: the common ones, and those in ros/owner.py.
 Failure: a source that is silent for ``source_timeout`` is held or stops the run
@@ -22,8 +23,10 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
+from marine_sim_ros.physics.manipulator import posed
 from marine_sim_ros.physics.rigid_body import step, weight
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.arm import ArmListener
 from marine_sim_ros.ros.barrier import WrenchBarrier
 from marine_sim_ros.ros.convert import finite, stamp_ns, wrench_from
 from marine_sim_ros.ros.owner import StateOwner
@@ -47,6 +50,8 @@ class DynamicsNode(StateOwner):
         self._implicit = self.values['implicit_drag'] and 'drag' in sources
         self._external = np.zeros(6)
         self._external_until = -1
+        moves = self.vehicle.manipulator is not None and 'manipulator' in sources
+        self._arm = ArmListener(self, self._on_joints) if moves else None
         for source in sources:
             self.listen(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.follow_current()
@@ -63,8 +68,17 @@ class DynamicsNode(StateOwner):
         if not self.values['lockstep']:
             return
         self.barrier.begin(self.stamp)
-        if self.barrier.complete:
+        self._integrate_when_complete()
+
+    def _integrate_when_complete(self) -> None:
+        """Integrate when every wrench is there, and the joints of an arm that lives."""
+        arm = None if 'manipulator' in self.barrier.out else self._arm
+        if self.barrier.complete and (arm is None or arm.stamp == self.stamp):
             self.integrate()
+
+    def _on_joints(self, stamp: int) -> None:
+        if self.values['lockstep'] and self.published and stamp == self.stamp:
+            self._integrate_when_complete()
 
     def on_pace(self) -> None:
         """Without lockstep every due tick uses the latest wrenches."""
@@ -81,8 +95,8 @@ class DynamicsNode(StateOwner):
             self.get_logger().info(f'wrench/{source} is back at {stamp / NANOSECONDS:.3f} s')
         if not self.values['lockstep']:
             self.barrier.last[source] = wrench
-        elif self.published and self.barrier.complete:
-            self.integrate()
+        elif self.published:
+            self._integrate_when_complete()
 
     def _on_external(self, message: WrenchStamped) -> None:
         wrench = wrench_from(message)
@@ -113,7 +127,8 @@ class DynamicsNode(StateOwner):
     def integrate(self) -> None:
         """Sum the wrenches of this tick, publish the sum, and step the state."""
         environment = self.environment_at(self.stamp)
-        total = weight(self.vehicle, self.state, environment)
+        vehicle = posed(self.vehicle, None if self._arm is None else self._arm.poses)
+        total = weight(vehicle, self.state, environment)
         total = self.barrier.total(total)
         if self.stamp < self._external_until:
             total = total + self._external
@@ -125,7 +140,7 @@ class DynamicsNode(StateOwner):
         state = self.state
         if self.values['compute']:
             state = step(
-                self.vehicle, state, environment, total, self.dt,
+                vehicle, state, environment, total, self.dt,
                 integrator=self.values['integrator'], implicit_drag=self._implicit,
             )  # fmt: skip
         self.advance(state)

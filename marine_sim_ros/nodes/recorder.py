@@ -43,6 +43,7 @@ PARAMETERS = (
     Parameter('manifest', '{}', 'JSON that goes into manifest.json'),
     Parameter('pwm_source', 'external', 'as the thrusters have it'),
     Parameter('publish_components', False, 'as the drag node has it'),
+    Parameter('controller', False, 'whether there is a controller'),
     SOURCES,
 )
 
@@ -67,7 +68,10 @@ class RecorderNode(SuiteNode):
         # Stamp and wall time of the newest message of each topic that tells its tick.
         self._progress: dict[str, tuple[int, float]] = {}
         recorded = topics.recorded(
-            components=self.values['publish_components'], sources=self.values['wrench_sources']
+            components=self.values['publish_components'],
+            arm=self.vehicle.manipulator is not None,
+            controller=self.values['controller'],
+            sources=self.values['wrench_sources'],
         )
         self._first_missing = {t.name for t in recorded if t.per_tick}
         if self.vehicle.barometer is None:

@@ -4,7 +4,8 @@
 """Scenario: plays a scripted run and judges it.
 
 Subscribes: odom. Publishes: thrusters/pwm, one per odom (start the thrusters with
-``pwm_source: controller``).
+``pwm_source: controller``). Where the scenario has set-points the controller node plays it, and
+this one only judges.
 Parameters: the common ones, and ``scenario`` (shipped name or path of a YAML file).
 Ends by itself after the scenario's duration: exit code 0 when all its expectations hold, else 1.
 """
@@ -15,13 +16,13 @@ import numpy as np
 from nav_msgs.msg import Odometry
 from std_msgs.msg import UInt16MultiArray
 
-from marine_sim_ros.control.allocation import PilotMixer
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import stamp_ns, state_from
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.scripted import ScriptedPilot
 from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['ScenarioNode', 'main']
@@ -39,11 +40,11 @@ class ScenarioNode(SuiteNode):
         """Create it as ``scenario``."""
         super().__init__('scenario', PARAMETERS, **options)
         self._scenario = load_scenario(self.values['scenario'])
-        self._scenario.check(self.vehicle)
-        self._mixer = PilotMixer(self.vehicle.thrusters)
+        self._pilot = ScriptedPilot(self._scenario, self.vehicle)
         self._duration = self.values['duration'] or self._scenario.duration
         self._seen: list[tuple[float, float]] = []
-        self._pwm = self.publisher(topics.PWM_PER_TICK)
+        if not self._scenario.closed_loop:
+            self._pwm = self.publisher(topics.PWM_PER_TICK)
         self.listen(topics.ODOM, self._on_odom)
 
     def _on_odom(self, message: Odometry) -> None:
@@ -52,8 +53,9 @@ class ScenarioNode(SuiteNode):
         if state is None:
             self.complain('odom: not finite; no command')
             return
-        pwm = self._scenario.command(time, state, self._mixer)
-        self._pwm.publish(UInt16MultiArray(data=[int(p) for p in pwm]))
+        if not self._scenario.closed_loop:
+            pwm = self._pilot.command(time, state)
+            self._pwm.publish(UInt16MultiArray(data=[int(p) for p in pwm]))
         self._seen.append((time, float(state.position[2])))
         if time >= self._duration - 1e-9 and not self.health:
             self._judge()

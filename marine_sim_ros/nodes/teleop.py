@@ -1,92 +1,151 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Teleop: a gamepad (sensor_msgs/Joy) or the keyboard drives the thrusters.
+"""Teleop: a gamepad (sensor_msgs/Joy) or the keyboard drives a vehicle.
 
-Subscribes: /joy, odom (for the depth on the screen). Publishes: thrusters/pwm at ``rate`` of wall
-time while somebody steers.
+Subscribes: /joy; odom.
+Publishes, while somebody steers, at ``rate`` of wall time, one of: thrusters/pwm (``output: pwm``,
+no controller needed); cmd_vel (``velocity``: Twist in the body frame); cmd_pose (``pose``:
+PoseStamped in map, on change and twice a second).
+Calls: arm, auto_depth, auto_heading, station_keeping (SetBool, of the controller).
 Parameters: the common ones, and those below. The keyboard needs a terminal: ``marine_sim teleop``.
-Failure: no Joy message for ``joy_timeout`` (a gamepad that was pulled out) stops the thrusters.
+Failure: no Joy message for ``joy_timeout`` (a gamepad that was pulled out) stops: neutral pulse
+widths, a zero velocity or the vehicle's own pose, once, and then nothing until somebody steers.
+Pulse widths are not sent while a controller sends some. It is told when nobody listens to what is
+sent, or when no controller answers.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Joy
-from std_msgs.msg import UInt16MultiArray
 
-from marine_sim_ros.control.allocation import PilotMixer
-from marine_sim_ros.control.keys import joy_efforts
+from marine_sim_ros.control.gamepad import Grip, load_gamepad, read_sticks
+from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES, Pilot, follow, nudge, perform, stop
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import stamp_ns, state_from
+from marine_sim_ros.ros.helm import Helm
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.switches import Switches
+from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['TeleopNode', 'main']
 
-JOY = topics.Topic('/joy', Joy, topics.QUEUE, per_tick=False)
 PARAMETERS = (
+    Parameter('output', 'pwm', 'what is driven, at the start', choices=OUTPUTS),
     Parameter('rate', 20.0, 'commands per second of wall time', 1.0, 200.0),
-    Parameter('gain', 1.0, 'of full stick', 0.0, 1.0),
+    Parameter('gain', 1.0, 'of full stick, at the start', 0.0, 1.0),
+    Parameter('max_speed', [1.0, 0.5, 0.5], 'of full stick: surge, sway, heave, m/s'),
+    Parameter('max_rate', [0.5, 0.5, 0.8], 'of full stick: roll, pitch, yaw, rad/s'),
+    Parameter('gamepad', 'xbox', 'shipped name or YAML file: what its sticks and buttons do'),
     Parameter('dead_band', 0.08, 'of a stick around its middle', 0.0, 0.9),
     Parameter('joy_timeout', 0.5, 's of wall time', 0.05, 60.0),
-    Parameter(
-        'joy_axes', [2, 1, 5, 0, 0, 4],
-        'stick for surge, sway, heave, roll, pitch, yaw: number from 1, negative: turned, 0: none',
-    ),
-)  # fmt: skip
+)
 
 
 class TeleopNode(SuiteNode):
-    """The node; the terminal screen of ``marine_sim teleop`` steers it too."""
+    """The node; the terminal of ``marine_sim teleop`` steers it too."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``teleop``."""
         super().__init__('teleop', PARAMETERS, **options)
-        if len(self.values['joy_axes']) != 6:
-            raise ParameterError(
-                f'teleop: joy_axes has {len(self.values["joy_axes"])} numbers; expected 6'
-            )
-        self._mixer = PilotMixer(self.vehicle.thrusters)
-        self._outlet = self.publisher(topics.PWM)
-        self.depth: float | None = None
-        self.pwm = np.full(len(self.vehicle.thrusters), 1500.0)
-        self._joy: np.ndarray | None = None
-        self._joy_at = 0
-        self.listen(JOY, self._on_joy)
+        self.gamepad = load_gamepad(self.values['gamepad'])
+        self.top = np.concatenate([self._top('max_speed'), self._top('max_rate')])
+        self.pilot = Pilot(self.values['output'], self.values['gain'])
+        self.helm = Helm(self, self.top)
+        names = dict.fromkeys(name for name, _ in SWITCHES.values())
+        self.switches = Switches(self, list(names), 'controller')
+        self.state: State | None = None
+        self._stamp = 0
+        self._grip = Grip()
+        self._joy_at: int | None = None
+        self.keyboard = False
+        self.notice: tuple[str, int] = ('', 0)
+        self.trouble = ''
+        self.listen(topics.JOY, self._on_joy)
         self.listen(topics.ODOM, self._on_odom)
-        period = 1.0 / self.values['rate']
-        self.create_timer(period, self._follow_joy, clock=self.wall_clock)
+        self._period = 1.0 / self.values['rate']
+        self.create_timer(self._period, self._tick, clock=self.wall_clock)
 
-    def steer(self, efforts: np.ndarray) -> None:
-        """Send the pulse widths of six efforts."""
-        self.pwm = self._mixer.pwm(efforts)
-        self._outlet.publish(UInt16MultiArray(data=[int(p) for p in self.pwm]))
+    def _top(self, name: str) -> np.ndarray:
+        top = np.array(self.values[name], float)
+        if top.shape != (3,) or not np.all((top >= 0) & (top <= 1e3)):
+            raise ParameterError(f'teleop: {name} is {top.tolist()}; expected three of 0 to 1000')
+        return top
+
+    @property
+    def joy_alive(self) -> bool:
+        """Return whether a gamepad sends."""
+        return self._joy_at is not None
+
+    def complain(self, text: str, *, error: bool = False) -> None:
+        """Log it as every node does, and keep it for the screen."""
+        super().complain(text, error=error)
+        self.notice = (text, self.wall_clock.now().nanoseconds)
+
+    def nudge(self, axis: str, sense: float) -> None:
+        """Do what the key of an axis does."""
+        self.pilot = nudge(self.pilot, axis, sense, self.state)
+
+    def perform(self, function: str) -> None:
+        """Do what the key or the button of a function does."""
+        if function in SWITCHES:
+            self.switches.ask(*SWITCHES[function])
+            return
+        if function in ('stop', 'output'):
+            self._grip = replace(self._grip, centred=frozenset())
+            self.halt(function == 'output')
+        self.pilot = perform(self.pilot, function, self.state)
+
+    def halt(self, send: bool = True) -> None:
+        """Hold nothing any more, and send that."""
+        self.pilot = stop(self.pilot, self.state)
+        if send:
+            self.helm.send(self.pilot, self._stamp)
+
+    def close(self) -> None:
+        """Leave no command behind."""
+        if self.keyboard or self.joy_alive:
+            self.halt()
 
     def _on_odom(self, message: Odometry) -> None:
-        self.depth = -message.pose.pose.position.z
+        state = state_from(message)
+        if state is None:
+            self.complain('odom: not finite; ignored')
+            return
+        self.state, self._stamp = state, stamp_ns(message.header.stamp)
 
     def _on_joy(self, message: Joy) -> None:
-        mapping = self.values['joy_axes']
-        efforts = joy_efforts(message.axes, mapping, self.values['dead_band'])
-        self._joy = efforts * self.values['gain']
         self._joy_at = self.wall_clock.now().nanoseconds
+        efforts, functions, self._grip = read_sticks(
+            self.gamepad, self._grip, message.axes, message.buttons, self.values['dead_band']
+        )
+        self.pilot = replace(self.pilot, sticks=tuple(efforts.tolist()))
+        for function in functions:
+            self.perform(function)
 
-    def _follow_joy(self) -> None:
-        if self._joy is None:
-            return
-        age = (self.wall_clock.now().nanoseconds - self._joy_at) / NANOSECONDS
-        if age > self.values['joy_timeout']:
-            self._joy = None
-            self.complain('joy: silent; thrusters stopped')
-            self.steer(np.zeros(6))
-            return
-        self.steer(self._joy)
+    def _tick(self) -> None:
+        self.switches.check()
+        if self._joy_at is not None:
+            age = (self.wall_clock.now().nanoseconds - self._joy_at) / NANOSECONDS
+            if age > self.values['joy_timeout']:
+                self._joy_at, self._grip = None, Grip()
+                self.complain('joy: silent; stopped')
+                self.halt()
+        if self.keyboard or self.joy_alive:
+            self.pilot = follow(self.pilot, self.top, self._period, self.state)
+            self.helm.send(self.pilot, self._stamp)
+            self.trouble = self.helm.trouble(self.pilot.output)
+            if self.trouble:
+                super().complain(self.trouble)
 
 
 def main() -> None:

@@ -10,7 +10,8 @@ Parameters: the common ones, and those below.
 Failure: a command of the wrong length or beyond 800 to 2200 µs is ignored as a whole, one beyond
 1100 to 1900 µs is clamped; both are warned of. With ``pwm_source: external`` the latest command
 holds, and ``command_timeout`` after it the thrusters stop. With ``pwm_source: controller`` one
-command is awaited for every odom.
+command is awaited for every odom. A thruster that failed (a live parameter, or the scenario's
+word) stands still whatever it is told.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.node import ForceNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
+from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.scripted import failed_thrusters, unknown_thrusters
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -37,6 +40,8 @@ PARAMETERS = (
         choices=('external', 'controller'),
     ),
     Parameter('command_timeout', 1.0, 's of simulation time after the last command', 0.0, 1e6),
+    Parameter('failed_thrusters', [''], 'names of thrusters that stand still', live=True),
+    Parameter('scenario', '', 'its thrusters fail as it says; empty: none'),
 )  # fmt: skip
 
 
@@ -57,6 +62,9 @@ class ThrustersNode(ForceNode):
         self._state = self.publisher(topics.THRUSTER_STATE)
         self._power = self.publisher(topics.THRUSTER_POWER)
         self._await_command = self.values['pwm_source'] == 'controller'
+        self._scenario = (
+            load_scenario(self.values['scenario']) if self.values['scenario'] else None
+        )
         self.listen(topics.PWM_PER_TICK if self._await_command else topics.PWM, self._on_pwm)
 
     def _on_pwm(self, message: UInt16MultiArray) -> None:
@@ -102,6 +110,17 @@ class ThrustersNode(ForceNode):
             self.complain('thrusters/pwm: no command any more; thrusters stopped')
         return self._neutral if self._pwm is None else self._pwm
 
+    def refuse(self, name: str, value: object) -> str:
+        """Refuse to fail thrusters that do not exist."""
+        return unknown_thrusters(self.vehicle, value) if name == 'failed_thrusters' else ''
+
+    def _failed(self, stamp: int) -> np.ndarray:
+        failed = np.isin(self.vehicle.thrusters.names, self.values['failed_thrusters'])
+        if self._scenario is None:
+            return failed
+        time = stamp / NANOSECONDS
+        return np.asarray(failed | failed_thrusters(self._scenario, self.vehicle, time))
+
     def _answer(self, stamp: int, state: State) -> None:
         self._waiting = None
         last = self._last_stamp
@@ -114,7 +133,7 @@ class ThrustersNode(ForceNode):
             state,
             self.environment_at(stamp),
             self._memory,
-            pwm=self._command(stamp),
+            pwm=np.where(self._failed(stamp), PWM_NEUTRAL, self._command(stamp)),
             dt=dt,
         )
         self.publish_wrench(stamp, output.wrench)

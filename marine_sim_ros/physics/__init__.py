@@ -21,7 +21,7 @@ from marine_sim_ros.physics.contact import contact
 from marine_sim_ros.physics.drag import drag, drag_with_memory
 from marine_sim_ros.state import State, Wrench
 
-__all__ = ['FORCES', 'WITH_MEMORY', 'WRENCH_SOURCES', 'Force', 'wrench_sources']
+__all__ = ['FORCES', 'WITH_JOINTS', 'WITH_MEMORY', 'WRENCH_SOURCES', 'Force', 'wrench_sources']
 
 Force = Callable[[Vehicle, State, Environment], Wrench]
 
@@ -36,11 +36,15 @@ WITH_MEMORY: dict[str, Callable[..., tuple[Wrench, Any]]] = {
 }
 """(vehicle, state, environment, memory, dt=) -> (wrench, memory); the first memory is None."""
 
+WITH_JOINTS = ('buoyancy',)
+"""Forces that depend on where the arm is: they take the vehicle as it is posed then."""
+
 WRENCH_SOURCES = ('thrusters', *FORCES)
 """What moves a vehicle by default, in the order in which it is summed."""
 
 
-def wrench_sources(environment: Environment) -> tuple[str, ...]:
+def wrench_sources(vehicle: Vehicle, environment: Environment) -> tuple[str, ...]:
     """Return what moves a vehicle in an environment, in the order in which it is summed."""
+    arm = () if vehicle.manipulator is None else ('manipulator',)
     solid = () if environment.scene is None else ('boundary', 'contact')
-    return (*WRENCH_SOURCES, *solid)
+    return (*WRENCH_SOURCES, *arm, *solid)

@@ -14,6 +14,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
+from marine_sim_ros.control.gamepad import load_gamepad
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.ros import topics
 from marine_sim_ros.suite import NodeSpec, RunOptions, describe
@@ -29,7 +30,8 @@ ARGUMENTS = {
     'environment': ('', 'shipped name or YAML file: water, waves, current; empty: still water'),
     'markers': ('false', 'show forces, voxels and hull panels on the topic markers'),
     'publish_components': ('false', 'publish every kind of drag on drag/<kind>'),
-    'scenario': ('', 'shipped name or YAML file; empty: PWM comes from outside'),
+    'scenario': ('', 'shipped name or YAML file; empty: commands come from outside'),
+    'controller': ('', 'modern, thesis, or a YAML file; empty: PWM comes from outside'),
     'record': ('false', 'true, or the folder to record to'),
     'real_time_factor': ('1.0', '1: wall clock, 0: as fast as the graph answers'),
     'duration': ('0.0', "s of simulation time; 0: the scenario's, or until stopped"),
@@ -37,6 +39,8 @@ ARGUMENTS = {
     'seed': ('0', 'of everything random'),
     'dt': ('0.005', 'step, s'),
     'joy': ('false', 'start the gamepad teleop too'),
+    'gamepad': ('xbox', 'with joy: shipped name or YAML file of config/gamepads'),
+    'output': ('pwm', 'with joy: what it drives: pwm, velocity or pose'),
 }
 
 
@@ -65,6 +69,7 @@ def _options(values: dict[str, str]) -> RunOptions:
         vehicle_arguments=tuple(values['vehicle_arguments'].split()),
         namespace=values['namespace'],
         scenario=values['scenario'],
+        controller=values['controller'],
         environment=values['environment'],
         markers=_true('markers', values['markers']),
         publish_components=_true('publish_components', values['publish_components']),
@@ -84,11 +89,12 @@ def _node(spec: NodeSpec) -> Node:
     )  # fmt: skip
 
 
-def _bag_recorder(directory: str, namespace: str, *, components: bool) -> ExecuteProcess:
+def _bag_recorder(directory: str, dynamics: NodeSpec, *, components: bool) -> ExecuteProcess:
     """Return ``ros2 bag record`` of the suite's topics."""
+    sources = dynamics.parameters['wrench_sources']
     names = [
-        t.name if t.name.startswith('/') else f'{namespace}/{t.name}'
-        for t in topics.recorded(components=components)
+        t.name if t.name.startswith('/') else f'{dynamics.namespace}/{t.name}'
+        for t in topics.recorded(components=components, sources=sources)
     ]
     Path(directory).mkdir(parents=True, exist_ok=True)
     command = ['ros2', 'bag', 'record', '-s', 'mcap', '-o', f'{directory}/bag', '--topics']
@@ -103,12 +109,19 @@ def _has_ros2_bag() -> bool:
     return shutil.which('ros2') is not None
 
 
-def actions(options: RunOptions, *, composed: bool = False, joy: bool = False) -> list[Any]:
-    """Return the launch actions of a run."""
+def actions(
+    options: RunOptions,
+    *,
+    composed: bool = False,
+    joy: bool = False,
+    gamepad: str = 'xbox',
+    output: str = 'pwm',
+) -> list[Any]:
+    """Return the launch actions of a run; ``joy`` adds a gamepad and what it drives."""
     result: list[Any] = []
     if options.record and _has_ros2_bag():
         directory, options = options.record, replace(options, record='')
-        result.append(_bag_recorder(directory, describe(options)[0].namespace,
+        result.append(_bag_recorder(directory, describe(options)[-1],
                                     components=options.publish_components))  # fmt: skip
     specs = describe(options)
     if composed:
@@ -119,9 +132,11 @@ def actions(options: RunOptions, *, composed: bool = False, joy: bool = False) -
     else:
         result += [_node(spec) for spec in specs]
     if joy:
-        common = {'vehicle': options.vehicle}
-        result.append(_node(NodeSpec('teleop', specs[0].namespace, common)))
-        result.append(Node(package='joy', executable='joy_node'))
+        own: dict[str, Any] = {'vehicle': options.vehicle, 'gamepad': gamepad, 'output': output}
+        if options.vehicle_arguments:
+            own['vehicle_arguments'] = list(options.vehicle_arguments)
+        result.append(_node(NodeSpec('teleop', specs[0].namespace, own)))
+        result.append(Node(package='joy', executable=load_gamepad(gamepad).driver))
     return result
 
 
@@ -131,6 +146,8 @@ def _start(context: LaunchContext) -> list[Any]:
         _options(values),
         composed=_true('composed', values['composed']),
         joy=_true('joy', values['joy']),
+        gamepad=values['gamepad'],
+        output=values['output'],
     )
 
 

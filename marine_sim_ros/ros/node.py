@@ -14,6 +14,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.time import Time
@@ -26,7 +27,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.bus import Bus, Outlet
 from marine_sim_ros.ros.convert import set_stamp, set_wrench, stamp_ns, state_from, vector_from
-from marine_sim_ros.ros.parameters import Parameter, declare
+from marine_sim_ros.ros.parameters import Parameter, declare, refusal
 from marine_sim_ros.state import State, Wrench
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -85,7 +86,8 @@ class SuiteNode(Node):
         super().__init__(name, **options)
         self.bus = bus
         self.wall_clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self.values = declare(self, (*_VEHICLE, *parameters))
+        self._known = {p.name: p for p in (*_VEHICLE, *parameters)}
+        self.values = declare(self, self._known.values())
         self.vehicle = self._load_vehicle()
         self.environment = run_environment(
             self.values['environment'],
@@ -103,6 +105,7 @@ class SuiteNode(Node):
             DiagnosticArray, topics.DIAGNOSTICS.name, topics.DIAGNOSTICS.qos
         )
         self.create_timer(1.0, self._report, clock=self.wall_clock)
+        self.add_on_set_parameters_callback(self._on_set_parameters)
         if bus is not None:
             self._follow_bus_clock(bus)
 
@@ -131,6 +134,26 @@ class SuiteNode(Node):
         kinds = [kind for kind in self.values['hull_forces'] if kind]
         voltage = self.values['voltage'] or None
         return _cached_vehicle(source, voltage, tuple(kinds), tuple(arguments.items()))
+
+    def _on_set_parameters(self, wanted: Sequence[Any]) -> SetParametersResult:
+        for parameter in wanted:
+            if (known := self._known.get(parameter.name)) is None:
+                continue
+            try:
+                reason = refusal(known, parameter.value) or self.refuse(
+                    parameter.name, parameter.value
+                )
+            except Exception as error:  # a node does not die of a parameter
+                reason = f'{type(error).__name__}: {error}'
+            if reason:
+                return SetParametersResult(successful=False, reason=reason)
+        self.values.update({p.name: p.value for p in wanted if p.name in self._known})
+        return SetParametersResult(successful=True)
+
+    def refuse(self, name: str, value: Any) -> str:
+        """Return why a live parameter cannot have a value; the default refuses nothing."""
+        del name, value
+        return ''
 
     def environment_at(self, stamp: int) -> Environment:
         """Return water, waves and current at a stamp in ns: the same in every node."""

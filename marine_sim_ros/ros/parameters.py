@@ -16,7 +16,7 @@ from rclpy.node import Node
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.physics import WRENCH_SOURCES
 
-__all__ = ['SOURCES', 'Parameter', 'declare']
+__all__ = ['SOURCES', 'Parameter', 'declare', 'refusal']
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,12 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    live: bool = False
+    """Whether it may be set while the node runs."""
 
     def descriptor(self) -> ParameterDescriptor:
         """Return what ``ros2 param describe`` shows."""
-        result = ParameterDescriptor(description=self.description, read_only=True)
+        result = ParameterDescriptor(description=self.description, read_only=not self.live)
         if self.choices:
             result.additional_constraints = 'one of: ' + ', '.join(self.choices)
         if self.low is None or self.high is None:
@@ -51,6 +53,13 @@ SOURCES = Parameter(
 )
 
 
+def refusal(parameter: Parameter, value: Any) -> str:
+    """Return why a parameter cannot have a value, or nothing; ranges are rclpy's to check."""
+    if parameter.choices and value not in parameter.choices:
+        return f'is {value!r}; expected one of: {", ".join(parameter.choices)}'
+    return ''
+
+
 def declare(node: Node, parameters: Iterable[Parameter]) -> dict[str, Any]:
     """Declare parameters on a node and return their values by name.
 
@@ -67,10 +76,7 @@ def declare(node: Node, parameters: Iterable[Parameter]) -> dict[str, Any]:
             raise ParameterError(
                 f'{node.get_name()}: parameter {p.name!r}: {text}; expected {p.description}'
             ) from None
-        if p.choices and value not in p.choices:
-            raise ParameterError(
-                f'{node.get_name()}: parameter {p.name!r} is {value!r}; '
-                f'expected one of: {", ".join(p.choices)}'
-            )
+        if reason := refusal(p, value):
+            raise ParameterError(f'{node.get_name()}: parameter {p.name!r} {reason}')
         values[p.name] = value
     return values

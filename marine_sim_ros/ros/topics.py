@@ -11,11 +11,11 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Vector3Stamped, WrenchStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import PoseStamped, Twist, Vector3Stamped, Wrench, WrenchStamped
+from nav_msgs.msg import Odometry, Path
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import FluidPressure, JointState, Temperature
+from sensor_msgs.msg import FluidPressure, JointState, Joy, Temperature
 from std_msgs.msg import Float32MultiArray, UInt16MultiArray
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -25,14 +25,22 @@ from marine_sim_ros.physics import WRENCH_SOURCES
 
 __all__ = [
     'ACK_WINDOW',
+    'ARM_COMMANDS',
     'BAROMETER_PRESSURE',
     'BAROMETER_TEMPERATURE',
     'CLOCK',
+    'COMMAND_PATH',
+    'COMMAND_POSE',
+    'COMMAND_VELOCITY',
+    'COMMAND_WRENCH',
+    'CONTROLLER_WRENCH',
     'CONTACT_MARKERS',
     'DIAGNOSTICS',
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
+    'JOINT_STATES',
+    'JOY',
     'LATCHED',
     'LOCKSTEP',
     'MARKERS',
@@ -43,6 +51,7 @@ __all__ = [
     'QUEUE',
     'RECORDED',
     'SCENE_MARKERS',
+    'SETPOINTS',
     'TF',
     'THRUSTER_POWER',
     'THRUSTER_STATE',
@@ -93,6 +102,7 @@ EXTERNAL_WRENCH = Topic('wrench/external', WrenchStamped, QUEUE, per_tick=False)
 PWM = Topic('thrusters/pwm', UInt16MultiArray, QUEUE, per_tick=False)
 PWM_PER_TICK = Topic(PWM.name, PWM.type, LOCKSTEP)
 """The same topic where a controller sends one command for every odom."""
+JOY = Topic('/joy', Joy, QUEUE, per_tick=False)
 THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP)
 THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP)
 BAROMETER_PRESSURE = Topic('barometer/pressure', FluidPressure, LOCKSTEP)
@@ -110,6 +120,16 @@ LATCHED = QoSProfile(
 )
 """Of what is sent once and kept for who comes later."""
 SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
+JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP)
+ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
+COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
+COMMAND_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
+COMMAND_PATH = Topic('cmd_path', Path, QUEUE, per_tick=False)
+COMMAND_WRENCH = Topic('cmd_wrench', Wrench, QUEUE, per_tick=False)
+SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP)
+"""name: the twelve quantities; position: their targets, NaN where free."""
+CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP)
+"""What the controller asks of the thrusters, about the centre of mass."""
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
 DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
@@ -136,9 +156,27 @@ RECORDED = (
 """What the recorder writes of any run, beside the sources' wrenches."""
 
 
-def recorded(*, components: bool, sources: Sequence[str] = WRENCH_SOURCES) -> tuple[Topic, ...]:
-    """Return everything the recorder writes; the kinds of drag where they are published."""
-    always = (*RECORDED, *(wrench_topic(s) for s in sources))
-    if not components:
-        return always
-    return (*always, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
+def recorded(
+    *,
+    components: bool = False,
+    arm: bool = False,
+    controller: bool = False,
+    sources: Sequence[str] = WRENCH_SOURCES,
+) -> tuple[Topic, ...]:
+    """Return everything the recorder writes of a run.
+
+    Args:
+        components: the kinds of drag are published.
+        arm: the vehicle has joints that move.
+        controller: there is one.
+        sources: of wrenches.
+    """
+    result = (*RECORDED, *(wrench_topic(s) for s in sources))
+    if components:
+        result = (*result, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
+    if arm:
+        result = (*result, JOINT_STATES, ARM_COMMANDS)
+    if controller:
+        commands = (COMMAND_VELOCITY, COMMAND_POSE, COMMAND_PATH, COMMAND_WRENCH)
+        result = (*result, SETPOINTS, CONTROLLER_WRENCH, *commands)
+    return result

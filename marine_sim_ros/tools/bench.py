@@ -20,6 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.environment_file import load_environment
 from marine_sim_ros.model.library import load_vehicle
@@ -94,6 +95,14 @@ def force_milliseconds(triangles: int) -> tuple[int, float, float]:
 
     times = [_per_call(drag), _per_call(lambda: FORCES['buoyancy'](vehicle, state, Environment()))]
     return len(hull.panels), *(1e3 * t for t in times)
+
+
+def allocation_microseconds(name: str, size: float) -> float:
+    """Return the cost of sharing out a wrench of so many newtons on each axis."""
+    vehicle = load_vehicle(name)
+    allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
+    wrench = size * np.array([1.0, -0.8, 0.9, 0.05, 0.04, -0.06])
+    return 1e6 * _per_call(lambda: allocator.allocate(wrench), STEPS)
 
 
 def boundary_milliseconds(environment: str) -> float:
@@ -205,6 +214,9 @@ def execute(options: argparse.Namespace) -> int:
     for _ in range(options.rounds):
         for vehicle in ('bluerov2', 'bluerov2_heavy'):
             add(f'in process, {vehicle}: µs/step', '.0f', step_microseconds(vehicle))
+        for load, size in (('within limits', 10.0), ('saturated', 1000.0)):
+            cost = allocation_microseconds('bluerov2_heavy', size)
+            add(f'thrust allocation, bluerov2_heavy, {load}: µs', '.0f', cost)
         for wanted in TRIANGLES:
             panels, drag, buoyancy = force_milliseconds(wanted)
             add(f'drag of {panels} hull triangles, ms', '.2f', drag)

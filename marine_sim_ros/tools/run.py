@@ -18,6 +18,7 @@ from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.suite import RunOptions, describe
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
+from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.supervisor import Supervisor
 
 __all__ = ['add_arguments', 'execute']
@@ -38,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--components', action='store_true', help='publish every kind of drag on drag/<kind>'
     )
+    parser.add_argument(
+        '--controller', default='', metavar='NAME', help='close the loop: modern, thesis, a file'
+    )
     parser.add_argument('--no-lockstep', action='store_true', help='latest wrenches on a timer')
     parser.add_argument('--null', action='store_true', help='compute nothing (for measurements)')
 
@@ -50,12 +54,14 @@ def execute(options: argparse.Namespace) -> int:
         real_time_factor=options.real_time_factor,
         markers=options.markers,
         publish_components=options.components,
+        controller=options.controller,
         lockstep=not options.no_lockstep,
         compute=not options.null,
     )
     if settings.real_time_factor < 0:
         raise ParameterError('--real-time-factor is negative; expected 0 or more')
-    specs = describe(settings)
+    with bar('building') as told:
+        specs = describe(settings, told)
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
     duration = settings.duration

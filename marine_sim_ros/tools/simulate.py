@@ -15,6 +15,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
+from marine_sim_ros.tools.progress import bar
 
 __all__ = ['add_arguments', 'execute']
 
@@ -33,7 +34,13 @@ def execute(options: argparse.Namespace) -> int:
         free_folder(settings.record, overwrite=options.overwrite)
     scenario = load_scenario(settings.scenario)
     arguments = dict(a.split(':=', 1) for a in settings.vehicle_arguments)
-    vehicle = load_vehicle(settings.vehicle, hull_forces=settings.hull_forces or None, **arguments)
+    with bar('building') as told:
+        vehicle = load_vehicle(
+            settings.vehicle,
+            hull_forces=settings.hull_forces or None,
+            progress=told,
+            **arguments,
+        )
     environment = run_environment(settings.environment, current=settings.current)
     start = time.perf_counter()
     trajectory = simulate(

@@ -1,65 +1,47 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drive a vehicle with the keyboard from a terminal."""
+"""Drive a vehicle with the keyboard, and a gamepad if there is one, from a terminal."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import select
+import signal
 import sys
 import termios
+import time
 import tty
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from rich.console import Group
 from rich.live import Live
-from rich.panel import Panel
-from rich.table import Table
-from rich.text import Text
 
-from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.control.keys import HELP, Pilot, press
+from marine_sim_ros.control.gamepad import gamepad_names, load_gamepad
+from marine_sim_ros.control.keys import AXIS_KEYS, FUNCTION_KEYS, QUIT, split_keys
+from marine_sim_ros.control.pilot import OUTPUTS
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.tools.teleop_screen import screen
 
-__all__ = ['add_arguments', 'execute', 'screen']
+__all__ = ['add_arguments', 'execute']
 
 PERIOD = 0.05
-BAR = 12
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument('vehicle', metavar='VEHICLE', nargs='?', default='bluerov2')
     parser.add_argument('--namespace', default='', help="default: the vehicle's name")
-
-
-def _bar(value: float) -> Text:
-    """Return a bar from the middle for −1 to 1."""
-    filled = round(abs(value) * BAR)
-    left = ' ' * (BAR - filled) + '█' * filled if value < 0 else ' ' * BAR
-    right = '█' * filled + ' ' * (BAR - filled) if value > 0 else ' ' * BAR
-    return Text(f'{left}│{right}', style='cyan' if value >= 0 else 'yellow')
-
-
-def screen(node: Any, pilot: Pilot) -> Panel:
-    """Return what the pilot sees: depth, efforts, PWM, keys."""
-    depth = 'no odom yet' if node.depth is None else f'{node.depth:7.2f} m'
-    head = Text.assemble(('depth ', 'bold'), depth, ('    gain ', 'bold'), f'{pilot.gain:.1f}')
-    efforts = Table.grid(padding=(0, 2))
-    for axis, value in zip(AXES, pilot.command(), strict=True):
-        efforts.add_row(axis, _bar(float(value)), f'{value:+.2f}')
-    thrusters = Table.grid(padding=(0, 2))
-    for name, pwm in zip(node.vehicle.thrusters.names, node.pwm, strict=True):
-        thrusters.add_row(name, _bar((float(pwm) - 1500) / 400), f'{pwm:.0f} µs')
-    keys = Table.grid(padding=(0, 2))
-    for key, text in HELP:
-        keys.add_row(Text(key, style='bold'), text)
-    parts = Group(head, Text(''), efforts, Text(''), thrusters, Text(''), keys)
-    return Panel(parts, title=f'{node.vehicle.name}  {node.get_namespace()}', expand=False)
+    parser.add_argument(
+        '--output', default='pwm', choices=OUTPUTS,
+        help='pwm: the thrusters (default); velocity, pose: a controller',
+    )  # fmt: skip
+    parser.add_argument(
+        '--gamepad', default='xbox', metavar='G',
+        help=f'{", ".join(gamepad_names())}, or a YAML file (default xbox)',
+    )  # fmt: skip
 
 
 @contextmanager
@@ -71,13 +53,49 @@ def _raw_keys() -> Iterator[int]:
         tty.setcbreak(descriptor)
         yield descriptor
     finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, saved)
+        with suppress(termios.error):  # the terminal may be gone
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, saved)
+
+
+class _Keyboard:
+    """Hands the keys of a terminal to a node."""
+
+    def __init__(self, descriptor: int, node: Any) -> None:
+        self._descriptor = descriptor
+        self._node = node
+        self._rest = ''
+
+    def serve(self) -> bool:
+        """Do what was typed; return False to quit."""
+        if not select.select([self._descriptor], [], [], 0)[0]:
+            self._rest = ''  # it was the escape key, and not the start of another
+            return True
+        data = os.read(self._descriptor, 256)
+        keys, self._rest = split_keys(self._rest + data.decode(errors='replace'))
+        for key in keys:
+            if key == QUIT:
+                return False
+            if key in AXIS_KEYS:
+                self._node.nudge(*AXIS_KEYS[key])
+            elif key in FUNCTION_KEYS:
+                self._node.perform(FUNCTION_KEYS[key])
+        return bool(data)  # nothing: the terminal is gone
+
+
+def _serve(node: Any, engine: Any, keyboard: _Keyboard, shutdown: Any) -> None:
+    with Live(screen(node), auto_refresh=False) as live:
+        while not shutdown.asked and keyboard.serve():
+            end = time.monotonic() + PERIOD
+            while (left := end - time.monotonic()) > 0:
+                engine.spin_once(timeout_sec=left)
+            live.update(screen(node), refresh=True)
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Steer until x or ctrl-C; the thrusters are stopped at the end."""
+    """Steer until x, ctrl-C or the end of the terminal; the vehicle is stopped at the end."""
     if not sys.stdin.isatty():
         raise ParameterError('teleop: standard input is no terminal; start it in one')
+    load_gamepad(options.gamepad)
     from marine_sim_ros.model.library import load_vehicle
 
     vehicle = load_vehicle(options.vehicle)
@@ -89,24 +107,26 @@ def execute(options: argparse.Namespace) -> int:
     from marine_sim_ros.ros.process import Shutdown, executor
 
     shutdown = Shutdown()
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    overrides = [Parameter('vehicle', value=options.vehicle)]
+    signal.signal(signal.SIGHUP, lambda *_: setattr(shutdown, 'asked', True))
+    # The screen shows what the log would say in the middle of it.
+    arguments = ['--ros-args', '--disable-stdout-logs']
+    rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+    overrides = [
+        Parameter('vehicle', value=options.vehicle),
+        Parameter('output', value=options.output),
+        Parameter('gamepad', value=options.gamepad),
+        Parameter('gain', value=0.5),
+    ]
     namespace = '/' + (options.namespace or vehicle.name).strip('/')
     node = TeleopNode(parameter_overrides=overrides, namespace=namespace)
+    node.keyboard = True
     engine = executor()
     engine.add_node(node)
-    pilot = Pilot()
-    with _raw_keys() as keyboard, Live(screen(node, pilot), auto_refresh=False) as live:
-        while not shutdown.asked:
-            if select.select([keyboard], [], [], PERIOD)[0]:
-                key = os.read(keyboard, 1).decode(errors='replace').lower()
-                if key in ('x', ''):
-                    break
-                pilot = press(pilot, key)
-            for _ in range(20):
-                engine.spin_once(timeout_sec=0)
-            node.steer(pilot.command())
-            live.update(screen(node, pilot), refresh=True)
-        node.steer(Pilot().command())
-    rclpy.try_shutdown()
+    try:
+        # A terminal that is closed fails to be read or written.
+        with suppress(OSError), _raw_keys() as descriptor:
+            _serve(node, engine, _Keyboard(descriptor, node), shutdown)
+    finally:
+        node.close()
+        rclpy.try_shutdown()
     return 0

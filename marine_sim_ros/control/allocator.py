@@ -1,0 +1,272 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""From a wanted wrench to thrusts that the thrusters can make, and their pulse widths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from marine_sim_ros.control.allocation import AXES, PRIORITY, WEAK, held_axes, thrust_matrix
+from marine_sim_ros.control.scaling import scale_groups, scale_together
+from marine_sim_ros.control.thrust_limits import PulseWidths
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.vehicle import ThrusterSet
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+
+__all__ = ['METHODS', 'Allocation', 'Allocator', 'Distribution']
+
+METHODS = ('bounded', 'pseudo_inverse')
+CONCESSION = 0.05
+FAR_BEYOND = 1e9
+PLANS_KEPT = 64
+SHORT_SHARE, SHORT_LEAST = 0.01, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """Thrusts before they become pulse widths.
+
+    Attributes:
+        thrust: (n,) N, within the limits.
+        scale: (g,) of each priority group, 1 where it is had in full; (1,) of all together with
+            'pseudo_inverse'.
+    """
+
+    thrust: np.ndarray
+    scale: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """What to send to the thrusters, and what comes of it.
+
+    Attributes:
+        thrust: (n,) N that the pulse widths make, within the limits and out of the dead zone.
+        pwm: (n,) whole µs.
+        achieved: (6,) wrench of those thrusts about the allocator's point, body frame.
+        saturated: whether limits took something from the demand.
+        shortfall: axes of which less was had than asked, by more than a hundredth: of what the
+            limits and the axes out of reach took, not of the rounding to pulse widths.
+    """
+
+    thrust: np.ndarray
+    pwm: np.ndarray
+    achieved: np.ndarray
+    saturated: bool
+    shortfall: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """All that does not depend on the wrench, for one set of working thrusters.
+
+    Attributes:
+        matrix: (6, n) of the working thrusters.
+        gain: (n, 6) thrust of a wrench, N per N and per N·m.
+        groups: (6, g) with 1 where an axis is in a group and can be held.
+        working: (m,) indices of thrusters that can do something.
+        unit: (m,) larger limit of each of them, N; shares are of this.
+        lower: (m,) shares.
+        upper: (m,) shares.
+        free: (m, d) orthonormal, shares that do nothing together.
+    """
+
+    matrix: np.ndarray
+    gain: np.ndarray
+    groups: np.ndarray
+    working: np.ndarray
+    unit: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    free: np.ndarray
+
+
+def _group_table(priority: tuple[tuple[str, ...], ...]) -> np.ndarray:
+    """Return (6, g) with 1 where an axis is in a group."""
+    named = [axis for group in priority for axis in group]
+    for axis in named:
+        if axis not in AXES:
+            raise ParameterError(f'priority: no axis {axis!r}; expected {", ".join(AXES)}')
+        if named.count(axis) > 1:
+            raise ParameterError(f'priority: {axis} is named twice; expected each axis once')
+    rows = [[float(axis in group) for group in priority] for axis in AXES]
+    return np.array(rows).reshape(6, len(priority))
+
+
+class Allocator:
+    """Shares a wrench out among thrusters.
+
+    'bounded': the thrusts f of least Σ(fᵢ/limitᵢ)² with B f = τ, where those are within their
+    limits. Where not, groups of axes are scaled back, the lowest priority first, each keeping its
+    direction: B f = Σ_g s_g τ_g with lower ≤ f ≤ upper, s₁ as large as there is but for a small
+    concession, then s₂, and so on (see
+    :func:`~marine_sim_ros.control.scaling.scale_groups`). Limits are those of each
+    thruster at 1100 and 1900 µs, forward and reverse. B has the rows of the axes that can be held
+    (see :func:`~marine_sim_ros.control.allocation.held_axes`): what is asked of another axis is
+    ignored, and what it gets is whatever the thrusts for the rest bring along. So an axis out of
+    reach neither takes thrust nor spoils another one, at the price of an unasked moment (an
+    Investigator-90 pitches by 0.035 N·m per N of heave).
+
+    'pseudo_inverse': damped least squares, f = Bᵀ(B Bᵀ + λ²E)⁻¹ τ with all six axes, N and N·m
+    alike; where a thrust is beyond its limit, all are scaled back together. For λ → 0 that is
+    the Moore-Penrose inverse, which spreads what is out of reach over the axes that it depends on.
+
+    Priorities act in 'bounded' only. An axis that no group names is left to itself.
+    Source: Fossen (2011), section 12.3, for the unbounded forms.
+    """
+
+    def __init__(
+        self,
+        thrusters: ThrusterSet,
+        about: np.ndarray,
+        *,
+        method: str = 'bounded',
+        damping: float = WEAK,
+        priority: tuple[tuple[str, ...], ...] = PRIORITY,
+        concession: float = CONCESSION,
+    ) -> None:
+        """Prepare for thrusters in order of the URDF.
+
+        Args:
+            thrusters: of the vehicle.
+            about: (3,) point of the wrenches, usually the centre of mass, m.
+            method: 'bounded' or 'pseudo_inverse'.
+            damping: λ, N or N·m per N of thrust; for 'bounded' an axis of which the thrusters
+                make no more than that is out of reach.
+            priority: groups of axes, highest first.
+            concession: c, share of the most that a group can have that it leaves to lower groups
+                when not all fits, 0.01 to 1.
+
+        Raises:
+            ParameterError: any of these is not what is expected.
+        """
+        if method not in METHODS:
+            raise ParameterError(f'method is {method!r}; expected one of: {", ".join(METHODS)}')
+        if not (np.isfinite(damping) and damping >= 0):
+            raise ParameterError(f'damping is {damping!r}; expected a number from 0')
+        if not 0.01 <= concession <= 1:
+            raise ParameterError(f'concession is {concession!r}; expected 0.01 to 1')
+        self._about = np.array(about, float)
+        if self._about.shape != (3,) or not np.isfinite(self._about).all():
+            raise ParameterError(f'about is {about!r}; expected three finite numbers')
+        groups = _group_table(priority)
+        self._groups = groups if method == 'bounded' else np.ones((6, 1))
+        self._thrusters, self._method = thrusters, method
+        self._damping, self._concession = float(damping), float(concession)
+        self._priority = priority
+        self._pulses = PulseWidths(thrusters)
+        self._limit = np.maximum(self._pulses.upper, -self._pulses.lower)
+        self._plans: dict[bytes, _Plan] = {}
+
+    def allocate(self, wrench: np.ndarray, *, failed: np.ndarray | None = None) -> Allocation:
+        """Return what to send for a wrench (6,) in the body frame about the allocator's point.
+
+        Args:
+            wrench: N and N·m.
+            failed: (n,) True for thrusters to leave alone: they get 1500 µs and count as 0 N.
+
+        Raises:
+            ParameterError: the wrench is not six finite numbers, or the mask is not (n,).
+        """
+        wrench = _checked(wrench)
+        mask = self._mask(failed)
+        plan = self._plan(mask)
+        found = self._distribution(wrench, plan)
+        pwm, thrust = self._pulses.nearest(found.thrust)
+        if failed is not None:
+            pwm, thrust = np.where(mask, PWM_NEUTRAL, pwm), np.where(mask, 0.0, thrust)
+        had = np.sign(wrench) * (plan.matrix @ found.thrust)
+        short = had < (1 - SHORT_SHARE) * np.abs(wrench) - SHORT_LEAST
+        return Allocation(
+            thrust=thrust,
+            pwm=pwm,
+            achieved=plan.matrix @ thrust,
+            saturated=bool((found.scale < 1.0).any()),
+            shortfall=tuple(AXES[i] for i in short.nonzero()[0]),
+        )
+
+    def distribute(self, wrench: np.ndarray, *, failed: np.ndarray | None = None) -> Distribution:
+        """Return the thrusts for a wrench (6,) before the dead zone and the rounding.
+
+        Arguments and errors are those of :meth:`allocate`.
+        """
+        return self._distribution(_checked(wrench), self._plan(self._mask(failed)))
+
+    def _distribution(self, wrench: np.ndarray, plan: _Plan) -> Distribution:
+        lower, upper = self._pulses.lower, self._pulses.upper
+        with np.errstate(over='ignore', invalid='ignore'):
+            thrust = plan.gain @ wrench
+        if (lower <= thrust).all() and (thrust <= upper).all():
+            return Distribution(thrust, np.ones(plan.groups.shape[1]))
+        demand = wrench[:, None] * plan.groups
+        # What is far beyond any limit is cut, in its direction, to what can be computed with.
+        cut = FAR_BEYOND / np.maximum(np.abs(demand).max(axis=0), FAR_BEYOND)
+        i = plan.working
+        patterns = (plan.gain @ (demand * cut))[i] / plan.unit[:, None]
+        if self._method == 'bounded':
+            shares, scale = scale_groups(
+                patterns, plan.free, plan.lower, plan.upper, self._concession
+            )
+        else:
+            shares, scale = scale_together(patterns, plan.lower, plan.upper)
+        found = np.zeros(len(thrust))
+        found[i] = shares * plan.unit
+        return Distribution(np.minimum(np.maximum(found, lower), upper), scale * cut)
+
+    def _mask(self, failed: np.ndarray | None) -> np.ndarray:
+        count = len(self._thrusters)
+        if failed is None:
+            return np.zeros(count, bool)
+        mask = np.asarray(failed, bool)
+        if mask.shape != (count,):
+            raise ParameterError(f'failed has shape {mask.shape}; expected ({count},)')
+        return mask
+
+    def _plan(self, mask: np.ndarray) -> _Plan:
+        key = mask.tobytes()
+        if key not in self._plans:
+            if len(self._plans) >= PLANS_KEPT:
+                self._plans.clear()
+            self._plans[key] = self._new_plan(mask)
+        return self._plans[key]
+
+    def _new_plan(self, mask: np.ndarray) -> _Plan:
+        dead = mask | (self._limit <= 0)
+        i = np.flatnonzero(~dead)
+        unit = self._limit[i]
+        matrix = thrust_matrix(self._thrusters, self._about, mask)
+        gain, free = np.zeros((len(mask), 6)), np.zeros((len(i), 0))
+        groups = self._groups
+        if self._method == 'pseudo_inverse':
+            gain[i] = _damped_inverse(matrix[:, i], self._damping)
+        else:
+            held = held_axes(
+                self._thrusters, self._about, dead, priority=self._priority, weakest=self._damping
+            )
+            groups = groups * held[:, None]
+            of_shares = matrix[np.ix_(held, i)] * unit
+            if of_shares.size:
+                # Full row rank: held_axes() gave up the rest.
+                gain[np.ix_(i, held)] = unit[:, None] * np.linalg.pinv(of_shares)
+                free = np.linalg.svd(of_shares)[2][len(of_shares) :].T.copy()
+        lower, upper = self._pulses.lower[i] / unit, self._pulses.upper[i] / unit
+        return _Plan(matrix, gain, groups, i, unit, lower, upper, free)
+
+
+def _damped_inverse(matrix: np.ndarray, damping: float) -> np.ndarray:
+    """Return Bᵀ(B Bᵀ + λ²E)⁻¹ by singular values, σ/(σ² + λ²), which is exact for λ = 0 too."""
+    left, values, right = np.linalg.svd(matrix, full_matrices=False)
+    usable = values > 1e-9 * np.max(values, initial=0.0)
+    values = np.where(usable, values, 1.0)
+    inverse = np.where(usable, values / (values**2 + damping**2), 0.0)
+    return np.asarray(right.T @ (inverse[:, None] * left.T))
+
+
+def _checked(wrench: np.ndarray) -> np.ndarray:
+    values = np.asarray(wrench, float)
+    if values.shape != (6,) or not np.isfinite(values).all():
+        raise ParameterError(f'wrench is {values.tolist()}; expected six finite numbers')
+    return values

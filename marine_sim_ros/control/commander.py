@@ -1,0 +1,159 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What an operator wants, as set-points: command mode, joystick mode, waypoints, holding.
+
+Knows no ROS. Whoever speaks last has the vehicle: a pose, a path, a velocity or a wrench. A
+velocity that is not renewed for ``TIMEOUT`` counts as zero, and an armed vehicle that nobody
+speaks to holds still. Disarmed, it wants nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, QUANTITIES, all_free
+from marine_sim_ros.spatial import rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.state import State
+
+__all__ = ['HOLDS', 'TIMEOUT', 'Commander']
+
+TIMEOUT = 0.5
+"""s of simulation time that a velocity or a wrench lasts."""
+ARRIVED = 0.3
+"""m from a waypoint at which the next one is taken."""
+STOPPING = 1.5
+"""s; a hold is set where the vehicle comes to rest, so much ahead at its speed."""
+HOLDS = {
+    'auto_depth': (('z',), ('heave',)),
+    'auto_heading': (('yaw',), ('yaw_rate',)),
+    'station_keeping': (('x', 'y'), ('surge', 'sway')),
+}
+"""Name -> what is held, while which speeds are zero. Source: thesis, section 4-1-1 and 6-3-2."""
+
+
+def _places(names: Collection[str]) -> list[int]:
+    return [QUANTITIES.index(name) for name in names]
+
+
+class Commander:
+    """Turns commands into set-points (12,)."""
+
+    def __init__(self, *, armed: bool = False, level: Collection[str] = ('roll', 'pitch')) -> None:
+        """Start without commands.
+
+        Args:
+            armed: whether the thrusters may turn.
+            level: angles held at zero in joystick mode.
+        """
+        self.armed = armed
+        self.mode = 'velocity'
+        self.holds: set[str] = set()
+        self.free: tuple[str, ...] = ()
+        self.wrench = np.zeros(6)
+        self._level = _places(level)
+        self._pose = all_free()
+        self._speeds = np.zeros(6)
+        self._until = -np.inf
+        self._held: dict[str, np.ndarray] = {}
+        self._path: list[np.ndarray] = []
+
+    def arm(self, on: bool) -> None:
+        """Arm or disarm; either way old commands are forgotten."""
+        self.armed = on
+        self.mode, self._path, self._until = 'velocity', [], -np.inf
+        self._held.clear()
+
+    def hold(self, name: str, on: bool) -> None:
+        """Switch auto depth, auto heading or station keeping."""
+        (self.holds.add if on else self.holds.discard)(name)
+        self._held.pop(name, None)
+
+    def go(self, pose: np.ndarray) -> None:
+        """Command a pose (6,): x, y, z, roll, pitch, yaw; NaN leaves one free."""
+        self.mode, self._path = 'pose', []
+        self._pose = all_free()
+        self._pose[:6] = pose
+
+    def follow(self, poses: Sequence[np.ndarray]) -> None:
+        """Command waypoints (6,) one after the other; the last one is held."""
+        self.mode = 'path'
+        self._path = [np.asarray(p, float) for p in poses]
+        if not self._path:
+            self.mode, self._until = 'velocity', -np.inf
+
+    def drive(self, speeds: np.ndarray, time: float) -> None:
+        """Command a body velocity (6,), m/s and rad/s, at a time (s)."""
+        self.mode, self._speeds, self._until = (
+            'velocity',
+            np.asarray(speeds, float),
+            time + TIMEOUT,
+        )
+
+    def push(self, wrench: np.ndarray, time: float) -> None:
+        """Command a wrench (6,) about base_link in the body frame at a time (s)."""
+        self.mode, self.wrench, self._until = 'wrench', np.asarray(wrench, float), time + TIMEOUT
+
+    def stale(self, time: float) -> bool:
+        """Return whether a velocity or a wrench was not renewed in time (s)."""
+        return self.mode in ('velocity', 'wrench') and time > self._until
+
+    @property
+    def waypoints_left(self) -> int:
+        """How many waypoints are still to come, the present one included."""
+        return len(self._path)
+
+    def wanted(self, time: float, state: State) -> np.ndarray:
+        """Return the set-points (12,) of a time (s), NaN where free."""
+        if not self.armed or (self.mode == 'wrench' and not self.stale(time)):
+            return all_free()
+        if self.mode == 'path':
+            result = self._next_waypoint(state)
+        elif self.mode == 'pose':
+            result = self._pose.copy()
+        else:
+            result = self._driven(time, state)
+        result[_places(self.free)] = np.nan
+        return result
+
+    def _next_waypoint(self, state: State) -> np.ndarray:
+        while len(self._path) > 1 and self._distance(self._path[0], state) < ARRIVED:
+            self._path.pop(0)
+        result = all_free()
+        result[:6] = self._path[0]
+        return result
+
+    @staticmethod
+    def _distance(pose: np.ndarray, state: State) -> float:
+        away = np.nan_to_num(pose[POSITION] - state.position)
+        return float(np.linalg.norm(away))
+
+    def _driven(self, time: float, state: State) -> np.ndarray:
+        speeds = np.zeros(6) if self.stale(time) else self._speeds
+        result = all_free()
+        result[6:] = speeds
+        for place in self._level:
+            if speeds[place] == 0:
+                result[place], result[place + 6] = 0.0, np.nan
+        for name, (held, driven) in HOLDS.items():
+            free = name in self.holds and not np.any(result[_places(driven)])
+            if not free:
+                self._held.pop(name, None)
+                continue
+            if name not in self._held:
+                self._held[name] = self._stop_at(state)[_places(held)]
+            result[_places(held)] = self._held[name]
+            result[_places(driven)] = np.nan
+        return result
+
+    @staticmethod
+    def _stop_at(state: State) -> np.ndarray:
+        """Return the pose (6,) at which the vehicle comes to rest by itself, about."""
+        pose = np.zeros(6)
+        drift = rotation_matrix(state.orientation) @ state.velocity[:3]
+        pose[POSITION] = state.position + STOPPING * drift
+        pose[ATTITUDE] = rpy_from_quaternion(state.orientation)
+        pose[5] += STOPPING / 2 * state.velocity[5]
+        return pose

@@ -1,0 +1,179 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Gamepads and joysticks, described in ``config/gamepads/*.yaml``, and what their sticks say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.control.pilot import FUNCTIONS
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
+
+__all__ = [
+    'DRIVERS', 'Control', 'Gamepad', 'Grip', 'gamepad_names', 'load_gamepad', 'parse_gamepad',
+    'read_sticks',
+]  # fmt: skip
+
+DRIVERS = ('game_controller_node', 'joy_node')
+"""Nodes of the ROS 2 package joy; they number axes and buttons differently."""
+HIGHEST = 63
+
+
+@dataclass(frozen=True)
+class Control:
+    """A stick, slider or button that moves an axis.
+
+    Attributes:
+        number: in the axes or the buttons of a sensor_msgs/Joy, from 0.
+        scale: effort of +1, −1 to 1; negative turns it round.
+        button: whether it is a button.
+        slider: whether it stays where it is left. One counts only after it has been through the
+            middle, lest a vehicle dives because a slider was left down.
+    """
+
+    number: int
+    scale: float = 1.0
+    button: bool = False
+    slider: bool = False
+
+
+@dataclass(frozen=True)
+class Gamepad:
+    """Where a gamepad has what.
+
+    Attributes:
+        name: of the file.
+        driver: one of DRIVERS, that the numbers are of.
+        axes: by axis, what moves it.
+        buttons: by function, the number of its button.
+    """
+
+    name: str
+    driver: str
+    axes: dict[str, tuple[Control, ...]]
+    buttons: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Grip:
+    """What is remembered from one message to the next.
+
+    Attributes:
+        pressed: numbers of the buttons that are down; None before the first message.
+        values: of the axes, without their dead bands.
+        centred: numbers of the axes that have been in the middle, or from one side to the other.
+    """
+
+    pressed: frozenset[int] | None = None
+    values: tuple[float, ...] = ()
+    centred: frozenset[int] = frozenset()
+
+
+def _stick(value: float, dead_band: float) -> float:
+    """Return a stick's value without its dead band: 0 in it, from 0 to ±1 beyond."""
+    if not math.isfinite(value) or abs(value) <= dead_band:
+        return 0.0
+    return math.copysign((min(abs(value), 1.0) - dead_band) / (1.0 - dead_band), value)
+
+
+def read_sticks(
+    gamepad: Gamepad, grip: Grip, axes: Sequence[float], buttons: Sequence[int], dead_band: float
+) -> tuple[np.ndarray, tuple[str, ...], Grip]:
+    """Return the six efforts of a sensor_msgs/Joy, the functions just pressed, and the grip.
+
+    What the message does not have is at rest. Buttons that are down in the first message after
+    a silence are not pressed by anybody just now.
+
+    Args:
+        gamepad: that sent it.
+        grip: after the message before.
+        axes: of the message, −1 to 1.
+        buttons: of the message, 0 or 1.
+        dead_band: of a stick around its middle, below 1.
+    """
+    pressed = frozenset(i for i, down in enumerate(buttons) if down)
+    values = tuple(_stick(float(value), dead_band) for value in axes)
+    crossed = {i for i, (a, b) in enumerate(zip(values, grip.values, strict=False)) if a * b < 0}
+    centred = grip.centred | crossed | {i for i, value in enumerate(values) if value == 0.0}
+    efforts = np.zeros(6)
+    for i, axis in enumerate(AXES):
+        for control in gamepad.axes.get(axis, ()):
+            if control.button:
+                efforts[i] += control.scale * (control.number in pressed)
+            elif control.number < len(values) and (
+                not control.slider or control.number in centred
+            ):
+                efforts[i] += control.scale * values[control.number]
+    new = frozenset() if grip.pressed is None else pressed - grip.pressed
+    functions = tuple(f for f, number in gamepad.buttons.items() if number in new)
+    return np.clip(efforts, -1.0, 1.0), functions, Grip(pressed, values, centred)
+
+
+def gamepad_names() -> list[str]:
+    """Return the names of the gamepads that are shipped."""
+    return config_names('gamepads')
+
+
+def load_gamepad(name_or_path: str) -> Gamepad:
+    """Return a gamepad by its shipped name or by the path of a YAML file.
+
+    Raises:
+        ParameterError: it cannot be found, read or used.
+    """
+    path, text = read_config(name_or_path, 'gamepads', 'gamepad', ParameterError)
+    return parse_gamepad(text, str(path))
+
+
+def parse_gamepad(text: str, name: str) -> Gamepad:
+    """Return the gamepad of a YAML text.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    root = YamlReader(name, parse_yaml(text, name, ParameterError), ParameterError)
+    root.mapping({'description', 'driver', 'axes', 'buttons'}, {'driver', 'axes'})
+    driver = root.child('driver').choice(DRIVERS)
+    sticks, presses = root.child('axes', {}), root.child('buttons', {})
+    axes = {a: _controls(sticks.child(a)) for a in AXES if a in sticks.mapping(set(AXES))}
+    buttons = {
+        f: presses.child(f).whole(0, HIGHEST)
+        for f in FUNCTIONS
+        if f in presses.mapping(set(FUNCTIONS))
+    }
+    taken: dict[int, str] = {}
+    pushed = [(a, c.number) for a, cs in axes.items() for c in cs if c.button]
+    for use, number in (*buttons.items(), *pushed):
+        if number in taken:
+            raise root.error(f': button {number} is both {taken[number]} and {use}')
+        taken[number] = use
+    return Gamepad(Path(name).stem, driver, axes, buttons)
+
+
+def _controls(reader: YamlReader) -> tuple[Control, ...]:
+    return tuple(map(_control, reader.items() if isinstance(reader.value, list) else [reader]))
+
+
+def _control(reader: YamlReader) -> Control:
+    reader.mapping({'axis', 'button', 'scale', 'slider'})
+    if ('axis' in reader.value) == ('button' in reader.value):
+        raise reader.error(': expected either axis or button')
+    slider = reader.child('slider', False)
+    if not isinstance(slider.value, bool):
+        raise slider.error(f' is {slider.value!r}; expected true or false')
+    button = 'button' in reader.value
+    if button and slider.value:
+        raise slider.error(' is true; a button is no slider')
+    return Control(
+        reader.child('button' if button else 'axis').whole(0, HIGHEST),
+        reader.child('scale', 1.0).number(-1.0, 1.0),
+        button,
+        slider.value,
+    )

@@ -1,0 +1,114 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads <mass_from_parts>: the body's mass and buoyancy follow from a list of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from marine_sim_ros.errors import ModelError
+from marine_sim_ros.model.inertia import Buoyancy, Inertia
+from marine_sim_ros.model.kinematics import BASE_LINK
+from marine_sim_ros.model.mass.cache import cached
+from marine_sim_ros.model.mass.grid import Progress, silent
+from marine_sim_ros.model.mass.part_list import content_key, load_parts
+from marine_sim_ros.model.mass.properties import METHOD, MassProperties, assemble
+from marine_sim_ros.model.xml import Reader
+
+__all__ = ['TAG', 'MassReading', 'mass_of_file', 'read_mass_from_parts']
+
+TAG = 'mass_from_parts'
+_FINEST, _COARSEST = 1e-4, 10.0
+"""m."""
+
+
+@dataclass(frozen=True, eq=False)
+class MassReading:
+    """What <mass_from_parts> says of ``base_link``.
+
+    Attributes:
+        inertias: of that link, in the body frame; empty without the element.
+        volumes: that it displaces, by link, in the body frame.
+        warnings: repairs of meshes, parts that came to nothing.
+    """
+
+    inertias: dict[str, Inertia]
+    volumes: Mapping[str, Buoyancy] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def mass_of_file(
+    uri: str, voxel_size: float, base: Path | None = None, progress: Progress = silent
+) -> MassProperties:
+    """Return the mass properties of a file of parts, kept from an earlier run if there was one.
+
+    Args:
+        uri: ``package://package/path``, ``file:///path``, or a path.
+        voxel_size: edge of the cells, m.
+        base: folder that relative names start from.
+        progress: is told the share that is done, where there is something to do.
+
+    Raises:
+        ModelError: the file or a mesh cannot be used, or too many cells.
+    """
+    parts = load_parts(uri, base)
+    key = content_key(parts, voxel_size, METHOD)
+    return cached(key, len(parts), lambda: assemble(parts, voxel_size, progress))
+
+
+def read_mass_from_parts(
+    root: Reader, water_density: float, base: Path | None, progress: Progress = silent
+) -> MassReading:
+    """Return mass and buoyancy of ``base_link`` from its parts; without the element, nothing.
+
+    ``<mass_from_parts file="parts.yaml" voxel_size="0.002"/>`` below <robot> stands instead of
+    the <inertial> of ``base_link`` and of <buoyancy>.
+
+    Args:
+        root: the <robot> element.
+        water_density: that the vehicle is trimmed for, kg/m³.
+        base: folder that relative names start from.
+        progress: is told the share that is done, where there is something to do.
+
+    Raises:
+        ModelError: one line with file, line, element, and what was expected.
+    """
+    reader = root.child(TAG)
+    if reader is None:
+        return MassReading({})
+    reader.children(())
+    _refuse_rivals(root, reader)
+    uri = reader.attribute('file')
+    size = reader.number(_FINEST, _COARSEST, reader.attribute('voxel_size'))
+    try:
+        found = mass_of_file(uri, size, base, progress)
+    except ModelError as error:
+        raise reader.error(str(error)) from None
+    if found.mass <= 0:
+        raise reader.error(f'{uri}: the parts weigh nothing; expected a density above 0')
+    floats = Buoyancy(found.volume, found.center_of_volume, max(found.height, size), water_density)
+    return MassReading(
+        {BASE_LINK: Inertia(found.mass, found.center_of_mass, found.inertia)},
+        {BASE_LINK: floats},
+        tuple(reader.warning(text) for text in found.warnings),
+    )
+
+
+def _refuse_rivals(root: Reader, reader: Reader) -> None:
+    """Raise where something else says what the parts say."""
+    for link in root.element.findall('link'):
+        for tag in ('inertial', 'collision/buoyancy_material'):
+            if link.get('name') == BASE_LINK and link.find(tag) is not None:
+                raise reader.error(
+                    f'gives the mass of {BASE_LINK!r}, and so does its <{tag.split("/")[-1]}>; '
+                    'expected one of them'
+                )
+    for element in root.element.findall('buoyancy'):
+        if element.get('link', BASE_LINK) == BASE_LINK:
+            raise reader.error(
+                f'gives the volume of {BASE_LINK!r}, and so does <buoyancy> '
+                f'(line {Reader(element, root.source).line}); expected one of them'
+            )

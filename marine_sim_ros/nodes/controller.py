@@ -1,0 +1,160 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Controller: commands in, one PWM per odom out; closes the loop over set-points.
+
+Subscribes: odom; cmd_pose (PoseStamped in map; a NaN leaves that axis free); cmd_path (Path of
+waypoints); cmd_vel (Twist, body frame); cmd_wrench (Wrench about base_link, body frame). Whoever
+speaks last has the vehicle.
+Publishes, one per odom: thrusters/pwm (start the thrusters with ``pwm_source: controller``);
+controller/setpoints (JointState: twelve names, targets in ``position``, NaN where free);
+controller/wrench (what is asked, about the centre of mass).
+Services (SetBool): arm, auto_depth, auto_heading, station_keeping.
+Parameters: the common ones, and those below; live: ``free_axes``, ``failed_thrusters``.
+Failure: disarmed, the thrusters are neutral; armed and without a command, or with a cmd_vel or
+cmd_wrench older than half a second of simulation time, it holds still; without odom nothing is
+sent, and diagnostics tell. Commands that cannot be used are ignored as a whole and warned of.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+from std_msgs.msg import UInt16MultiArray
+
+from marine_sim_ros.control.allocation import reach
+from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
+from marine_sim_ros.control.commander import HOLDS, Commander
+from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.control.settings import load_controller
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import set_stamp, stamp_ns, state_from
+from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
+from marine_sim_ros.ros.operator import Operator
+from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.scripted import ScriptedPilot, unknown_thrusters
+from marine_sim_ros.state import State
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['ControllerNode', 'main']
+
+PARAMETERS = (
+    Parameter('controller', 'modern', 'shipped name or path of a YAML file'),
+    Parameter(
+        'allocation', 'bounded', 'how a wrench becomes thrust',
+        choices=('bounded', 'pseudo_inverse'),
+    ),
+    Parameter('armed', False, 'whether the thrusters may turn from the start'),
+    Parameter('holds', [''], 'switched on from the start, of ' + ', '.join(HOLDS)),
+    Parameter('free_axes', [''], 'never controlled, of ' + ', '.join(QUANTITIES), live=True),
+    Parameter('failed_thrusters', [''], 'names of thrusters to leave out', live=True),
+    Parameter('scenario', '', 'follow its set-points instead of an operator; empty: none'),
+)  # fmt: skip
+
+
+class ControllerNode(SuiteNode):
+    """The node."""
+
+    def __init__(self, **options: Any) -> None:
+        """Create it as ``controller``."""
+        super().__init__('controller', PARAMETERS, **options)
+        settings = load_controller(self.values['controller'])
+        self._loop = ClosedLoop(self.vehicle, settings, method=self.values['allocation'])
+        self._memory: LoopMemory | None = None
+        able = reach(self.vehicle.thrusters, self.vehicle.inertia.center_of_mass)
+        self.health['thruster rank'] = able.rank
+        self.health['unreachable'] = ', '.join(able.unreachable) or 'none'
+        if able.unreachable:
+            self.get_logger().warning(
+                f'{self.vehicle.name}: the thrusters cannot command {", ".join(able.unreachable)}'
+            )
+        level = [axis for axis in ('roll', 'pitch') if axis not in able.unreachable]
+        self.commander = Commander(armed=self.values['armed'], level=level)
+        self.commander.holds |= {name for name in self.values['holds'] if name}
+        self._script = None
+        if self.values['scenario']:
+            self._script = ScriptedPilot(load_scenario(self.values['scenario']), self.vehicle)
+        self._heard_at = self.wall_clock.now().nanoseconds
+        self.time = 0.0
+        self._setpoints_message = JointState(name=list(QUANTITIES))
+        self._setpoints = self.publisher(topics.SETPOINTS)
+        self._wrench = WrenchPublisher(self, topics.CONTROLLER_WRENCH)
+        self._pwm = self.publisher(topics.PWM_PER_TICK)
+        self._operator = Operator(self, self.commander, lambda: self.time)
+        self.listen(topics.ODOM, self._on_odom)
+        self.create_timer(0.5, self._watch, clock=self.wall_clock)
+
+    def refuse(self, name: str, value: Any) -> str:
+        """Refuse axes and thrusters that do not exist."""
+        if name == 'failed_thrusters':
+            return unknown_thrusters(self.vehicle, value)
+        wrong = [axis for axis in value if axis and axis not in QUANTITIES]
+        return (
+            f'{wrong[0]!r} is unknown; expected some of: {", ".join(QUANTITIES)}' if wrong else ''
+        )
+
+    def _on_odom(self, message: Odometry) -> None:
+        self._heard_at = self.wall_clock.now().nanoseconds
+        stamp = stamp_ns(message.header.stamp)
+        state = state_from(message)
+        count = len(self.vehicle.thrusters)
+        if state is None:
+            self.complain('odom: not finite; thrusters neutral')
+            self._answer(stamp, np.full(count, 1500.0), np.full(12, np.nan), np.zeros(6))
+            return
+        if self._script is not None:
+            time = stamp / NANOSECONDS
+            pwm, wanted = self._script.command(time, state), self._script.setpoints(time)
+            self._answer(stamp, pwm, wanted, self._script.wrench)
+            return
+        self._answer(stamp, *self._command(stamp / NANOSECONDS, state))
+
+    def _command(self, time: float, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return pulse widths, set-points and the wrench of a time (s)."""
+        if time < self.time:
+            self._memory = None
+        self.time = time
+        commander = self.commander
+        commander.free = tuple(axis for axis in self.values['free_axes'] if axis)
+        wanted = commander.wanted(time, state)
+        names = self.vehicle.thrusters.names
+        failed = np.isin(names, self.values['failed_thrusters'])
+        self.health['mode'] = commander.mode if commander.armed else 'disarmed'
+        if not commander.armed:
+            self._memory = None
+            return np.full(len(names), 1500.0), wanted, np.zeros(6)
+        if commander.mode == 'wrench' and not commander.stale(time):
+            self._memory = None
+            output = self._loop.push(commander.wrench, failed=failed)
+        else:
+            output, self._memory = self._loop.step(
+                wanted, time, state, self._memory, failed=failed
+            )
+        self.health['short of'] = ', '.join(output.allocation.shortfall) or 'nothing'
+        return output.pwm, wanted, output.wrench
+
+    def _answer(self, stamp: int, pwm: np.ndarray, wanted: np.ndarray, wrench: np.ndarray) -> None:
+        set_stamp(self._setpoints_message.header.stamp, stamp)
+        self._setpoints_message.position = wanted.tolist()
+        self._setpoints.publish(self._setpoints_message)
+        self._wrench.publish(stamp, wrench)
+        self._pwm.publish(UInt16MultiArray(data=[int(p) for p in pwm]))
+
+    def _watch(self) -> None:
+        silent = (self.wall_clock.now().nanoseconds - self._heard_at) / NANOSECONDS
+        if silent > 1.0:
+            self.complain(f'odom: silent for {silent:.0f} s; nothing is commanded')
+
+
+def main() -> None:
+    """Run the executable."""
+    run(ControllerNode)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,131 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Manipulator: drives the joints of the arm and tells the vehicle what it feels of their motion.
+
+Subscribes: odom; joint_commands (JointState: ``position`` rad or m that named joints go to, or
+``velocity`` that they keep for half a second; joints not named stay where they were sent).
+Publishes, one per odom, same stamp: joint_states; wrench/manipulator (the reaction).
+Parameters: the common ones, and those below.
+Failure: a command with unknown joints or numbers that are not finite is ignored as a whole and
+warned of; targets beyond the limits are clamped.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.physics.manipulator import (
+    ArmMomentum,
+    arm_momentum,
+    arm_reaction,
+    joints_at_rest,
+    link_poses,
+    move_joints,
+    posed,
+)
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import finite, set_stamp
+from marine_sim_ros.ros.node import ForceNode
+from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.scripted import joint_targets
+from marine_sim_ros.state import State, Wrench
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['ManipulatorNode', 'main']
+
+HOLD = 0.5
+"""s that a commanded joint velocity lasts."""
+PARAMETERS = (Parameter('scenario', '', 'follow the joints of a scenario; empty: joint_commands'),)
+
+
+class ManipulatorNode(ForceNode):
+    """The node."""
+
+    def __init__(self, **options: Any) -> None:
+        """Create it as ``manipulator``."""
+        super().__init__('manipulator', PARAMETERS, **options)
+        arm = self.vehicle.manipulator
+        if arm is None:
+            raise ParameterError(f'manipulator: {self.vehicle.name} has no joint that moves')
+        self._arm = arm
+        self._scenario = (
+            load_scenario(self.values['scenario']) if self.values['scenario'] else None
+        )
+        self._message = JointState(name=list(arm.names))
+        self._states = self.publisher(topics.JOINT_STATES)
+        self._restart()
+        self.listen(topics.ARM_COMMANDS, self._on_command)
+
+    def _restart(self) -> None:
+        self._joints = joints_at_rest(self._arm)
+        self._target = np.zeros(len(self._arm))
+        self._rate = np.zeros(len(self._arm))
+        self._rate_until = -1
+        self._memory: ArmMomentum | None = None
+        self._stamp: int | None = None
+
+    def _on_command(self, message: JointState) -> None:
+        unknown = [name for name in message.name if name not in self._arm.names]
+        for what, values in (('position', message.position), ('velocity', message.velocity)):
+            if unknown or (values and len(values) != len(message.name)):
+                self.complain(
+                    f'joint_commands: {what} of {list(message.name)}; expected one number for '
+                    f'each of some of: {", ".join(self._arm.names)}; ignored'
+                )
+                return
+            if not finite(np.array(values, float)):
+                self.complain(f'joint_commands: {what} is not finite; ignored')
+                return
+        places = [self._arm.names.index(name) for name in message.name]
+        if message.position:
+            self._target[places] = message.position
+            self._rate = np.zeros(len(self._arm))
+        elif message.velocity:
+            self._rate = np.zeros(len(self._arm))
+            self._rate[places] = message.velocity
+            self._rate_until = (self._stamp or 0) + round(HOLD * NANOSECONDS)
+
+    def _wanted(self, stamp: int, dt: float) -> np.ndarray:
+        if self._scenario is not None:
+            target = joint_targets(self._scenario, self.vehicle, stamp / NANOSECONDS)
+            assert target is not None
+            return target
+        if stamp < self._rate_until:
+            moved = self._target + dt * np.clip(
+                self._rate, -self._arm.max_rate, self._arm.max_rate
+            )
+            self._target = np.clip(moved, self._arm.lower, self._arm.upper)
+        return self._target
+
+    def wrench(self, stamp: int, state: State) -> Wrench:
+        """Move the joints to this stamp, tell where they are, and return the reaction."""
+        if self._stamp is not None and stamp <= self._stamp:
+            self._restart()
+        dt = 0.0 if self._stamp is None else (stamp - self._stamp) / NANOSECONDS
+        self._joints = move_joints(self._arm, self._joints, self._wanted(stamp, dt), dt)
+        self._stamp = stamp
+        set_stamp(self._message.header.stamp, stamp)
+        self._message.position = self._joints.position.tolist()
+        self._message.velocity = self._joints.rate.tolist()
+        self._states.publish(self._message)
+        poses = link_poses(self._arm, self._joints.position)
+        mass = posed(self.vehicle, poses).rigid_body_mass
+        relative = arm_momentum(self._arm, self._joints.rate, poses)
+        wrench, self._memory = arm_reaction(mass, relative, state, self._memory, dt=dt)
+        return wrench
+
+
+def main() -> None:
+    """Run the executable."""
+    run(ManipulatorNode)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,71 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a node does that needs to know where the arm is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from marine_sim_ros.physics.manipulator import Poses, link_poses
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import finite, stamp_ns
+from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.pairing import Pairing
+from marine_sim_ros.state import State
+
+__all__ = ['ArmFollower', 'ArmListener']
+
+
+class ArmListener:
+    """Knows the joint positions (n,) and their stamp (ns); what cannot be used changes neither."""
+
+    def __init__(self, node: SuiteNode, heard: Callable[[int], None]) -> None:
+        """Listen for a node whose vehicle has an arm; ``heard`` is called with each stamp."""
+        arm = node.vehicle.manipulator
+        assert arm is not None
+        self._node = node
+        self._heard = heard
+        self.position = np.zeros(len(arm))
+        self.stamp = -1
+        node.listen(topics.JOINT_STATES, self._on_joints)
+
+    @property
+    def poses(self) -> Poses:
+        """Where the joints are now."""
+        assert self._node.vehicle.manipulator is not None
+        return link_poses(self._node.vehicle.manipulator, self.position)
+
+    def _on_joints(self, message: JointState) -> None:
+        position = np.array(message.position, float)
+        if len(position) == len(self.position) and finite(position):
+            self.position = position
+        else:
+            self._node.complain(
+                f'joint_states: expected {len(self.position)} finite positions; the last hold'
+            )
+        self.stamp = stamp_ns(message.header.stamp)
+        self._heard(self.stamp)
+
+
+class ArmFollower:
+    """Answers each state with the joint positions of its stamp."""
+
+    def __init__(self, node: SuiteNode, answer: Callable[[int, State], None]) -> None:
+        """Listen for a node whose vehicle has an arm."""
+        self._arm = ArmListener(node, lambda stamp: self._pairing.second(stamp, None))
+        self._pairing: Pairing[State, None] = Pairing(
+            lambda stamp, state, _: answer(stamp, state), None
+        )
+
+    @property
+    def poses(self) -> Poses:
+        """Where the joints are now."""
+        return self._arm.poses
+
+    def wait(self, stamp: int, state: State) -> None:
+        """Answer a state when the joints of its stamp are known."""
+        self._pairing.first(stamp, state)

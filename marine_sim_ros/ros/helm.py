@@ -1,0 +1,96 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sends what a pilot wants: pulse widths, velocities or a pose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, Twist
+from std_msgs.msg import UInt16MultiArray
+
+from marine_sim_ros.control.allocation import PilotMixer
+from marine_sim_ros.control.pilot import Pilot
+from marine_sim_ros.control.target import Target
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import set_stamp
+from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['Helm']
+
+TOPICS = {'pwm': topics.PWM, 'velocity': topics.COMMAND_VELOCITY, 'pose': topics.COMMAND_POSE}
+CONTROLLER = 'controller'
+REPEAT = 0.5
+"""s of wall time after which a pose that did not change is sent again."""
+
+
+class Helm:
+    """The pilot's three outputs, of which one is used at a time."""
+
+    def __init__(self, node: SuiteNode, top: np.ndarray) -> None:
+        """Make the publishers; ``top`` (6,) are the velocities of full effort, m/s and rad/s."""
+        self._node = node
+        self._top = top
+        self._mixer = PilotMixer(node.vehicle.thrusters)
+        self._outlets = {output: node.publisher(topic) for output, topic in TOPICS.items()}
+        self._send: dict[str, Callable[[Pilot, int], None]] = {
+            'pwm': self._send_pwm, 'velocity': self._send_velocity, 'pose': self._send_pose,
+        }  # fmt: skip
+        self._sent: tuple[Target | None, int] = (None, 0)
+        self._rival = False
+        self._unheard: frozenset[str] = frozenset()
+        self.pwm = np.full(len(node.vehicle.thrusters), 1500.0)
+        node.create_timer(0.5, self._look_around, clock=node.wall_clock)
+
+    def send(self, pilot: Pilot, stamp: int) -> None:
+        """Send what the pilot wants; a pose only when it is new or due, with a stamp in ns."""
+        self._send[pilot.output](pilot, stamp)
+
+    def trouble(self, output: str) -> str:
+        """Return why an output moves nothing, or an empty text."""
+        if output == 'pwm' and self._rival:
+            return 'a controller drives the thrusters; take another output than pwm'
+        who = 'thrusters listen' if output == 'pwm' else 'controller listens'
+        return f'no {who} to {TOPICS[output].name}' if output in self._unheard else ''
+
+    def _look_around(self) -> None:
+        self._unheard = frozenset(
+            output for output, out in self._outlets.items() if not out.get_subscription_count()
+        )
+        name = self._node.resolve_topic_name(topics.PWM.name)
+        here = self._node.get_namespace()
+        self._rival = any(
+            (info.node_name, info.node_namespace) == (CONTROLLER, here)
+            for info in self._node.get_publishers_info_by_topic(name)
+        )
+
+    def _send_pwm(self, pilot: Pilot, stamp: int) -> None:
+        del stamp
+        if self._rival:
+            return
+        self.pwm = self._mixer.pwm(pilot.efforts())
+        self._outlets['pwm'].publish(UInt16MultiArray(data=[int(p) for p in self.pwm]))
+
+    def _send_velocity(self, pilot: Pilot, stamp: int) -> None:
+        del stamp
+        message = Twist()
+        v, w = message.linear, message.angular
+        v.x, v.y, v.z, w.x, w.y, w.z = (pilot.efforts() * self._top).tolist()
+        self._outlets['velocity'].publish(message)
+
+    def _send_pose(self, pilot: Pilot, stamp: int) -> None:
+        now = self._node.wall_clock.now().nanoseconds
+        target, (last, at) = pilot.target, self._sent
+        if target is None or (target == last and now - at < REPEAT * NANOSECONDS):
+            return
+        self._sent = (target, now)
+        message = PoseStamped()
+        message.header.frame_id = 'map'
+        set_stamp(message.header.stamp, stamp)
+        p, q = message.pose.position, message.pose.orientation
+        p.x, p.y, p.z = target.position
+        q.x, q.y, q.z, q.w = target.orientation().tolist()
+        self._outlets['pose'].publish(message)

@@ -1,0 +1,149 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the pilot sees in the terminal; fits into 80 x 24."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.control.keys import HELP
+from marine_sim_ros.control.target import compass, here, to_go
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['screen']
+
+BAR = 8
+WIDTH = 80
+THRUSTERS = 8
+NOTICE = 5.0
+"""s for which a notice is shown."""
+
+
+def _bar(value: float) -> Text:
+    """Return a bar from the middle for −1 to 1."""
+    filled = min(BAR, round(abs(value) * BAR))
+    bar, rest = '█' * filled, '·' * (BAR - filled)
+    empty = '·' * BAR
+    if value < 0:
+        return Text.assemble((rest, 'dim'), (bar, 'yellow'), '│', (empty, 'dim'))
+    return Text.assemble((empty, 'dim'), '│', (bar, 'cyan'), (rest, 'dim'))
+
+
+def _signed(value: float) -> str:
+    return f'{round(float(value), 2) + 0.0:+.2f}'  # and no -0.00
+
+
+def _heading(yaw: float) -> str:
+    return f'{round(compass(yaw)) % 360:03d}°'
+
+
+def _grid(columns: int) -> Table:
+    table = Table.grid(padding=(0, 1))
+    for _ in range(columns):
+        table.add_column(no_wrap=True)
+    return table
+
+
+def _head(node: Any) -> RenderableType:
+    state, pilot = node.state, node.pilot
+    place = 'no odom yet'
+    if state is not None:
+        speed = math.sqrt(sum(float(x) ** 2 for x in state.velocity[:3]))
+        at = here(state)
+        place = f'depth {at.depth:.2f} m   heading {_heading(at.yaw)}   speed {speed:.2f} m/s'
+    gamepad = node.gamepad.name + ('' if node.joy_alive else ' (silent)')
+    first = Text.assemble(
+        ('output ', 'bold'), (f'{pilot.output:<8}', 'bold reverse'), ('   gain ', 'bold'),
+        f'{pilot.gain:.1f}', ('   gamepad ', 'bold'), gamepad,
+    )  # fmt: skip
+    return Group(first, Text(place, style='' if state is not None else 'yellow'))
+
+
+def _efforts(node: Any) -> Table:
+    table = _grid(3)
+    for axis, value in zip(AXES, node.pilot.efforts(), strict=True):
+        table.add_row(axis, _bar(float(value)), _signed(value))
+    return table
+
+
+def _thrusters(node: Any) -> Table:
+    table = _grid(3)
+    names = node.vehicle.thrusters.names
+    for name, pwm in list(zip(names, node.helm.pwm, strict=True))[:THRUSTERS]:
+        table.add_row(Text(name[:12]), _bar((float(pwm) - 1500) / 400), f'{pwm:.0f} µs')
+    if len(names) > THRUSTERS:
+        table.add_row(f'and {len(names) - THRUSTERS} more')
+    return table
+
+
+def _velocities(node: Any) -> Table:
+    table = _grid(3)
+    has = [math.nan] * 6 if node.state is None else node.state.velocity
+    rows = zip(node.pilot.efforts() * node.top, has, strict=True)
+    for i, (wanted, found) in enumerate(rows):
+        text = '' if math.isnan(found) else f'is {_signed(found)}'
+        table.add_row(f'wanted {_signed(wanted)}', text, 'm/s' if i < 3 else 'rad/s')
+    return table
+
+
+def _target(node: Any) -> Table:
+    table = _grid(2)
+    target = node.pilot.target
+    if target is None:
+        table.add_row('target', 'waits for odom')
+        return table
+    x, y, _ = target.position
+    distance, turn = to_go(target, node.state)
+    side = 'port' if turn > 0 else 'starboard'
+    table.add_row('target', f'east {x:.2f} m, north {y:.2f} m')
+    table.add_row('', f'depth {target.depth:.2f} m')
+    table.add_row('', f'heading {_heading(target.yaw)}')
+    table.add_row('to go', Text(f'{distance:.2f} m', style='bold'))
+    table.add_row('', f'{abs(math.degrees(turn)):.0f}° to {side}')
+    table.add_row('', Text('a key moves it 0.25 m or 10°', style='dim'))
+    return table
+
+
+def _switches(node: Any) -> Text:
+    line = Text()
+    for name, state in node.switches.states.items():
+        word, style = {None: ('?', 'dim'), True: ('on', 'bold green'), False: ('off', '')}[state]
+        if name in node.switches.waiting:
+            word, style = '...', 'yellow'
+        line.append_text(
+            Text.assemble((f'{name} '.replace('_', ' '), 'bold'), (word, style), '   ')
+        )
+    return line
+
+
+def _keys() -> Table:
+    half = (len(HELP) + 1) // 2
+    table = _grid(4)
+    for left, right in zip(HELP[:half], (*HELP[half:], ('', ''))[:half], strict=True):
+        table.add_row(
+            Text(f'{left[0]:<5}', style='bold'), f'{left[1]:<28}',
+            Text(f'{right[0]:<3}', style='bold'), right[1],
+        )  # fmt: skip
+    return table
+
+
+def screen(node: Any) -> Panel:
+    """Return what the pilot sees: output, place, efforts and what is sent, switches, keys."""
+    right = {'pwm': _thrusters, 'velocity': _velocities, 'pose': _target}[node.pilot.output]
+    middle = Table.grid(padding=(0, 4))
+    middle.add_row(_efforts(node), right(node))
+    text, since = node.notice
+    age = (node.wall_clock.now().nanoseconds - since) / NANOSECONDS
+    text = (text if age < NOTICE else '') or node.trouble
+    notice = Text(text, 'yellow', no_wrap=True, overflow='ellipsis')
+    parts = Group(_head(node), Text(''), middle, Text(''), _switches(node), notice, _keys())
+    title = f'{node.vehicle.name}  {node.get_namespace()}'
+    return Panel(parts, title=title, width=WIDTH)
