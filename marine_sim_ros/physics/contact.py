@@ -9,9 +9,9 @@ vehicle would sink in and bounce. Instead the velocity after the step is solved 
 engines do), and the wrench is the impulse that leads to it over the step, Jᵀγ/dt:
 
 - What the others do is observed, not asked for: M Δν/dt less the own wrench is what they did in
-  the step before, so ν* = ν + Δν − dt M⁻¹ w is where they lead without contact; weight, buoyancy,
-  drag and Coriolis terms are brought up to date. At rest that is exact; what else changes, such as
-  thrust, is late by one step.
+  the step before, and does again: ν* = ν + Δν − dt M⁻¹ w is where that leads without contact, with
+  weight, buoyancy, drag and Coriolis terms brought up to date. At rest that is exact; what else
+  changes, such as thrust, is late by one step.
 - Points that would pass a surface within the step are stopped at it, or thrown back with the
   restitution times their speed where they meet it faster than what a step's fall makes.
 - Within a surface, −δ̇ = δ/τ pushes them out, and E and ν make them yield: stiffness k with damping
@@ -129,13 +129,20 @@ def _step(
     vehicle: Vehicle, state: State, environment: Environment, memory: ContactMemory, dt: float
 ) -> _Step:
     xp = namespace(state.velocity)
+    before = memory.state
+    mass = _mass(vehicle, state, environment, dt)
+    done = matvec(_mass(vehicle, before, environment, dt), state.velocity - before.velocity)
+    turned = _known(vehicle, state, environment) - _known(vehicle, before, environment)
+    others = done + dt * (turned - memory.wrench)
+    return _Step(mass, state.velocity + xp.linalg.solve(mass, others[..., None])[..., 0], dt)
+
+
+def _mass(vehicle: Vehicle, state: State, environment: Environment, dt: float) -> Array:
+    """Return M + dt D (..., 6, 6), what a force meets in a step with implicit drag."""
+    xp = namespace(state.velocity)
     arm = constant(xp, vehicle.damping.arm)
     damping = damping_matrix(vehicle, matvec(arm, relative_velocity(state, environment)))
-    mass = constant(xp, vehicle.mass_matrix) + dt * (arm.T @ damping @ arm)
-    before = memory.state
-    turned = _known(vehicle, state, environment) - _known(vehicle, before, environment)
-    change = xp.linalg.solve(mass, (turned - memory.wrench)[..., None])[..., 0]
-    return _Step(mass, 2 * state.velocity - before.velocity + dt * change, dt)
+    return constant(xp, vehicle.mass_matrix) + dt * (arm.T @ damping @ arm)
 
 
 def _known(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
