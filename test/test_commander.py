@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from marine_sim_ros.control.commander import HOLDS, TIMEOUT, Commander
 from marine_sim_ros.control.setpoints import QUANTITIES, RATES, SPEEDS
+from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.spatial import quaternion_from_rpy
 from marine_sim_ros.state import State
 
@@ -112,6 +113,41 @@ def test_a_wrench_goes_past_the_loop_until_it_is_stale():
     commander.push(np.arange(6.0), 3.0)
     assert np.isnan(commander.wanted(3.2, HERE)).all()
     assert commander.wanted(3.6, HERE)[SPEEDS] == pytest.approx([0, 0, 0])
+
+
+def test_time_that_goes_back_is_no_reason_to_go_on():
+    commander = Commander(armed=True, holds=('auto_depth',))
+    commander.drive(np.full(6, 0.5), 600.0)
+    commander.forget()  # what the controller does after a reset
+    assert commander.stale(0.0)
+    assert commander.wanted(0.0, HERE)[SPEEDS][:2] == pytest.approx([0, 0])
+
+
+def test_a_hold_is_set_anew_after_another_command():
+    commander = Commander(armed=True, holds=('auto_depth', 'station_keeping'))
+    assert commander.wanted(0, at((0, 0, -3)))[:3] == pytest.approx([0, 0, -3])
+    commander.go(POSE)
+    commander.wanted(1, at((10, 0, -9)))
+    commander.drive(np.array([0, 0, 0, 0, 0, 0.2]), 2.0)
+    assert commander.wanted(2.1, at((20, 0, -10)))[:3] == pytest.approx([20, 0, -10])
+    commander.push(np.array([0, 0, -9, 0, 0, 0.0]), 3.0)
+    commander.wanted(3.1, at((20, 0, -12)))
+    assert commander.wanted(4.0, at((20, 0, -15)))[2] == pytest.approx(-15)
+
+
+def test_nothing_is_held_in_the_air():
+    commander = Commander(armed=True, holds=('auto_depth',))
+    rising = at((0, 0, -0.2), velocity=(0, 0, 0.4, 0, 0, 0))
+    assert commander.wanted(0, rising)[2] == 0
+    with pytest.raises(ParameterError, match='auto_deph'):
+        Commander(holds=('auto_deph',))
+
+
+def test_a_free_axis_gets_no_wrench():
+    commander = Commander(armed=True)
+    commander.push(np.arange(1.0, 7.0), 0.0)
+    commander.free = ('z', 'yaw_rate')
+    assert commander.wrench == pytest.approx([1, 2, 0, 4, 5, 0])
 
 
 number = st.floats(-5, 5)

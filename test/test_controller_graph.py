@@ -320,6 +320,94 @@ def test_an_arm_is_commanded_and_a_lost_one_is_held(processes, ros_environment):
     pilot.close()
 
 
+def test_a_lost_controller_stops_the_thrusters(processes, pilot):
+    from geometry_msgs.msg import Twist
+
+    nodes = start(processes)
+    pilot.until(lambda: len(pilot.seen['odom']) > 50)
+    pilot.switch('arm')
+    ahead = Twist()
+    ahead.linear.x = 0.4
+    pilot.say(pilot.velocity, ahead, lambda: pilot.speed().x > 0.3)
+    nodes['controller'].send_signal(signal.SIGKILL)
+    nodes['controller'].wait()
+    pilot.until(lambda: abs(pilot.speed().x) < 0.1, timeout=60)
+    assert nodes['dynamics'].poll() is None
+
+
+def test_bad_live_parameters_are_refused_at_the_start(processes):
+    specs = {s.executable: s for s in describe(
+        RunOptions(vehicle='bluerov2_heavy', controller='modern'))}  # fmt: skip
+    for node, name, value in (
+        ('controller', 'free_axes', ['up']), ('controller', 'holds', ['auto_deph']),
+        ('thrusters', 'failed_thrusters', ['bow']),
+    ):  # fmt: skip
+        specs[node].parameters[name] = value
+        process = processes.node(specs[node])
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 2, output
+        assert value[0] in output
+        assert 'Traceback' not in output
+        del specs[node].parameters[name]
+
+
+def test_mixed_verdicts_are_a_failure(processes, tmp_path):
+    script = tmp_path / 'mixed.yaml'
+    script.write_text("""
+duration: 0.5
+initial: {position: [0.0, 0.0, -5.0]}
+segments:
+  - {at: 0.0, axes: {}}
+expect:
+  - {from: 0.0, to: 0.5, depth: [4.0, 6.0]}
+  - {from: 0.0, to: 0.5, depth: [1.0, 2.0]}
+""")
+    process = processes.marine_sim(
+        'run', 'bluerov2', '--scenario', script, '--real-time-factor', 0
+    )
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert 'holds: depth within 4 to 6 m' in output
+    assert 'does not hold: depth within 1 to 2 m' in output
+
+
+def test_commands_answer_the_state_of_their_stamp(ros_environment):
+    import rclpy
+    from rclpy.parameter import Parameter
+    from std_msgs.msg import UInt16MultiArray
+
+    from marine_sim_ros.nodes.thrusters import ThrustersNode
+    from marine_sim_ros.ros.bus import Bus
+    from marine_sim_ros.ros.pwm import pwm_message, pwm_stamp
+    from marine_sim_ros.state import rest
+
+    assert pwm_stamp(pwm_message(3_000_000_005, [1500])) == 3_000_000_005
+    assert pwm_stamp(UInt16MultiArray(data=[1500])) is None
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    overrides = [Parameter('pwm_source', value='controller')]
+    node = ThrustersNode(context=context, parameter_overrides=overrides, bus=Bus())
+    answers = []
+    node.publish_wrench = lambda stamp, wrench: answers.append((stamp, wrench[0] != 0))
+    go, stay = [1700, 1700, 1300, 1300, 1500, 1500], [1500] * 6
+    try:
+        node.on_state(3, rest())
+        node.on_state(0, rest())  # the run is reset before the answer to 3 has come
+        node._on_pwm(pwm_message(3, go))
+        node._on_pwm(pwm_message(0, stay))
+        node.on_state(1, rest())
+        node._on_pwm(pwm_message(1, go))
+        node._on_pwm(pwm_message(2, stay))  # a command may come before its state
+        node.on_state(2, rest())
+        node._on_pwm(UInt16MultiArray(data=stay))  # one without a stamp answers whoever waits
+        node.on_state(5, rest())
+        assert [stamp for stamp, _ in answers] == [0, 1, 2, 5]
+        assert not answers[0][1]
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
+
+
 def test_a_controller_that_makes_no_sense_is_refused(processes):
     for more, expected in (
         (['--controller', 'fuzzy'], "controller 'fuzzy' is neither"),

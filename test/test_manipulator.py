@@ -8,6 +8,7 @@ from dataclasses import replace
 import array_api_strict
 import numpy as np
 import pytest
+from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
@@ -269,3 +270,49 @@ def test_a_volume_of_an_unknown_link_is_refused():
     )
     with pytest.raises(ModelError, match="link 'hull' is unknown"):
         load_vehicle(text)
+
+
+ORCA3 = (ROOT / 'test' / 'data' / 'orca3.urdf').read_text(encoding='utf-8')
+TILT = """<link name="eye"><inertial><mass value="0.1"/>
+    <inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+  <joint name="tilt" type="revolute"><parent link="base_link"/><child link="eye"/>
+    <origin xyz="0.2 0 0"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" velocity="1" effort="1"/></joint>"""
+FLOATS = '<buoyancy link="mast"><volume>0.01</volume><height>0.3</height></buoyancy></robot>'
+
+
+@pytest.mark.parametrize('text', [
+    ORCA3.replace('</robot>', TILT + '</robot>'),
+    ORCA3.replace('</robot>', TILT + FLOATS.replace('mast', 'eye')),
+    SLIDE.format(limit=LIMIT).replace('</robot>', FLOATS),
+    SLIDE.format(limit=LIMIT),
+    load_vehicle('investigator90').urdf,
+], ids=['plugin', 'plugin and arm', 'arm alone', 'nothing', 'both'])  # fmt: skip
+def test_with_joints_at_zero_nothing_changes(text):
+    vehicle = load_vehicle(text)
+    arm = vehicle.manipulator
+    zero = posed(vehicle, link_poses(arm, np.zeros(len(arm))))
+    for name in ('volume', 'height', 'fluid_density'):
+        assert getattr(zero.buoyancy, name) == pytest.approx(getattr(vehicle.buoyancy, name))
+    if vehicle.buoyancy.volume:
+        assert zero.buoyancy.center_of_volume == pytest.approx(vehicle.buoyancy.center_of_volume)
+    assert zero.inertia.mass == pytest.approx(vehicle.inertia.mass)
+    assert zero.inertia.tensor == pytest.approx(vehicle.inertia.tensor)
+
+
+def test_a_hull_that_should_move_is_told():
+    foam = (
+        '<buoyancy_material name="foam"><density value="0.5"/></buoyancy_material>'
+        '<link name="mast"><collision><geometry><box size="1 .1 .1"/></geometry>'
+        '<buoyancy_material name="foam"/></collision>'
+    )
+    text = SLIDE.format(limit=LIMIT).replace('<link name="mast">', foam)
+    (told,) = [w for w in load_vehicle(text).warnings if 'moves' in w]
+    assert "link 'mast' moves" in told
+    assert not load_vehicle('investigator90').warnings
+
+
+@pytest.mark.parametrize('arguments', [{'arm': 'maybe'}, {'arm': 'False'}, {'inertia': 'printd'}])
+def test_arguments_that_do_not_exist_are_refused(arguments):
+    with pytest.raises(ModelError):
+        load_vehicle('investigator90', **arguments)

@@ -89,7 +89,7 @@ def combined_inertia(parts: Collection[Inertia]) -> Inertia:
 def combined_buoyancy(parts: Sequence[Buoyancy]) -> Buoyancy:
     """Return the volume of several parts together; height and water are the first one's."""
     volume = float(sum(part.volume for part in parts))
-    if not parts or volume <= 0:
-        return parts[0] if parts else Buoyancy(0.0, np.zeros(3), 1.0, 0.0)
+    if volume <= 0:
+        return parts[0]
     center = sum(part.volume * part.center_of_volume for part in parts) / volume
     return Buoyancy(volume, np.asarray(center), parts[0].height, parts[0].fluid_density)

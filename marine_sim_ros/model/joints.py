@@ -82,6 +82,7 @@ def read_manipulator(
     frames: Mapping[str, Frame],
     inertias: Mapping[str, Inertia],
     volumes: Mapping[str, Buoyancy],
+    water: Buoyancy,
     source: str,
 ) -> Manipulator | None:
     """Return the arm of a description, or None where no joint moves.
@@ -91,6 +92,7 @@ def read_manipulator(
         frames: of all links, joints at zero.
         inertias: by link, in the body frame, joints at zero.
         volumes: by link, in the body frame, joints at zero.
+        water: of the vehicle; height and density where the body itself displaces nothing.
         source: for messages.
 
     Raises:
@@ -115,7 +117,8 @@ def read_manipulator(
         return [part for link, part in table.items() if carriers[link] == i]
 
     bodies = [combined_inertia(parts(inertias, i)) for i in range(len(joints))]
-    floats = [combined_buoyancy(parts(volumes, i)) for i in range(len(joints))]
+    nothing = Buoyancy(0.0, np.zeros(3), water.height, water.fluid_density)
+    floats = [combined_buoyancy(parts(volumes, i) or [nothing]) for i in range(len(joints))]
     limits = np.array([_limits(joint, source) for joint in joints])
     return Manipulator(
         names=tuple(joint.name for joint in joints),
@@ -139,5 +142,7 @@ def read_manipulator(
              for b, f, r in zip(floats, at, turns, strict=True)]
         ),
         body=combined_inertia(parts(inertias, -1)),
-        body_buoyancy=combined_buoyancy(parts(volumes, -1)),
+        body_buoyancy=combined_buoyancy(parts(volumes, -1) or [nothing]),
+        buoyancies=tuple(floats),
+        links=frozenset(link for link, i in carriers.items() if i >= 0),
     )  # fmt: skip

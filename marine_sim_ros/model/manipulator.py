@@ -37,6 +37,8 @@ class Manipulator:
         center_of_volume: (n, 3) in the joint frame, m.
         body: mass of the vehicle without the arm.
         body_buoyancy: displaced volume of the vehicle without the arm.
+        buoyancies: of what hangs on each joint, in the body frame, joints at zero.
+        links: that move.
     """
 
     names: tuple[str, ...]
@@ -55,6 +57,8 @@ class Manipulator:
     center_of_volume: np.ndarray
     body: Inertia
     body_buoyancy: Buoyancy
+    buoyancies: tuple[Buoyancy, ...]
+    links: frozenset[str]
 
     @cached_property
     def rotation_by_sine(self) -> np.ndarray:

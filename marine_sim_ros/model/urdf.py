@@ -9,6 +9,7 @@ import contextlib
 import io
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ from marine_sim_ros.model.hull_reader import read_hull
 from marine_sim_ros.model.hull_settings import HullSettings
 from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.joints import read_manipulator
-from marine_sim_ros.model.kinematics import fixed_frames, link_inertias, total_inertia
+from marine_sim_ros.model.kinematics import BASE_LINK, fixed_frames, link_inertias, total_inertia
+from marine_sim_ros.model.manipulator import Manipulator
 from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.model.mass.reader import read_mass_from_parts
 from marine_sim_ros.model.materials import shipped_materials
@@ -132,10 +134,30 @@ def vehicle_from_urdf(
         thrusters=read_thrusters(reader.child('thrusters'), voltage),
         barometer=extensions.read_barometer(reader.child('barometer'), frames, density),
         hull=hull.hull,
-        manipulator=read_manipulator(robot, frames, inertias, volumes, source),
         frames=tuple(f for f in frames.values() if f.parent),
         warnings=hull.warnings + built.warnings + tags.warnings,
         urdf=text,
         find_contact=partial(_contact, shapes, tags),
     )
-    return _check(orca3.apply_plugins(vehicle, root, frames, source), source)
+    equipped = orca3.apply_plugins(vehicle, root, frames, source)
+    if equipped.buoyancy is not vehicle.buoyancy:
+        volumes[BASE_LINK] = equipped.buoyancy
+    arm = read_manipulator(robot, frames, inertias, volumes, equipped.buoyancy, source)
+    return _check(_with_arm(equipped, arm, robot, source), source)
+
+
+def _with_arm(vehicle: Vehicle, arm: Manipulator | None, robot: Any, source: str) -> Vehicle:
+    """Return a vehicle with its arm, its lumped buoyancy that of the arm with joints at zero."""
+    if arm is None:
+        return vehicle
+    warnings = vehicle.warnings
+    if vehicle.hull is not None:
+        moving = [link.name for link in robot.links if link.name in arm.links and link.collisions]
+        warnings += tuple(
+            f'{source}: link {name!r} moves, but its hull floats and drags where it is with all '
+            'joints at 0; give it <buoyancy link=""> instead of a collision with a material'
+            for name in moving
+        )
+        return replace(vehicle, manipulator=arm, warnings=warnings)
+    total = combined_buoyancy([arm.body_buoyancy, *arm.buoyancies])
+    return replace(vehicle, manipulator=arm, buoyancy=total)
