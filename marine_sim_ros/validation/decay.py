@@ -30,7 +30,7 @@ from marine_sim_ros.validation.measurement import Measurement
 __all__ = ['Swing', 'decrement', 'free_decay', 'natural_period', 'period']
 
 START = math.radians(10.0)
-_PER_PERIOD = 80
+_PER_PERIOD = 240
 _MOST_PERIODS = 10
 _CROSSINGS = 3
 

@@ -54,7 +54,7 @@ class Published:
     Attributes:
         arguments: xacro arguments that make the vehicle the published one.
         variants: xacro argument -> its values that are compared, the default first; at most one.
-        references: in the order of the file.
+        references: in the registry's order, then that of the file.
     """
 
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -86,10 +86,11 @@ def parse_published(text: str, name: str) -> Published:
     compare = _mapping(root.child('compare', {}))
     if len(compare) > 1:
         raise root.child('compare').error(f' has {len(compare)} arguments; expected at most one')
+    references, order = [_reference(r) for r in root.child('references').items()], list(MANOEUVRES)
     return Published(
         arguments={k: r.word() for k, r in arguments.items()},
         variants={k: tuple(i.word() for i in r.items()) for k, r in compare.items()},
-        references=tuple(_reference(r) for r in root.child('references').items()),
+        references=tuple(sorted(references, key=lambda r: order.index(r.quantity))),
     )
 
 

@@ -35,7 +35,7 @@ def _number(value: float) -> str:
     """Return three figures, or whole numbers from 100 on."""
     if abs(value) < 5e-4:
         return '0'
-    return f'{value:.0f}' if abs(value) >= 100 else f'{value:.3g}'
+    return f'{value:.0f}' if abs(value) >= 100 else f'{value:#.3g}'
 
 
 def _published(reference: Reference, number: int) -> str:
