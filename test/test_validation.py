@@ -23,7 +23,7 @@ from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.xml import parse
 from marine_sim_ros.tools.main import main
 from marine_sim_ros.tools.validate import print_validation
-from marine_sim_ros.validation import balance, decay, speed
+from marine_sim_ros.validation import balance, decay, free_run, speed
 from marine_sim_ros.validation.card import (
     Validation,
     findings,
@@ -171,6 +171,24 @@ def test_what_has_its_weight_above_its_buoyancy_has_no_period():
     vehicle = load_vehicle('bluerov2')
     low = replace(vehicle.buoyancy, center_of_volume=np.zeros(3))
     assert decay.natural_period(replace(vehicle, buoyancy=low), 'roll') is None
+
+
+def test_which_sets_turn_over_at_full_speed(cards):
+    for name in VEHICLES:
+        tilt = {s: cards[name, s]['largest_tilt'] for s in SETS}
+        assert tilt['bluerov2_gz'].value < 10.0
+        assert 10.0 < tilt['orca3'].value < 45.0
+        for unstable in ('wu2018', 'von_benzon2022'):
+            assert tilt[unstable].value > 90.0
+            assert tilt[unstable].note == 'turns over'
+
+
+@pytest.mark.parametrize('name', VEHICLES)
+def test_with_equal_added_masses_nothing_turns_over(name):
+    vehicle = load_vehicle(name, coefficients='wu2018')
+    alike = vehicle.added_mass.copy()
+    alike[2, 2] = alike[0, 0]  # no Munk moment
+    assert free_run.largest_tilt(replace(vehicle, added_mass=alike)).value < 45.0
 
 
 def test_trim_of_the_investigator(validations):

@@ -10,7 +10,7 @@ from functools import partial
 
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.validation import balance, bollard, decay, speed
+from marine_sim_ros.validation import balance, bollard, decay, free_run, speed
 from marine_sim_ros.validation.measurement import DIRECTIONS, Measurement
 
 __all__ = ['MANOEUVRES', 'Manoeuvre']
@@ -36,6 +36,7 @@ MANOEUVRES: dict[str, Manoeuvre] = {
     'thruster_reverse': partial(bollard.single_thrust, sense=-1.0),
     **dict(_both_ways('bollard', bollard.bollard_thrust, AXES)),
     **dict(_both_ways('speed', speed.steady_speed, ('surge', 'sway', 'heave'))),
+    'largest_tilt': free_run.largest_tilt,
     'terminal_speed': speed.terminal_speed,
     'roll_period': partial(decay.period, axis='roll'),
     'roll_decrement': partial(decay.decrement, axis='roll'),
