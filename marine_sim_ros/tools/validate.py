@@ -1,0 +1,80 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs standard manoeuvres of a vehicle and holds them against published values."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from marine_sim_ros.errors import ParameterError, RecordingError
+from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.validation.card import Validation, to_dict, validate
+from marine_sim_ros.validation.table import conclusions, make_table, plain, sources
+from marine_sim_ros.validation.web_page import web_page
+
+__all__ = ['add_arguments', 'execute', 'print_validation']
+
+_STYLES = {
+    'pass': 'green', 'fail': 'bold red', 'pass?': 'dim green', 'fail?': 'dim red',
+    'no published value': 'dim',
+}  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the verb takes."""
+    parser.add_argument('vehicle', metavar='VEHICLE', help='shipped name, or a URDF or xacro file')
+    parser.add_argument(
+        '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
+        help='xacro argument, such as coefficients:=wu2018; may be repeated',
+    )  # fmt: skip
+    parser.add_argument('--json', action='store_true', help='print JSON instead of a table')
+    parser.add_argument('--html', default='', metavar='FILE', help='write a web page too')
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the verb; 1 where the first card misses a published value that is not in doubt."""
+    for text in options.vehicle_arguments:
+        if ':=' not in text:
+            raise ParameterError(f'--set {text}: expected NAME:=VALUE, as in coefficients:=wu2018')
+    arguments = dict(a.split(':=', 1) for a in options.vehicle_arguments)
+    with bar('manoeuvres') as told:
+        validation = validate(options.vehicle, arguments, progress=told)
+    if options.html:
+        _write(Path(options.html), web_page(validation))
+    if options.json:
+        print(json.dumps(to_dict(validation), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print_validation(validation)
+    return 0 if validation.good else 1
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding='utf-8')
+    except OSError as error:
+        raise RecordingError(f'--html {path}: cannot be written: {error.strerror}') from None
+
+
+def print_validation(validation: Validation, console: Console | None = None) -> None:
+    """Print the table to standard output, or to another console."""
+    console = console or Console()
+    if not console.is_terminal:
+        print(plain(validation), file=console.file)
+        return
+    content = make_table(validation)
+    table = Table(title=f'Manoeuvres: {validation.vehicle}', title_justify='left',
+                  header_style='bold')  # fmt: skip
+    for i, name in enumerate(content.header):
+        table.add_column(name, justify='right' if i > 1 else 'left')
+    for row in content.rows:
+        table.add_row(*(Text(c.text, style=_STYLES.get(c.kind, '')) for c in row))
+    console.print(table)
+    for line in (*conclusions(validation), '', *sources(validation)):
+        console.print(Text(line))

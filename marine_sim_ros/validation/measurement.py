@@ -1,0 +1,37 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a manoeuvre gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ['DIRECTIONS', 'Measurement']
+
+DIRECTIONS = {
+    'surge': ('ahead', 'astern'),
+    'sway': ('port', 'starboard'),
+    'heave': ('up', 'down'),
+    'roll': ('starboard', 'port'),
+    'pitch': ('bow_down', 'bow_up'),
+    'yaw': ('port', 'starboard'),
+}
+"""By axis (FLU): what the positive and the negative sense are called."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One quantity of a vehicle.
+
+    Attributes:
+        title: for people.
+        unit: of the value.
+        value: None where the vehicle has no such thing.
+        note: why there is no value, or what a reader should know; may be empty.
+    """
+
+    title: str
+    unit: str
+    value: float | None
+    note: str = ''

@@ -1,0 +1,135 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads ``config/validation/*.yaml``: what is published of a vehicle, by whom, how exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.validation.registry import MANOEUVRES
+from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
+
+__all__ = ['Published', 'Reference', 'load_published', 'parse_published']
+
+_KEYS = {'arguments', 'compare', 'references'}
+_REFERENCE = {'quantity', 'value', 'tolerance', 'margin', 'source', 'doubt'}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A published value.
+
+    Attributes:
+        quantity: name of a manoeuvre of the registry.
+        low: lowest value published, in the manoeuvre's unit.
+        high: highest; the same where only one is published.
+        tolerance: share of the value that may be missing or too much.
+        margin: the same in the value's unit; the larger of both counts.
+        source: document and place.
+        doubt: why it is not to be relied upon; empty where it is. It decides nothing then.
+    """
+
+    quantity: str
+    low: float
+    high: float
+    tolerance: float
+    margin: float
+    source: str
+    doubt: str = ''
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Lowest and highest value that reproduce it."""
+        low, high = (max(self.margin, self.tolerance * abs(v)) for v in (self.low, self.high))
+        return self.low - low, self.high + high
+
+
+@dataclass(frozen=True)
+class Published:
+    """What is published of a vehicle.
+
+    Attributes:
+        arguments: xacro arguments that make the vehicle the published one.
+        variants: xacro argument -> its values that are compared, the default first; at most one.
+        references: in the registry's order, then that of the file.
+    """
+
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    references: tuple[Reference, ...] = ()
+
+
+def load_published(vehicle: str) -> Published:
+    """Return what is published of a shipped vehicle; nothing where no file tells.
+
+    Raises:
+        ParameterError: the file cannot be read or used.
+    """
+    if vehicle not in config_names('validation'):
+        return Published()
+    path, text = read_config(vehicle, 'validation', 'validation', ParameterError)
+    return parse_published(text, str(path))
+
+
+def parse_published(text: str, name: str) -> Published:
+    """Return the content of a YAML text.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    root = YamlReader(name, parse_yaml(text, name, ParameterError), ParameterError)
+    root.mapping(_KEYS, {'references'})
+    arguments = _mapping(root.child('arguments', {}))
+    compare = _mapping(root.child('compare', {}))
+    if len(compare) > 1:
+        raise root.child('compare').error(f' has {len(compare)} arguments; expected at most one')
+    references, order = [_reference(r) for r in root.child('references').items()], list(MANOEUVRES)
+    return Published(
+        arguments={k: r.word() for k, r in arguments.items()},
+        variants={k: tuple(i.word() for i in r.items()) for k, r in compare.items()},
+        references=tuple(sorted(references, key=lambda r: order.index(r.quantity))),
+    )
+
+
+def _mapping(reader: YamlReader) -> dict[str, YamlReader]:
+    if not isinstance(reader.value, dict) or not all(isinstance(k, str) for k in reader.value):
+        raise reader.error(f' is {reader.value!r}; expected a mapping of xacro arguments')
+    return {k: reader.child(k) for k in reader.value}
+
+
+def _text(reader: YamlReader) -> str:
+    if not isinstance(reader.value, str):
+        raise reader.error(f' is {reader.value!r}; expected a text')
+    return reader.value
+
+
+def _reference(item: YamlReader) -> Reference:
+    item.mapping(_REFERENCE, {'quantity', 'value', 'source'})
+    low, high = _span(item.child('value'))
+    source = _text(item.child('source'))
+    if not source.strip():
+        raise item.child('source').error(' is empty; expected document and place')
+    return Reference(
+        quantity=item.child('quantity').choice(tuple(MANOEUVRES)),
+        low=low,
+        high=high,
+        tolerance=item.child('tolerance', 0.0).number(0.0, 1.0),
+        margin=item.child('margin', 0.0).number(0.0),
+        source=source,
+        doubt=_text(item.child('doubt', '')),
+    )
+
+
+def _span(reader: YamlReader) -> tuple[float, float]:
+    if not isinstance(reader.value, list):
+        value = reader.number()
+        return value, value
+    if len(reader.value) != 2:
+        raise reader.error(f' is {reader.value!r}; expected a number or a list [lowest, highest]')
+    low, high = (r.number() for r in reader.items())
+    if low > high:
+        raise reader.error(f' is {reader.value!r}; expected the lowest value first')
+    return low, high
