@@ -52,8 +52,8 @@ def add_inertial(
 
     The inertia tensor is about the centre of mass, in axes parallel to the link's. The added mass
     is about the link's origin in the link's axes, in the order x y z p q r (SDF 1.10,
-    <fluid_added_mass>): the M_A of the equation of motion about ``base_link`` as it is. Gazebo
-    reads 21 of its numbers and takes it for symmetric.
+    <fluid_added_mass>): the M_A of the equation of motion about ``base_link`` as it is. As it
+    is symmetric, 21 of its numbers are written.
 
     Args:
         link: to be added to.
@@ -71,11 +71,6 @@ def add_inertial(
         add(moments, f'i{a}{b}', (inertia.tensor[i, j] + inertia.tensor[j, i]) / 2)
     if added_mass is None or not np.any(added_mass):
         return
-    if not np.allclose(added_mass, added_mass.T, rtol=1e-9, atol=1e-12):
-        warnings.append(
-            'the added mass is not symmetric, as Gazebo takes it for; the mean of it and its '
-            'transpose is written'
-        )
     fluid = add(element, 'fluid_added_mass')
     for (i, a), (j, b) in combinations_with_replacement(enumerate('xyzpqr'), 2):
-        add(fluid, a + b, (added_mass[i, j] + added_mass[j, i]) / 2)
+        add(fluid, a + b, added_mass[i, j])
