@@ -17,7 +17,8 @@ from scipy.spatial.transform import Rotation
 from sdf_reader import SdfReader, values
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.errors import ModelError, ParameterError
+from marine_sim_ros.model.materials import parse_materials
 from marine_sim_ros.physics.manipulator import link_poses, posed
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.tools.main import main
@@ -262,6 +263,72 @@ def test_textures_are_told():
     assert any('textures' in w for w in exported(rov(base=base))[1].warnings)
 
 
+# --- surfaces
+
+
+def surface(reader):
+    found = reader.root.find('.//collision/surface')
+    return (
+        float(found.findtext('friction/ode/mu')),
+        float(found.findtext('bounce/restitution_coefficient')),
+        float(found.findtext('friction/ode/slip1')),
+    )
+
+
+def touching(material):
+    return rov(base='<collision><geometry><sphere radius="1"/></geometry>'
+                    f'<contact_material {material}/></collision>')  # fmt: skip
+
+
+def darts_pair(a, b):
+    """Return what DART makes of two surfaces."""
+    return min(a[0], b[0]), a[1] * b[1], a[2] + b[2]
+
+
+FRICTION = """
+materials:
+  - {name: skid, roughness: 0.4, viscosity: 0.36, surfaceViscosity: 1.0e-6}
+  - {name: floor, roughness: 0.9, viscosity: 0.2, surfaceViscosity: 3.0e-6}
+  - {name: smooth, roughness: 0.1}
+  - {name: pad, roughness: 0.4}
+contactMaterials:
+  - {materials: [floor, pad], friction: 0.7, restitution: 0.5, surfaceViscosity: 5.0e-6,
+     secondaryFriction: 0.1, adhesionForce: 3.0}
+"""
+
+
+def test_a_surface_alone_is_that_of_its_material():
+    materials = parse_materials(FRICTION, 'test')
+    alone = surface(exported(touching('name="skid"'), materials=materials)[0])
+    assert alone == pytest.approx((0.4, 0.8, 1e-6))
+    floor = surface(exported(touching('name="floor"'), materials=materials)[0])
+    # √((1 − 0.36)(1 − 0.2)) = 0.715542 and the sum of surface viscosities are exact in DART.
+    assert darts_pair(alone, floor)[1:] == pytest.approx((0.715542, 4e-6), rel=1e-6)
+    in_place = 'name="useLinkInfo" roughness="0.3" viscosity="0.75"'
+    assert surface(exported(touching(in_place))[0])[:2] == pytest.approx((0.3, 0.5))
+
+
+@pytest.mark.parametrize('name', ['skid', 'pad'])
+def test_a_surface_for_a_ground_makes_dart_s_pair_right(name):
+    materials = parse_materials(FRICTION, 'test')
+    reader, model = exported(touching(f'name="{name}"'), materials=materials, ground='floor')
+    floor = surface(exported(touching('name="floor"'), materials=materials)[0])
+    pair = materials.contact(name, 'floor')
+    wanted = pair.friction, pair.restitution, pair.surface_viscosity
+    assert darts_pair(surface(reader), floor) == pytest.approx(wanted)
+    told = ' '.join(model.warnings)
+    assert ('adhesion' in told) == ('secondary friction' in told) == (name == 'pad')
+
+
+def test_what_a_ground_cannot_give_is_told():
+    materials = parse_materials(FRICTION, 'test')
+    _, model = exported(touching('name="skid"'), materials=materials, ground='smooth')
+    assert any("friction of skid on smooth is 0.2; Gazebo takes the lesser" in w
+               for w in model.warnings)  # fmt: skip
+    with pytest.raises(ParameterError, match="ground is 'mud'; expected one of: HDPE"):
+        sdf_model(touching('name="skid"'), ground='mud')
+
+
 # --- the command
 
 
@@ -331,6 +398,16 @@ def test_warnings_are_told_on_standard_error(capsys):
 
 
 # --- other people's readers
+
+
+def test_what_gazebo_does_not_read_of_a_material_file_is_told(capsys, tmp_path):
+    file = tmp_path / 'materials.yaml'
+    file.write_text('materials: [{name: HDPE, roughness: 0.3, adhesionForce: 2}]')
+    code, out, err = run(capsys, 'bluerov2', '--materials', file, '--ground', 'HDPE')
+    assert code == 0
+    assert surface(SdfReader(out))[0] == 0.3
+    assert 'adhesion_force has no effect: SDF has no such element' in err
+    assert 'roughness' not in err
 
 
 @pytest.mark.drake

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model import xml
+from marine_sim_ros.model.contact_tags import read_contact_tags
 from marine_sim_ros.model.joints import MOVING
+from marine_sim_ros.model.materials import Materials, shipped_materials
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.sdf.bodies import Body, bodies, frame_poses
@@ -23,6 +26,7 @@ from marine_sim_ros.sdf.inertial import add_inertial
 from marine_sim_ros.sdf.joints import add_joint
 from marine_sim_ros.sdf.names import Names
 from marine_sim_ros.sdf.poses import Pose
+from marine_sim_ros.sdf.surfaces import Surface, surface_of, surface_on
 from marine_sim_ros.sdf.visuals import add_visual, read_colours
 
 __all__ = ['SdfModel', 'sdf_model']
@@ -50,7 +54,7 @@ class SdfModel:
 
 def sdf_model(
     vehicle: Vehicle, *, source: str = 'robot_description', base: Path | None = None,
-    meshes: str = 'uri',
+    meshes: str = 'uri', materials: Materials | None = None, ground: str = '',
 ) -> SdfModel:  # fmt: skip
     """Return the SDF model of a vehicle.
 
@@ -63,11 +67,20 @@ def sdf_model(
         source: of that, for messages.
         base: folder that its relative mesh names start from.
         meshes: ``uri`` or ``copy``, see :class:`Meshes`.
+        materials: of its collisions; None takes the shipped ones.
+        ground: name of the material for which friction and restitution are to be right; empty
+            takes those of each collision's material alone.
 
     Raises:
         ModelError: something in a visual or a mesh name that cannot be read.
+        ParameterError: a ground that is no material.
     """
-    writer = _Writer(vehicle, source, Meshes(meshes, base))
+    known = materials or shipped_materials()
+    if ground and ground not in known.names:
+        raise ParameterError(
+            f'ground is {ground!r}; expected one of: {", ".join(known.names) or "(none defined)"}'
+        )
+    writer = _Writer(vehicle, source, Meshes(meshes, base), known, ground)
     root = document(_COMMENT)
     writer.write(add(root, 'model', name=writer.names.model(vehicle.name), canonical_link=''))
     return SdfModel(to_text(root), tuple(dict.fromkeys(writer.warnings)), writer.meshes)
@@ -76,7 +89,9 @@ def sdf_model(
 class _Writer:
     """Writes one vehicle."""
 
-    def __init__(self, vehicle: Vehicle, source: str, meshes: Meshes) -> None:
+    def __init__(
+        self, vehicle: Vehicle, source: str, meshes: Meshes, materials: Materials, ground: str
+    ) -> None:
         self.vehicle = vehicle
         self.meshes = meshes
         self.root = Reader(xml.parse(vehicle.urdf, source), source)
@@ -85,7 +100,26 @@ class _Writer:
         self.poses = frame_poses(vehicle)
         self.names = Names([m for b in self.bodies for m in b.links], self.warnings)
         self.colours = read_colours(self.root)
+        self.surfaces = self._surfaces(materials, ground)
         self.links = {e.get('name', ''): e for e in self.root.element.findall('link')}
+
+    def _surfaces(self, materials: Materials, ground: str) -> dict[Element, Surface]:
+        """Return the surface of every <collision>."""
+        tags = read_contact_tags(self.root)
+        used = {t for t in tags.collisions if isinstance(t, str)}
+        self.warnings += materials.warnings(used)
+        elements = [
+            c for link in self.root.element.findall('link') for c in link.findall('collision')
+        ]
+        result = {}
+        for element, tag in zip(elements, tags.collisions, strict=True):
+            if ground:
+                result[element], told = surface_on(tag, ground, materials)
+                self.warnings += told
+            else:
+                material = materials.material(tag) if isinstance(tag, str) else tag
+                result[element] = surface_of(material)
+        return result
 
     def write(self, model: Element) -> None:
         """Write the whole of it into a <model>."""
@@ -126,7 +160,8 @@ class _Writer:
         for tag in ('collision', 'visual'):
             for name, pose, element in self._shapes(body, tag):
                 if tag == 'collision':
-                    add_collision(link, name, element, pose, self.meshes)
+                    surface = self.surfaces[element.element]
+                    add_collision(link, name, element, pose, self.meshes, surface)
                 else:
                     add_visual(link, name, element, pose, self.meshes, self.colours, self.warnings)
 

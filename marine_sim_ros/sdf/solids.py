@@ -18,6 +18,7 @@ from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 from marine_sim_ros.sdf.elements import add, add_pose
 from marine_sim_ros.sdf.poses import Pose
+from marine_sim_ros.sdf.surfaces import Surface, add_surface
 from marine_sim_ros.sdf.visuals import add_colour
 from marine_sim_ros.spatial import rotation_matrix
 
@@ -31,6 +32,14 @@ _LINE = 0.015
 """m, width of the lines on a plane."""
 _WATER = (0.10, 0.35, 0.50, 0.25)
 _UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
+
+
+def _solid(link: Element, surface: Surface) -> Element:
+    """Add a collision, and return its <geometry>."""
+    collision = add(link, 'collision', name='collision')
+    geometry = add(collision, 'geometry')
+    add_surface(collision, surface)
+    return geometry
 
 
 def _static(world: Element, name: str, pose: Pose) -> Element:
@@ -67,7 +76,7 @@ def _facing(normal: np.ndarray) -> np.ndarray:
     return turn / np.linalg.norm(turn)
 
 
-def add_plane(world: Element, scene: Scene, plane: Plane) -> None:
+def add_plane(world: Element, scene: Scene, plane: Plane, surface: Surface) -> None:
     """Add a plane: endless to the touch, drawn as far as the others let it go, lines 1 m apart.
 
     Its frame has its z along the normal, and is in the middle of what is drawn.
@@ -83,8 +92,7 @@ def add_plane(world: Element, scene: Scene, plane: Plane) -> None:
     offset = float(plane.normal @ plane.point)
     middle = middles[0] * along + middles[1] * across + offset * plane.normal
     link = _static(world, plane.name, Pose(middle, attitude))
-    collision = add(link, 'collision', name='collision')
-    face = add(add(collision, 'geometry'), 'plane')
+    face = add(_solid(link, surface), 'plane')
     add(face, 'normal', [0, 0, 1])
     add(face, 'size', sizes)
     ground = plane.normal[2] > 0.5
@@ -108,19 +116,17 @@ def _add_lines(
         _box(geometry, [length if lengthwise else _LINE, _LINE if lengthwise else length, 0.002])
 
 
-def add_terrain(world: Element, terrain: HeightMap, mesh: str) -> None:
+def add_terrain(world: Element, terrain: HeightMap, mesh: str, surface: Surface) -> None:
     """Add a terrain whose mesh is a file."""
     link = _static(world, 'terrain', Pose(np.zeros(3), _UPRIGHT))
-    collision = add(link, 'collision', name='collision')
-    for geometry in (add(collision, 'geometry'), _visual(link, 'visual', terrain.material)):
+    for geometry in (_solid(link, surface), _visual(link, 'visual', terrain.material)):
         add(add(geometry, 'mesh'), 'uri', mesh)
 
 
-def add_obstacle(world: Element, obstacle: Obstacle) -> None:
+def add_obstacle(world: Element, obstacle: Obstacle, surface: Surface) -> None:
     """Add an obstacle."""
     link = _static(world, obstacle.name, Pose(obstacle.position, obstacle.orientation))
-    collision = add(link, 'collision', name='collision')
-    for geometry in (add(collision, 'geometry'), _visual(link, 'visual', obstacle.material)):
+    for geometry in (_solid(link, surface), _visual(link, 'visual', obstacle.material)):
         if obstacle.kind == 'box':
             _box(geometry, obstacle.size)
             continue

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sdf.elements import GZ, add, document, to_text
 from marine_sim_ros.sdf.solids import add_obstacle, add_plane, add_terrain, add_water
+from marine_sim_ros.sdf.surfaces import Surface, surface_of
 from marine_sim_ros.sdf.terrain import terrain_obj
 
 __all__ = ['SdfWorld', 'sdf_world']
@@ -57,15 +59,20 @@ def sdf_world(name: str, environment: Environment, comment: str = '') -> SdfWorl
     add(world, 'gravity', [0, 0, -environment.gravity])
     _add_light(world)
     scene = environment.scene or Scene()
+    materials = environment.materials or shipped_materials()
+
+    def surface(material: str) -> Surface:
+        return surface_of(materials.material(material))
+
     for plane in scene.planes:
-        add_plane(world, scene, plane)
+        add_plane(world, scene, plane, surface(plane.material))
     meshes = {}
     if scene.terrain is not None:
         mesh = f'meshes/{name}.obj'
-        add_terrain(world, scene.terrain, mesh)
+        add_terrain(world, scene.terrain, mesh, surface(scene.terrain.material))
         meshes[mesh] = terrain_obj(scene.terrain)
     for obstacle in scene.obstacles:
-        add_obstacle(world, obstacle)
+        add_obstacle(world, obstacle, surface(obstacle.material))
     add_water(world, scene)
     return SdfWorld(to_text(root), meshes)
 

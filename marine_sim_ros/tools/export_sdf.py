@@ -11,6 +11,7 @@ from pathlib import Path
 
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle, vehicle_path
+from marine_sim_ros.model.materials import load_materials, shipped_materials, without_effect
 from marine_sim_ros.sdf.geometry import MESH_MODES
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.tools.options import xacro_arguments
@@ -33,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--meshes', choices=MESH_MODES, default='uri',
         help='name them by model:// and file://, or copy them into meshes/ beside FILE',
     )  # fmt: skip
+    parser.add_argument(
+        '--ground', default='', metavar='MATERIAL',
+        help='what friction and restitution are to be right on, such as sand',
+    )  # fmt: skip
+    parser.add_argument('--materials', default='', metavar='FILE', help='instead of the shipped')
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -43,8 +49,14 @@ def execute(options: argparse.Namespace) -> int:
     arguments = xacro_arguments(options.vehicle_arguments)
     with bar('building') as told:
         vehicle = load_vehicle(options.vehicle, progress=told, **arguments)
-    model = sdf_model(vehicle, source=str(path), base=path.parent, meshes=options.meshes)
-    for warning in (*vehicle.warnings, *model.warnings):
+    materials = load_materials(options.materials) if options.materials else shipped_materials()
+    model = sdf_model(
+        vehicle, source=str(path), base=path.parent, meshes=options.meshes,
+        materials=materials, ground=options.ground,
+    )  # fmt: skip
+    unread = without_effect(materials, 'gazebo') if options.materials else {}
+    told = (f'{options.materials}: {name} has no effect: {why}' for name, why in unread.items())
+    for warning in (*vehicle.warnings, *model.warnings, *told):
         print(f'WARNING: {warning}', file=sys.stderr)
     if not options.output:
         print(model.text, end='')
