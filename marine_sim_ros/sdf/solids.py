@@ -25,7 +25,7 @@ from marine_sim_ros.spatial import rotation_matrix
 __all__ = ['add_obstacle', 'add_plane', 'add_terrain', 'add_water']
 
 _REACH = 32.0
-"""m; planes are drawn so far from the point nearest to the origin. They are touched everywhere."""
+"""m; planes are drawn so far from the point nearest to the origin. They are solid farther out too."""
 _THICK = 0.02
 """m, of what is drawn of a plane: a slab behind it."""
 _LINE = 0.015
@@ -77,7 +77,7 @@ def _facing(normal: np.ndarray) -> np.ndarray:
 
 
 def add_plane(world: Element, scene: Scene, plane: Plane, surface: Surface) -> None:
-    """Add a plane: endless to the touch, drawn as far as the others let it go, lines 1 m apart.
+    """Add a plane: drawn as far as the others let it go, ground with lines 1 m apart.
 
     Its frame has its z along the normal, and is in the middle of what is drawn.
     """

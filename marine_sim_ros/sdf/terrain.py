@@ -3,7 +3,7 @@
 
 """A terrain as a mesh.
 
-Not as <heightmap>: gz-physics sets DART's samples size/n apart instead of size/(n − 1), so ground
+Not as <heightmap>: gz-physics 7 sets DART's samples size/n apart instead of size/(n − 1), so ground
 that is drawn and ground that is touched would not be the same.
 """
 
