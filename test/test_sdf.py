@@ -10,14 +10,15 @@ from shutil import which
 import numpy as np
 import pytest
 from conftest import ROOT
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 from scipy.spatial.transform import Rotation
 from sdf_reader import SdfReader, values
+from test_fuzz_urdf import mutated
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.errors import ModelError, ParameterError
+from marine_sim_ros.errors import MarineSimError, ModelError, ParameterError
 from marine_sim_ros.model.materials import parse_materials
 from marine_sim_ros.physics.manipulator import link_poses, posed
 from marine_sim_ros.sdf.model import sdf_model
@@ -261,6 +262,42 @@ def test_textures_are_told():
     base = ('<visual><geometry><sphere radius="1"/></geometry><material name="m">'
             '<texture filename="a.png"/></material></visual>')  # fmt: skip
     assert any('textures' in w for w in exported(rov(base=base))[1].warnings)
+
+
+ARM = """<robot name="rov">
+<material name="blue"><color rgba="0 0 1 0.5"/></material>
+<link name="base_link"><inertial><origin xyz="0 0 0.1"/><mass value="10"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+<visual><origin xyz="0 0 1" rpy="0 1 0"/><geometry><box size="1 2 3"/></geometry>
+<material name="blue"/></visual>
+<collision><geometry><sphere radius="0.2"/></geometry><contact_material name="HDPE"/></collision>
+</link>
+<link name="arm"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0"
+izz="1"/></inertial><visual><geometry><cylinder radius="0.1" length="1"/></geometry></visual>
+</link><joint name="elbow" type="revolute"><origin xyz="1 0 0" rpy="0 0 1"/><parent link="base_link"/>
+<child link="arm"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="2" effort="3"/>
+<dynamics damping="0.1"/></joint>
+<hydrodynamics><added_mass>5 6 7 1 1 1</added_mass></hydrodynamics></robot>"""
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(mutated(ARM))
+def test_whatever_loads_is_exported_or_told_in_one_line(text):
+    message = reader = None
+    try:
+        vehicle = load_vehicle(text)
+        reader, model = exported(vehicle)
+    except MarineSimError as error:
+        message = str(error)
+    if reader is None:
+        assert '\n' not in message
+        return
+    assert all('\n' not in w for w in model.warnings)
+    mass = reader.mass_matrix()
+    assert np.all(np.isfinite(mass))
+    if not any('weighs nothing' in w for w in model.warnings):
+        size = np.abs(vehicle.mass_matrix).max()
+        np.testing.assert_allclose(mass, vehicle.mass_matrix, rtol=1e-6, atol=1e-6 * size)
 
 
 # --- surfaces

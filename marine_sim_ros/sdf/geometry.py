@@ -92,4 +92,7 @@ def add_geometry(parent: Element, owner: Reader, meshes: Meshes) -> None:
         return
     sizes = {'box': {'size': 3}, 'cylinder': {'radius': 1, 'length': 1}, 'sphere': {'radius': 1}}
     for name, count in sizes[kind].items():
-        add(element, name, shape.numbers({count}, shape.attribute(name)))
+        numbers = shape.numbers({count}, shape.attribute(name))
+        if not all(numbers > 0):
+            raise shape.error(f'{name} is {shape.attribute(name)!r}; expected more than 0 m')
+        add(element, name, numbers)

@@ -25,7 +25,7 @@ from marine_sim_ros.spatial import rotation_matrix
 __all__ = ['add_obstacle', 'add_plane', 'add_terrain', 'add_water']
 
 _REACH = 32.0
-"""m; planes are drawn so far from the point nearest to the origin. They are solid farther out too."""
+"""m; planes are drawn so far from the point nearest to the origin, and are solid farther out."""
 _THICK = 0.02
 """m, of what is drawn of a plane: a slab behind it."""
 _LINE = 0.015

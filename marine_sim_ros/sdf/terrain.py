@@ -3,8 +3,8 @@
 
 """A terrain as a mesh.
 
-Not as <heightmap>: gz-physics 7 sets DART's samples size/n apart instead of size/(n − 1), so ground
-that is drawn and ground that is touched would not be the same.
+Not as <heightmap>: gz-physics 7 sets DART's samples size/n apart instead of size/(n − 1), so the
+ground that is drawn and the ground that is touched would not be the same.
 """
 
 from __future__ import annotations
