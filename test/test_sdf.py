@@ -274,7 +274,8 @@ ARM = """<robot name="rov">
 </link>
 <link name="arm"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0"
 izz="1"/></inertial><visual><geometry><cylinder radius="0.1" length="1"/></geometry></visual>
-</link><joint name="elbow" type="revolute"><origin xyz="1 0 0" rpy="0 0 1"/><parent link="base_link"/>
+</link>
+<joint name="elbow" type="revolute"><origin xyz="1 0 0" rpy="0 0 1"/><parent link="base_link"/>
 <child link="arm"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="2" effort="3"/>
 <dynamics damping="0.1"/></joint>
 <hydrodynamics><added_mass>5 6 7 1 1 1</added_mass></hydrodynamics></robot>"""
