@@ -35,6 +35,7 @@ def pytest_collection_modifyitems(items):
         'ros': not has('rclpy'),
         'launch': not (has('launch_ros') and has('ros2cli')),
         'gazebo': not has('gz.sim8'),
+        'drake': not has('pydrake'),
     }
     for item in items:
         for marker, absent in missing.items():

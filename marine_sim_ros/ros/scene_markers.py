@@ -11,6 +11,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from marine_sim_ros.ros.markers import new_marker, point
+from marine_sim_ros.scene.colours import colour
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.outline import coarse, plane_lines, plane_outline
 from marine_sim_ros.scene.planes import Plane
@@ -19,17 +20,12 @@ from marine_sim_ros.scene.terrain import HeightMap
 
 __all__ = ['scene_markers']
 
-_COLOURS = {
-    'sand': (0.85, 0.75, 0.50), 'rock': (0.45, 0.43, 0.42), 'concrete': (0.70, 0.72, 0.74),
-    'steel': (0.35, 0.40, 0.48), 'rubber': (0.90, 0.55, 0.10),
-}  # fmt: skip
-_OTHER = (0.60, 0.60, 0.60)
 _SHAPES = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER, 'sphere': Marker.SPHERE}
 _ONE = Vector3(x=1.0, y=1.0, z=1.0)
 
 
 def _colour(material: str, light: float = 1.0, alpha: float = 1.0) -> ColorRGBA:
-    r, g, b = (min(light * c, 1.0) for c in _COLOURS.get(material, _OTHER))
+    r, g, b = colour(material, light)
     return ColorRGBA(r=r, g=g, b=b, a=alpha)
 
 

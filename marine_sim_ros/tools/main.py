@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from marine_sim_ros import __version__
 from marine_sim_ros.errors import MarineSimError
-from marine_sim_ros.tools import bench, experiment, run, simulate, teleop, validate
+from marine_sim_ros.tools import bench, experiment, export_sdf, run, simulate, teleop, validate
 
 __all__ = ['main']
 
-VERBS = (run, simulate, experiment, validate, teleop, bench)
+VERBS = (run, simulate, experiment, validate, export_sdf, teleop, bench)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument('--version', action='version', version=f'marine_sim {__version__}')
     verbs = result.add_subparsers(dest='verb', metavar='VERB', required=True)
     for module in VERBS:
-        name = module.__name__.rsplit('.', 1)[-1]
+        name = module.__name__.rsplit('.', 1)[-1].replace('_', '-')
         text = (module.__doc__ or '').strip().splitlines()[0]
         verb = verbs.add_parser(name, help=text, description=text)
         module.add_arguments(verb)

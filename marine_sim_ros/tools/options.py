@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.suite import RunOptions
 
-__all__ = ['add_run_arguments', 'free_folder', 'run_options']
+__all__ = ['add_run_arguments', 'free_folder', 'run_options', 'xacro_arguments']
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,15 +44,25 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--integrator', default='semi_implicit', choices=('semi_implicit', 'rk4'))
 
 
+def xacro_arguments(texts: Sequence[str]) -> dict[str, str]:
+    """Return the xacro arguments of ``--set NAME:=VALUE``.
+
+    Raises:
+        ParameterError: one without :=.
+    """
+    for text in texts:
+        if ':=' not in text:
+            raise ParameterError(f'--set {text}: expected NAME:=VALUE, as in coefficients:=wu2018')
+    return dict(text.split(':=', 1) for text in texts)
+
+
 def run_options(options: argparse.Namespace, **more: object) -> RunOptions:
     """Return the run's options; checks what argparse cannot.
 
     Raises:
         ParameterError: an option out of its range.
     """
-    for text in options.vehicle_arguments:
-        if ':=' not in text:
-            raise ParameterError(f'--set {text}: expected NAME:=VALUE, as in coefficients:=wu2018')
+    xacro_arguments(options.vehicle_arguments)
     if options.duration < 0:
         raise ParameterError(f'--duration is {options.duration:g}; expected 0 s or more')
     if not 1e-6 <= options.dt <= 1:

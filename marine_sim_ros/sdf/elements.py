@@ -1,0 +1,74 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Writes SDF elements: numbers, poses, documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from lxml import etree
+
+from marine_sim_ros.model.xml import Element
+from marine_sim_ros.sdf.poses import Pose
+
+__all__ = ['GZ', 'SDF_VERSION', 'add', 'add_pose', 'document', 'numbers', 'to_text']
+
+SDF_VERSION = '1.10'
+"""The first that knows <fluid_added_mass>; Gazebo Garden and later read it."""
+GZ = 'http://gazebosim.org/schema'
+"""Namespace of elements that only gz-sim knows; it looks at their prefix alone, which is gz."""
+_DECIMALS = 12
+"""Of lengths and quaternions; what rotations leave behind at 1e-17 is not written."""
+
+
+def numbers(values: Iterable[float] | float) -> str:
+    """Return numbers as the shortest text that reads back to the same doubles."""
+    given = np.atleast_1d(np.asarray(values, float)) + 0.0  # no minus before a zero
+    return ' '.join(repr(float(v)).removesuffix('.0') for v in given)
+
+
+def add(
+    parent: Element,
+    tag: str,
+    value: Iterable[float] | float | str | None = None,
+    **attributes: str,
+) -> Element:
+    """Add an element with a text, a truth or numbers, and return it."""
+    element = etree.SubElement(parent, tag, attributes)
+    if isinstance(value, str):
+        element.text = value
+    elif isinstance(value, bool):
+        element.text = 'true' if value else 'false'
+    elif value is not None:
+        element.text = numbers(value)
+    return element
+
+
+def add_pose(parent: Element, pose: Pose, relative_to: str = '') -> None:
+    """Add a <pose>, unless it says nothing; turned ones as quaternions, which have no locks."""
+    place = np.round(pose.translation, _DECIMALS)
+    turn = np.round(pose.quaternion, _DECIMALS)
+    attributes = {'relative_to': relative_to} if relative_to else {}
+    if np.any(turn[:3]):
+        add(parent, 'pose', [*place, *turn], **attributes, rotation_format='quat_xyzw')
+    elif np.any(place) or relative_to:
+        add(parent, 'pose', [*place, 0, 0, 0], **attributes)
+
+
+def document(comment: str) -> Element:
+    """Return a new <sdf> with a comment in it."""
+    root = etree.Element('sdf', version=SDF_VERSION, nsmap={'gz': GZ})
+    root.append(etree.Comment(f' {comment} '))
+    return root
+
+
+def to_text(root: Element) -> str:
+    """Return an indented document."""
+    etree.indent(root)
+    return (
+        "<?xml version='1.0' encoding='utf-8'?>\n"
+        + etree.tostring(root, encoding='unicode')
+        + '\n'
+    )

@@ -1,0 +1,183 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Vehicle -> SDF model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model import xml
+from marine_sim_ros.model.contact_tags import read_contact_tags
+from marine_sim_ros.model.joints import MOVING
+from marine_sim_ros.model.materials import Materials, shipped_materials
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.xml import Element, Reader
+from marine_sim_ros.sdf.bodies import Body, bodies, frame_poses
+from marine_sim_ros.sdf.collisions import add_collision
+from marine_sim_ros.sdf.elements import add, add_pose, document, to_text
+from marine_sim_ros.sdf.geometry import Meshes
+from marine_sim_ros.sdf.inertial import add_inertial
+from marine_sim_ros.sdf.joints import add_joint
+from marine_sim_ros.sdf.names import Names
+from marine_sim_ros.sdf.poses import Pose
+from marine_sim_ros.sdf.surfaces import Surface, surface_of, surface_on
+from marine_sim_ros.sdf.visuals import add_visual, read_colours
+
+__all__ = ['SdfModel', 'sdf_model']
+
+_COMMENT = (
+    'Written by marine_sim export-sdf. Thrust, buoyancy, damping and ventilation are wrenches of '
+    'the effect nodes; plugins that exert them here would count twice.'
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SdfModel:
+    """An SDF model.
+
+    Attributes:
+        text: of the file.
+        warnings: what could not be expressed.
+        meshes: what is to be copied beside the file.
+    """
+
+    text: str
+    warnings: tuple[str, ...] = ()
+    meshes: Meshes = field(default_factory=Meshes)
+
+
+def sdf_model(
+    vehicle: Vehicle, *, source: str = 'robot_description', base: Path | None = None,
+    meshes: str = 'uri', materials: Materials | None = None, ground: str = '',
+) -> SdfModel:  # fmt: skip
+    """Return the SDF model of a vehicle.
+
+    Links that fixed joints make one are one link, named after the first; the others stay as
+    <frame>, so that sensors find them. The mass matrix of the model with its joints at zero is
+    the vehicle's, M_RB + M_A: M_A is <fluid_added_mass> of ``base_link``.
+
+    Args:
+        vehicle: from a URDF.
+        source: of that, for messages.
+        base: folder that its relative mesh names start from.
+        meshes: ``uri`` or ``copy``, see :class:`Meshes`.
+        materials: of its collisions; None takes the shipped ones.
+        ground: name of the material for which friction and restitution are to be right; empty
+            takes those of each collision's material alone.
+
+    Raises:
+        ModelError: something in a visual or a mesh name that cannot be read.
+        ParameterError: a ground that is no material.
+    """
+    known = materials or shipped_materials()
+    if ground and ground not in known.names:
+        raise ParameterError(
+            f'ground is {ground!r}; expected one of: {", ".join(known.names) or "(none defined)"}'
+        )
+    writer = _Writer(vehicle, source, Meshes(meshes, base), known, ground)
+    root = document(_COMMENT)
+    writer.write(add(root, 'model', name=writer.names.model(vehicle.name), canonical_link=''))
+    return SdfModel(to_text(root), tuple(dict.fromkeys(writer.warnings)), writer.meshes)
+
+
+class _Writer:
+    """Writes one vehicle."""
+
+    def __init__(
+        self, vehicle: Vehicle, source: str, meshes: Meshes, materials: Materials, ground: str
+    ) -> None:
+        self.vehicle = vehicle
+        self.meshes = meshes
+        self.root = Reader(xml.parse(vehicle.urdf, source), source)
+        self.warnings: list[str] = []
+        self.bodies = bodies(vehicle, self.root)
+        self.poses = frame_poses(vehicle)
+        self.names = Names([m for b in self.bodies for m in b.links], self.warnings)
+        self.colours = read_colours(self.root)
+        self.surfaces = self._surfaces(materials, ground)
+        self.links = {e.get('name', ''): e for e in self.root.element.findall('link')}
+
+    def _surfaces(self, materials: Materials, ground: str) -> dict[Element, Surface]:
+        """Return the surface of every <collision>."""
+        tags = read_contact_tags(self.root)
+        used = {t for t in tags.collisions if isinstance(t, str)}
+        self.warnings += materials.warnings(used)
+        elements = [
+            c for link in self.root.element.findall('link') for c in link.findall('collision')
+        ]
+        result = {}
+        for element, tag in zip(elements, tags.collisions, strict=True):
+            if ground:
+                result[element], told = surface_on(tag, ground, materials)
+                self.warnings += told
+            else:
+                material = materials.material(tag) if isinstance(tag, str) else tag
+                result[element] = surface_of(material)
+        return result
+
+    def write(self, model: Element) -> None:
+        """Write the whole of it into a <model>."""
+        model.set('canonical_link', self.names.link(self.bodies[0].name))
+        for body in self.bodies:
+            if body.joint is not None:
+                self._joint(model, body)
+            self._link(model, body)
+            for name in body.links[1:]:
+                frame = add(
+                    model, 'frame', name=self.names.link(name),
+                    attached_to=self.names.link(body.name),
+                )  # fmt: skip
+                add_pose(frame, body.pose.seen(self.poses[name]))
+        self._tell_joints()
+
+    def _joint(self, model: Element, body: Body) -> None:
+        joint, arm = body.joint, self.vehicle.manipulator
+        assert joint is not None
+        assert arm is not None
+        parent = joint.reader.child('parent')
+        assert parent is not None
+        add_joint(
+            model, self.names.joint(arm.names[joint.number]),
+            (self.names.link(joint.parent), self.names.link(body.name)), joint,
+            self.names.link(parent.attribute('link')), arm, self.warnings,
+        )  # fmt: skip
+
+    def _link(self, model: Element, body: Body) -> None:
+        link = add(model, 'link', name=self.names.link(body.name))
+        added_mass: np.ndarray | None = self.vehicle.added_mass
+        if body.joint is not None:
+            arm = self.vehicle.manipulator
+            assert arm is not None
+            add(link, 'pose', relative_to=self.names.joint(arm.names[body.joint.number]))
+            added_mass = None
+        add_inertial(link, body.name, body.inertia, added_mass, self.warnings)
+        for tag in ('collision', 'visual'):
+            for name, pose, element in self._shapes(body, tag):
+                if tag == 'collision':
+                    surface = self.surfaces[element.element]
+                    add_collision(link, name, element, pose, self.meshes, surface)
+                else:
+                    add_visual(link, name, element, pose, self.meshes, self.colours, self.warnings)
+
+    def _shapes(self, body: Body, tag: str) -> Iterator[tuple[str, Pose, Reader]]:
+        """Yield name, pose of the URDF link in the body, and element of each shape."""
+        for name in body.links:
+            pose = body.pose.seen(self.poses[name])
+            for i, element in enumerate(self.links[name].findall(tag)):
+                label = f'{self.names.link(name)}_{tag}' + (f'_{i + 1}' if i else '')
+                yield label, pose, Reader(element, self.root.source)
+
+    def _tell_joints(self) -> None:
+        for element in self.root.element.findall('joint'):
+            kind = element.get('type')
+            if kind not in (*MOVING, 'fixed'):
+                reader = Reader(element, self.root.source)
+                self.warnings.append(
+                    reader.warning(f'{kind} joints are fixed here, as in the simulation')
+                )

@@ -1,0 +1,71 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Write the SDF model of a vehicle, for Gazebo."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.library import load_vehicle, vehicle_path
+from marine_sim_ros.model.materials import load_materials, shipped_materials, without_effect
+from marine_sim_ros.sdf.geometry import MESH_MODES
+from marine_sim_ros.sdf.model import sdf_model
+from marine_sim_ros.tools.options import xacro_arguments
+from marine_sim_ros.tools.progress import bar
+
+__all__ = ['add_arguments', 'execute']
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    parser.add_argument('vehicle', metavar='VEHICLE', help='shipped name, or a URDF or xacro file')
+    parser.add_argument(
+        '-o', '--output', default='', metavar='FILE', help='to write (default: standard output)'
+    )
+    parser.add_argument(
+        '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
+        help='xacro argument, such as coefficients:=wu2018; may be repeated',
+    )  # fmt: skip
+    parser.add_argument(
+        '--meshes', choices=MESH_MODES, default='uri',
+        help='name them by model:// and file://, or copy them into meshes/ beside FILE',
+    )  # fmt: skip
+    parser.add_argument(
+        '--ground', default='', metavar='MATERIAL',
+        help='what friction and restitution are to be right on, such as sand',
+    )  # fmt: skip
+    parser.add_argument('--materials', default='', metavar='FILE', help='instead of the shipped')
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Write it; what SDF cannot express is told on standard error."""
+    if options.meshes == 'copy' and not options.output:
+        raise ParameterError('--meshes copy: needs a place to copy to; expected -o FILE')
+    path = vehicle_path(options.vehicle)
+    arguments = xacro_arguments(options.vehicle_arguments)
+    with bar('building') as told:
+        vehicle = load_vehicle(options.vehicle, progress=told, **arguments)
+    materials = load_materials(options.materials) if options.materials else shipped_materials()
+    model = sdf_model(
+        vehicle, source=str(path), base=path.parent, meshes=options.meshes,
+        materials=materials, ground=options.ground,
+    )  # fmt: skip
+    unread = without_effect(materials, 'gazebo') if options.materials else {}
+    told = (f'{options.materials}: {name} has no effect: {why}' for name, why in unread.items())
+    for warning in (*vehicle.warnings, *model.warnings, *told):
+        print(f'WARNING: {warning}', file=sys.stderr)
+    if not options.output:
+        print(model.text, end='')
+        return 0
+    output = Path(options.output).expanduser()
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(model.text, encoding='utf-8')
+    except OSError as error:
+        raise ParameterError(f'-o {output}: cannot be written: {error.strerror}') from None
+    model.meshes.copy_to(output.parent)
+    return 0
