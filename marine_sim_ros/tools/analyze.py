@@ -19,7 +19,7 @@ from marine_sim_ros.analysis.bags.tables import Tables, table_format
 from marine_sim_ros.analysis.bags.vehicle import VehicleRecord
 from marine_sim_ros.analysis.report.page import Section, page, plotly_script
 from marine_sim_ros.analysis.report.runs import Run
-from marine_sim_ros.errors import ParameterError, RecordingError
+from marine_sim_ros.errors import MarineSimError, ParameterError, RecordingError
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.progress import bar
@@ -68,12 +68,16 @@ def execute(options: argparse.Namespace) -> int:
     _make_room(folder, overwrite=options.overwrite)
     vehicle = _vehicle(options.vehicle)
     labels = _labels(options.bags)
-    bags = [
-        _read(path, label, maps, folder / 'tables', kind)
-        for path, label in zip(options.bags, labels, strict=True)
-    ]
-    _all_mapped(maps, bags)
-    sections = _sections(bags, vehicle, options.align)
+    try:
+        bags = [
+            _read(path, label, maps, folder / 'tables', kind)
+            for path, label in zip(options.bags, labels, strict=True)
+        ]
+        _all_mapped(maps, bags)
+        sections = _sections(bags, vehicle, options.align)
+    except MarineSimError:
+        _clear(folder)  # half a table looks like a whole one
+        raise
     about = [bag_metrics(b) for b in bags]
     html = page(' and '.join(labels), about, sections)
     _write(folder / 'report.html', html)
@@ -104,11 +108,21 @@ def _make_room(folder: Path, *, overwrite: bool) -> None:
         raise ParameterError(f'-o {folder}: has {old[0]} already; add --overwrite')
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path in (folder / 'tables').rglob('*'):
-            if path.suffix in ('.csv', '.parquet'):
-                path.unlink()
+        _clear(folder)
     except OSError as error:
         raise RecordingError(f'{folder}: cannot be written: {error.strerror}') from None
+
+
+def _clear(folder: Path) -> None:
+    """Remove tables, and the folders that are empty then."""
+    tables = folder / 'tables'
+    for path in sorted(tables.rglob('*'), reverse=True):
+        if path.suffix in ('.csv', '.parquet'):
+            path.unlink()
+        elif path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+    if tables.is_dir() and not any(tables.iterdir()):
+        tables.rmdir()
 
 
 def _vehicle(name: str) -> Vehicle | None:

@@ -76,13 +76,13 @@ def vehicles_of(
         namespace, name = _split(topic)
         if name is not None and message_type in accepted(role_of(name) or ''):
             found.setdefault(namespace, {}).setdefault(name, topic)
+    # Any robot has joints: alone they make no vehicle.
+    found = {n: names for n, names in found.items() if set(names) != {'joint_states'}}
     if mapped:
         own = _owner(found, mapped)
         found.setdefault(own, {}).update(mapped)
     result = {}
     for namespace, names in found.items():
-        if set(names) == {'joint_states'}:
-            continue  # any robot has joints
         record = VehicleRecord(namespace)
         for name, topic in names.items():
             record.add(Channel(name, topic, topics[topic], role_of(name) or ''))

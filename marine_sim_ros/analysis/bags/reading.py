@@ -162,8 +162,6 @@ def _opened(path: Path, text: str) -> Iterator[Any]:
             yield reader
     except MarineSimError:
         raise
-    except (MemoryError, KeyboardInterrupt, GeneratorExit):
-        raise
     except Exception as error:
         # Truncated and damaged files fail in the storage, the decompressor or the deserialiser,
         # each with exceptions of its own.

@@ -54,13 +54,14 @@ class Series:
         self.count += len(rows)
         rows = np.concatenate([self._rest, rows])
         whole = len(rows) // self._per_bucket * self._per_bucket
-        self._rest = rows[whole:]
+        self._rest = rows[whole:].copy()
         self._append(rows[:whole].reshape(-1, self._per_bucket, self.width + 1))
 
     def _thin(self, rows: np.ndarray) -> None:
         part = rows[-self.count % self.stride :: self.stride]
-        self._kept.append(part)
-        self._kept_rows += len(part)
+        if len(part):
+            self._kept.append(part.copy())  # a view would keep the whole block alive
+            self._kept_rows += len(part)
         while self._kept_rows > self._most_rows:
             self._kept = [np.concatenate(self._kept)[::2].copy()]
             self._kept_rows = len(self._kept[0])
@@ -73,7 +74,7 @@ class Series:
         # What a bag does not tell is not made up: nothing is added over a gap.
         step = np.where((step > 0) & (step <= HOLD), step, 0.0)
         self.integral = self.integral + step @ np.nan_to_num(rows[:-1, 1:])
-        self._last = rows[-1]
+        self._last = rows[-1].copy()
 
     def _append(self, rows: np.ndarray) -> None:
         if not len(rows):

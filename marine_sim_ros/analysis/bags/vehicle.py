@@ -102,11 +102,13 @@ class Channel:
             self.odd += 1
             return
         stamp = self._stamp(message)
-        if stamp is None:
+        if self.role == 'odom':
+            stamp = receipt if stamp is None else stamp
+            if clock is not None:
+                clock.tick(receipt, stamp)
+        elif stamp is None:
             known = clock.stamp(receipt) if clock is not None else receipt
             stamp = -1 if known is None else known  # told when the first odometry has come
-        elif self.role == 'odom' and clock is not None:
-            clock.tick(receipt, stamp)
         self._stamps.append(stamp)
         self._receipts.append(receipt)
         self._rows.append(row)

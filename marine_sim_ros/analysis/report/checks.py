@@ -124,8 +124,9 @@ def difference_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
         error = interpolated(odom, time - run.alignment.offset)[:, :9] - mine[:, :9]
         error[:, 3:6] = np.degrees(wrapped(error[:, 3:6]))
         error[:, 2] *= -1
-        if np.isfinite(error).any():
-            series.append((run, _series(time, error)))
+        known = np.isfinite(error).any(axis=1)
+        if known.any():
+            series.append((run, _series(time[known], error[known])))
     if not series:
         return []
     panels = []

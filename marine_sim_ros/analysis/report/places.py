@@ -64,8 +64,8 @@ def place_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
             traces.append(_places(label, path, third, mode='lines', line=style))
             for what, at, sign in (('start', path[:1], 'circle'), ('end', path[-1:], 'square')):
                 marker = {'color': run.colour, 'symbol': sign, 'size': 5 if third else 9}
-                traces.append(_places(name(run, what, several=several), at, third,
-                                      mode='markers', marker=marker))  # fmt: skip
+                traces.append(_places(what, at, third, mode='markers', marker=marker,
+                                      showlegend=False))  # fmt: skip
         goals = _goals(run)
         if len(goals):
             few = len(goals) <= 50
@@ -85,12 +85,12 @@ def place_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     return [
         {
             'key': f'{key}-space', 'title': 'Path in space', 'wide': False, 'data': space,
-            'note': 'Drag to turn, scroll to zoom.',
+            'note': 'Circle: start; square: end. Drag to turn, scroll to zoom.',
             'layout': {'height': 480, 'scene': _scene(low, high)},
         },
         {
             'key': f'{key}-plan', 'title': 'Path from above', 'wide': False, 'data': plan,
-            'note': 'x is east, y is north.',
+            'note': 'x is east, y is north. Circle: start; square: end.',
             'layout': {
                 'height': 480,
                 'xaxis': axis(title={'text': 'x [m]'}, range=_roomy(low[0], high[0])),

@@ -33,10 +33,11 @@
     });
   }
 
-  // Copies, because Plotly keeps and extends what it is given.
+  // What is recorded stays on this machine: no button sends it anywhere.
   async function draw(chart) {
     const box = document.getElementById(chart.key);
-    const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ['select2d', 'lasso2d'] };
+    const config = { responsive: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: '',
+      showLink: false, modeBarButtonsToRemove: ['select2d', 'lasso2d'] };
     await Plotly.react(box, themed(chart.data), layout(chart), config);
     drawn.add(chart);
     box.dataset.points = box.data.reduce((n, t) => n + Math.min(

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from marine_sim_ros.analysis.bags.vehicle import ODOM
+
 __all__ = ['bags_table', 'channel_table', 'difference_table', 'impulse_table', 'response_table',
            'tiles']  # fmt: skip
 
@@ -31,8 +33,14 @@ def short(value: Any, digits: int = 4) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    top = ''.join(f'<th>{escape(h)}</th>' for h in head)
-    body = ''.join('<tr>' + ''.join(f'<td>{short(c)}</td>' for c in r) + '</tr>' for r in rows)
+    kinds = [' class="text"' if isinstance(c, str) else '' for c in (rows[0] if rows else head)]
+    top = ''.join(f'<th{k}>{escape(h)}</th>' for h, k in zip(head, kinds, strict=True))
+    body = ''.join(
+        '<tr>'
+        + ''.join(f'<td{k}>{short(c)}</td>' for c, k in zip(row, kinds, strict=True))
+        + '</tr>'
+        for row in rows
+    )
     return f'<div class="table"><table><tr>{top}</tr>{body}</table></div>'
 
 
@@ -123,4 +131,11 @@ def difference_table(found: Mapping[str, Mapping[str, Any]]) -> str:
         (n, d['unit'], d['rms'], d['bias'], d['rms_without_bias'], d['max'], d['moments'])
         for n, d in found.items()
     ]
-    return _table(head, rows)
+    motion = [row for row in rows if row[0] in ODOM]
+    rest = [row for row in rows if row[0] not in ODOM]
+    if not rows:
+        return '<p>No quantity is in both at the same time.</p>'
+    if not (motion and rest):
+        return _table(head, rows)
+    more = f'<summary>{len(rest)} more quantities</summary>{_table(head, rest)}'
+    return f'{_table(head, motion)}<details>{more}</details>'
