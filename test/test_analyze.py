@@ -493,6 +493,7 @@ def test_memory_stays_while_bags_grow(tmp_path):
 
 
 @pytest.mark.ros
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_recorded_graph_opens_in_a_browser(processes, tmp_path):
     """The recorder's own bag; every chart has data, and the browser has nothing to complain of."""
@@ -511,28 +512,28 @@ def test_a_recorded_graph_opens_in_a_browser(processes, tmp_path):
     assert all(c['ticks_without'] == 0 for c in found['channels'].values())
 
     page = (tmp_path / 'out' / 'report.html').as_uri()
-    for theme in ('dark',):
-        opened = subprocess.run(
-            [browser(), '--headless=new', '--no-sandbox', '--use-angle=swiftshader',
-             '--enable-unsafe-swiftshader', f'--user-data-dir={tmp_path / "profile"}',
-             '--host-resolver-rules=MAP * ~NOTFOUND', '--virtual-time-budget=20000',
-             '--enable-logging=stderr', '--window-size=1280,720', '--dump-dom',
-             f'{page}?{theme}#all'],
-            capture_output=True, text=True, timeout=90, check=True,
-        )  # fmt: skip
-        said = [line for line in opened.stderr.splitlines() if ':CONSOLE' in line]
-        # A remark of Chromium on how plotly.js reads its own canvas; no error.
-        assert [line for line in said if 'willReadFrequently' not in line] == []
-        charts = page_charts(opened.stdout)['charts']
-        assert f'data-drawn="{len(charts)}"' in opened.stdout
-        assert f'data-theme="{theme}"' in opened.stdout
-        for chart in charts:
-            tag = re.search(rf'<div class="chart[^"]*" id="{chart["key"]}"[^>]*>', opened.stdout)
-            # Lines that never change, as those of the tick, have two points.
-            least = 1 if chart['key'].endswith('timing') else 50
-            points = int(re.search(r'data-points="(\d+)"', tag[0])[1])
-            assert points > least, chart['key']
-        assert 'WebGL is not supported' not in opened.stdout.split('id="v0-space"')[1][:3000]
-        # Lines that are really there: a path with more than a point or two.
-        lines = re.findall(r'<path class="js-line"[^>]* d="([^"]*)"', opened.stdout)
-        assert sum(len(d) > 30 for d in lines) > 30
+    theme = 'dark'
+    opened = subprocess.run(
+        [browser(), '--headless=new', '--no-sandbox', '--use-angle=swiftshader',
+         '--enable-unsafe-swiftshader', f'--user-data-dir={tmp_path / "profile"}',
+         '--host-resolver-rules=MAP * ~NOTFOUND', '--virtual-time-budget=20000',
+         '--enable-logging=stderr', '--window-size=1280,720', '--dump-dom',
+         f'{page}?{theme}#all'],
+        capture_output=True, text=True, timeout=90, check=True,
+    )  # fmt: skip
+    said = [line for line in opened.stderr.splitlines() if ':CONSOLE' in line]
+    # A remark of Chromium on how plotly.js reads its own canvas; no error.
+    assert [line for line in said if 'willReadFrequently' not in line] == []
+    charts = page_charts(opened.stdout)['charts']
+    assert f'data-drawn="{len(charts)}"' in opened.stdout
+    assert f'data-theme="{theme}"' in opened.stdout
+    for chart in charts:
+        tag = re.search(rf'<div class="chart[^"]*" id="{chart["key"]}"[^>]*>', opened.stdout)
+        # Lines that never change, as those of the tick, have two points.
+        least = 1 if chart['key'].endswith('timing') else 50
+        points = int(re.search(r'data-points="(\d+)"', tag[0])[1])
+        assert points > least, chart['key']
+    assert 'WebGL is not supported' not in opened.stdout.split('id="v0-space"')[1][:3000]
+    # Lines that are really there: a path with more than a point or two.
+    lines = re.findall(r'<path class="js-line"[^>]* d="([^"]*)"', opened.stdout)
+    assert sum(len(d) > 30 for d in lines) > 30
