@@ -29,7 +29,9 @@ THEMES = {
 }  # fmt: skip
 COLOURS = ('@blue', '@vermilion', '@green', '@purple', '@orange', '@sky')
 DASHES = ('solid', 'dash', 'dot', 'dashdot')
-_LEFT, _GAP = 0.0, 0.09
+_GAP = 0.09
+_ENTRY, _LETTER, _BESIDE_BUTTONS = 46, 7, 800
+"""Width of a legend's entry and letter, and what is free beside the buttons; px."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,8 @@ def chart(
         for line in panel.lines:
             data.append(_trace(line, end, shown=line.name not in named))
             named.add(line.name)
+    if sum(_ENTRY + _LETTER * len(n) for n in named) > _BESIDE_BUTTONS:
+        layout['legend'] = {'y': 1 - 30 / height}  # below the buttons
     return {
         'key': key, 'title': title, 'note': note, 'data': data, 'layout': layout, 'wide': wide,
     }  # fmt: skip

@@ -29,7 +29,7 @@
       uirevision: 'kept',
       ...chart.layout,
       legend: { orientation: 'h', x: 0, xanchor: 'left', yref: 'container', y: 1, yanchor: 'top',
-        font: { size: 13 }, bgcolor: 'rgba(0,0,0,0)' },
+        font: { size: 13 }, bgcolor: 'rgba(0,0,0,0)', ...chart.layout.legend },
     });
   }
 
