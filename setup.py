@@ -29,10 +29,14 @@ setup(
     name=NAME,
     version='0.1.0',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
+    package_data={f'{NAME}.analysis.report': ['*.css', '*.js']},
     data_files=data_files(),
     python_requires='>=3.10',
     install_requires=['setuptools'],
-    extras_require={'test': ['pytest']},  # makes `colcon test` run pytest
+    extras_require={
+        'test': ['pytest'],  # makes `colcon test` run pytest
+        'parquet': ['pyarrow'],  # `marine_sim analyze` writes csv without it
+    },
     zip_safe=False,
     description='Underwater vehicle simulation for ROS 2, in lockstep',
     license='Apache-2.0',

@@ -25,4 +25,4 @@ class ScenarioError(MarineSimError):
 
 
 class RecordingError(MarineSimError):
-    """A recording could not be written."""
+    """A recording could not be written or read."""

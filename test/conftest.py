@@ -5,6 +5,7 @@
 
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,12 +31,19 @@ def has(module):
     return True
 
 
+def browser():
+    """Return the path of a browser without a window, or None."""
+    names = ('chromium', 'chromium-browser', 'google-chrome')
+    return next(filter(None, map(shutil.which, names)), None)
+
+
 def pytest_collection_modifyitems(items):
     missing = {
         'ros': not has('rclpy'),
         'launch': not (has('launch_ros') and has('ros2cli')),
         'gazebo': not has('gz.sim8'),
         'drake': not has('pydrake'),
+        'browser': browser() is None,
     }
     for item in items:
         for marker, absent in missing.items():

@@ -12,11 +12,20 @@ from collections.abc import Sequence
 
 from marine_sim_ros import __version__
 from marine_sim_ros.errors import MarineSimError
-from marine_sim_ros.tools import bench, experiment, export_sdf, run, simulate, teleop, validate
+from marine_sim_ros.tools import (
+    analyze,
+    bench,
+    experiment,
+    export_sdf,
+    run,
+    simulate,
+    teleop,
+    validate,
+)
 
 __all__ = ['main']
 
-VERBS = (run, simulate, experiment, validate, export_sdf, teleop, bench)
+VERBS = (run, simulate, experiment, validate, analyze, export_sdf, teleop, bench)
 
 
 def parser() -> argparse.ArgumentParser:

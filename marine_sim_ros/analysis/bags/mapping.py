@@ -1,0 +1,97 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which topic of a bag is what, of which vehicle: by our names, or as ``--map`` tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from marine_sim_ros.analysis.bags.roles import OURS, accepted, role_of
+from marine_sim_ros.analysis.bags.vehicle import Channel, VehicleRecord
+from marine_sim_ros.errors import ParameterError, RecordingError
+
+__all__ = ['parse_maps', 'vehicles_of']
+
+
+def parse_maps(texts: Sequence[str]) -> dict[str, str]:
+    """Return the topics of ``OURS:=THEIRS`` texts: theirs -> ours.
+
+    Raises:
+        ParameterError: not of that form, one of theirs twice, or a name that is not ours.
+    """
+    result: dict[str, str] = {}
+    for text in texts:
+        ours, sign, theirs = (part.strip() for part in text.partition(':='))
+        if not (ours and sign and theirs):
+            raise ParameterError(f'--map {text}: expected OURS:=THEIRS, as in odom:=/rov/odometry')
+        if _split(ours)[1] is None:
+            known = ', '.join([*OURS, 'wrench/SOURCE', 'drag/KIND'])
+            raise ParameterError(f'--map {text}: {ours} is not a topic of ours; expected {known}')
+        theirs = '/' + theirs.lstrip('/')
+        if theirs in result:
+            raise ParameterError(f'--map {text}: {theirs} is mapped twice; expected it once')
+        result[theirs] = ours
+    return result
+
+
+def _split(topic: str) -> tuple[str, str | None]:
+    """Return namespace and our name in it; None: it is none of ours."""
+    parts = topic.strip('/').split('/')
+    for i in range(max(0, len(parts) - 2), len(parts)):
+        name = '/'.join(parts[i:])
+        if role_of(name) is not None:
+            return '/'.join(parts[:i]), name
+    return '', None
+
+
+def vehicles_of(
+    topics: Mapping[str, str], maps: Mapping[str, str], where: str
+) -> dict[str, VehicleRecord]:
+    """Return the vehicles of a bag, still empty, from its topics (name -> type).
+
+    A topic counts when both name and type fit. Names in ``maps`` without a namespace belong to
+    the only vehicle there is, else to one named by the namespace of the mapped topics.
+
+    Raises:
+        RecordingError: a mapped topic whose type cannot be what it is said to be.
+    """
+    found: dict[str, dict[str, str]] = {}
+    mapped: dict[str, str] = {}
+    for topic, message_type in topics.items():
+        ours = maps.get(topic)
+        if ours is not None:
+            namespace, name = _split(ours)
+            role = role_of(name or '') or ''
+            if message_type not in accepted(role):
+                raise RecordingError(
+                    f'{where}: {topic} is {message_type}; expected of {ours}: '
+                    + ', '.join(accepted(role))
+                )
+            if ours.startswith('/') or namespace:
+                found.setdefault(namespace, {})[name or ''] = topic
+            else:
+                mapped[name or ''] = topic
+            continue
+        namespace, name = _split(topic)
+        if name is not None and message_type in accepted(role_of(name) or ''):
+            found.setdefault(namespace, {}).setdefault(name, topic)
+    # Any robot has joints: alone they make no vehicle.
+    found = {n: names for n, names in found.items() if set(names) != {'joint_states'}}
+    if mapped:
+        own = _owner(found, mapped)
+        found.setdefault(own, {}).update(mapped)
+    result = {}
+    for namespace, names in found.items():
+        record = VehicleRecord(namespace)
+        for name, topic in names.items():
+            record.add(Channel(name, topic, topics[topic], role_of(name) or ''))
+        result[namespace] = record
+    return dict(sorted(result.items()))
+
+
+def _owner(found: Mapping[str, Mapping[str, str]], mapped: Mapping[str, str]) -> str:
+    if len(found) == 1:
+        return next(iter(found))
+    topic = mapped.get('odom') or next(iter(mapped.values()))
+    return topic.strip('/').split('/')[0] if topic.count('/') > 1 else ''

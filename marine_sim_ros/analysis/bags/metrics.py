@@ -1,0 +1,205 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Numbers of a recorded run, as metrics.json holds them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.analysis.bags.barometer import depth_check
+from marine_sim_ros.analysis.bags.reading import Bag
+from marine_sim_ros.analysis.bags.sampling import held, rising
+from marine_sim_ros.analysis.bags.streams import Series, Timing
+from marine_sim_ros.analysis.bags.vehicle import ODOM, VehicleRecord
+from marine_sim_ros.analysis.response import response
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.vehicle import Vehicle
+
+__all__ = ['bag_metrics', 'vehicle_metrics']
+
+WINDOW = 5.0
+
+
+def bag_metrics(bag: Bag) -> dict[str, Any]:
+    """Return what metrics.json holds of a bag, besides its vehicles."""
+    return {
+        'path': bag.path,
+        'label': bag.label,
+        'bytes': bag.size,
+        'messages': bag.messages,
+        'received_from_ns': bag.start,
+        'received_to_ns': bag.end,
+        'topics': {t: {'type': k, 'messages': n} for t, k, n in bag.topics},
+    }
+
+
+def vehicle_metrics(record: VehicleRecord, vehicle: Vehicle | None = None) -> dict[str, Any]:
+    """Return what metrics.json holds of a vehicle; None where the bag cannot tell.
+
+    Energies and impulses are sums of value times the time to the next message, over all messages.
+    ``impulse`` is in the body frame; ``share`` is a source's part of the sum of all sources'
+    ∫ |F| dt.
+    """
+    odom = record.channels.get('odom')
+    check = depth_check(record, vehicle.barometer if vehicle else None)
+    result: dict[str, Any] = {
+        'channels': {c.name: _channel(record, c.name) for c in record.channels.values()},
+        'motion': None if odom is None else _motion(odom.series, odom.timing, odom.distance),
+        'energy': _energy(record),
+        'thrusters': _thrusters(record),
+        'impulse': _impulses(record),
+        'barometer': None if check is None else check.metrics(),
+    }
+    result['response'], result['response_note'] = _response(record)
+    return result
+
+
+def timing_metrics(timing: Timing) -> dict[str, Any]:
+    """Return what metrics.json holds of stamps."""
+    interval = timing.shape
+    return {
+        'duration_s': timing.duration,
+        'tick_s': timing.tick,
+        'gaps': timing.gaps,
+        'lost_ticks': timing.lost,
+        'longest_gaps': [{'gap_s': g, 'after_stamp_s': t} for g, t in timing.longest],
+        'stamps_backwards': timing.backwards,
+        'stamps_repeated': timing.repeated,
+        'interval_min_ms': number(interval.minimum[0]),
+        'interval_max_ms': number(interval.maximum[0]),
+        'wall_times': timing.wall,
+        'real_time_factor': timing.real_time_factor,
+    }
+
+
+def _channel(record: VehicleRecord, name: str) -> dict[str, Any]:
+    channel, odom = record.channels[name], record.channels.get('odom')
+    return {
+        'topic': channel.topic,
+        'type': channel.type,
+        'messages': channel.count,
+        'own_stamps': channel.stamped,
+        'left_out': channel.odd,
+        'ticks_without': None if odom is None else max(0, odom.count - channel.count),
+        'thinned': channel.series.stride,
+        **timing_metrics(channel.timing),
+    }
+
+
+def _motion(series: Series, timing: Timing, distance: float) -> dict[str, Any]:
+    low = dict(zip(ODOM, series.minimum.tolist(), strict=True))
+    high = dict(zip(ODOM, series.maximum.tolist(), strict=True))
+    span = timing.duration
+    return {
+        'ticks': series.count,
+        'duration_s': span,
+        'distance_m': distance,
+        'mean_speed_m_s': distance / span if span > 0 else None,
+        'max_speed_m_s': number(high['speed']),
+        'max_depth_m': number(-low['z']),
+        'min_depth_m': number(-high['z']),
+        'max_roll_deg': _largest(low['roll'], high['roll']),
+        'max_pitch_deg': _largest(low['pitch'], high['pitch']),
+        'turned_deg': number(math.degrees(high['yaw'] - low['yaw'])),
+    }
+
+
+def _largest(low: float, high: float) -> float | None:
+    return number(math.degrees(max(abs(low), abs(high))))
+
+
+def _energy(record: VehicleRecord) -> dict[str, Any] | None:
+    power = record.get('thrusters/power')
+    if power is None:
+        return None
+    each = power.integral[:-2]
+    span = record.channels['thrusters/power'].timing.duration
+    total = float(each.sum())
+    return {
+        'total_J': total,
+        'total_Wh': total / 3600,
+        'mean_power_W': total / span if span > 0 else None,
+        'max_power_W': number(power.maximum[-2]),
+        'thrusters_J': each.tolist(),
+    }
+
+
+def _thrusters(record: VehicleRecord) -> dict[str, Any] | None:
+    pwm, thrust = record.get('thrusters/pwm'), record.get('thrusters/state')
+    if pwm is None and thrust is None:
+        return None
+    result: dict[str, Any] = {}
+    if pwm is not None:
+        result |= {'pwm_min_us': _numbers(pwm.minimum), 'pwm_max_us': _numbers(pwm.maximum)}
+    if thrust is not None:
+        half = thrust.width // 2
+        rpm = 30 / math.pi
+        result |= {
+            'thrust_min_N': _numbers(thrust.minimum[:half]),
+            'thrust_max_N': _numbers(thrust.maximum[:half]),
+            'rotor_min_rpm': _numbers(thrust.minimum[half:] * rpm),
+            'rotor_max_rpm': _numbers(thrust.maximum[half:] * rpm),
+        }
+    return result
+
+
+def _impulses(record: VehicleRecord) -> dict[str, Any]:
+    sources = record.wrenches
+    force = sum(s.integral[6] for s in sources.values())
+    torque = sum(s.integral[7] for s in sources.values())
+    everything = dict(sources)
+    total = record.get('wrench/total')
+    if total is not None:
+        everything['total'] = total
+    result = {}
+    for name, series in everything.items():
+        own = name in sources
+        result[name] = {
+            'force_N_s': series.integral[:3].tolist(),
+            'torque_N_m_s': series.integral[3:6].tolist(),
+            'force_size_N_s': float(series.integral[6]),
+            'torque_size_N_m_s': float(series.integral[7]),
+            'force_share': float(series.integral[6] / force) if own and force > 0 else None,
+            'torque_share': float(series.integral[7] / torque) if own and torque > 0 else None,
+            'max_force_N': number(series.maximum[6]),
+            'max_torque_N_m': number(series.maximum[7]),
+        }
+    return result
+
+
+def _response(record: VehicleRecord) -> tuple[dict[str, Any] | None, str]:
+    """Return the response to the set-points, and why there is none or what limits it."""
+    goals, odom = record.get('controller/setpoints'), record.get('odom')
+    if goals is None or odom is None:
+        return None, 'no set-points in the bag'
+    if np.isnan(goals.rows[-1]).all():
+        return None, 'all set-points are free at the end'
+    time, rows = rising(odom)
+    known = np.isfinite(rows[:, :12]).all(axis=1)
+    time, rows = time[known], rows[known]
+    if not len(time):
+        return None, 'no odometry with attitude and velocity'
+    velocity = np.column_stack([rows[:, 12:15], rows[:, 9:12]])
+    window = min(WINDOW, 0.5 * float(time[-1] - time[0]))
+    try:
+        judged = response(
+            time - time[0], rows[:, :3], rows[:, 3:6], held(goals, time),
+            velocity=velocity, window=window,
+        )  # fmt: skip
+    except ParameterError as error:
+        return None, str(error)
+    note = '' if odom.stride == 1 else f'judged by every {odom.stride}th odometry'
+    return judged.to_dict(), note
+
+
+def number(value: Any) -> float | None:
+    """Return a float; None where it is not finite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _numbers(values: np.ndarray) -> list[float | None]:
+    return [number(v) for v in values]

@@ -1,0 +1,190 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads a bag from its first message to its last, once; nothing of ROS is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from marine_sim_ros.analysis.bags.mapping import vehicles_of
+from marine_sim_ros.analysis.bags.roles import EXTRA_TYPES
+from marine_sim_ros.analysis.bags.vehicle import Channel, Rows, VehicleRecord
+from marine_sim_ros.errors import MarineSimError, RecordingError
+
+__all__ = ['Bag', 'bag_path', 'read']
+
+_FILES = ('.mcap', '.db3')
+_EVERY = 2000
+
+
+@dataclass(frozen=True)
+class Bag:
+    """What was read of a bag.
+
+    Attributes:
+        path: as it was given.
+        label: short, for people.
+        size: of its files, bytes.
+        messages: of all topics.
+        start: time of receipt of the first message, ns.
+        end: of the last.
+        topics: name, type, messages of every topic.
+        vehicles: by namespace.
+    """
+
+    path: str
+    label: str
+    size: int
+    messages: int
+    start: int
+    end: int
+    topics: tuple[tuple[str, str, int], ...]
+    vehicles: dict[str, VehicleRecord]
+
+
+def bag_path(text: str) -> Path:
+    """Return what is to be opened: the bag's folder, one in a recording's folder, or a file.
+
+    Raises:
+        RecordingError: there is no bag.
+    """
+    path = Path(text)
+    if not path.exists():
+        raise RecordingError(f'{text}: does not exist; expected a rosbag2 folder or file')
+    if path.is_file():
+        if path.suffix not in _FILES:
+            raise RecordingError(f'{text}: is not a bag; expected a folder, .mcap or .db3')
+        return path
+    if (path / 'metadata.yaml').exists():
+        return path
+    if (path / 'bag').is_dir():
+        return bag_path(str(path / 'bag'))
+    # A recorder that was killed has written no metadata.
+    files = sorted(p for p in path.iterdir() if p.suffix in _FILES)
+    if len(files) == 1:
+        return files[0]
+    if files:
+        raise RecordingError(
+            f'{text}: has {len(files)} files and no metadata.yaml; '
+            'expected one file, or a bag mended by `ros2 bag reindex`'
+        )
+    raise RecordingError(f'{text}: is not a bag; expected metadata.yaml, .mcap or .db3 in it')
+
+
+def read(
+    text: str,
+    *,
+    maps: Mapping[str, str] | None = None,
+    label: str = '',
+    rows: Callable[[VehicleRecord], Rows | None] = lambda _: None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Bag:
+    """Read a bag.
+
+    Args:
+        text: path of a bag, of a recording's folder, or of a file.
+        maps: theirs -> ours, as ``parse_maps`` gives it.
+        label: short, for people; default: from the path.
+        rows: gives for each vehicle what takes every row.
+        progress: is told the share that is done.
+
+    Raises:
+        RecordingError: it is none, is cut off or damaged, is empty, or has nothing of a vehicle.
+    """
+    path = bag_path(text)
+    with _opened(path, text) as reader:
+        topics = {c.topic: c.msgtype for c in reader.connections}
+        if not reader.message_count:
+            raise RecordingError(f'{text}: has no messages; expected a recorded run')
+        vehicles = vehicles_of(topics, maps or {}, text)
+        if not vehicles:
+            raise RecordingError(f'{text}: {_nothing(topics)}')
+        counts: dict[str, int] = {}
+        for c in reader.connections:
+            counts[c.topic] = counts.get(c.topic, 0) + c.msgcount
+        result = Bag(
+            path=text,
+            label=label or _label(path),
+            size=_size(path),
+            messages=reader.message_count,
+            start=reader.start_time,
+            end=reader.end_time,
+            topics=tuple((t, topics[t], counts[t]) for t in sorted(topics)),
+            vehicles=vehicles,
+        )
+        _stream(reader, result, rows, progress)
+    for name in [n for n, v in vehicles.items() if not v.channels]:
+        del vehicles[name]
+    if not vehicles:
+        raise RecordingError(f'{text}: its topics of a vehicle have no messages; expected a run')
+    return result
+
+
+def _stream(
+    reader: Any,
+    bag: Bag,
+    rows: Callable[[VehicleRecord], Rows | None],
+    progress: Callable[[float], None],
+) -> None:
+    sinks = {name: rows(record) for name, record in bag.vehicles.items()}
+    wanted: dict[str, list[tuple[VehicleRecord, Channel]]] = {}
+    for record in bag.vehicles.values():
+        for channel in record.channels.values():
+            wanted.setdefault(channel.topic, []).append((record, channel))
+    connections = [c for c in reader.connections if c.topic in wanted]
+    total = max(1, sum(c.msgcount for c in connections))
+    for i, (connection, receipt, data) in enumerate(reader.messages(connections)):
+        message = reader.deserialize(data, connection.msgtype)
+        for record, channel in wanted[connection.topic]:
+            record.take(channel, message, receipt, sinks[record.name])
+        if i % _EVERY == 0:
+            progress(min(1.0, i / total))
+    for name, record in bag.vehicles.items():
+        record.finish(sinks[name])
+
+
+@contextmanager
+def _opened(path: Path, text: str) -> Iterator[Any]:
+    """Open a bag; whatever a damaged one makes of its reader becomes one line."""
+    from rosbags.highlevel import AnyReader
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    for name, definition in EXTRA_TYPES.items():
+        store.register(get_types_from_msg(definition, name))
+    try:
+        with AnyReader([path], default_typestore=store) as reader:
+            yield reader
+    except MarineSimError:
+        raise
+    except Exception as error:
+        # Truncated and damaged files fail in the storage, the decompressor or the deserialiser,
+        # each with exceptions of its own.
+        reason = ' '.join(str(error).split()).rstrip('.') or type(error).__name__
+        hint = ''
+        if 'magic' in reason or 'footer' in reason:
+            hint = '; it is cut off or no MCAP: `mcap recover` saves what is in it'
+        raise RecordingError(f'{text}: cannot be read: {reason}{hint}') from None
+
+
+def _nothing(topics: Mapping[str, str]) -> str:
+    guess = [t for t, kind in sorted(topics.items()) if kind == 'nav_msgs/msg/Odometry']
+    if guess:
+        return f'has no topic of ours; expected for example --map odom:={guess[0]}'
+    some = ', '.join(sorted(topics)[:5]) + (', ...' if len(topics) > 5 else '')
+    return f'has nothing of a vehicle; expected odom, thrusters/pwm, ...; it has {some}'
+
+
+def _label(path: Path) -> str:
+    named = path.parent if path.name == 'bag' else path
+    return named.stem if named.is_file() else named.resolve().name
+
+
+def _size(path: Path) -> int:
+    files = [path] if path.is_file() else [p for p in path.iterdir() if p.is_file()]
+    return sum(p.stat().st_size for p in files)

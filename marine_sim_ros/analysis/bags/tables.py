@@ -1,0 +1,135 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tidy tables of a bag, a file for each topic: every message a row, every quantity a column."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.analysis.bags.vehicle import Channel
+from marine_sim_ros.errors import ParameterError, RecordingError
+
+__all__ = ['Tables', 'table_format']
+
+
+def table_format(wanted: str) -> str:
+    """Return csv, parquet or none; ``auto`` is parquet where pyarrow is installed.
+
+    Raises:
+        ParameterError: parquet without pyarrow.
+    """
+    if wanted not in ('auto', 'parquet'):
+        return wanted
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        if wanted == 'parquet':
+            raise ParameterError(
+                '--table parquet: pyarrow is not installed; expected `pip install pyarrow`, or csv'
+            ) from None
+        return 'csv'
+    return 'parquet'
+
+
+class _Csv:
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        self._file = path.open('w', newline='', encoding='utf-8')
+        self._writer = csv.writer(self._file)
+        self._writer.writerow(names)
+
+    def write(self, columns: Sequence[np.ndarray]) -> None:
+        for row in zip(*(c.tolist() for c in columns), strict=True):
+            self._writer.writerow(['' if v != v else v for v in row])
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Parquet:
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        self._arrow, self._parquet = pyarrow, pyarrow.parquet
+        self._path, self._names = path, list(names)
+        self._writer: Any = None
+        self._waiting: list[Any] = []
+
+    def write(self, columns: Sequence[np.ndarray]) -> None:
+        self._waiting.append(self._arrow.table(list(columns), names=self._names))
+        if len(self._waiting) >= 32:
+            self._empty()
+
+    def _empty(self) -> None:
+        if not self._waiting:
+            return
+        table = self._arrow.concat_tables(self._waiting).combine_chunks()
+        if self._writer is None:
+            self._writer = self._parquet.ParquetWriter(self._path, table.schema)
+        self._writer.write_table(table)
+        self._waiting = []
+
+    def close(self) -> None:
+        self._empty()
+        if self._writer is not None:
+            self._writer.close()
+
+
+class Tables:
+    """Writes the tables of a vehicle; it is a ``Rows``."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.folder, self._kind = folder, kind
+        self._open: dict[str, _Csv | _Parquet] = {}
+
+    def __call__(
+        self, channel: Channel, stamps: np.ndarray, receipts: np.ndarray, rows: np.ndarray
+    ) -> None:
+        """Write rows (n, k) of a channel, with stamps and receipts (n,) in ns.
+
+        Raises:
+            RecordingError: a file cannot be written.
+        """
+        try:
+            table = self._open.get(channel.name)
+            if table is None:
+                table = self._open[channel.name] = self._make(channel)
+            table.write([stamps, receipts, *rows.T])
+        except OSError as error:
+            raise self._failed(error) from None
+
+    def _make(self, channel: Channel) -> _Csv | _Parquet:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f'{channel.name.replace("/", "_")}.{self._kind}'
+        names = ('stamp_ns', 'received_ns', *_unique(channel.labels))
+        return _Csv(path, names) if self._kind == 'csv' else _Parquet(path, names)
+
+    def close(self) -> None:
+        """Finish the files.
+
+        Raises:
+            RecordingError: one cannot be written.
+        """
+        try:
+            for table in self._open.values():
+                table.close()
+        except OSError as error:
+            raise self._failed(error) from None
+        finally:
+            self._open = {}
+
+    def _failed(self, error: OSError) -> RecordingError:
+        return RecordingError(f'{self.folder}: cannot be written: {error.strerror or error}')
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    result: list[str] = []
+    for name in names:
+        result.append(name if name not in result else f'{name}_{len(result)}')
+    return result

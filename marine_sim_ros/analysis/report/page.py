@@ -1,0 +1,157 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The report of bags as one HTML text that asks nothing of a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib import resources
+from typing import Any
+
+from marine_sim_ros.analysis.report import texts
+from marine_sim_ros.analysis.report.checks import (
+    barometer_charts,
+    difference_charts,
+    joint_charts,
+    timing_charts,
+)
+from marine_sim_ros.analysis.report.forces import drag_charts, force_charts, thruster_charts
+from marine_sim_ros.analysis.report.panels import THEMES
+from marine_sim_ros.analysis.report.places import motion_charts, place_charts
+from marine_sim_ros.analysis.report.runs import Run
+from marine_sim_ros.errors import ParameterError
+
+__all__ = ['Section', 'page', 'plotly_script']
+
+
+@dataclass(frozen=True)
+class Section:
+    """A vehicle: its recordings, the metrics of each, and how the others differ from the first."""
+
+    name: str
+    runs: Sequence[Run]
+    metrics: Sequence[Mapping[str, Any]]
+    differences: Sequence[Mapping[str, Mapping[str, Any]]]
+
+
+def plotly_script() -> str:
+    """Return the library that draws the charts (plotly.js, MIT).
+
+    Raises:
+        ParameterError: it is not installed.
+    """
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise ParameterError(
+            'analyze: plotly is not installed; expected `pip install plotly`'
+        ) from None
+    return str(get_plotlyjs())
+
+
+def page(title: str, bags: Sequence[Mapping[str, Any]], sections: Sequence[Section]) -> str:
+    """Return the HTML of a report.
+
+    Raises:
+        ParameterError: plotly is not installed.
+    """
+    charts: list[dict[str, Any]] = []
+    bodies, links = [], []
+    for i, section in enumerate(sections):
+        found = _charts(f'v{i}', section)
+        charts += found
+        bodies.append(_section(f'v{i}', section, found))
+        shown = escape(section.name or 'vehicle')
+        links.append(f'<a href="#v{i}"><b>{shown}</b></a>')
+        links += [f'<a href="#{c["key"]}-at">{escape(c["title"])}</a>' for c in found]
+    content = {
+        'themes': THEMES,
+        'charts': [{k: c[k] for k in ('key', 'data', 'layout')} for c in charts],
+    }
+    data = json.dumps(content, allow_nan=False, separators=(',', ':'), ensure_ascii=False)
+    # Nothing in the data can end the element that holds it.
+    data = data.replace('<', '\\u003c').replace('\u2028', '\\u2028').replace('\u2029', '\\u2029')
+    return _PAGE.format(
+        title=escape(title),
+        css=_file('report.css'),
+        links=''.join(links),
+        bags=texts.bags_table(bags),
+        sections=''.join(bodies),
+        plotly=plotly_script(),
+        data=data,
+        script=_file('report.js'),
+    )
+
+
+def _file(name: str) -> str:
+    return resources.files('marine_sim_ros.analysis.report').joinpath(name).read_text('utf-8')
+
+
+def _charts(key: str, section: Section) -> list[dict[str, Any]]:
+    makers = (place_charts, motion_charts, force_charts, drag_charts, thruster_charts,
+              barometer_charts, joint_charts, timing_charts)  # fmt: skip
+    result = [chart for make in makers for chart in make(key, section.runs)]
+    if len(section.runs) > 1:
+        result = [*difference_charts(key, section.runs), *result]
+    return result
+
+
+def _section(key: str, section: Section, charts: Sequence[Mapping[str, Any]]) -> str:
+    parts = [f'<h1 id="{key}">{escape(section.name or "vehicle")}</h1>']
+    several = len(section.runs) > 1
+    for run, metrics in zip(section.runs, section.metrics, strict=True):
+        if several:
+            parts.append(f'<h2>{escape(run.label)}</h2>')
+        parts += [texts.tiles(metrics), texts.response_table(metrics)]
+    for run, found in zip(section.runs[1:], section.differences, strict=True):
+        parts.append(f'<h2>{escape(run.label)} against {escape(section.runs[0].label)}</h2>')
+        if run.alignment is not None:
+            parts.append(f'<p>{escape(run.alignment.text())}</p>')
+        parts.append(texts.difference_table(found))
+    parts.append('<div class="charts">')
+    for c in charts:
+        parts.append(
+            f'<section{" class=wide" if c["wide"] else ""}><h2 id="{c["key"]}-at">'
+            f'{escape(c["title"])}</h2><p>{escape(c["note"])}</p>'
+            f'<div class="chart" id="{c["key"]}" style="height:{c["layout"]["height"]}px"></div>'
+            '</section>'
+        )
+    parts.append('</div>')
+    for run, metrics in zip(section.runs, section.metrics, strict=True):
+        suffix = f' ({escape(run.label)})' if several else ''
+        impulse = texts.impulse_table(metrics)
+        parts.append(impulse.replace('</h2>', f'{suffix}</h2>', 1))
+        parts.append(
+            f'<details open><summary>Topics{suffix}</summary>{texts.channel_table(metrics)}'
+            '</details>'
+        )
+    return ''.join(parts)
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>{css}</style>
+</head>
+<body>
+<header><strong>marine_sim</strong><nav>{links}</nav>
+<button id="theme" type="button">light / dark</button></header>
+<main>
+<h1>{title}</h1>
+{bags}
+{sections}
+</main>
+<script>{plotly}</script>
+<script id="charts" type="application/json">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""

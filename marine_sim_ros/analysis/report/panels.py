@@ -1,0 +1,153 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Charts as plain data, in Plotly's form; colours are names that the page's theme knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ['COLOURS', 'DASHES', 'THEMES', 'Line', 'Panel', 'chart', 'listed']
+
+# Okabe and Ito (2008), Color Universal Design, as in analysis/figures; on dark ground the two
+# that would drown are lighter. Yellow is left out: it cannot be seen on white.
+THEMES = {
+    'light': {
+        'ink': '#000000', 'paper': '#ffffff', 'grid': '#d5dbe1', 'soft': '#5f6b76',
+        'blue': '#0072B2', 'vermilion': '#D55E00', 'green': '#009E73', 'purple': '#CC79A7',
+        'orange': '#E69F00', 'sky': '#56B4E9',
+    },
+    'dark': {
+        'ink': '#f2f4f6', 'paper': '#15191d', 'grid': '#343c44', 'soft': '#9aa7b3',
+        'blue': '#4f9fe0', 'vermilion': '#ff7f2a', 'green': '#1fc79a', 'purple': '#e39bc3',
+        'orange': '#E69F00', 'sky': '#8fd0f5',
+    },
+}  # fmt: skip
+COLOURS = ('@blue', '@vermilion', '@green', '@purple', '@orange', '@sky')
+DASHES = ('solid', 'dash', 'dot', 'dashdot')
+_GAP = 0.09
+_ENTRY, _LETTER, _BESIDE_BUTTONS = 46, 7, 800
+"""Width of a legend's entry and letter, and what is free beside the buttons; px."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: name in the legend, times or places, values, and how it looks."""
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    colour: str
+    dash: str = 'solid'
+    width: float = 1.5
+    steps: bool = False
+    share: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes: what its y axis shows, with its unit, and its lines."""
+
+    label: str
+    lines: Sequence[Line]
+    down: bool = False
+    """Whether values grow downwards, as depths do."""
+
+
+def listed(values: np.ndarray, digits: int = 6) -> list[float | None]:
+    """Return numbers for JSON, rounded to significant digits; None for what is not finite."""
+    return [
+        float(f'{v:.{digits}g}') if np.isfinite(v) else None
+        for v in np.asarray(values, float).tolist()
+    ]
+
+
+def _bends(y: np.ndarray) -> np.ndarray:
+    """Return which points a line needs: not those between two of the same value."""
+    if len(y) < 3:
+        return np.ones(len(y), bool)
+    same = (y[1:] == y[:-1]) | (np.isnan(y[1:]) & np.isnan(y[:-1]))
+    return np.concatenate([[True], ~(same[1:] & same[:-1]), [True]])
+
+
+def axis(**more: Any) -> dict[str, Any]:
+    """Return what all flat axes share."""
+    return {
+        'gridcolor': '@grid', 'linecolor': '@soft', 'zerolinecolor': '@grid', 'automargin': True,
+        'tickcolor': '@soft', 'showline': True, 'exponentformat': 'none', **more,
+    }  # fmt: skip
+
+
+def chart(
+    key: str,
+    title: str,
+    note: str,
+    panels: Sequence[Panel],
+    *,
+    columns: int = 1,
+    row_height: int = 165,
+    wide: bool = True,
+) -> dict[str, Any]:
+    """Return a chart of panels over one time axis, filled column by column.
+
+    Lines of one name share an entry of the legend, which shows and hides them all.
+    """
+    rows = -(-len(panels) // columns)
+    height = rows * row_height + 90
+    gap = 26 / height
+    width = (1 - _GAP * (columns - 1)) / columns
+    layout: dict[str, Any] = {'height': height}
+    data: list[dict[str, Any]] = []
+    named: set[str] = set()
+    inner = (1 - gap * (rows - 1)) / rows
+    for i, panel in enumerate(panels):
+        column, row = divmod(i, rows)
+        end = str(i + 1) if i else ''
+        left, top = column * (width + _GAP), 1 - row * (inner + gap)
+        last = row == rows - 1 or i == len(panels) - 1
+        layout[f'xaxis{end}'] = axis(
+            domain=[left, min(1.0, left + width)], anchor=f'y{end}', showticklabels=last,
+            **({'title': {'text': 'time [s]', 'standoff': 6}} if last else {}),
+            **({'matches': 'x'} if i else {}),
+        )  # fmt: skip
+        share = any(line.share for line in panel.lines)
+        layout[f'yaxis{end}'] = axis(
+            domain=[max(0.0, top - inner), top], anchor=f'x{end}', nticks=5,
+            title={'text': panel.label, 'standoff': 4},
+            **({'autorange': 'reversed'} if panel.down else {}),
+            **({'range': [0, 100]} if share else {}),
+        )  # fmt: skip
+        for line in panel.lines:
+            data.append(_trace(line, end, shown=line.name not in named))
+            named.add(line.name)
+    if sum(_ENTRY + _LETTER * len(n) for n in named) > _BESIDE_BUTTONS:
+        layout['legend'] = {'y': 1 - 30 / height}  # below the buttons
+    return {
+        'key': key, 'title': title, 'note': note, 'data': data, 'layout': layout, 'wide': wide,
+    }  # fmt: skip
+
+
+def _trace(line: Line, end: str, *, shown: bool) -> dict[str, Any]:
+    x, y = line.x, line.y
+    if not line.share:
+        needed = _bends(y)
+        x, y = x[needed], y[needed]
+    trace: dict[str, Any] = {
+        'type': 'scatter', 'mode': 'lines', 'name': line.name, 'legendgroup': line.name,
+        'showlegend': shown, 'x': listed(x, 7), 'y': listed(y, 5),
+        'xaxis': f'x{end}', 'yaxis': f'y{end}',
+        'line': {'color': line.colour, 'width': line.width, 'dash': line.dash},
+    }  # fmt: skip
+    if len(line.x) == 1:
+        trace['mode'] = 'markers'
+        trace['marker'] = {'color': line.colour}
+    if line.steps:
+        trace['line']['shape'] = 'hv'
+    if line.share:
+        trace |= {'stackgroup': f'one{end}', 'groupnorm': 'percent', 'line': {'width': 0}}
+        trace['fillcolor'] = line.colour
+    return trace

@@ -1,0 +1,228 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Analyse bags, without ROS: an HTML report, metrics and tables; several are compared."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from marine_sim_ros.analysis.bags.alignment import METHODS, align, differences
+from marine_sim_ros.analysis.bags.mapping import parse_maps
+from marine_sim_ros.analysis.bags.metrics import bag_metrics, vehicle_metrics
+from marine_sim_ros.analysis.bags.reading import Bag, read
+from marine_sim_ros.analysis.bags.tables import Tables, table_format
+from marine_sim_ros.analysis.bags.vehicle import VehicleRecord
+from marine_sim_ros.analysis.report.page import Section, page, plotly_script
+from marine_sim_ros.analysis.report.runs import Run
+from marine_sim_ros.errors import MarineSimError, ParameterError, RecordingError
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.tools.progress import bar
+
+__all__ = ['add_arguments', 'execute']
+
+_FILES = ('report.html', 'metrics.json', 'tables')
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    parser.add_argument(
+        'bags', metavar='BAG', nargs='+', help='rosbag2 folder or file, or a folder of --record'
+    )
+    parser.add_argument(
+        '-o', '--output', required=True, metavar='DIR',
+        help='write DIR/report.html, metrics.json and tables',
+    )  # fmt: skip
+    parser.add_argument('--overwrite', action='store_true', help='replace an old report')
+    parser.add_argument(
+        '--map', dest='maps', action='append', default=[], metavar='OURS:=THEIRS',
+        help='a topic under another name, as in odom:=/rov/odometry; may be repeated',
+    )  # fmt: skip
+    parser.add_argument(
+        '--vehicle',
+        default='',
+        metavar='URDF',
+        help='shipped name or file: where its barometer is',
+    )
+    parser.add_argument(
+        '--table', default='auto', choices=('auto', 'csv', 'parquet', 'none'),
+        help='default: parquet where pyarrow is installed, else csv',
+    )  # fmt: skip
+    parser.add_argument(
+        '--align', default='auto', choices=METHODS,
+        help='how the time of a second bag becomes that of the first',
+    )  # fmt: skip
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Read the bags one after the other and write the report."""
+    maps = parse_maps(options.maps)
+    kind = table_format(options.table)
+    plotly_script()
+    folder = Path(options.output)
+    _make_room(folder, overwrite=options.overwrite)
+    vehicle = _vehicle(options.vehicle)
+    labels = _labels(options.bags)
+    try:
+        bags = [
+            _read(path, label, maps, folder / 'tables', kind)
+            for path, label in zip(options.bags, labels, strict=True)
+        ]
+        _all_mapped(maps, bags)
+        sections = _sections(bags, vehicle, options.align)
+    except MarineSimError:
+        _clear(folder)  # half a table looks like a whole one
+        raise
+    about = [bag_metrics(b) for b in bags]
+    html = page(' and '.join(labels), about, sections)
+    _write(folder / 'report.html', html)
+    content = json.dumps(_metrics(about, sections), indent=2, allow_nan=False)
+    _write(folder / 'metrics.json', content + '\n')
+    for section in sections:
+        for run in section.runs[1:]:
+            if run.alignment is not None:
+                print(f'{run.label}: {run.alignment.text()}')
+    print(f'report    {folder / "report.html"}')
+    print(f'metrics   {folder / "metrics.json"}')
+    if kind != 'none':
+        print(f'tables    {folder / "tables"}')
+    return 0
+
+
+def _make_room(folder: Path, *, overwrite: bool) -> None:
+    """Make the folder; of an old report only what a report consists of is removed.
+
+    Raises:
+        ParameterError: there is one, and it may not be replaced.
+        RecordingError: the folder cannot be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f'-o {folder}: is a file; expected a folder')
+    old = [name for name in _FILES if (folder / name).exists()]
+    if old and not overwrite:
+        raise ParameterError(f'-o {folder}: has {old[0]} already; add --overwrite')
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _clear(folder)
+    except OSError as error:
+        raise RecordingError(f'{folder}: cannot be written: {error.strerror}') from None
+
+
+def _clear(folder: Path) -> None:
+    """Remove tables, and the folders that are empty then."""
+    tables = folder / 'tables'
+    for path in sorted(tables.rglob('*'), reverse=True):
+        if path.suffix in ('.csv', '.parquet'):
+            path.unlink()
+        elif path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+    if tables.is_dir() and not any(tables.iterdir()):
+        tables.rmdir()
+
+
+def _vehicle(name: str) -> Vehicle | None:
+    if not name:
+        return None
+    with bar('building') as told:
+        return load_vehicle(name, progress=told)
+
+
+def _labels(paths: Sequence[str]) -> list[str]:
+    """Return short names of the bags, no two the same."""
+    result: list[str] = []
+    for text in paths:
+        path = Path(text).resolve()
+        name = path.parent.name if path.name == 'bag' else path.stem
+        wanted, i = name, 2
+        while name in result:
+            name, i = f'{wanted}_{i}', i + 1
+        result.append(name)
+    return result
+
+
+def _read(path: str, label: str, maps: Mapping[str, str], folder: Path, kind: str) -> Bag:
+    tables: list[Tables] = []
+
+    def rows(record: VehicleRecord) -> Tables | None:
+        if kind == 'none':
+            return None
+        tables.append(Tables(folder / label / (record.name or 'vehicle'), kind))
+        return tables[-1]
+
+    with bar(f'reading {label}') as told:
+        try:
+            return read(path, maps=maps, label=label, rows=rows, progress=told)
+        finally:
+            for table in tables:
+                table.close()
+
+
+def _all_mapped(maps: Mapping[str, str], bags: Sequence[Bag]) -> None:
+    there = {topic for bag in bags for topic, _, _ in bag.topics}
+    for theirs, ours in maps.items():
+        if theirs not in there:
+            raise ParameterError(
+                f'--map {ours}:={theirs}: no bag has {theirs}; expected one of '
+                + ', '.join(sorted(there))
+            )
+
+
+def _sections(bags: Sequence[Bag], vehicle: Vehicle | None, method: str) -> list[Section]:
+    """Return a section for each vehicle; the only vehicles of two bags are taken to be one."""
+    alone = all(len(bag.vehicles) == 1 for bag in bags)
+    grouped: dict[str, list[tuple[Bag, VehicleRecord]]] = {}
+    for bag in bags:
+        for name, record in bag.vehicles.items():
+            key = next(iter(bags[0].vehicles)) if alone else name
+            grouped.setdefault(key, []).append((bag, record))
+    return [_section(name, found, vehicle, method) for name, found in grouped.items()]
+
+
+def _section(
+    name: str,
+    found: Sequence[tuple[Bag, VehicleRecord]],
+    vehicle: Vehicle | None,
+    method: str,
+) -> Section:
+    first = found[0][1]
+    sensor = None if vehicle is None else vehicle.barometer
+    runs = [
+        Run(bag.label, record, i, first.start, align(first, record, method) if i else None, sensor)
+        for i, (bag, record) in enumerate(found)
+    ]
+    compared = [
+        differences(first, run.record, run.alignment)
+        for run in runs[1:]
+        if run.alignment is not None
+    ]
+    return Section(name, runs, [vehicle_metrics(r.record, vehicle) for r in runs], compared)
+
+
+def _metrics(about: Sequence[dict[str, Any]], sections: Sequence[Section]) -> dict[str, Any]:
+    comparisons = []
+    bags = [{**bag, 'vehicles': {}} for bag in about]
+    by_label = {bag['label']: bag for bag in bags}
+    for section in sections:
+        for run, metrics in zip(section.runs, section.metrics, strict=True):
+            by_label[run.label]['vehicles'][run.record.name] = metrics
+        for run, found in zip(section.runs[1:], section.differences, strict=True):
+            if run.alignment is None:
+                continue
+            comparisons.append({
+                'vehicle': section.name, 'first': section.runs[0].label, 'other': run.label,
+                'aligned_by': run.alignment.method, 'offset_s': run.alignment.offset,
+                'agreement': run.alignment.agreement, 'differences': found,
+            })  # fmt: skip
+    return {'bags': bags, 'comparisons': comparisons}
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding='utf-8')
+    except OSError as error:
+        raise RecordingError(f'{path}: cannot be written: {error.strerror}') from None
