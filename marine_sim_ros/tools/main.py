@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from marine_sim_ros import __version__
 from marine_sim_ros.errors import MarineSimError
-from marine_sim_ros.tools import bench, experiment, run, simulate, teleop
+from marine_sim_ros.tools import bench, doctor, experiment, run, simulate, teleop
 
 __all__ = ['main']
 
-VERBS = (run, simulate, experiment, teleop, bench)
+VERBS = (run, simulate, experiment, doctor, teleop, bench)
 
 
 def parser() -> argparse.ArgumentParser:
