@@ -15,7 +15,7 @@ from marine_sim_ros.control.allocation import thrust_matrix
 from marine_sim_ros.doctor.finding import Finding
 from marine_sim_ros.doctor.patient import Patient
 
-__all__ = ['FRAMES', 'motor_order', 'motor_signs']
+__all__ = ['FRAMES', 'PLACES', 'motor_order', 'motor_signs']
 
 FRAMES: dict[str, np.ndarray] = {
     'vectored': np.array(
@@ -32,6 +32,17 @@ FRAMES: dict[str, np.ndarray] = {
 ArduSub's lateral, pitch and yaw are to starboard, bow up and to starboard: the signs of sway,
 pitch and yaw are turned here.
 """
+
+
+PLACES: dict[str, np.ndarray] = {
+    'vectored': np.array([(1, -1), (1, 1), (-1, -1), (-1, 1), (0, -1), (0, 1)]),
+    'vectored_6dof': np.array(
+        [(1, -1), (1, 1), (-1, -1), (-1, 1), (1, -1), (1, 1), (-1, -1), (-1, 1)]
+    ),
+}
+"""(n, 2) signs of x and y (FLU) of the motors: ahead or aft, to port or to starboard."""
+AMIDSHIPS = 0.03
+"""m."""
 
 
 def motor_signs(matrix: np.ndarray) -> np.ndarray:
@@ -51,12 +62,20 @@ def motor_signs(matrix: np.ndarray) -> np.ndarray:
     return np.sign(signs).astype(int)
 
 
-def _matching(signs: np.ndarray, frame: np.ndarray) -> list[tuple[int, int]] | None:
+def _matching(
+    signs: np.ndarray, places: np.ndarray, frame: np.ndarray, wanted: np.ndarray
+) -> list[tuple[int, int]] | None:
     """Return for every motor its thruster and the sense (±1), or None for another layout."""
     result: list[tuple[int, int]] = []
     left = list(range(len(signs)))
-    for motor, wanted in enumerate(frame):
-        options = [(k, s) for k in left for s in (1, -1) if np.array_equal(s * signs[k], wanted)]
+    for motor in range(len(frame)):
+        options = [
+            (k, s)
+            for k in left
+            for s in (1, -1)
+            if np.array_equal(s * signs[k], frame[motor])
+            and np.array_equal(places[k], wanted[motor])
+        ]
         if not options:
             return None
         best = min(options, key=lambda o: (o[0] != motor, o[1] < 0, o[0]))
@@ -73,8 +92,11 @@ def motor_order(patient: Patient) -> list[Finding]:
     if not frames or 'bluerov' not in vehicle.name.lower():
         return []
     ((name, frame),) = frames.items()
-    signs = motor_signs(thrust_matrix(vehicle.thrusters, vehicle.inertia.center_of_mass))
-    matching = _matching(signs, frame)
+    com = vehicle.inertia.center_of_mass
+    signs = motor_signs(thrust_matrix(vehicle.thrusters, com))
+    level = (vehicle.thrusters.position - com)[:, :2]
+    places = np.where(np.abs(level) > AMIDSHIPS, np.sign(level), 0.0).astype(int)
+    matching = _matching(signs, places, frame, PLACES[name])
     elements = patient.thruster_elements()
     plugin = patient.root.find('thrusters') is None
     tell = patient.hint if plugin else patient.warning

@@ -14,7 +14,7 @@ _LUMPED = ('linear_damping', 'quadratic_damping', 'modulus_damping')
 
 
 def plugins_beside_tags(patient: Patient) -> list[Finding]:
-    """Nothing is described by an Orca3 plugin and by elements of ours: one is lost, or both act."""
+    """Nothing is described by an Orca3 plugin and by elements of ours at once."""
     root = patient.root
     lumped = [e for tag in _LUMPED for e in root.findall(f'hydrodynamics/{tag}')]
     hulls = [e for tag in ('buoyancy_material', 'hydrodynamics')

@@ -27,7 +27,7 @@ class _Spans:
         self.start: list[int] = []
         self.close: list[int] = []
         self._open: list[int] = []
-        self._parser: Any = expat.ParserCreate()
+        self._parser: Any = expat.ParserCreate('utf-8')
         self._parser.StartElementHandler = self._begin
         self._parser.EndElementHandler = self._end
         self._parser.Parse(content, True)
@@ -98,19 +98,23 @@ def mended(patient: Patient, findings: Iterable[Finding]) -> tuple[bytes, list[s
     content = patient.path.read_bytes()
     edits = [f.edit for f in findings if f.edit is not None]
     elements = [e for e in patient.root.iter() if isinstance(e.tag, str)]
-    spans = _Spans(content)
-    encoding = patient.root.getroottree().docinfo.encoding or 'utf-8'
+    try:
+        spans = _Spans(content)
+    except expat.ExpatError as error:  # it is stricter than libxml2 with names
+        raise ParameterError(f'--fix: {patient.path} cannot be edited: {error}') from None
     changes: list[tuple[int, int, str]] = []
     for edit in edits:
         index = elements.index(edit.element)
         start, close = spans.start[index], spans.close[index]
         end = _tag_end(content, start)
-        changes.append((start, end, _changed_tag(content[start:end].decode(encoding), edit)))
+        changes.append((start, end, _changed_tag(content[start:end].decode(), edit)))
+        if content[start:end].endswith(b'/>'):
+            continue
         if edit.text is not None:
             changes.append((end, close, escape(edit.text)))
-        if edit.tag and close > start:
+        if edit.tag:
             closing = _tag_end(content, close)
             changes.append((close, closing, f'</{edit.tag}>'))
     for start, end, text in sorted(changes, reverse=True):
-        content = content[:start] + text.encode(encoding) + content[end:]
+        content = content[:start] + text.encode() + content[end:]
     return content, [edit.tells for edit in edits]

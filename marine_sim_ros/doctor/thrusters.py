@@ -20,6 +20,7 @@ MIRRORED = 0.02
 """m, that a pair's positions may differ from mirror images."""
 PULSE = 200.0
 """µs above neutral."""
+STEPS = 4
 _SIDES = (
     (('port', 'left'), 1, 1.0, 'y > 0'),
     (('starboard', 'right'), 1, -1.0, 'y < 0'),
@@ -60,7 +61,7 @@ def reachable_axes(patient: Patient) -> list[Finding]:
 
 
 def pulse(patient: Patient) -> list[Finding]:
-    """Run one step of the simulation with a pulse on one thruster at a time.
+    """Run a few steps of the simulation with a pulse on one thruster at a time.
 
     The velocity gained along its axis, at its place, must be positive: cᵀ H ν > 0.
     """
@@ -70,7 +71,7 @@ def pulse(patient: Patient) -> list[Finding]:
     gained = []
     for pwm in (np.full(len(elements), 1500.0), *(1500.0 + PULSE * np.eye(len(elements)))):
         simulation = Simulation(vehicle, initial=deep)
-        for _ in range(10):
+        for _ in range(STEPS):
             simulation.tick(pwm)
         gained.append(np.asarray(simulation.state.velocity))
     result = []
