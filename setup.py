@@ -8,7 +8,7 @@ from setuptools import find_packages, setup
 
 NAME = 'marine_sim_ros'
 NODES = ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'scenario', 'teleop',
-         'recorder', 'markers', 'manipulator', 'controller', 'boundary',
+         'recorder', 'markers', 'manipulator', 'controller', 'boundary', 'contact',
          'composed')  # fmt: skip
 
 

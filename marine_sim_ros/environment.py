@@ -13,6 +13,7 @@ import numpy as np
 
 from marine_sim_ros.arrays import Array, constant, namespace
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.ocean.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.ocean.waves import Waves
 from marine_sim_ros.scene.scene import Scene
@@ -39,6 +40,7 @@ class Environment:
         fluctuation: of the current over time, added to it, or None.
         waves: or None.
         scene: seabed, walls and obstacles, or None.
+        materials: that shapes and surfaces are made of; None takes the shipped ones.
         time: s.
         name: of the file it came from, or empty.
     """
@@ -51,6 +53,7 @@ class Environment:
     fluctuation: GaussMarkov | None = None
     waves: Waves | None = None
     scene: Scene | None = None
+    materials: Materials | None = None
     time: float = 0.0
     name: str = ''
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from marine_sim_ros.environment import STANDARD_GRAVITY, Environment
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.materials import Materials, load_materials
 from marine_sim_ros.ocean.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.ocean.sea_states import irregular_waves
 from marine_sim_ros.ocean.water import OCEAN_SALINITY, water_properties
@@ -25,7 +26,8 @@ from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_
 
 __all__ = ['environment_names', 'load_environment', 'parse_environment', 'run_environment']
 
-_KEYS = {'description', 'gravity', 'depth', 'water', 'waves', 'current', *SCENE_KEYS}
+_KEYS = {'description', 'gravity', 'depth', 'water', 'waves', 'current', 'materials',
+         *SCENE_KEYS}  # fmt: skip
 _WATER = {'kind', 'temperature', 'salinity', 'density', 'kinematic_viscosity'}
 _SEA = {'type', 'direction', 'seed', 'significant_height', 'peak_period', 'gamma', 'spreading',
         'components'}  # fmt: skip
@@ -99,9 +101,19 @@ def parse_environment(text: str, name: str) -> Environment:
         name=Path(name).stem,
         waves=_waves(root.child('waves'), gravity, h),
         scene=scene,
+        materials=_materials(root.child('materials'), Path(name).parent),
         **_water(root.child('water')),
         **_currents(root.child('current')),
     )
+
+
+def _materials(reader: YamlReader, folder: Path) -> Materials | None:
+    """Return the materials of a file that is named relative to a folder."""
+    if reader.value is None:
+        return None
+    if not isinstance(reader.value, str):
+        raise reader.error(f' is {reader.value!r}; expected the name of a material file')
+    return load_materials(folder / Path(reader.value).expanduser())
 
 
 def _water(reader: YamlReader) -> dict[str, Any]:

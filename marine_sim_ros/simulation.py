@@ -146,6 +146,10 @@ class Simulation:
         sources |= reaction
         if environment.scene is not None:
             sources['boundary'] = boundary(self.vehicle, self.state, environment, output.thrust)
+            sources['contact'], self._memories['contact'] = WITH_MEMORY['contact'](
+                self.vehicle, self.state, environment, self._memories['contact'],
+                dt=self._since_last,
+            )  # fmt: skip
         total = weight(body, self.state, environment)
         for wrench in sources.values():
             total = total + wrench

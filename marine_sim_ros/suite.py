@@ -209,8 +209,7 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
         own['barometer'] = {}
     if vehicle.manipulator is not None:
         own['manipulator'] = script
-    if 'boundary' in sources:
-        own['boundary'] = {}
+    own |= {name: {} for name in ('boundary', 'contact') if name in sources}
     if closed:
         own['controller'] = script or {'controller': options.controller}
     if scenario is not None:

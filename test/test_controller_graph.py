@@ -23,7 +23,9 @@ initial: {position: [1.0, -2.0, -5.0], rpy: [0.1, 0.0, 0.5]}
 controller: %s
 segments:
   - {at: 0.0, control: {x: 1.0, y: -1.5, z: -5.2, roll: 0.0, yaw: 0.3}}
-  - {at: 1.0, control: {z: -5.0, surge: 0.3, sway: 0.0, yaw_rate: 0.2}, joints: {arm_2_joint: -1.0}}
+  - at: 1.0
+    control: {z: -5.0, surge: 0.3, sway: 0.0, yaw_rate: 0.2}
+    joints: {arm_2_joint: -1.0}
   - {at: 3.0, axes: {surge: 0.2}}
 faults:
   - {at: 2.0, thruster: sf}

@@ -106,3 +106,32 @@ def test_hulls_in_a_sea_launch_and_run_alike(processes, tmp_path, vehicle):
     manifest = json.loads((tmp_path / 'a' / 'manifest.json').read_text())
     assert manifest['ticks'] == 401
     assert manifest['trajectory_sha256'] in expected
+
+
+@pytest.mark.parametrize('composed', ['false', 'true'])
+def test_a_closed_loop_with_an_arm_launches_and_runs_alike(processes, tmp_path, composed):
+    process = launch(
+        processes, 'investigator90.launch.py', 'environment:=pool', 'scenario:=position_hold',
+        'real_time_factor:=0', 'duration:=2', f'record:={tmp_path / "a"}', f'composed:={composed}',
+    )  # fmt: skip
+    output, _ = process.communicate(timeout=120)
+    assert 'Traceback' not in output
+    other = processes.marine_sim(
+        'simulate', 'investigator90', '--environment', 'pool', '--scenario', 'position_hold',
+        '--duration', 2,
+    )  # fmt: skip
+    expected, _ = other.communicate(timeout=60)
+    manifest = json.loads((tmp_path / 'a' / 'manifest.json').read_text())
+    assert manifest['ticks'] == 401
+    assert manifest['trajectory_sha256'] in expected
+
+
+def test_an_operators_controller_launches(processes):
+    process = launch(processes, 'bluerov2.launch.py', 'controller:=modern')
+    time.sleep(8)
+    called = subprocess.run(
+        ['ros2', 'service', 'call', '/bluerov2/arm', 'std_srvs/srv/SetBool', '{data: true}'],
+        env=processes.environment, capture_output=True, text=True, timeout=40, check=False,
+    )  # fmt: skip
+    assert process.poll() is None
+    assert "message='armed'" in called.stdout

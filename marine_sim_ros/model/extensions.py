@@ -21,6 +21,7 @@ __all__ = [
 
 EXTENSIONS = {
     'hydrodynamics', 'buoyancy', 'buoyancy_material', 'barometer', 'thrusters', 'mass_from_parts',
+    'contact_material',
 }  # fmt: skip
 """Elements of ours below <robot>; URDF readers that do not know them ignore them."""
 

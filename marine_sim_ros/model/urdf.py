@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,24 @@ from lxml import etree
 
 from marine_sim_ros.errors import ModelError
 from marine_sim_ros.model import extensions, orca3, xml
+from marine_sim_ros.model.collisions import Collision, read_collisions
+from marine_sim_ros.model.contact import ContactPoints
+from marine_sim_ros.model.contact_points import contact_points
+from marine_sim_ros.model.contact_tags import (
+    ContactTags,
+    read_contact_tags,
+    set_mass_from_density,
+)
 from marine_sim_ros.model.hull_reader import read_hull
+from marine_sim_ros.model.hull_settings import HullSettings
 from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.joints import read_manipulator
 from marine_sim_ros.model.kinematics import fixed_frames, link_inertias, total_inertia
 from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.model.mass.reader import read_mass_from_parts
+from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.propulsion import read_thrusters
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = ['vehicle_from_urdf']
@@ -64,6 +76,16 @@ def _check(vehicle: Vehicle, source: str) -> Vehicle:
     return vehicle
 
 
+def _shapes(
+    robot: Any, root: Reader, frames: dict[str, Frame], base: Path | None
+) -> list[Collision]:
+    return read_collisions(robot, root, frames, HullSettings(), base=base, warnings=[])
+
+
+def _contact(shapes: Callable[[], list[Collision]], tags: ContactTags) -> ContactPoints:
+    return contact_points(shapes(), tags.collisions)
+
+
 def vehicle_from_urdf(
     text: str,
     *,
@@ -91,6 +113,10 @@ def vehicle_from_urdf(
     frames = fixed_frames(robot, source)
     reader = Reader(root, source)
     damping, added_mass = extensions.read_hydrodynamics(reader.child('hydrodynamics'))
+    tags = read_contact_tags(reader)
+    shapes = partial(_shapes, robot, reader, frames, base)
+    if tags.densities:
+        set_mass_from_density(robot, reader, frames, shapes(), tags, shipped_materials())
     hull = read_hull(robot, reader, frames, base)
     density = hull.water_density
     built = read_mass_from_parts(reader, density, base, progress)
@@ -108,7 +134,8 @@ def vehicle_from_urdf(
         hull=hull.hull,
         manipulator=read_manipulator(robot, frames, inertias, volumes, source),
         frames=tuple(f for f in frames.values() if f.parent),
-        warnings=hull.warnings + built.warnings,
+        warnings=hull.warnings + built.warnings + tags.warnings,
         urdf=text,
+        find_contact=partial(_contact, shapes, tags),
     )
     return _check(orca3.apply_plugins(vehicle, root, frames, source), source)

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from marine_sim_ros.interpolation import Table
+from marine_sim_ros.model.contact import ContactPoints, no_contact
 from marine_sim_ros.model.hull import Hull, lever_mobility
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.manipulator import Manipulator
@@ -160,6 +162,8 @@ class Vehicle:
         frames: links fixed to ``base_link``.
         warnings: what the description says that deserves a second look.
         urdf: the URDF as it was read, xacro expanded.
+        find_contact: makes ``contact``; called where a scene has something to touch, so that
+            meshes nobody needs are not read.
     """
 
     name: str
@@ -174,6 +178,12 @@ class Vehicle:
     frames: tuple[Frame, ...] = ()
     warnings: tuple[str, ...] = ()
     urdf: str = field(default='', repr=False)
+    find_contact: Callable[[], ContactPoints] = field(default=no_contact, repr=False)
+
+    @cached_property
+    def contact(self) -> ContactPoints:
+        """Where it touches what is solid; raises ModelError for a mesh that cannot be used."""
+        return self.find_contact()
 
     @property
     def rigid_body_mass(self) -> np.ndarray:

@@ -6,7 +6,7 @@
 ``FORCES`` holds them by the name of their topic (``wrench/<name>``). Where the whole force also
 depends on the tick before, ``WITH_MEMORY`` has it: (..., memory, dt) -> (wrench, memory).
 Thrusters take a command too, and the boundary force their thrust, so they have signatures of their
-own.
+own; it and contact act only where the environment has a scene.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
+from marine_sim_ros.physics.contact import contact
 from marine_sim_ros.physics.drag import drag, drag_with_memory
 from marine_sim_ros.state import State, Wrench
 
@@ -31,6 +32,7 @@ FORCES: dict[str, Force] = {
 
 WITH_MEMORY: dict[str, Callable[..., tuple[Wrench, Any]]] = {
     'drag': drag_with_memory,
+    'contact': contact,
 }
 """(vehicle, state, environment, memory, dt=) -> (wrench, memory); the first memory is None."""
 
@@ -44,5 +46,5 @@ WRENCH_SOURCES = ('thrusters', *FORCES)
 def wrench_sources(vehicle: Vehicle, environment: Environment) -> tuple[str, ...]:
     """Return what moves a vehicle in an environment, in the order in which it is summed."""
     arm = () if vehicle.manipulator is None else ('manipulator',)
-    solid = () if environment.scene is None else ('boundary',)
+    solid = () if environment.scene is None else ('boundary', 'contact')
     return (*WRENCH_SOURCES, *arm, *solid)

@@ -12,9 +12,9 @@ from __future__ import annotations
 from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import integration
 from marine_sim_ros.physics.current import relative_velocity, water_acceleration
 from marine_sim_ros.physics.drag import damping_matrix
+from marine_sim_ros.physics.integration import advance_pose, implicit_change, rk4
 from marine_sim_ros.spatial import momentum_rate, up_in_body
 from marine_sim_ros.state import State, Wrench
 
@@ -61,10 +61,10 @@ def _semi_implicit(
         arm = constant(xp, vehicle.damping.arm)
         velocity = matvec(arm, relative_velocity(state, environment))
         damping = arm.T @ damping_matrix(vehicle, velocity) @ arm
-        change = integration.implicit_change(constant(xp, vehicle.mass_matrix), damping, force, dt)
+        change = implicit_change(constant(xp, vehicle.mass_matrix), damping, force, dt)
     else:
         change = dt * matvec(constant(xp, vehicle.inverse_mass_matrix), force)
-    return integration.advance_pose(state, state.velocity + change, dt)
+    return advance_pose(state, state.velocity + change, dt)
 
 
 def _rk4(
@@ -79,7 +79,7 @@ def _rk4(
     def acceleration(at: State) -> Array:
         return matvec(inverse, net_wrench(vehicle, at, environment, wrench))
 
-    return integration.rk4(state, acceleration, dt)
+    return rk4(state, acceleration, dt)
 
 
 INTEGRATORS = {'semi_implicit': _semi_implicit, 'rk4': _rk4}

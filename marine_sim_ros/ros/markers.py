@@ -20,14 +20,14 @@ from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.state import Wrench
 
 __all__ = [
-    'FORCE_SCALE', 'arrow_scale', 'new_marker', 'panel_marker', 'point', 'voxel_marker',
-    'wrench_arrows',
+    'FORCE_SCALE', 'arrow_scale', 'contact_marker', 'new_marker', 'panel_marker', 'point',
+    'voxel_marker', 'wrench_arrows',
 ]  # fmt: skip
 
 _COLOURS = {
     'thrusters': (0.9, 0.2, 0.2), 'buoyancy': (0.1, 0.5, 0.9), 'drag': (0.95, 0.6, 0.1),
     'weight': (0.4, 0.4, 0.4), 'total': (0.1, 0.1, 0.1), 'external': (0.8, 0.3, 0.8),
-    'boundary': (0.2, 0.7, 0.7),
+    'boundary': (0.2, 0.7, 0.7), 'contact': (0.6, 0.3, 0.1),
     'damping': (0.95, 0.6, 0.1), 'viscous': (0.2, 0.7, 0.3), 'pressure': (0.9, 0.3, 0.1),
     'suction': (0.5, 0.2, 0.8), 'slamming': (0.9, 0.1, 0.5), 'air': (0.5, 0.8, 0.95),
 }  # fmt: skip
@@ -111,3 +111,15 @@ def panel_marker(frame: str, stamp: int, panels: Panels, wet_shares: np.ndarray)
     marker.points = [point(corner) for corner in panels.corners.reshape(-1, 3)]
     marker.colors = _shades(np.repeat(wet_shares, 3), 0.8)
     return marker
+
+
+def contact_marker(frame: str, stamp: int, points: np.ndarray, pressed: np.ndarray) -> MarkerArray:
+    """Return contact points (n, 3) m: red where pressed (n,), else amber; none deletes them."""
+    marker = new_marker(frame, stamp, Marker.SPHERE_LIST, 'contact')
+    if not len(points):
+        marker.action = Marker.DELETE
+    marker.scale = Vector3(x=0.025, y=0.025, z=0.025)
+    marker.points = [point(values) for values in points]
+    red, amber = ColorRGBA(r=0.9, g=0.1, b=0.1, a=1.0), ColorRGBA(r=1.0, g=0.75, b=0.1, a=0.7)
+    marker.colors = [red if hard else amber for hard in pressed]
+    return MarkerArray(markers=[marker])

@@ -34,6 +34,7 @@ __all__ = [
     'COMMAND_VELOCITY',
     'COMMAND_WRENCH',
     'CONTROLLER_WRENCH',
+    'CONTACT_MARKERS',
     'DIAGNOSTICS',
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
@@ -140,6 +141,7 @@ SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP, open_ended=True)
 CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP)
 """What the controller asks of the thrusters, about the centre of mass."""
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
+CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
 DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
 DRAG_KINDS = ('damping', *FORCE_TERMS)
 """What wrench/drag is the sum of."""
@@ -159,6 +161,7 @@ RECORDED = (
     ODOM, TF, CLOCK, TOTAL_WRENCH, EXTERNAL_WRENCH,
     PWM, THRUSTER_STATE, THRUSTER_POWER, BAROMETER_PRESSURE, BAROMETER_TEMPERATURE,
     OCEAN_CURRENT, DIAGNOSTICS, MARKERS, SCENE_MARKERS,
+    CONTACT_MARKERS,
 )  # fmt: skip
 """What the recorder writes of any run, beside the sources' wrenches."""
 

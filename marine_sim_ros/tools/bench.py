@@ -26,7 +26,11 @@ from marine_sim_ros.environment_file import load_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.boundary import boundary
+from marine_sim_ros.physics.contact import contact
 from marine_sim_ros.physics.drag import drag_with_memory
+from marine_sim_ros.physics.rigid_body import step, weight
+from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.simulation import Simulation
 from marine_sim_ros.spatial import quaternion_from_rpy
 from marine_sim_ros.state import State, rest
@@ -37,6 +41,7 @@ from marine_sim_ros.tools.supervisor import Supervisor
 __all__ = ['add_arguments', 'execute']
 
 STEPS = 4000
+CLOSED = {'vehicle': 'investigator90', 'scenario': 'position_hold'}
 TRIANGLES = (192, 768, 3072, 12288)
 SEA = 'moderate_sea'
 SCENES = ('pool', 'deep_rock')
@@ -108,6 +113,20 @@ def boundary_milliseconds(environment: str) -> float:
     state = rest((0.0, 0.0, around.scene.ground(0.0, 0.0) + 0.3))
     thrust = np.full(len(vehicle.thrusters), 20.0)
     return 1e3 * _per_call(lambda: boundary(vehicle, state, around, thrust))
+
+
+def contact_milliseconds() -> float:
+    """Return ms of one evaluation of the contact of a BlueROV2 that lies on sand."""
+    vehicle = load_vehicle('bluerov2', coefficients='von_benzon2022')
+    ground = Plane('seabed', np.array([0.0, 0.0, -5.0]), np.array([0.0, 0.0, 1.0]), 'sand')
+    around, state = Environment(scene=Scene((ground,))), rest((0.0, 0.0, -4.873))
+    memory, since = None, 0.0
+    for _ in range(100):
+        wrench, memory = contact(vehicle, state, around, memory, dt=since)
+        total = wrench + FORCES['buoyancy'](vehicle, state, around)
+        total = total + weight(vehicle, state, around)
+        state, since = step(vehicle, state, around, total, 0.005), 0.005
+    return 1e3 * _per_call(lambda: contact(vehicle, state, around, memory, dt=since))
 
 
 def _per_call(work: Callable[[], object], count: int = 200) -> float:
@@ -215,7 +234,10 @@ def execute(options: argparse.Namespace) -> int:
         graph('separate, surface_vessel in a sea', vehicle='surface_vessel', environment=SEA)
         for environment in SCENES:
             add(f'boundary in {environment}, ms', '.2f', boundary_milliseconds(environment))
+        add('contact at rest on sand, ms', '.2f', contact_milliseconds())
         graph('separate, bluerov2 in a pool', environment='pool')
+        graph('separate, investigator90 in closed loop', **CLOSED)
+        graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
         add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
         add('ratio composed / separate (goal 3)', '.2f', one / full)
     _print(options.rounds, rows, node_costs(options.seconds))

@@ -1,0 +1,102 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Shapes -> contact points: a few points of the surface that touch first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from marine_sim_ros.model.collisions import Collision
+from marine_sim_ros.model.contact import ContactPoints, no_contact
+from marine_sim_ros.model.contact_material import Material
+from marine_sim_ros.model.geometry.shapes import Shape
+
+__all__ = ['MAX_MESH_POINTS', 'contact_points']
+
+_RIM = 12
+"""Points on each rim of a cylinder."""
+MAX_MESH_POINTS = 32
+"""Of a mesh; its convex hull's outermost vertices in so many directions."""
+
+
+def _box(size: np.ndarray) -> np.ndarray:
+    """Return corners, middles of edges and middles of faces (26, 3)."""
+    signs = [s for s in product((-1, 0, 1), repeat=3) if any(s)]
+    return np.array(signs) * np.asarray(size) / 2
+
+
+def _cylinder(radius: float, length: float) -> np.ndarray:
+    angle = 2 * math.pi * np.arange(_RIM) / _RIM
+    ring = radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    ends = [np.column_stack([ring, np.full(_RIM, end)]) for end in (-length / 2, length / 2)]
+    return np.concatenate(ends)
+
+
+def _directions(count: int) -> np.ndarray:
+    """Return unit vectors (count, 3) spread over the sphere: Fibonacci's lattice."""
+    i = np.arange(count) + 0.5
+    z = 1 - 2 * i / count
+    turn = math.pi * (1 + math.sqrt(5)) * i
+    flat = np.sqrt(1 - z * z)
+    return np.stack([flat * np.cos(turn), flat * np.sin(turn), z], axis=-1)
+
+
+def _mesh(shape: Shape) -> np.ndarray:
+    """Return vertices of the convex hull, all of them or those outermost in many directions.
+
+    The hull spans its cavities: a thing that fits between two keels is not felt.
+    """
+    import trimesh
+
+    try:
+        hull = np.asarray(trimesh.Trimesh(shape.vertices, shape.faces).convex_hull.vertices)
+    except Exception:  # flat beyond what qhull takes: any of its vertices will do
+        hull = shape.vertices
+    if len(hull) <= MAX_MESH_POINTS:
+        return np.array(hull)
+    # Scaled to a cube first, so that a slender hull gets its points all along.
+    middle, half = hull.mean(axis=0), np.maximum(np.ptp(hull, axis=0) / 2, 1e-9)
+    found = np.argmax(((hull - middle) / half) @ _directions(MAX_MESH_POINTS).T, axis=0)
+    return np.array(hull[np.unique(found)])
+
+
+def _points(collision: Collision) -> tuple[np.ndarray, float]:
+    """Return points (n, 3) in the shape's frame, and the radius around them."""
+    geometry = collision.reader.element.find('geometry')
+    assert geometry is not None
+    for child in geometry:
+        if child.tag == 'box':
+            return _box(collision.shape.extents), 0.0
+        if child.tag == 'cylinder':
+            return _cylinder(float(child.get('radius', 0)), float(child.get('length', 0))), 0.0
+        if child.tag == 'sphere':
+            return np.zeros((1, 3)), float(child.get('radius', 0))
+    return _mesh(collision.shape), 0.0
+
+
+def contact_points(
+    collisions: Sequence[Collision], materials: Sequence[str | Material]
+) -> ContactPoints:
+    """Return the contact points of collisions with their materials, in the body frame.
+
+    A box has its corners and the middles of its edges and faces, a cylinder its rims, a sphere
+    its centre with a radius, a mesh vertices of its convex hull.
+    """
+    if not collisions:
+        return no_contact()
+    positions, radii, edges, shapes = [], [], [], []
+    for index, collision in enumerate(collisions):
+        points, radius = _points(collision)
+        positions.append(points @ collision.rotation.T + collision.translation)
+        radii.append(np.full(len(points), radius))
+        edges.append(np.full(len(points), max(collision.shape.volume, 1e-12) ** (1 / 3)))
+        shapes.append(np.full(len(points), index))
+    return ContactPoints(
+        np.concatenate(positions), np.concatenate(radii), np.concatenate(edges),
+        np.concatenate(shapes), tuple(materials),
+    )  # fmt: skip

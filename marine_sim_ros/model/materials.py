@@ -1,0 +1,292 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Material files: what shapes and surfaces are made of, as Choreonoid's materials.yaml has it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from pathlib import Path
+from typing import Any
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.contact_material import (
+    FRICTION_MODELS,
+    SOLVERS,
+    ContactMaterial,
+    Material,
+    derived,
+    pair_modulus,
+)
+from marine_sim_ros.resources import resource_folder
+from marine_sim_ros.yaml_file import YamlReader, parse_yaml
+
+__all__ = [
+    'MATERIAL_RANGES',
+    'Materials',
+    'load_materials',
+    'parse_materials',
+    'shipped_materials',
+    'without_effect',
+]
+
+MATERIAL_RANGES: Mapping[str, tuple[float, float]] = {
+    'density': (1e-3, 1e5), 'youngs_modulus': (1.0, 1e13), 'poisson_ratio': (-0.99, 0.5),
+    'viscosity': (0.0, 1.0), 'spook_damping': (0.0, 1e3), 'roughness': (0.0, 1e3),
+    'surface_viscosity': (0.0, 1e6), 'adhesion_force': (0.0, 1e9), 'adhesive_overlap': (0.0, 1e3),
+}  # fmt: skip
+"""Smallest and largest value of each parameter of a material."""
+
+_PAIR_RANGES = {
+    **{k: MATERIAL_RANGES[k] for k in ('youngs_modulus', 'spook_damping', 'surface_viscosity',
+                                       'adhesion_force', 'adhesive_overlap')},
+    'restitution': (0.0, 1.0), 'friction': (0.0, 1e3), 'secondary_friction': (-1e3, 1e3),
+    'secondary_surface_viscosity': (-1e6, 1e6),
+}  # fmt: skip
+_REDUCTIONS = ('default', 'reduceGeometry', 'reduceALL', 'reduceNone')
+_OTHER_KEYS = ('friction_model', 'contact_reduction_mode', 'contact_reduction_bin_resolution',
+               'primary_direction', 'reference_body_name', 'reference_link_name')  # fmt: skip
+_NUMBER = re.compile(r'[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d{1,3}')
+_DEFAULT_NAMES = ('', 'Default', 'default')
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """Return how a key may be written: in snake_case, in camelCase, and as the source has it."""
+    first, *others = name.split('_')
+    both = (name, first + ''.join(word.capitalize() for word in others))
+    return tuple(dict.fromkeys((*both, *(s.replace('adhesive', 'adhesiv') for s in both))))
+
+
+def _identity(name: str) -> str:
+    return '' if name in _DEFAULT_NAMES else name
+
+
+@dataclass(frozen=True, eq=False)
+class Materials:
+    """Materials by name, and contact materials by pairs of names.
+
+    Attributes:
+        materials: by name; '' is the default material.
+        pairs: by two names in the order of the alphabet.
+        given: parameters that were given, for :func:`without_effect`.
+    """
+
+    materials: Mapping[str, Material] = field(default_factory=lambda: {'': Material()})
+    pairs: Mapping[tuple[str, str], ContactMaterial] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names but that of the default material."""
+        return tuple(sorted(filter(None, self.materials)))
+
+    def material(self, name: str) -> Material:
+        """Return a material; the default one for a name that is unknown, see :meth:`warnings`."""
+        return self.materials.get(_identity(name), self.materials[''])
+
+    def warnings(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return a line for each of some names that is no material."""
+        unknown = sorted({n for n in names if _identity(n) not in self.materials})
+        known = ', '.join(self.names) or 'only the default one'
+        return tuple(
+            f'material {n!r} is unknown; the default one is used; known are: {known}'
+            for n in unknown
+        )
+
+    def contact(self, a: str | Material, b: str | Material) -> ContactMaterial:
+        """Return the contact of two materials: the pair as defined, or else derived from both.
+
+        A material instead of a name is one given in place; for such there is no pair.
+        """
+        first = self.material(a) if isinstance(a, str) else a
+        second = self.material(b) if isinstance(b, str) else b
+        if isinstance(a, str) and isinstance(b, str):
+            low, high = sorted((first.name, second.name))
+            if (low, high) in self.pairs:
+                pair = self.pairs[low, high]
+                # What the bulk moduli are to E₁E₂/(E₁ + E₂), E* is to the pair's modulus.
+                ratio = pair_modulus(first, second) / derived(first, second).youngs_modulus
+                return replace(pair, elastic_modulus=ratio * pair.youngs_modulus)
+        return derived(first, second)
+
+
+def load_materials(path: str | Path) -> Materials:
+    """Return the materials of a YAML file.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    try:
+        text = Path(path).expanduser().read_text(encoding='utf-8')
+    except UnicodeDecodeError:
+        raise ParameterError(f'{path}: not UTF-8 text') from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, 'strerror', None) or error
+        raise ParameterError(
+            f'{path}: cannot be read: {reason}; expected a material file'
+        ) from None
+    return parse_materials(text, str(path))
+
+
+@lru_cache(maxsize=1)
+def shipped_materials() -> Materials:
+    """Return the materials of ``config/materials.yaml``."""
+    return load_materials(resource_folder('config') / 'materials.yaml')
+
+
+def parse_materials(text: str, name: str) -> Materials:
+    """Return the materials of a YAML text: ``materials`` and ``contactMaterials``.
+
+    Keys may be in snake_case or camelCase. The last definition of a name or a pair counts; more
+    than two names are all pairs of them; '', Default and default are the same name. A name that
+    only a pair has is a material like the default one.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    content = parse_yaml(text, name, ParameterError)
+    root = YamlReader(name, {} if content is None else content, ParameterError)
+    root.mapping({'materials', *_spellings('contact_materials')})
+    materials = {'': Material()}
+    given: set[str] = set()
+    for item in root.child('materials', []).items():
+        material = _material(item, given)
+        materials[material.name] = material
+    pairs: dict[tuple[str, str], ContactMaterial] = {}
+    for item in _child(root, 'contact_materials', []).items():
+        names, pair = _pair(item, given)
+        for a, b in names:
+            for missing in {a, b} - set(materials):
+                materials[missing] = replace(materials[''], name=missing)
+            pairs[a, b] = pair
+    return Materials(materials, pairs, frozenset(given))
+
+
+def _child(reader: YamlReader, name: str, default: Any = None) -> YamlReader:
+    """Return the value below a key in whichever spelling.
+
+    Raises:
+        ParameterError: it is there in two spellings.
+    """
+    found = [s for s in _spellings(name) if s in reader.value]
+    if len(found) > 1:
+        raise reader.error(f': {found[0]!r} and {found[1]!r} are the same; expected one of them')
+    return reader.child(found[0] if found else name, default)
+
+
+def _read(
+    reader: YamlReader, ranges: Mapping[str, tuple[float, float]], given: set[str]
+) -> dict[str, Any]:
+    """Return the numbers that a mapping gives."""
+    result = {}
+    for name, (low, high) in ranges.items():
+        value = _child(reader, name)
+        if value.value is not None:
+            given.add(name)
+            result[name] = _numeric(value).number(low, high)
+    return result
+
+
+def _numeric(reader: YamlReader) -> YamlReader:
+    """Return a value with 1.0e5 as a number: YAML 1.1 takes it for a text, for want of a sign."""
+    value = reader.value
+    if not isinstance(value, str) or not _NUMBER.fullmatch(value):
+        return reader
+    return YamlReader(reader.where, float(value), ParameterError)
+
+
+def _name(reader: YamlReader) -> str:
+    value = '' if reader.value is None else reader.value
+    if not isinstance(value, str) or len(value) > 64 or not value.isprintable():
+        raise reader.error(f' is {value!r}; expected a name')
+    return _identity(value)
+
+
+def _material(reader: YamlReader, given: set[str]) -> Material:
+    known = {s for name in MATERIAL_RANGES for s in _spellings(name)}
+    reader.mapping({'name', *known}, {'name'})
+    return Material(name=_name(reader.child('name')), **_read(reader, MATERIAL_RANGES, given))
+
+
+def _pair(reader: YamlReader, given: set[str]) -> tuple[list[tuple[str, str]], ContactMaterial]:
+    known = {s for name in (*_PAIR_RANGES, *_OTHER_KEYS) for s in _spellings(name)}
+    reader.mapping({'materials', *known}, {'materials'})
+    names = [_name(item) for item in reader.child('materials').items()]
+    if not 2 <= len(names) <= 1000:
+        raise reader.error(f'.materials has {len(names)} name(s); expected two or more')
+    if len(names) == 2:
+        low, high = sorted(names)
+        both = [(low, high)]
+    else:
+        both = [(a, b) for a, b in combinations_with_replacement(sorted(set(names)), 2) if a != b]
+    values = _read(reader, _PAIR_RANGES, given)
+    readers: dict[str, Callable[[YamlReader], dict[str, Any]]] = {
+        'friction_model': _friction_model,
+        'contact_reduction_mode': lambda r: {'contact_reduction_mode': r.choice(_REDUCTIONS)},
+        'contact_reduction_bin_resolution': lambda r: {
+            'contact_reduction_bin_resolution': r.whole(0, 255)
+        },
+        'primary_direction': lambda r: {'primary_direction': tuple(map(float, r.vector()))},
+        'reference_body_name': lambda r: {'reference_body_name': _name(r)},
+        'reference_link_name': lambda r: {'reference_link_name': _name(r)},
+    }
+    for key, read in readers.items():
+        value = _child(reader, key)
+        if value.value is not None:
+            given.add(key)
+            values |= read(value)
+    return both, ContactMaterial(**values)
+
+
+def _friction_model(reader: YamlReader) -> dict[str, Any]:
+    """Return model and solver of ``[model, solver]``, or of a model alone."""
+    if isinstance(reader.value, str):
+        return {'friction_model': reader.choice(FRICTION_MODELS)}
+    items = reader.items()
+    if len(items) != 2:
+        raise reader.error(f' is {reader.value!r}; expected [model, solver]')
+    return {
+        'friction_model': items[0].choice(FRICTION_MODELS),
+        'solver': items[1].choice(SOLVERS),
+    }
+
+
+_REDUCED = 'contact points are fixed on the vehicle, so there is nothing to reduce'
+_UNREAD = "Gazebo's physics plugins do not read it"
+_NO_EFFECT: Mapping[str, Mapping[str, str]] = {
+    'embedded': {
+        'friction_model': 'the solver in it: all contacts of a vehicle are solved together',
+        'contact_reduction_mode': _REDUCED,
+        'contact_reduction_bin_resolution': _REDUCED,
+    },
+    'gazebo': {
+        'youngs_modulus': _UNREAD,
+        'poisson_ratio': _UNREAD,
+        'spook_damping': _UNREAD,
+        'adhesion_force': 'SDF has no such element',
+        'adhesive_overlap': 'SDF has no such element',
+        'friction_model': 'the physics engine has its own',
+        'contact_reduction_mode': _UNREAD,
+        'contact_reduction_bin_resolution': _UNREAD,
+        'reference_body_name': 'SDF knows the link of the collision only',
+    },
+}
+
+
+def without_effect(materials: Materials, backend: str = 'embedded') -> dict[str, str]:
+    """Return the parameters that a file gives and a backend does not use, with the reason.
+
+    Args:
+        materials: of a file.
+        backend: embedded, or gazebo (gz-sim 8 with DART).
+
+    Raises:
+        ParameterError: a backend that does not exist.
+    """
+    if backend not in _NO_EFFECT:
+        raise ParameterError(f'backend is {backend!r}; expected one of: {", ".join(_NO_EFFECT)}')
+    return {k: v for k, v in _NO_EFFECT[backend].items() if k in materials.given}

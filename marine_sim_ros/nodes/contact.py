@@ -1,0 +1,92 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contact: what seabed, walls and obstacles do to a vehicle that touches them.
+
+Subscribes: odom. Publishes: wrench/contact, one per odom, same stamp; contact/markers (MarkerArray
+in base_link): the vehicle's contact points near a surface, amber, and red where they press on it.
+Parameters: the common ones, and those below; surfaces and materials are the environment's.
+Failure: an odom that is not finite is answered with a zero wrench and a warning. The first tick
+after a start, and after time went back, has no contact. Unknown materials and parameters without
+effect are told once at the start; a collision mesh that cannot be used ends the node with one
+line. Wrenches are for exactly one step of the same length as the last: use lockstep.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.model.materials import shipped_materials, without_effect
+from marine_sim_ros.physics.contact import ContactMemory, contact, touches
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.markers import contact_marker
+from marine_sim_ros.ros.node import ForceNode
+from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.state import State, Wrench
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['ContactNode', 'main']
+
+PARAMETERS = (
+    Parameter('marker_rate', 10.0, 'contact/markers per s of simulation time; 0: none', 0.0, 1e3),
+)
+
+
+class ContactNode(ForceNode):
+    """The node."""
+
+    def __init__(self, **options: Any) -> None:
+        """Create it as ``contact`` and tell what will not work as it is written."""
+        super().__init__('contact', PARAMETERS, **options)
+        self._memory: ContactMemory | None = None
+        self._stamp: int | None = None
+        self._shown = -(10**18)
+        self._markers = self.publisher(topics.CONTACT_MARKERS)
+        self._solid = self.environment.scene is not None and len(self.vehicle.contact) > 0
+        if self.environment.scene is not None:
+            self._tell(self.environment.scene.materials)
+
+    def _tell(self, surfaces: tuple[str, ...]) -> None:
+        materials = self.environment.materials or shipped_materials()
+        own = tuple(m for m in self.vehicle.contact.materials if isinstance(m, str))
+        for text in materials.warnings((*own, *surfaces)):
+            self.get_logger().warning(text)
+        for name, reason in without_effect(materials).items():
+            self.get_logger().info(f'contact parameter {name} has no effect: {reason}')
+
+    def wrench(self, stamp: int, state: State) -> Wrench:
+        """Return the contact of a state; time that stands still or goes back starts anew."""
+        before = self._stamp
+        if before is None or stamp <= before:
+            before, self._memory = stamp, None
+        environment = self.environment_at(stamp)
+        wrench, self._memory = contact(
+            self.vehicle, state, environment, self._memory, dt=(stamp - before) / NANOSECONDS
+        )
+        self._stamp = stamp
+        self._show(stamp, state)
+        return wrench
+
+    def _show(self, stamp: int, state: State) -> None:
+        rate = self.values['marker_rate']
+        due = rate > 0 and not 0 <= stamp - self._shown < NANOSECONDS / rate
+        if not due or not self._solid or self._memory is None:
+            return
+        self._shown = stamp
+        touch = touches(self.vehicle, state, self.environment)
+        pressed = np.asarray(self._memory.normal) > 0
+        near = (touch.gap < 0.02) | pressed
+        marker = contact_marker(self.body_frame, stamp, touch.point[near], pressed[near])
+        self._markers.publish(marker)
+
+
+def main() -> None:
+    """Run the executable."""
+    run(ContactNode)
+
+
+if __name__ == '__main__':
+    main()

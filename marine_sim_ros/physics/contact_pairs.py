@@ -1,0 +1,168 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Coefficients of every pair of a scene's surface and a vehicle's contact point; stiffness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+import numpy as np
+
+from marine_sim_ros.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.contact_material import ContactMaterial
+from marine_sim_ros.model.materials import Materials, shipped_materials
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.spatial import rotation_matrix, to_body
+
+__all__ = ['PairTable', 'hertz_force', 'hertz_stiffness', 'linear_stiffness', 'pair_table']
+
+_LEAST_INDENTATION = 1e-6
+"""m; a sphere that only just touches is as stiff as here, not infinitely soft."""
+
+
+def hertz_force(indentation: Array, *, modulus: Array, radius: Array) -> Array:
+    """Return F = 4/3 E* √R δ^1.5 (...), N, of a sphere on a flat (Johnson 1985, eq. 4.23).
+
+    Args:
+        indentation: δ (...), m; nothing pulls below 0.
+        modulus: E*, Pa.
+        radius: R, m.
+    """
+    xp = namespace(indentation)
+    depth = xp.maximum(indentation, xp.zeros_like(indentation))
+    return 4 / 3 * modulus * radius**0.5 * depth**1.5
+
+
+def hertz_stiffness(indentation: Array, *, modulus: Array, radius: Array) -> Array:
+    """Return ∂F/∂δ = 2 E* √(R δ) (...), N/m; arguments as for :func:`hertz_force`."""
+    xp = namespace(indentation)
+    return 2 * modulus * xp.sqrt(radius * xp.maximum(indentation, xp.zeros_like(indentation)))
+
+
+def linear_stiffness(modulus: Array, area: Array, length: Array) -> Array:
+    """Return E A/ℓ (...), N/m, of a column of a section (m²) and a length (m)."""
+    return modulus * area / length
+
+
+@dataclass(frozen=True, eq=False)
+class PairTable:
+    """Coefficients of contacts: (k, m), or (c,) of those picked out.
+
+    Attributes:
+        youngs_modulus: of the pair, Pa.
+        effective_modulus: Hertz's E*, Pa.
+        restitution: 0 to 1.
+        spook_damping: τ, s.
+        friction: along the primary direction.
+        cross_friction: across it.
+        surface_viscosity: along, m/(s N).
+        cross_viscosity: across, m/(s N).
+        adhesion_force: of the shape, N.
+        adhesive_overlap: m.
+        joint: 1 where friction is bounded in every direction alike (cone).
+        lagged: 1 where its bound is from the normal force of the step before (box).
+        in_map: 1 where the primary direction turns with map, 0 with the body.
+        primary: (..., 3) primary direction; zero: any.
+        radius: of the point, m.
+        edge: of the material behind it, m.
+    """
+
+    youngs_modulus: np.ndarray
+    effective_modulus: np.ndarray
+    restitution: np.ndarray
+    spook_damping: np.ndarray
+    friction: np.ndarray
+    cross_friction: np.ndarray
+    surface_viscosity: np.ndarray
+    cross_viscosity: np.ndarray
+    adhesion_force: np.ndarray
+    adhesive_overlap: np.ndarray
+    joint: np.ndarray
+    lagged: np.ndarray
+    in_map: np.ndarray
+    primary: np.ndarray
+    radius: np.ndarray
+    edge: np.ndarray
+
+    def flat(self) -> PairTable:
+        """Return the table with its pairs in one row, (k m,)."""
+        count = self.friction.size
+        return PairTable(*(
+            getattr(self, f.name).reshape(count, *getattr(self, f.name).shape[2:])
+            for f in fields(self)
+        ))  # fmt: skip
+
+    def picked(self, index: np.ndarray) -> PairTable:
+        """Return some pairs of a flat table."""
+        return PairTable(*(getattr(self, f.name)[index] for f in fields(self)))
+
+    def stiffness(self, gap: Array) -> Array:
+        """Return F/δ (..., c) at gaps (..., c), N/m: Hertz of spheres, else E A/ℓ."""
+        xp = namespace(gap)
+        depth = xp.maximum(-gap, xp.full_like(gap, _LEAST_INDENTATION))
+        modulus, radius = constant(xp, self.effective_modulus), constant(xp, self.radius)
+        sphere = hertz_force(depth, modulus=modulus, radius=radius) / depth
+        edge = constant(xp, self.edge)
+        column = linear_stiffness(constant(xp, self.youngs_modulus), edge**2 / 4, edge)
+        return xp.where(radius > 0, sphere, column + xp.zeros_like(gap))
+
+    def primary_in_body(self, orientation: Array) -> Array:
+        """Return the primary directions (..., c, 3) in the body frame."""
+        xp = namespace(orientation)
+        primary = constant(xp, self.primary)
+        turned = to_body(orientation[..., None, :], primary)
+        return xp.where(constant(xp, self.in_map)[:, None] > 0, turned, primary)
+
+
+def _primary(vehicle: Vehicle, material: ContactMaterial) -> tuple[np.ndarray, bool]:
+    """Return the primary direction, and whether it is in map, not on the body."""
+    direction = np.array(material.primary_direction)
+    if material.friction_model != 'orientedBox':
+        return np.zeros(3), False
+    for frame in vehicle.frames:
+        if frame.name == material.reference_link_name:
+            return matvec(rotation_matrix(frame.quaternion), direction), False
+    own = material.reference_link_name == 'base_link'
+    return direction, not (own or material.reference_body_name == vehicle.name)
+
+
+def _row(vehicle: Vehicle, material: ContactMaterial) -> list[float | np.ndarray]:
+    """Return the coefficients of a pair in the order of PairTable's, up to ``primary``."""
+    oriented = material.friction_model == 'orientedBox' and material.secondary_friction >= 0
+    viscous = oriented and material.secondary_surface_viscosity >= 0
+    primary, in_map = _primary(vehicle, material)
+    return [
+        material.youngs_modulus, material.effective_modulus, material.restitution,
+        material.spook_damping, material.friction,
+        material.secondary_friction if oriented else material.friction,
+        material.surface_viscosity,
+        material.secondary_surface_viscosity if viscous else material.surface_viscosity,
+        material.adhesion_force, material.adhesive_overlap,
+        float(material.friction_model in ('default', 'cone')),
+        float(material.friction_model == 'box'), float(in_map), primary,
+    ]  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _table(vehicle: Vehicle, scene: Scene, materials: Materials) -> PairTable:
+    points = vehicle.contact
+    rows = [
+        [_row(vehicle, materials.contact(shape, surface)) for shape in points.materials]
+        for surface in scene.materials
+    ]
+    columns = [
+        np.array([[pair[i] for pair in surface] for surface in rows], float)[:, points.shape]
+        for i in range(len(rows[0][0]))
+    ]
+    wide = [np.tile(v, (len(rows), 1)) for v in (points.radius, points.edge)]
+    return PairTable(*columns, *wide).flat()
+
+
+def pair_table(vehicle: Vehicle, environment: Environment) -> PairTable:
+    """Return the coefficients of all k surfaces and m contact points, (k m,)."""
+    assert environment.scene is not None
+    return _table(vehicle, environment.scene, environment.materials or shipped_materials())

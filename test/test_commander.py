@@ -1,0 +1,179 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The commander: who has the vehicle, what silence means, what is held."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from marine_sim_ros.control.commander import HOLDS, TIMEOUT, Commander
+from marine_sim_ros.control.setpoints import QUANTITIES, RATES, SPEEDS
+from marine_sim_ros.spatial import quaternion_from_rpy
+from marine_sim_ros.state import State
+
+HERE = State(np.array([1.0, 2.0, -3.0]), quaternion_from_rpy(0, 0, 0.4), np.zeros(6))
+POSE = np.array([4.0, 5.0, -6.0, 0.0, 0.1, 0.2])
+
+
+def at(position=(1, 2, -3), yaw=0.4, velocity=(0, 0, 0, 0, 0, 0)):
+    orientation = quaternion_from_rpy(0, 0, yaw)
+    return State(np.array(position, float), orientation, np.array(velocity, float))
+
+
+def place(*names):
+    return [QUANTITIES.index(name) for name in names]
+
+
+def test_disarmed_wants_nothing():
+    commander = Commander()
+    commander.go(POSE)
+    assert np.isnan(commander.wanted(0, HERE)).all()
+    commander.arm(True)  # arming forgets what was said before
+    wanted = commander.wanted(0, HERE)
+    assert np.isnan(wanted[:3]).all()
+    assert wanted[SPEEDS] == pytest.approx([0, 0, 0])
+
+
+def test_armed_without_a_word_holds_still_and_level():
+    wanted = Commander(armed=True).wanted(5, HERE)
+    assert wanted[place('roll', 'pitch', 'surge', 'sway', 'heave', 'yaw_rate')] == pytest.approx(0)
+    assert np.isnan(wanted[place('x', 'y', 'z', 'yaw', 'roll_rate', 'pitch_rate')]).all()
+    unable = Commander(armed=True, level=('roll',)).wanted(5, HERE)
+    assert np.isnan(unable[place('pitch')]).all()
+    assert unable[place('pitch_rate')] == 0
+
+
+def test_a_pose_with_a_hole_frees_that_axis():
+    commander = Commander(armed=True)
+    hole = POSE.copy()
+    hole[1] = np.nan
+    commander.go(hole)
+    wanted = commander.wanted(0, HERE)
+    assert np.isnan(wanted[[1, *range(6, 12)]]).all()
+    assert wanted[[0, 2, 3, 4, 5]] == pytest.approx(POSE[[0, 2, 3, 4, 5]])
+    commander.free = ('x', 'yaw')
+    assert np.isnan(commander.wanted(0, HERE)[[0, 5]]).all()
+
+
+def test_a_velocity_lasts_half_a_second():
+    commander = Commander(armed=True)
+    speeds = np.array([0.5, 0, 0.1, 0, 0, 0.2])
+    commander.drive(speeds, 10.0)
+    wanted = commander.wanted(10.0 + TIMEOUT, HERE)
+    assert wanted[SPEEDS] == pytest.approx(speeds[:3])
+    assert wanted[RATES][2] == 0.2
+    assert not commander.stale(10.0 + TIMEOUT)
+    after = commander.wanted(10.0 + TIMEOUT + 0.005, HERE)
+    assert after[SPEEDS] == pytest.approx([0, 0, 0])
+    assert commander.stale(10.6)
+
+
+def test_holds_take_over_where_the_stick_is_centred():
+    commander = Commander(armed=True)
+    for name in HOLDS:
+        commander.hold(name, True)
+    moving = at(velocity=(0.4, 0, 0, 0, 0, 0.2))
+    commander.drive(np.array([0.4, 0, 0, 0, 0, 0.2]), 0.0)
+    wanted = commander.wanted(0.1, moving)
+    assert wanted[place('z')] == pytest.approx(-3)  # auto depth: the heave stick is centred
+    assert np.isnan(wanted[place('x', 'y', 'yaw')]).all()
+    stopped = commander.wanted(1.0, moving)  # silence: all sticks count as centred
+    ahead = 0.4 * 1.5
+    assert stopped[:2] == pytest.approx([1 + ahead * np.cos(0.4), 2 + ahead * np.sin(0.4)])
+    assert stopped[5] == pytest.approx(0.4 + 0.75 * 0.2)
+    assert np.isnan(stopped[place('surge', 'sway', 'heave', 'yaw_rate')]).all()
+    later = commander.wanted(2.0, at(position=(9, 9, -9)))
+    assert later[:3] == pytest.approx(stopped[:3])  # where it was set, not where it is
+    commander.hold('auto_depth', False)
+    assert np.isnan(commander.wanted(2.1, HERE)[2])
+    commander.hold('auto_depth', True)
+    assert commander.wanted(2.2, at(position=(1, 2, -7)))[2] == pytest.approx(-7)
+
+
+def test_waypoints_one_after_the_other():
+    commander = Commander(armed=True)
+    way = [np.array([x, 0.0, -3, 0, 0, 0]) for x in (2.0, 4.0, 6.0)]
+    commander.follow(way)
+    assert commander.waypoints_left == 3
+    assert commander.wanted(0, at((0, 0, -3)))[0] == 2
+    assert commander.wanted(0, at((1.8, 0, -3)))[0] == 4
+    assert commander.wanted(0, at((3.8, 0, -3)))[0] == 6
+    assert commander.wanted(0, at((6, 0, -3)))[0] == 6  # the last one is held
+    commander.follow([])
+    assert commander.mode == 'velocity'
+    assert commander.wanted(9, HERE)[SPEEDS] == pytest.approx([0, 0, 0])
+
+
+def test_a_wrench_goes_past_the_loop_until_it_is_stale():
+    commander = Commander(armed=True)
+    commander.push(np.arange(6.0), 3.0)
+    assert np.isnan(commander.wanted(3.2, HERE)).all()
+    assert commander.wanted(3.6, HERE)[SPEEDS] == pytest.approx([0, 0, 0])
+
+
+number = st.floats(-5, 5)
+
+
+class Anything(RuleBasedStateMachine):
+    """Whatever is said in whatever order, set-points stay usable."""
+
+    def __init__(self):
+        super().__init__()
+        self.commander = Commander()
+        self.time = 0.0
+        self.state = HERE
+
+    @rule(on=st.booleans())
+    def arm(self, on):
+        self.commander.arm(on)
+
+    @rule(name=st.sampled_from(sorted(HOLDS)), on=st.booleans())
+    def hold(self, name, on):
+        self.commander.hold(name, on)
+
+    @rule(values=st.lists(number | st.just(float('nan')), min_size=6, max_size=6))
+    def go(self, values):
+        self.commander.go(np.array(values))
+
+    @rule(count=st.integers(0, 4))
+    def follow(self, count):
+        self.commander.follow([POSE + k for k in range(count)])
+
+    @rule(values=st.lists(number, min_size=6, max_size=6))
+    def drive(self, values):
+        self.commander.drive(np.array(values), self.time)
+
+    @rule(values=st.lists(number, min_size=6, max_size=6))
+    def push(self, values):
+        self.commander.push(np.array(values), self.time)
+
+    @rule(dt=st.floats(0, 2), x=number, yaw=number, u=number)
+    def pass_time(self, dt, x, yaw, u):
+        self.time += dt
+        self.state = at((x, 0, -3), yaw, (u, 0, 0, 0, 0, 0.1))
+
+    @invariant()
+    def usable(self):
+        wanted = self.commander.wanted(self.time, self.state)
+        assert wanted.shape == (12,)
+        assert not np.isinf(wanted).any()
+        # No quantity is controlled twice: a held angle or height has no speed beside it.
+        for held, driven in (('z', 'heave'), ('yaw', 'yaw_rate'), ('roll', 'roll_rate')):
+            assert np.isnan(wanted[place(held, driven)]).any()
+        if not self.commander.armed:
+            assert np.isnan(wanted).all()
+
+
+TestAnything = Anything.TestCase
+
+
+@given(st.lists(number, min_size=6, max_size=6), st.floats(0, 100))
+def test_what_was_said_last_counts(values, time):
+    commander = Commander(armed=True)
+    commander.go(POSE)
+    commander.drive(np.array(values), time)
+    commander.go(POSE)
+    assert commander.wanted(time, HERE)[:6] == pytest.approx(POSE)

@@ -1,0 +1,81 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A vehicle on the bottom of a pool through real nodes: the same contact, to the bit."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from marine_sim_ros.suite import RunOptions, describe
+
+pytestmark = pytest.mark.ros
+
+SCENARIO = """
+duration: 2.0
+initial: {position: [2.0, 1.0, -3.8], rpy: [0.1, -0.1, 0.5]}
+segments:
+  - {at: 0.0, pwm: [1500, 1500, 1500, 1500, 1650, 1650]}
+  - {at: 1.0, pwm: [1600, 1420, 1400, 1650, 1600, 1640]}
+"""
+
+
+def read(directory):
+    """Return messages by topic and stamp."""
+    from rosbags.highlevel import AnyReader
+
+    result = {}
+    with AnyReader([directory / 'bag']) as reader:
+        for connection, stamp, data in reader.messages():
+            message = reader.deserialize(data, connection.msgtype)
+            result.setdefault(connection.topic.split('/', 2)[-1], {})[stamp] = message
+    return result
+
+
+def test_the_graph_is_the_simulation_on_the_bottom(processes, tmp_path):
+    scenario = tmp_path / 'bottom.yaml'
+    scenario.write_text(SCENARIO)
+    common = ['bluerov2', '--scenario', scenario, '--environment', 'pool']
+    for name, more in (('separate', ['--markers']), ('composed', ['--composed'])):
+        process = processes.marine_sim(
+            'run', *common, '--real-time-factor', 0, '--record', tmp_path / name, *more
+        )
+        output, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, output
+    done = subprocess.run(
+        [sys.executable, '-m', 'marine_sim_ros.tools.main', 'simulate', *map(str, common)],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    expected = done.stdout.split('trajectory_sha256 ')[1].strip()
+    for name in ('separate', 'composed'):
+        manifest = json.loads((tmp_path / name / 'manifest.json').read_text())
+        assert manifest['trajectory_sha256'] == expected, name
+        topics = read(tmp_path / name)
+        wrenches = topics['wrench/contact']
+        assert set(wrenches) == set(topics['odom'])
+        up = np.array([wrenches[stamp].wrench.force.z for stamp in sorted(wrenches)])
+        assert up[0] == 0.0  # the first tick has none
+        assert np.count_nonzero(up) > 50
+    # Pressed points are red.
+    markers = [m.markers[0] for m in topics['contact/markers'].values()]
+    assert any(m.action == 0 and any(c.g < 0.2 for c in m.colors) for m in markers)
+    assert all(m.header.frame_id == 'base_link' for m in markers)
+
+
+def test_a_wrong_material_file_is_one_line(processes, tmp_path):
+    (tmp_path / 'e.yaml').write_text('seabed: {depth: 3.0}\nmaterials: m.yaml\n')
+    (tmp_path / 'm.yaml').write_text('materials: [{name: tin, densty: 3}]')
+    process = processes.marine_sim('run', 'bluerov2', '--environment', tmp_path / 'e.yaml')
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert "m.yaml: materials[0]: unknown key 'densty'" in output
+    assert 'Traceback' not in output
+
+
+def test_the_node_is_there_only_where_something_is_solid():
+    names = [spec.executable for spec in describe(RunOptions(environment='pool'))]
+    assert 'contact' in names
+    assert 'contact' not in [spec.executable for spec in describe(RunOptions())]
