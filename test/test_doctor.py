@@ -183,6 +183,8 @@ FAULTS = {
     'hull on a joint': (ROV, joint_moves, 'moving-hull', WARNING),
     'joint in millimetres': (BLUE, put('xyz="-0.19 0 0"', 'xyz="-190 0 0"'), 'far-links',
                              WARNING),
+    'thruster in millimetres': (ROV, put('"0 -0.12 0"', '"0 -120 0"'), 'far-links', WARNING),
+    'thruster out of this world': (ROV, put('"0 -0.12 0"', '"0 -1e200 0"'), 'loads', ERROR),
     'unusual number': (ROV, put('<C_PD2>5', '<C_PD2>1.2'), 'reading', WARNING),
     'not loading': (ROV, put('<C_PD2>5', '<C_PD2>five'), 'loads', ERROR),
 }  # fmt: skip

@@ -106,19 +106,23 @@ def moving_hull(patient: Patient) -> list[Finding]:
 
 
 def sensor_links(patient: Patient) -> list[Finding]:
-    """No link is many lengths of the vehicle away: rather millimetres or inches for metres."""
+    """No link or thruster is many lengths of the vehicle away: rather millimetres for metres."""
     size = patient.size
     if size is None:
         return []
     reach = _FAR * float(max(size))
     own = {e.link for e in patient.extents}
+    links = {link.get('name'): link for link in patient.root.findall('link')}
+    places = [(links.get(f.name), f.translation) for f in patient.frames.values()
+              if f.name not in own]  # fmt: skip
+    thrusters = patient.thruster_elements()
+    places += zip(thrusters, patient.vehicle.thrusters.position, strict=True)
     return [
         patient.warning(
-            patient.root.find(f'link[@name="{frame.name}"]'),
+            element,
             f'is at ({at[0]:.4g}, {at[1]:.4g}, {at[2]:.4g}) m, far from the vehicle',
             'check the unit of <origin xyz>: m',
         )
-        for frame in patient.frames.values()
-        for at in [frame.translation]
-        if frame.name not in own and max(abs(at)) > reach
+        for element, at in places
+        if max(abs(at)) > reach
     ]  # fmt: skip

@@ -51,9 +51,10 @@ def looks_down(patient: Patient) -> list[Finding]:
         frame.name for frame in patient.frames.values()
         if {'ned', 'frd'} & set(frame.name.lower().split('_'))
     ]  # fmt: skip
+    links = {link.get('name'): link for link in patient.root.findall('link')}
     result = [
         patient.hint(
-            patient.root.find(f'link[@name="{name}"]'), 'is named for a frame with z down',
+            links.get(name), 'is named for a frame with z down',
             'make sure that its joint turns it by pi about x; nothing here converts it',
         )
         for name in named
