@@ -15,11 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from test_fuzz_urdf import mutated
 
 from marine_sim_ros import MarineSimError, load_vehicle
-from marine_sim_ros.doctor import Severity, admit, examine
 from marine_sim_ros.doctor.ardusub import FRAMES, motor_signs
-from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE
+from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, examine
+from marine_sim_ros.doctor.finding import Severity
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
 from marine_sim_ros.doctor.mending import mended
+from marine_sim_ros.doctor.patient import admit
 from marine_sim_ros.doctor.steps import drag_rates, drag_step_limit, surface_stiffness
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.xacro_expansion import read_description

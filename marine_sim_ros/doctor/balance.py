@@ -11,6 +11,7 @@ from marine_sim_ros.doctor.finding import Finding
 from marine_sim_ros.doctor.patient import Patient
 from marine_sim_ros.doctor.thrust import full_thrust
 from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.rigid_body import weight
@@ -73,6 +74,8 @@ def forgotten_mass(patient: Patient) -> list[Finding]:
         bodies = [e for e in bodies if e.element.tag == 'collision']
         solid = sum(e.volume for e in bodies) * density
         made_of = any(e.element.find('buoyancy_material') is not None for e in bodies)
+        contact = link.find(CONTACT_MATERIAL)  # may give the mass by its density
+        made_of |= contact is not None and 'density' in map(str, contact.attrib.values())
         other = link.get('name') == 'base_link' and vehicle.inertia.mass > 0
         mass = link.find('inertial/mass')
         nothing = mass is None or float(mass.get('value') or 0) == 0

@@ -10,6 +10,7 @@ import numpy as np
 from marine_sim_ros.doctor.extents import numbers
 from marine_sim_ros.doctor.finding import Finding
 from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.model.kinematics import FARTHEST
 from marine_sim_ros.model.xml import Element
 
 __all__ = ['possible_inertia', 'plausible_inertia', 'products_of_inertia']
@@ -58,7 +59,7 @@ def possible_inertia(patient: Patient) -> list[Finding]:
 def plausible_inertia(patient: Patient) -> list[Finding]:
     """Moments of the whole against those of a solid box as large: m (b² + c²)/12."""
     size = patient.size
-    if size is None or not np.all(np.isfinite(size)):
+    if size is None or not np.all(size < FARTHEST):
         return []
     inertia = patient.vehicle.inertia
     square = size**2

@@ -12,6 +12,7 @@ from marine_sim_ros.doctor.extents import numbers
 from marine_sim_ros.doctor.finding import Edit, Finding, Place, Severity
 from marine_sim_ros.doctor.patient import Patient
 from marine_sim_ros.doctor.repairs import as_elements, relative_density, renamed
+from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
 from marine_sim_ros.model.extensions import EXTENSIONS, LUMPED_TAGS
 from marine_sim_ros.model.hull_settings import GROUPS, PARAMETERS, TAGS
 from marine_sim_ros.model.xml import Element, Reader
@@ -83,7 +84,9 @@ def _stray_underscore(patient: Patient, place: Place, text: str) -> Edit | None:
 
 def _ours(patient: Patient) -> list[Element]:
     """Return all elements of our extensions, and what is in them."""
-    tops = [e for e in patient.root.iter() if isinstance(e.tag, str) and e.tag in EXTENSIONS]
+    # Attributes of <contact_material> are checked by its reader.
+    tags = EXTENSIONS - {CONTACT_MATERIAL}
+    tops = [e for e in patient.root.iter() if isinstance(e.tag, str) and e.tag in tags]
     return [e for top in tops for e in top.iter() if isinstance(e.tag, str)]
 
 
@@ -115,7 +118,8 @@ def unread_attributes(patient: Patient) -> list[Finding]:
 def misspelt(patient: Patient) -> list[Finding]:
     """Elements below <robot> or <collision> that nobody reads, though they look like ours."""
     result = []
-    known = {'robot': EXTENSIONS, 'collision': {'buoyancy_material', 'hydrodynamics'}}
+    in_collision = {'buoyancy_material', 'hydrodynamics', CONTACT_MATERIAL}
+    known = {'robot': EXTENSIONS, 'collision': in_collision}
     parents = [patient.root, *patient.root.iterfind('link/collision')]
     for element in (e for parent in parents for e in parent if isinstance(e.tag, str)):
         parent = element.getparent()

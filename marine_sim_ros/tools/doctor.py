@@ -14,8 +14,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from marine_sim_ros.doctor import Finding, Severity, admit, examine
+from marine_sim_ros.doctor.checks import examine
+from marine_sim_ros.doctor.finding import Finding, Severity
 from marine_sim_ros.doctor.mending import mended
+from marine_sim_ros.doctor.patient import admit
 from marine_sim_ros.errors import ParameterError
 
 __all__ = ['add_arguments', 'execute']
