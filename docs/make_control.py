@@ -18,6 +18,7 @@ from marine_sim_ros.analysis.comparison import Comparison, compare
 from marine_sim_ros.analysis.experiments import experiment_names, load_experiment
 from marine_sim_ros.analysis.judge import draw, measure
 from marine_sim_ros.analysis.run import from_trajectory
+from marine_sim_ros.model.library import xacro_arguments
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.simulation import simulate
 
@@ -29,7 +30,7 @@ SHOWN = 'heading_step'
 def results(name: str, folder: Path | None = None) -> list[Comparison]:
     """Run an experiment; return its rows, and draw it where a folder is given."""
     experiment = load_experiment(name)
-    arguments = dict(a.split(':=', 1) for a in experiment.arguments)
+    arguments = xacro_arguments(experiment.arguments)
     vehicle = load_vehicle(experiment.vehicle, **arguments)
     run = from_trajectory(simulate(vehicle, load_scenario(experiment.scenario)))
     metrics = measure(experiment, vehicle, run)

@@ -15,7 +15,7 @@ import yaml
 from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import wrench_sources
@@ -191,7 +191,7 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
     Raises:
         MarineSimError: a vehicle or a scenario that cannot be used.
     """
-    arguments: dict[str, Any] = dict(a.split(':=', 1) for a in options.vehicle_arguments)
+    arguments = xacro_arguments(options.vehicle_arguments)
     vehicle = load_vehicle(
         options.vehicle, hull_forces=options.hull_forces or None, progress=progress, **arguments
     )

@@ -22,6 +22,10 @@ from marine_sim_ros.state import State
 __all__ = ['ClosedLoop', 'LoopMemory', 'Output']
 
 
+FIRST_STEP = 0.005
+"""s, taken for the time since the step before where there was none."""
+
+
 @dataclass(frozen=True, eq=False)
 class LoopMemory:
     """What the loop carries from tick to tick.
@@ -102,15 +106,10 @@ class ClosedLoop:
             memory: of the step before; None to start, without a jump.
             failed: (n,) thrusters to leave out.
         """
-        if memory is None or time <= memory.time:
+        if memory is None or time < memory.time:
             memory = LoopMemory(time, self.law.begin(state), np.zeros(6), None)
-            dt = 0.0
-        else:
-            dt = time - memory.time
-        if dt > 0:
-            wrench, law = self.law.wrench(wanted, state, memory.law, short=memory.short, dt=dt)
-        else:
-            wrench, law = np.zeros(6), memory.law
+        dt = time - memory.time if time > memory.time else FIRST_STEP
+        wrench, law = self.law.wrench(wanted, state, memory.law, short=memory.short, dt=dt)
         allocation = self._allocator.allocate(wrench, failed=failed, owed=memory.owed)
         short = np.array([float(axis in allocation.shortfall) for axis in AXES])
         owed = allocation.owed if self._diffuse else None

@@ -10,11 +10,13 @@ speaks to holds still. Disarmed, it wants nothing.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, QUANTITIES, all_free
+from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.state import State
 
@@ -41,30 +43,54 @@ def _places(names: Collection[str]) -> list[int]:
 class Commander:
     """Turns commands into set-points (12,)."""
 
-    def __init__(self, *, armed: bool = False, level: Collection[str] = ('roll', 'pitch')) -> None:
+    def __init__(
+        self,
+        *,
+        armed: bool = False,
+        level: Collection[str] = ('roll', 'pitch'),
+        holds: Collection[str] = (),
+    ) -> None:
         """Start without commands.
 
         Args:
             armed: whether the thrusters may turn.
             level: angles held at zero in joystick mode.
+            holds: of ``HOLDS``, switched on; empty names are passed over.
+
+        Raises:
+            ParameterError: a hold that does not exist.
         """
         self.armed = armed
         self.mode = 'velocity'
-        self.holds: set[str] = set()
+        self.holds = {name for name in holds if name}
+        if wrong := self.holds - set(HOLDS):
+            raise ParameterError(f'holds: {sorted(wrong)}; expected some of: {", ".join(HOLDS)}')
         self.free: tuple[str, ...] = ()
-        self.wrench = np.zeros(6)
+        self._wrench = np.zeros(6)
         self._level = _places(level)
         self._pose = all_free()
         self._speeds = np.zeros(6)
         self._until = -np.inf
         self._held: dict[str, np.ndarray] = {}
-        self._path: list[np.ndarray] = []
+        self._path: deque[np.ndarray] = deque()
 
     def arm(self, on: bool) -> None:
         """Arm or disarm; either way old commands are forgotten."""
         self.armed = on
-        self.mode, self._path, self._until = 'velocity', [], -np.inf
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what was said: as if nobody had spoken yet."""
+        self._take_over('velocity')
         self._held.clear()
+        self._until = -np.inf
+
+    def _take_over(self, mode: str) -> None:
+        """Let another kind of command have the vehicle; holds are set anew after it."""
+        self.mode = mode
+        self._path.clear()
+        if mode != 'velocity':
+            self._held.clear()
 
     def hold(self, name: str, on: bool) -> None:
         """Switch auto depth, auto heading or station keeping."""
@@ -73,28 +99,34 @@ class Commander:
 
     def go(self, pose: np.ndarray) -> None:
         """Command a pose (6,): x, y, z, roll, pitch, yaw; NaN leaves one free."""
-        self.mode, self._path = 'pose', []
+        self._take_over('pose')
         self._pose = all_free()
         self._pose[:6] = pose
 
     def follow(self, poses: Sequence[np.ndarray]) -> None:
         """Command waypoints (6,) one after the other; the last one is held."""
-        self.mode = 'path'
-        self._path = [np.asarray(p, float) for p in poses]
+        self._take_over('path')
+        self._path.extend(np.asarray(p, float) for p in poses)
         if not self._path:
-            self.mode, self._until = 'velocity', -np.inf
+            self.forget()
 
     def drive(self, speeds: np.ndarray, time: float) -> None:
         """Command a body velocity (6,), m/s and rad/s, at a time (s)."""
-        self.mode, self._speeds, self._until = (
-            'velocity',
-            np.asarray(speeds, float),
-            time + TIMEOUT,
-        )
+        self._take_over('velocity')
+        self._speeds, self._until = np.asarray(speeds, float), time + TIMEOUT
 
     def push(self, wrench: np.ndarray, time: float) -> None:
         """Command a wrench (6,) about base_link in the body frame at a time (s)."""
-        self.mode, self.wrench, self._until = 'wrench', np.asarray(wrench, float), time + TIMEOUT
+        self._take_over('wrench')
+        self._wrench, self._until = np.asarray(wrench, float), time + TIMEOUT
+
+    @property
+    def wrench(self) -> np.ndarray:
+        """The wrench (6,) that was commanded, without the axes that are free."""
+        free = [
+            bool({QUANTITIES[axis], QUANTITIES[axis + 6]} & set(self.free)) for axis in range(6)
+        ]
+        return np.where(free, 0.0, self._wrench)
 
     def stale(self, time: float) -> bool:
         """Return whether a velocity or a wrench was not renewed in time (s)."""
@@ -120,7 +152,7 @@ class Commander:
 
     def _next_waypoint(self, state: State) -> np.ndarray:
         while len(self._path) > 1 and self._distance(self._path[0], state) < ARRIVED:
-            self._path.pop(0)
+            self._path.popleft()
         result = all_free()
         result[:6] = self._path[0]
         return result
@@ -154,6 +186,8 @@ class Commander:
         pose = np.zeros(6)
         drift = rotation_matrix(state.orientation) @ state.velocity[:3]
         pose[POSITION] = state.position + STOPPING * drift
+        # Nothing is held in the air that was not there already.
+        pose[2] = min(pose[2], max(float(state.position[2]), 0.0))
         pose[ATTITUDE] = rpy_from_quaternion(state.orientation)
         pose[5] += STOPPING / 2 * state.velocity[5]
         return pose

@@ -5,8 +5,8 @@
 
 τ = M ν̇_d + C(ν) ν + D(ν_r) ν_r + g(η), with ν̇_d = ẍ_r + K_d (ẋ_r − ẋ) + K_p (x_r − x) + z and
 ż = K_i (x_r − x) (Fossen 2011, sections 10.2 and 12.2: reference model, PID with acceleration
-feed-forward). z stands still in axes of which the thrusters have no more to give, and it is an
-acceleration, so that a change of gains causes no jump.
+feed-forward). z stands still in axes of which the thrusters have no more to give; it is an
+acceleration, and the gains of one mode become those of the next gradually, so nothing jumps.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ __all__ = ['ModernLaw', 'ModernMemory', 'Reference']
 
 NEAR = np.array([0.3, 0.3, 0.3, 0.2, 0.2, 0.2])
 """m and rad; a reference farther than this from its target is under way."""
+BLENDING = 0.5
+"""s in which the gains of one mode become those of the next."""
 _STILL = Environment()
 
 
@@ -57,6 +59,7 @@ class ModernMemory(NamedTuple):
         integral: (6,) of pose errors, m/s² in map and rad/s² in the body frame.
         speed_integral: (6,) of velocity errors, level frame.
         velocity: (6,) of the body, filtered.
+        bandwidth: (2,) linear and angular, rad/s, on its way from one mode's to the next's.
     """
 
     held: np.ndarray
@@ -65,6 +68,7 @@ class ModernMemory(NamedTuple):
     integral: np.ndarray
     speed_integral: np.ndarray
     velocity: np.ndarray
+    bandwidth: np.ndarray
 
 
 class _Now(NamedTuple):
@@ -125,7 +129,10 @@ class ModernLaw:
         """Return the memory of a start: bumpless from whatever the vehicle does."""
         none = np.zeros(6)
         reference = Reference(_pose(state), none)
-        return ModernMemory(none > 0, reference, state.velocity, none, none, state.velocity)
+        bandwidth = np.array(self._settings.bandwidth['transit'])
+        return ModernMemory(
+            none > 0, reference, state.velocity, none, none, state.velocity, bandwidth
+        )
 
     def _reference(
         self, wanted: np.ndarray, held: np.ndarray, state: State, memory: ModernMemory, dt: float
@@ -176,12 +183,12 @@ class ModernLaw:
         now = _Now(state, velocity, rotation_matrix(state.orientation), dt)
         reference, feed, left = self._reference(wanted, held, state, memory, dt)
         mode = 'transit' if np.any(np.abs(left) > NEAR) else 'station'
-        omega = np.repeat(self._settings.bandwidth['velocity' if driven.any() else mode], 3)
+        target = np.array(self._settings.bandwidth['velocity' if driven.any() else mode])
+        bandwidth = memory.bandwidth + (target - memory.bandwidth) * (dt / (BLENDING + dt))
+        omega = np.repeat(bandwidth, 3)
         wish, integral, turn = self._hold(now, held, reference, feed, memory, omega, short)
         push, speed, speed_integral = self._drive(now, wanted[6:], driven, memory, omega, short)
 
-        steered = bool(driven[:3].any())
-        active = np.concatenate([held[:3] | steered, held[3:] | driven[3:]])
         # Only the drag of the motion that is wanted is fed forward: it cannot feed on itself.
         along = np.concatenate(
             [np.where(held[:3], reference.rate[:3], now.level @ (speed[:3] * driven[:3])),
@@ -189,9 +196,13 @@ class ModernLaw:
         )  # fmt: skip
         wish = np.where(held, wish, push)
         wrench = self._demand(now, wish, along)
-        force = np.where(active[:3], now.rotation @ wrench[:3], 0.0) @ now.rotation
-        moment = np.where(active[3:], wrench[3:], 0.0)
-        memory = ModernMemory(held, reference, speed, integral, speed_integral, velocity)
+        pull = now.rotation @ wrench[:3]
+        steered = now.level @ ((np.where(held[:3], 0.0, pull) @ now.level) * driven[:3])
+        force = (np.where(held[:3], pull, 0.0) + steered) @ now.rotation
+        moment = np.where(held[3:] | driven[3:], wrench[3:], 0.0)
+        memory = ModernMemory(
+            held, reference, speed, integral, speed_integral, velocity, bandwidth
+        )
         return np.concatenate([force, moment]), memory
 
     def _hold(

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.errors import ModelError, ParameterError
 from marine_sim_ros.model.hull import check_terms
 from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.model.urdf import vehicle_from_urdf
@@ -17,8 +18,9 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.resources import resource_folder
 
-__all__ = ['load_vehicle', 'vehicle_names', 'vehicle_path']
+__all__ = ['load_vehicle', 'vehicle_names', 'vehicle_path', 'xacro_arguments']
 
+_RESERVED = ('hull_forces', 'progress', 'voltage')
 _SUFFIXES = ('.urdf.xacro', '.urdf')
 
 
@@ -47,6 +49,23 @@ def vehicle_path(name_or_path: str) -> Path:
         f'vehicle {name_or_path!r} is neither a file nor a shipped vehicle; '
         f'expected a path or one of: {", ".join(vehicle_names())}'
     )
+
+
+def xacro_arguments(texts: Iterable[str]) -> dict[str, Any]:
+    """Return the xacro arguments of texts ``name:=value``; empty ones are passed over.
+
+    Raises:
+        ParameterError: a text without ``:=``, or a name that stands for something else here.
+    """
+    result: dict[str, Any] = {}
+    for text in filter(None, texts):
+        name, separator, value = text.partition(':=')
+        if not separator or not name:
+            raise ParameterError(f'vehicle argument {text!r}; expected name:=value')
+        if name in _RESERVED:
+            raise ParameterError(f'vehicle argument {name!r} cannot be a xacro argument here')
+        result[name] = value
+    return result
 
 
 def load_vehicle(

@@ -11,9 +11,8 @@ controller/setpoints (JointState: twelve names, targets in ``position``, NaN whe
 controller/wrench (what is asked, about the centre of mass).
 Services (SetBool): arm, auto_depth, auto_heading, station_keeping.
 Parameters: the common ones, and those below; live: ``free_axes``, ``failed_thrusters``.
-Failure: disarmed, the thrusters are neutral; armed and without a command, or with a cmd_vel or
-cmd_wrench older than half a second of simulation time, it holds still; without odom nothing is
-sent, and diagnostics tell. Commands that cannot be used are ignored as a whole and warned of.
+Failure: disarmed, the thrusters are neutral; armed and without a command, or with one that has run
+out (half a second), it holds still; without odom nothing is sent. Unusable commands are ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from typing import Any
 import numpy as np
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
-from std_msgs.msg import UInt16MultiArray
 
 from marine_sim_ros.control.allocation import reach
 from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
@@ -36,6 +34,7 @@ from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
 from marine_sim_ros.ros.operator import Operator
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.pwm import pwm_message
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.scripted import ScriptedPilot, unknown_thrusters
 from marine_sim_ros.state import State
@@ -67,15 +66,15 @@ class ControllerNode(SuiteNode):
         self._loop = ClosedLoop(self.vehicle, settings, method=self.values['allocation'])
         self._memory: LoopMemory | None = None
         able = reach(self.vehicle.thrusters, self.vehicle.inertia.center_of_mass)
-        self.health['thruster rank'] = able.rank
-        self.health['unreachable'] = ', '.join(able.unreachable) or 'none'
+        self.health |= {'rank': able.rank, 'unreachable': ', '.join(able.unreachable) or 'none'}
         if able.unreachable:
             self.get_logger().warning(
                 f'{self.vehicle.name}: the thrusters cannot command {", ".join(able.unreachable)}'
             )
         level = [axis for axis in ('roll', 'pitch') if axis not in able.unreachable]
-        self.commander = Commander(armed=self.values['armed'], level=level)
-        self.commander.holds |= {name for name in self.values['holds'] if name}
+        self.commander = Commander(
+            armed=self.values['armed'], level=level, holds=self.values['holds']
+        )
         self._script = None
         if self.values['scenario']:
             self._script = ScriptedPilot(load_scenario(self.values['scenario']), self.vehicle)
@@ -116,8 +115,9 @@ class ControllerNode(SuiteNode):
 
     def _command(self, time: float, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return pulse widths, set-points and the wrench of a time (s)."""
-        if time < self.time:
+        if time < self.time:  # the run was reset
             self._memory = None
+            self.commander.forget()
         self.time = time
         commander = self.commander
         commander.free = tuple(axis for axis in self.values['free_axes'] if axis)
@@ -143,7 +143,7 @@ class ControllerNode(SuiteNode):
         self._setpoints_message.position = wanted.tolist()
         self._setpoints.publish(self._setpoints_message)
         self._wrench.publish(stamp, wrench)
-        self._pwm.publish(UInt16MultiArray(data=[int(p) for p in pwm]))
+        self._pwm.publish(pwm_message(stamp, pwm))
 
     def _watch(self) -> None:
         silent = (self.wall_clock.now().nanoseconds - self._heard_at) / NANOSECONDS

@@ -100,16 +100,21 @@ class DynamicsNode(StateOwner):
 
     def _on_external(self, message: WrenchStamped) -> None:
         wrench = wrench_from(message)
-        if not finite(wrench):
+        if finite(wrench):
+            self._external = wrench
+            self._external_until = self.stamp + round(EXTERNAL_HOLD * NANOSECONDS)
+        else:
             self.complain('wrench/external: not finite; ignored')
-            return
-        self._external = wrench
-        self._external_until = self.stamp + round(EXTERNAL_HOLD * NANOSECONDS)
 
     def _watch_sources(self) -> None:
-        if not (self.published and self.values['lockstep']) or self.barrier.complete:
+        if not (self.published and self.values['lockstep']):
             return
         waited = self.seconds_since_publishing()
+        if self.barrier.complete:
+            if waited > self.values['source_timeout']:
+                self.complain('joint_states: silent; the last joint positions hold')
+                self.integrate()
+            return
         missing = ', '.join(self.barrier.missing)
         started = set(self.barrier.missing) <= self.barrier.ever
         if waited < (self.values['source_timeout'] if started else START_TIMEOUT):
@@ -117,15 +122,14 @@ class DynamicsNode(StateOwner):
         if not started or self.values['on_missing_wrench'] == 'stop':
             self.fail(f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s')
             return
-        self.barrier.give_up()
-        self.get_logger().warning(
-            f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s: '
-            'holding the last one until it is back'
-        )
+        if 'manipulator' in self.barrier.give_up():
+            self.barrier.last['manipulator'] = np.zeros(6)  # a reaction is no lasting force
+        told = f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s'
+        self.get_logger().warning(f'{told}: holding the last one until it is back')
         self.integrate()
 
     def integrate(self) -> None:
-        """Sum the wrenches of this tick, publish the sum, and step the state."""
+        """Sum the wrenches, publish the sum, and step the state."""
         environment = self.environment_at(self.stamp)
         vehicle = posed(self.vehicle, None if self._arm is None else self._arm.poses)
         total = weight(vehicle, self.state, environment)

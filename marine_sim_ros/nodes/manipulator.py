@@ -20,6 +20,7 @@ from sensor_msgs.msg import JointState
 
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.physics.manipulator import (
+    BANDWIDTH,
     ArmMomentum,
     arm_momentum,
     arm_reaction,
@@ -88,6 +89,11 @@ class ManipulatorNode(ForceNode):
             self._target[places] = message.position
             self._rate = np.zeros(len(self._arm))
         elif message.velocity:
+            # A joint that is told another speed starts from where it is, braking room included.
+            fresh = np.ones(len(places), bool) if (self._stamp or 0) >= self._rate_until else (
+                self._rate[places] != np.array(message.velocity))  # fmt: skip
+            there = self._joints.position + self._joints.rate / BANDWIDTH
+            self._target[places] = np.where(fresh, there[places], self._target[places])
             self._rate = np.zeros(len(self._arm))
             self._rate[places] = message.velocity
             self._rate_until = (self._stamp or 0) + round(HOLD * NANOSECONDS)
@@ -103,6 +109,11 @@ class ManipulatorNode(ForceNode):
             )
             self._target = np.clip(moved, self._arm.lower, self._arm.upper)
         return self._target
+
+    def on_state(self, stamp: int, state: State) -> None:
+        """Answer at once; the joints are told even where nothing is computed."""
+        wrench = self.wrench(stamp, state)
+        self.publish_wrench(stamp, wrench if self.values['compute'] else np.zeros(6))
 
     def wrench(self, stamp: int, state: State) -> Wrench:
         """Move the joints to this stamp, tell where they are, and return the reaction."""

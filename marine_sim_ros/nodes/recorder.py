@@ -15,7 +15,6 @@ and one line that names the file; the run itself goes on.
 from __future__ import annotations
 
 import json
-import struct
 import time as wall
 from functools import partial
 from pathlib import Path
@@ -28,11 +27,10 @@ from rclpy.serialization import deserialize_message, serialize_message
 from marine_sim_ros.errors import MarineSimError
 from marine_sim_ros.recording import BagWriter, Manifest
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.convert import odometry_numbers, set_stamp, stamp_ns
+from marine_sim_ros.ros.convert import header_stamp, odometry_numbers, set_stamp, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import SOURCES, Parameter
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['RecorderNode', 'main']
 
@@ -48,12 +46,6 @@ PARAMETERS = (
 )
 
 
-def _header_stamp(data: bytes) -> int:
-    """Return the stamp (ns) of a serialised message that starts with a header (CDR)."""
-    sec, nanosec = struct.unpack_from('<iI', data, 4)
-    return int(sec) * NANOSECONDS + int(nanosec)
-
-
 class RecorderNode(SuiteNode):
     """The node."""
 
@@ -61,7 +53,7 @@ class RecorderNode(SuiteNode):
         """Create it as ``recorder`` and open the bag."""
         super().__init__('recorder', PARAMETERS, **options)
         self._directory = Path(self.values['directory'])
-        self._manifest = Manifest(json.loads(self.values['manifest']), self.vehicle)
+        self._manifest = self._new_manifest()
         self._bag = BagWriter(self._directory / 'bag')
         self._stamp = 0
         self._last_message = wall.monotonic()
@@ -84,6 +76,9 @@ class RecorderNode(SuiteNode):
             self._record(topic)
         self.create_timer(0.05, self._tell, clock=self.wall_clock)
 
+    def _new_manifest(self) -> Manifest:
+        return Manifest(json.loads(self.values['manifest']), self.vehicle)
+
     def _record(self, topic: topics.Topic) -> None:
         if topic is topics.PWM and self.values['pwm_source'] == 'controller':
             topic = topics.PWM_PER_TICK
@@ -103,9 +98,12 @@ class RecorderNode(SuiteNode):
         self._first_missing.discard(topic.name)
         if topic is topics.ODOM:
             message = deserialize_message(data, Odometry)
-            self._stamp = stamp_ns(message.header.stamp)
+            before, self._stamp = self._stamp, stamp_ns(message.header.stamp)
+            if self._stamp < before:
+                self.complain('the run was reset: the bag has both, the manifest the last one')
+                self._manifest = self._new_manifest()
             self._manifest.add(self._stamp, *odometry_numbers(message))
-        stamp = _header_stamp(data) if topic.stamped and topic.per_tick else self._stamp
+        stamp = header_stamp(data) if topic.stamped and topic.per_tick else self._stamp
         if topic.stamped and topic.per_tick:
             self._progress[topic.name] = stamp, self._last_message
         if topic is topics.TOTAL_WRENCH and self._manifest.ticks % 4 == 0:

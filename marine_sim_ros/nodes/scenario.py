@@ -7,20 +7,21 @@ Subscribes: odom. Publishes: thrusters/pwm, one per odom (start the thrusters wi
 ``pwm_source: controller``). Where the scenario has set-points the controller node plays it, and
 this one only judges.
 Parameters: the common ones, and ``scenario`` (shipped name or path of a YAML file).
-Ends by itself after the scenario's duration: exit code 0 when all its expectations hold, else 1.
+After the scenario's duration it judges once; its exit code is 0 when all expectations hold, else
+1. A reset starts all over.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from nav_msgs.msg import Odometry
-from std_msgs.msg import UInt16MultiArray
 
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import stamp_ns, state_from
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.pwm import pwm_message
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.scripted import ScriptedPilot
 from marine_sim_ros.trajectory import NANOSECONDS
@@ -55,7 +56,9 @@ class ScenarioNode(SuiteNode):
             return
         if not self._scenario.closed_loop:
             pwm = self._pilot.command(time, state)
-            self._pwm.publish(UInt16MultiArray(data=[int(p) for p in pwm]))
+            self._pwm.publish(pwm_message(stamp_ns(message.header.stamp), pwm))
+        if self._seen and time < self._seen[-1][0]:
+            self._seen, self.health, self.exit_code = [], {}, 0
         self._seen.append((time, float(state.position[2])))
         if time >= self._duration - 1e-9 and not self.health:
             self._judge()
@@ -64,11 +67,14 @@ class ScenarioNode(SuiteNode):
         time, z = np.array(self._seen).T
         verdicts = self._scenario.verdicts(time, z)
         self.health = {text: ok for ok, text in verdicts} or {'expectations': 'none'}
-        for ok, text in verdicts:
-            log = self.get_logger().info if ok else self.get_logger().error
-            log(('holds: ' if ok else 'does not hold: ') + text)
         if not all(ok for ok, _ in verdicts):
             self.exit_code = 1
+        for ok, text in verdicts:
+            # One line for each severity: rclpy takes no other at a place that has logged once.
+            if ok:
+                self.get_logger().info(f'holds: {text}')
+            else:
+                self.get_logger().error(f'does not hold: {text}')
 
 
 def main() -> None:

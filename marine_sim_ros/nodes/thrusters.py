@@ -9,9 +9,9 @@ thrust N, velocity is rotor rad/s); thrusters/power (W).
 Parameters: the common ones, and those below.
 Failure: a command of the wrong length or beyond 800 to 2200 µs is ignored as a whole, one beyond
 1100 to 1900 µs is clamped; both are warned of. With ``pwm_source: external`` the latest command
-holds, and ``command_timeout`` after it the thrusters stop. With ``pwm_source: controller`` one
-command is awaited for every odom. A thruster that failed (a live parameter, or the scenario's
-word) stands still whatever it is told.
+holds, and ``command_timeout`` after it the thrusters stop. With ``pwm_source: controller`` the
+command of the same stamp is awaited for every odom; a controller that falls silent for 0.8 s stops
+them. A thruster that failed (a live parameter, the scenario) stands still whatever it is told.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float32MultiArray, UInt16MultiArray
 
-from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN, PWM_NEUTRAL, thrusters
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, thrusters
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.node import ForceNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.pwm import credible, pwm_stamp
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.scripted import failed_thrusters, unknown_thrusters
 from marine_sim_ros.state import State
@@ -33,7 +34,9 @@ from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['ThrustersNode', 'main']
 
-CREDIBLE = (800, 2200)
+PATIENCE = 0.8
+"""s of wall time that a controller may take; less than dynamics waits for a wrench."""
+NEVER = -1
 PARAMETERS = (
     Parameter(
         'pwm_source', 'external', 'external: the latest command holds; controller: one per odom',
@@ -58,6 +61,9 @@ class ThrustersNode(ForceNode):
         self._memory = np.zeros(count)
         self._last_stamp: int | None = None
         self._waiting: tuple[int, State] | None = None
+        self._waiting_since = 0
+        self._answers: int | None = NEVER
+        self._lost = False
         self._state_message = JointState(name=list(self.vehicle.thrusters.names))
         self._state = self.publisher(topics.THRUSTER_STATE)
         self._power = self.publisher(topics.THRUSTER_POWER)
@@ -66,42 +72,41 @@ class ThrustersNode(ForceNode):
             load_scenario(self.values['scenario']) if self.values['scenario'] else None
         )
         self.listen(topics.PWM_PER_TICK if self._await_command else topics.PWM, self._on_pwm)
+        if self._await_command:
+            self.create_timer(PATIENCE / 8, self._watch_command, clock=self.wall_clock)
 
     def _on_pwm(self, message: UInt16MultiArray) -> None:
-        pwm = self._accepted(np.array(message.data, float))
-        if pwm is not None:
-            self._pwm = pwm
-            self._pwm_stamp = self._last_stamp or 0
-        elif self._await_command:
-            self._pwm = self._neutral
-        if self._await_command and self._waiting is not None:
+        pwm, complaint = credible(message, len(self._neutral))
+        if complaint:
+            self.complain(complaint)
+        if not self._await_command:
+            if pwm is not None:
+                self._pwm, self._pwm_stamp = pwm, self._last_stamp or 0
+            return
+        self._lost, self._answers = False, pwm_stamp(message)
+        self._pwm = self._neutral if pwm is None else pwm
+        if self._waiting is not None and self._answers in (None, self._waiting[0]):
             self._answer(*self._waiting)
-
-    def _accepted(self, pwm: np.ndarray) -> np.ndarray | None:
-        if len(pwm) != len(self._neutral):
-            self.complain(
-                f'thrusters/pwm: {len(pwm)} pulse widths; expected {len(self._neutral)}; ignored'
-            )
-            return None
-        if len(pwm) and not (CREDIBLE[0] <= pwm.min() and pwm.max() <= CREDIBLE[1]):
-            self.complain(
-                f'thrusters/pwm: {pwm.min():g} to {pwm.max():g} us; expected 1100 to 1900; ignored'
-            )
-            return None
-        clamped = np.clip(pwm, PWM_MIN, PWM_MAX)
-        if not np.array_equal(clamped, pwm):
-            self.complain('thrusters/pwm: beyond 1100 to 1900 us; clamped')
-        return clamped
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer at once, or when the command for this state is there."""
-        if self._await_command and self._pwm is None:
-            self._waiting = (stamp, state)
+        here = self._lost or (self._pwm is not None and self._answers in (None, stamp))
+        if self._await_command and not here:
+            self._waiting, self._waiting_since = (stamp, state), self.wall_clock.now().nanoseconds
         else:
             self._answer(stamp, state)
 
+    def _watch_command(self) -> None:
+        """Stop the thrusters where a controller that has spoken before falls silent."""
+        since = (self.wall_clock.now().nanoseconds - self._waiting_since) / NANOSECONDS
+        if self._waiting is not None and self._answers != NEVER and since > PATIENCE:
+            self._lost = True
+            self._answer(*self._waiting)
+
     def _command(self, stamp: int) -> np.ndarray:
         if self._await_command:
+            if self._lost:
+                self.complain('thrusters/pwm: the controller is silent; thrusters stopped')
             pwm, self._pwm = self._pwm, None
             return self._neutral if pwm is None else pwm
         age = (stamp - self._pwm_stamp) / NANOSECONDS

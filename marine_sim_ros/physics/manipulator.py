@@ -5,8 +5,9 @@
 
 The joints are driven: they follow their commands whatever the water does, and the vehicle takes
 the reaction. With P = M(q) ν + h(q, q̇) the momentum of vehicle and arm, dP/dt is the wrench; what
-the arm changes of P within a tick, the vehicle loses in the next. So momentum is kept to the bit
-of rounding, whatever the step. The arm's drag and added mass are not in it.
+the arm changes of P within a tick, the vehicle loses in the next: nothing adds up over time, and
+what is off while the arm moves is of first order in the step. The arm's drag and added mass are
+not in it.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from marine_sim_ros.state import State, Wrench
 from marine_sim_ros.tracking import approach
 
 __all__ = [
-    'ArmMomentum', 'JointMotion', 'Poses', 'arm_inertia', 'arm_momentum', 'arm_reaction',
-    'joints_at_rest', 'link_poses', 'move_joints', 'posed',
+    'BANDWIDTH', 'ArmMomentum', 'JointMotion', 'Poses', 'arm_inertia', 'arm_momentum',
+    'arm_reaction', 'joints_at_rest', 'link_poses', 'move_joints', 'posed',
 ]  # fmt: skip
 
 BANDWIDTH = 5.0

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import struct
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -16,14 +17,20 @@ from marine_sim_ros.state import State, Wrench
 from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = [
-    'finite', 'odometry_numbers', 'set_odometry', 'set_stamp', 'set_transform', 'set_wrench',
-    'stamp_ns', 'state_from', 'vector_from', 'wrench_from',
+    'finite', 'header_stamp', 'odometry_numbers', 'set_odometry', 'set_stamp', 'set_transform',
+    'set_wrench', 'stamp_ns', 'state_from', 'vector_from', 'wrench_from',
 ]  # fmt: skip
 
 
 def stamp_ns(stamp: Time) -> int:
     """Return a stamp in ns."""
     return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
+
+
+def header_stamp(data: bytes) -> int:
+    """Return the stamp (ns) of a serialised message that starts with a header (CDR)."""
+    sec, nanosec = struct.unpack_from('<iI', data, 4)
+    return int(sec) * NANOSECONDS + int(nanosec)
 
 
 def set_stamp(stamp: Time, ns: int) -> None:

@@ -22,7 +22,7 @@ from rclpy.time import Time
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.bus import Bus, Outlet
@@ -35,6 +35,8 @@ __all__ = ['BASE_LINK', 'ForceNode', 'SuiteNode', 'WrenchPublisher']
 
 BASE_LINK = 'base_link'
 WARN_PERIOD = 5.0
+FASTEST_WATER = 100.0
+"""m/s; no current is faster."""
 
 _VEHICLE = (
     Parameter('vehicle', 'bluerov2', 'shipped name or path of a URDF or xacro file'),
@@ -89,6 +91,11 @@ class SuiteNode(Node):
         self._known = {p.name: p for p in (*_VEHICLE, *parameters)}
         self.values = declare(self, self._known.values())
         self.vehicle = self._load_vehicle()
+        for parameter in self._known.values():
+            if parameter.live and (
+                reason := self.refuse(parameter.name, self.values[parameter.name])
+            ):
+                raise ParameterError(f'{name}: parameter {parameter.name!r}: {reason}')
         self.environment = run_environment(
             self.values['environment'],
             gravity=self.values['gravity'],
@@ -121,15 +128,7 @@ class SuiteNode(Node):
         )
 
     def _load_vehicle(self) -> Vehicle:
-        arguments = {}
-        for text in self.values['vehicle_arguments']:
-            name, separator, value = text.partition(':=')
-            if text and not separator:
-                raise ParameterError(
-                    f'{self.get_name()}: vehicle_arguments has {text!r}; expected name:=value'
-                )
-            if text:
-                arguments[name] = value
+        arguments = xacro_arguments(self.values['vehicle_arguments'])
         source = self.values['robot_description'] or self.values['vehicle']
         kinds = [kind for kind in self.values['hull_forces'] if kind]
         voltage = self.values['voltage'] or None
@@ -164,7 +163,13 @@ class SuiteNode(Node):
         self.listen(topics.OCEAN_CURRENT, self._on_current)
 
     def _on_current(self, message: Any) -> None:
-        self.environment = replace(self.environment, current=vector_from(message))
+        current = vector_from(message)
+        if np.all(np.abs(current) <= FASTEST_WATER):  # false for NaN
+            self.environment = replace(self.environment, current=current)
+        else:
+            self.complain(
+                f'/ocean_current: {current}; expected up to {FASTEST_WATER:g} m/s; ignored'
+            )
 
     def listen(self, topic: topics.Topic, callback: Callable[[Any], None]) -> None:
         """Subscribe with a callback whose failure is reported and survived."""
@@ -193,7 +198,11 @@ class SuiteNode(Node):
         if now - self._warned.get(kind, -(10**18)) < WARN_PERIOD * 1e9:
             return
         self._warned[kind] = now
-        (self.get_logger().error if error else self.get_logger().warning)(text)
+        # One line for each severity: rclpy takes no other at a place that has logged once.
+        if error:
+            self.get_logger().error(text)
+        else:
+            self.get_logger().warning(text)
 
     def end(self, exit_code: int = 0) -> None:
         """Ask the process to shut down."""

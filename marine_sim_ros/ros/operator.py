@@ -21,6 +21,8 @@ from marine_sim_ros.spatial import rpy_from_quaternion
 
 __all__ = ['Operator', 'pose_targets']
 
+LONGEST = 1000
+"""Waypoints of a path."""
 FARTHEST = 1e5
 """m, m/s, N: nothing that is commanded is larger."""
 
@@ -79,6 +81,8 @@ class Operator:
         self._commander.go(self._targets(message.pose, message.header.frame_id))
 
     def _on_path(self, message: Path) -> None:
+        if len(message.poses) > LONGEST:
+            raise ValueError(f'{len(message.poses)} poses; expected up to {LONGEST}')
         frame = message.header.frame_id
         self._commander.follow(
             [self._targets(p.pose, p.header.frame_id or frame) for p in message.poses]

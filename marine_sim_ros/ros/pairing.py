@@ -30,8 +30,8 @@ class Pairing(Generic[F, S]):
         self.out = False
 
     def first(self, stamp: int, value: F) -> None:
-        """Take a first input."""
-        if self._waiting is not None:
+        """Take a first input; where time went back, what waited is forgotten."""
+        if self._waiting is not None and stamp > self._waiting[0]:
             self.out = True
             self._give()
         self._waiting = (stamp, value)

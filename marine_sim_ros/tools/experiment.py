@@ -21,7 +21,7 @@ from marine_sim_ros.analysis.experiments import Experiment, experiment_names, lo
 from marine_sim_ros.analysis.judge import PICTURES, draw, measure, report
 from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
 from marine_sim_ros.errors import MarineSimError, ParameterError, RecordingError
-from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scenario import Scenario, load_scenario
 from marine_sim_ros.simulation import simulate
@@ -101,7 +101,7 @@ def _plan(options: argparse.Namespace) -> _Plan:
         scenario = replace(scenario, controller=options.controller)
     name = options.vehicle or experiment.vehicle
     own = () if options.vehicle else experiment.arguments
-    arguments = dict(a.split(':=', 1) for a in (*own, *options.vehicle_arguments))
+    arguments = xacro_arguments((*own, *options.vehicle_arguments))
     with bar('building') as told:
         vehicle = load_vehicle(name, progress=told, **arguments)
     scenario.check(vehicle)

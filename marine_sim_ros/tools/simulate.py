@@ -11,7 +11,7 @@ from pathlib import Path
 
 from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
@@ -33,7 +33,7 @@ def execute(options: argparse.Namespace) -> int:
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
     scenario = load_scenario(settings.scenario)
-    arguments = dict(a.split(':=', 1) for a in settings.vehicle_arguments)
+    arguments = xacro_arguments(settings.vehicle_arguments)
     with bar('building') as told:
         vehicle = load_vehicle(
             settings.vehicle,
