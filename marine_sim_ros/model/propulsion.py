@@ -11,6 +11,7 @@ import numpy as np
 
 from marine_sim_ros.errors import ModelError
 from marine_sim_ros.interpolation import make_table
+from marine_sim_ros.model.kinematics import FARTHEST, usable_pose
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
@@ -63,7 +64,10 @@ def thruster_axis(origin: Reader | None) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(3), np.array([0.0, 0.0, 1.0])
     xyz = origin.numbers({3}, origin.attribute('xyz', '0 0 0'))
     rpy = origin.numbers({3}, origin.attribute('rpy', '0 0 0'))
-    return xyz, rotation_matrix(quaternion_from_rpy(*rpy))[:, 2]
+    quaternion = quaternion_from_rpy(*rpy)
+    if not usable_pose(xyz, quaternion):
+        raise origin.error(f'is beyond {FARTHEST:g} m; expected a place on the vehicle')
+    return xyz, rotation_matrix(quaternion)[:, 2]
 
 
 def _of_thrust(spec: ThrusterSpec, column: int) -> tuple[np.ndarray, np.ndarray]:

@@ -15,6 +15,7 @@ from marine_sim_ros.errors import MarineSimError
 from marine_sim_ros.tools import (
     analyze,
     bench,
+    doctor,
     experiment,
     export_sdf,
     run,
@@ -25,7 +26,7 @@ from marine_sim_ros.tools import (
 
 __all__ = ['main']
 
-VERBS = (run, simulate, experiment, validate, analyze, export_sdf, teleop, bench)
+VERBS = (run, simulate, experiment, doctor, validate, analyze, export_sdf, teleop, bench)
 
 
 def parser() -> argparse.ArgumentParser:

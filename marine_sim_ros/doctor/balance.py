@@ -1,0 +1,166 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Weight against buoyancy, and whether the vehicle stays upright."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marine_sim_ros.doctor.finding import Finding
+from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.doctor.thrust import full_thrust
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.buoyancy import buoyancy
+from marine_sim_ros.physics.rigid_body import weight
+from marine_sim_ros.spatial import quaternion_from_rpy
+from marine_sim_ros.state import State, rest
+
+__all__ = ['displaced_mass', 'forgotten_mass', 'metacentric_height', 'righting']
+
+HEAVY, LIGHT = 0.9, 1.25
+"""Displaced mass over mass: below, it sinks like a stone; above, it is a boat."""
+SMALL = 0.002
+"""m; a centre of buoyancy less than this above that of gravity rights nothing."""
+TRIM = np.radians(15.0)
+"""rad; heeling or trimming farther at rest is hardly meant."""
+
+
+def _ratio(vehicle: Vehicle) -> float:
+    return vehicle.buoyancy.fluid_density * vehicle.buoyancy.volume / vehicle.inertia.mass
+
+
+def displaced_mass(patient: Patient) -> list[Finding]:
+    """ρ V against m, with the mass of every link; thrusters must be able to make up for it."""
+    vehicle = patient.vehicle
+    ratio = _ratio(vehicle)
+    mass = vehicle.inertia.mass
+    element = patient.root.find('buoyancy')
+    if ratio == 0:
+        return [patient.error(
+            element, 'displaces no water, so it falls', 'add <buoyancy><volume>, or collisions '
+            'with a <buoyancy_material>',
+        )]  # fmt: skip
+    text = f'its mass is {mass:.4g} kg (all links), it displaces {ratio * mass:.4g} kg of water'
+    net = (ratio - 1) * mass * Environment().gravity
+    lift = full_thrust(vehicle.thrusters, np.array([0.0, 0.0, -1.0 if net > 0 else 1.0]))
+    advice = 'weigh it with all its sensors and ballast; check volume, water density and units'
+    if not 0.5 <= ratio <= 3:
+        return [patient.error(element, text, advice)]
+    if ratio < HEAVY or (ratio > LIGHT and lift > 0):
+        way = 'sinks' if net < 0 else 'floats up'
+        return [patient.warning(element, f'{text}: it {way} with {abs(net):.3g} N', advice)]
+    if 0 < lift < abs(net):
+        return [patient.warning(
+            element, f'{text}: {abs(net):.3g} N that its thrusters, {lift:.3g} N, cannot hold',
+            advice,
+        )]  # fmt: skip
+    if ratio > 1.05 and lift > 0:
+        return [
+            patient.hint(element, f'{text}: it floats up with {net:.3g} N', 'ballast trims it')
+        ]
+    return []
+
+
+def forgotten_mass(patient: Patient) -> list[Finding]:
+    """A link with a collision is a body: it has a mass, of its own or of its material."""
+    vehicle = patient.vehicle
+    density = vehicle.buoyancy.fluid_density
+    result = []
+    for link in patient.root.findall('link'):
+        bodies = [e for e in patient.extents if e.element.getparent() is link]
+        bodies = [e for e in bodies if e.element.tag == 'collision']
+        solid = sum(e.volume for e in bodies) * density
+        made_of = any(e.element.find('buoyancy_material') is not None for e in bodies)
+        contact = link.find(CONTACT_MATERIAL)  # may give the mass by its density
+        made_of |= contact is not None and 'density' in map(str, contact.attrib.values())
+        other = link.get('name') == 'base_link' and vehicle.inertia.mass > 0
+        mass = link.find('inertial/mass')
+        nothing = mass is None or float(mass.get('value') or 0) == 0
+        if nothing and not made_of and not other and solid > 0.01 * vehicle.inertia.mass:
+            result.append(patient.warning(
+                link, f'has a collision as large as {solid:.3g} kg of water, but no mass',
+                'add its <inertial>, or count its mass in the link that carries it and drop the '
+                'collision',
+            ))  # fmt: skip
+    return result
+
+
+def righting(patient: Patient) -> list[Finding]:
+    """The centre of buoyancy is above that of gravity, z_b > z_g, and nearly over it."""
+    vehicle = patient.vehicle
+    arm = vehicle.buoyancy.center_of_volume - vehicle.inertia.center_of_mass
+    element = patient.root.find('buoyancy')
+    ratio = _ratio(vehicle)
+    if ratio > LIGHT or ratio == 0:
+        return []
+    numbers = (
+        f'centre of buoyancy at z = {vehicle.buoyancy.center_of_volume[2]:.3g} m, '
+        f'of gravity at {vehicle.inertia.center_of_mass[2]:.3g} m'
+    )
+    if arm[2] < 0:
+        return [patient.error(
+            element, f'{numbers}: it turns over', 'check the signs: z points up (FLU), unlike '
+            'in the NED frames of the literature; ballast goes below',
+        )]  # fmt: skip
+    if arm[2] < SMALL:
+        return [patient.warning(
+            element, f'{numbers}: it hardly rights itself', 'check both; a BlueROV2 has 0.01 to '
+            '0.05 m between them',
+        )]  # fmt: skip
+    tilt = float(np.arctan2(np.hypot(arm[0], arm[1]), arm[2]))
+    if tilt > TRIM:
+        return [patient.warning(
+            element, f'the centre of buoyancy is ({arm[0]:.3g}, {arm[1]:.3g}) m beside that of '
+            f'gravity: at rest it hangs {np.degrees(tilt):.0f} degrees askew',
+            'check <origin> of <inertial> and <center_of_volume>',
+        )]  # fmt: skip
+    return []
+
+
+def metacentric_height(patient: Patient) -> list[Finding]:
+    """Afloat, it rights itself: G M = −(dK/dφ)/(m g) > 0 in roll and pitch, by the hull."""
+    vehicle = patient.vehicle
+    if vehicle.hull is None or vehicle.hull.voxels is None or _ratio(vehicle) <= 1:
+        return []
+    height = _draught(vehicle)
+    result = []
+    for axis, name in ((0, 'roll'), (1, 'pitch')):
+        gm = -_moment_slope(vehicle, height, axis) / (vehicle.inertia.mass * Environment().gravity)
+        if gm <= 0:
+            result.append(patient.error(
+                None, f'afloat its metacentric height in {name} is {gm:.3g} m: it turns over',
+                'put mass lower or make the hull wider',
+            ))  # fmt: skip
+    return result
+
+
+def _wrench(vehicle: Vehicle, state: State) -> np.ndarray:
+    water = Environment()
+    return np.asarray(buoyancy(vehicle, state, water) + weight(vehicle, state, water))
+
+
+def _draught(vehicle: Vehicle) -> float:
+    """Return the height z (m) of ``base_link`` where it floats level, by bisection."""
+    low, high = -100.0, 100.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        rising = _wrench(vehicle, rest((0.0, 0.0, middle)))[2] > 0
+        low, high = (middle, high) if rising else (low, middle)
+    return (low + high) / 2
+
+
+def _moment_slope(vehicle: Vehicle, height: float, axis: int) -> float:
+    """Return dK/dφ (N·m/rad) about the centre of gravity, over ±2 degrees."""
+    step = np.radians(2.0)
+    moments = []
+    for angle in (step, -step):
+        rpy = [0.0, 0.0, 0.0]
+        rpy[axis] = angle
+        x, y, z, w = (float(q) for q in quaternion_from_rpy(*rpy))
+        wrench = _wrench(vehicle, rest((0.0, 0.0, height), (x, y, z, w)))
+        about = wrench[3:] - np.cross(vehicle.inertia.center_of_mass, wrench[:3])
+        moments.append(about[axis])
+    return float((moments[0] - moments[1]) / (2 * step))

@@ -1,0 +1,92 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""All checks, by name. A new one is a function in a file here and one line in a table.
+
+A check takes a :class:`Patient` and returns what it found; its docstring's first line is the rule
+it holds the description to. docs/doctor.md tells reasons and sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from marine_sim_ros.doctor import (
+    ardusub,
+    balance,
+    doubles,
+    frames,
+    hydrodynamics,
+    inertia,
+    meshes,
+    signs,
+    steps,
+    tags,
+    thrusters,
+)
+from marine_sim_ros.doctor.finding import Finding, Severity
+from marine_sim_ros.doctor.patient import Patient
+
+__all__ = ['CHECKS_OF_TEXT', 'CHECKS_OF_VEHICLE', 'Check', 'examine']
+
+Check = Callable[[Patient], list[Finding]]
+
+CHECKS_OF_TEXT: Mapping[str, Check] = MappingProxyType({
+    'loads': tags.loaded,
+    'one-tree': frames.one_tree,
+    'frame-names': frames.frame_names,
+    'moving-hull': frames.moving_hull,
+    'unread-attributes': tags.unread_attributes,
+    'misspelt': tags.misspelt,
+    'unused-materials': tags.unused_materials,
+    'unused-curves': tags.unused_curves,
+    'density-unit': tags.density_unit,
+    'negative-damping': signs.negative_damping,
+    'possible-inertia': inertia.possible_inertia,
+    'meshes': meshes.readable_meshes,
+    'millimetres': meshes.millimetres,
+    'inside-out': meshes.inside_out,
+    'plugins': doubles.plugins_beside_tags,
+})  # fmt: skip
+"""Checks of the description, also of one that does not load."""
+
+CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType({
+    'reading': tags.told_while_loading,
+    'drag-twice': doubles.drag_twice,
+    'far-links': frames.sensor_links,
+    'looks-down': signs.looks_down,
+    'reachable-axes': thrusters.reachable_axes,
+    'pulse': thrusters.pulse,
+    'thruster-names': thrusters.names,
+    'thruster-links': thrusters.links,
+    'mirrored-thrusters': thrusters.mirror,
+    'handedness': thrusters.handedness,
+    'ardusub-order': ardusub.motor_order,
+    'displaced-mass': balance.displaced_mass,
+    'forgotten-mass': balance.forgotten_mass,
+    'righting': balance.righting,
+    'metacentric-height': balance.metacentric_height,
+    'plausible-inertia': inertia.plausible_inertia,
+    'products-of-inertia': inertia.products_of_inertia,
+    'added-mass': hydrodynamics.added_mass,
+    'undamped': hydrodynamics.undamped_axes,
+    'top-speed': hydrodynamics.top_speed,
+    'munk-pitch': hydrodynamics.munk_pitch,
+    'munk-yaw': hydrodynamics.munk_yaw,
+    'drag-step': steps.drag_step,
+    'surface-step': steps.surface_step,
+})  # fmt: skip
+"""Checks of the vehicle that the description makes."""
+
+_ORDER = list(Severity)
+
+
+def examine(patient: Patient) -> list[Finding]:
+    """Return what all checks find, the worst first."""
+    checks = dict(CHECKS_OF_TEXT)
+    if patient.loaded is not None:
+        checks |= CHECKS_OF_VEHICLE
+    found = [replace(f, check=name) for name, check in checks.items() for f in check(patient)]
+    return sorted(found, key=lambda f: _ORDER.index(f.severity))

@@ -1,0 +1,128 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Links and joints: one tree, names that tf takes, and hulls that do not move."""
+
+from __future__ import annotations
+
+import re
+
+from marine_sim_ros.doctor.finding import Finding
+from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.model.joints import MOVING
+from marine_sim_ros.model.kinematics import BASE_LINK
+from marine_sim_ros.model.xml import Element
+
+__all__ = ['frame_names', 'moving_hull', 'one_tree', 'sensor_links']
+
+_WORLD = {'map', 'odom', 'earth', 'world'}
+_FAR = 10.0
+"""Sizes of the vehicle; no sensor is farther away from it."""
+
+
+def _parent_of(root: Element) -> dict[str, str]:
+    return {
+        str(child.get('link')): str(above.get('link'))
+        for joint in root.findall('joint')
+        for child in joint.findall('child')
+        for above in joint.findall('parent')
+    }
+
+
+def one_tree(patient: Patient) -> list[Finding]:
+    """Every link hangs on ``base_link`` by joints, or tf cannot say where it is."""
+    root = patient.root
+    parent = _parent_of(root)
+    links = {str(link.get('name')): link for link in root.findall('link')}
+    result = []
+    for joint in root.findall('joint'):
+        for end in ('parent', 'child'):
+            element = joint.find(end)
+            name = None if element is None else element.get('link')
+            if name not in links:
+                result.append(patient.error(
+                    joint, f'its {end} is {name!r}, which is no link',
+                    f'name one of: {", ".join(sorted(links)[:8])}',
+                ))  # fmt: skip
+    for name, link in links.items():
+        seen, at = {name}, name
+        while at in parent and parent[at] not in seen:
+            at = parent[at]
+            seen.add(at)
+        if at != BASE_LINK:
+            result.append(patient.error(
+                link, f'does not hang on {BASE_LINK!r}', 'add a joint from a link that does',
+            ))  # fmt: skip
+    return result
+
+
+def frame_names(patient: Patient) -> list[Finding]:
+    """Names are frame ids of tf2: no slash, no blanks; map, odom and the like are taken."""
+    result = []
+    for link in patient.root.findall('link'):
+        name = str(link.get('name'))
+        if not re.fullmatch(r'[A-Za-z_][\w.-]*', name):
+            result.append(patient.warning(
+                link, f'{name!r} is an odd name for a frame',
+                'take letters, digits and underscores, as in "sonar_link" (REP 105, tf2)',
+            ))  # fmt: skip
+        if name in _WORLD:
+            result.append(patient.warning(
+                link, f'{name!r} is the name of a frame of the world (REP 105)',
+                'take another; the dynamics publishes map -> base_link',
+            ))  # fmt: skip
+    return result
+
+
+def moving_hull(patient: Patient) -> list[Finding]:
+    """Hulls are built with all joints at zero and stay so."""
+    root = patient.root
+    parent = _parent_of(root)
+    moving = {
+        str(child.get('link'))
+        for joint in root.findall('joint')
+        if joint.get('type') in MOVING
+        for child in joint.findall('child')
+    }
+    result = []
+    for link in root.findall('link'):
+        name, seen = str(link.get('name')), set()
+        at = name
+        while at in parent and at not in moving and at not in seen:
+            seen.add(at)
+            at = parent[at]
+        tagged = any(
+            c.find(tag) is not None
+            for c in link.findall('collision')
+            for tag in ('buoyancy_material', 'hydrodynamics')
+        )
+        if at in moving and tagged:
+            result.append(patient.warning(
+                link, 'moves with a joint, but its hull (buoyancy_material, hydrodynamics) stays '
+                'where it is at zero', 'give its volume as <buoyancy link="...">, which moves '
+                'with it, or fix the joint',
+            ))  # fmt: skip
+    return result
+
+
+def sensor_links(patient: Patient) -> list[Finding]:
+    """No link or thruster is many lengths of the vehicle away: rather millimetres for metres."""
+    size = patient.size
+    if size is None:
+        return []
+    reach = _FAR * float(max(size))
+    own = {e.link for e in patient.extents}
+    links = {link.get('name'): link for link in patient.root.findall('link')}
+    places = [(links.get(f.name), f.translation) for f in patient.frames.values()
+              if f.name not in own]  # fmt: skip
+    thrusters = patient.thruster_elements()
+    places += zip(thrusters, patient.vehicle.thrusters.position, strict=True)
+    return [
+        patient.warning(
+            element,
+            f'is at ({at[0]:.4g}, {at[1]:.4g}, {at[2]:.4g}) m, far from the vehicle',
+            'check the unit of <origin xyz>: m',
+        )
+        for element, at in places
+        if max(abs(at)) > reach
+    ]  # fmt: skip

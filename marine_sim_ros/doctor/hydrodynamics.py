@@ -1,0 +1,173 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Added mass and damping: physical, plausible, and what they do to a fast vehicle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marine_sim_ros.doctor.finding import Finding
+from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.doctor.thrust import full_thrust
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.drag import damping_matrix, drag
+from marine_sim_ros.state import State
+
+__all__ = ['added_mass', 'munk_pitch', 'munk_speeds', 'munk_yaw', 'top_speed', 'undamped_axes']
+
+AXES = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
+AHEAD = np.array([1.0, 0.0, 0.0])
+FAST = 5.0
+"""m/s; no ROV goes faster."""
+SLOWEST = 0.01
+"""m/s; the first speed at which stability is asked for."""
+SLOW = 0.1
+"""m/s; an ROV at full thrust goes faster."""
+MUCH_ADDED = 5.0
+"""Times the vehicle's own mass; a BlueROV2 has 1.4 at most."""
+
+
+def added_mass(patient: Patient) -> list[Finding]:
+    """M_A is positive, and where it exceeds M_RB it cannot be fed back as a force.
+
+    Feedback of −M_A ν̇ with any delay diverges where an eigenvalue of M_RB⁻¹ M_A is 1 or more.
+    """
+    vehicle = patient.vehicle
+    element = patient.root.find('hydrodynamics/added_mass')
+    if np.min(np.linalg.eigvalsh(vehicle.added_mass)) < -1e-9:
+        return [patient.error(
+            element, 'is not positive semi-definite: some motion would gain energy from nothing',
+            'check the signs of the terms off the diagonal',
+        )]  # fmt: skip
+    own = np.diag(vehicle.rigid_body_mass)
+    ratio = np.diag(vehicle.added_mass) / own
+    worst = int(np.argmax(ratio))
+    text = f"in {AXES[worst]} it is {ratio[worst]:.3g} times the vehicle's own"
+    if ratio[worst] > MUCH_ADDED:
+        return [patient.warning(element, text, 'check its unit: kg and kg·m²')]
+    spread = np.linalg.eigvals(np.linalg.solve(vehicle.rigid_body_mass, vehicle.added_mass))
+    most = float(np.max(np.abs(spread)))
+    if most < 1:
+        return []
+    return [patient.hint(
+        element, f'{text}; as a force from another node it would diverge at any step '
+        f'(M_RB⁻¹ M_A has {most:.3g}, the limit is 1)',
+        'leave it in the mass matrix, as this package does',
+    )]  # fmt: skip
+
+
+def undamped_axes(patient: Patient) -> list[Finding]:
+    """Every motion is opposed by some drag."""
+    vehicle = patient.vehicle
+    free = []
+    for i, axis in enumerate(AXES):
+        state = State(np.array([0, 0, -100.0]), np.array([0, 0, 0, 1.0]), np.eye(6)[i])
+        if not np.asarray(drag(vehicle, state, Environment()))[i] < 0:
+            free.append(axis)
+    if not free:
+        return []
+    return [patient.warning(
+        patient.root.find('hydrodynamics'), f'nothing damps its {", ".join(free)}',
+        'give <linear_damping> or <quadratic_damping>, or collisions that drag',
+    )]  # fmt: skip
+
+
+def _terminal_speed(vehicle: Vehicle, axis: int, force: float) -> float:
+    """Return the speed (m/s) at which the drag of steady motion equals a force (N)."""
+    low, high = 0.0, 1e3
+    for _ in range(40):
+        middle = (low + high) / 2
+        velocity = np.zeros(6)
+        velocity[axis] = middle
+        state = State(np.array([0, 0, -100.0]), np.array([0, 0, 0, 1.0]), velocity)
+        pull = -float(np.asarray(drag(vehicle, state, Environment()))[axis])
+        low, high = (middle, high) if pull < force else (low, middle)
+    return (low + high) / 2
+
+
+def top_speed(patient: Patient) -> list[Finding]:
+    """Drag and thrust fit: full thrust ahead gives a speed that such vehicles have."""
+    vehicle = patient.vehicle
+    force = full_thrust(vehicle.thrusters, AHEAD)
+    if force < 1e-6:
+        return []
+    speed = _terminal_speed(vehicle, 0, force)
+    element = patient.root.find('hydrodynamics')
+    text = f'{force:.3g} N ahead give {speed:.3g} m/s'
+    if speed < SLOW:
+        return [patient.warning(element, text, 'check the damping: N·s/m and N·s²/m²')]
+    if speed <= FAST:
+        return []
+    if vehicle.hull is not None and vehicle.hull.panels is not None:
+        return [patient.hint(
+            element, f'{text}: its hull hardly drags', 'pressures of 10 Pa are drag coefficients '
+            'of about 0.02; give real ones with <coefficient_unit>cd</coefficient_unit>',
+        )]  # fmt: skip
+    return [patient.warning(element, text, 'check the damping: N·s/m and N·s²/m²')]
+
+
+def munk_speeds(vehicle: Vehicle) -> tuple[float, float]:
+    """Return the surge speeds (m/s) above which pitch and yaw run away; inf for never.
+
+    Pitch: the Munk moment (M_33 − M_11) u² θ exceeds the righting moment m g (z_b − z_g) θ.
+    Yaw has no righting moment: the lowest u at which (v, r) with the linear damping at u grows,
+    M (v̇, ṙ) = −(D + C(u)) (v, r). Source: Fossen (2011), sections 6.3 and 7.3.
+    """
+    added = vehicle.added_mass
+    lift = vehicle.inertia.mass * Environment().gravity
+    arm = vehicle.buoyancy.center_of_volume[2] - vehicle.inertia.center_of_mass[2]
+    munk = added[2, 2] - added[0, 0]
+    pitch = float(np.sqrt(lift * arm / munk)) if munk > 0 and arm > 0 else np.inf
+    return pitch, _yaw_speed(vehicle)
+
+
+def _yaw_speed(vehicle: Vehicle) -> float:
+    if np.max(np.abs(vehicle.added_mass)) == 0:
+        return np.inf
+    for speed in np.geomspace(SLOWEST, 5.0, 60):
+        if _yaw_growth(vehicle, float(speed)) > 1e-3:
+            return float(speed)
+    return np.inf
+
+
+def _yaw_growth(vehicle: Vehicle, speed: float) -> float:
+    """Return the largest growth rate (1/s) of sway and yaw at a surge speed."""
+    rows = [1, 5]
+    at = vehicle.damping.arm
+    velocity = np.zeros(6)
+    velocity[0] = speed
+    drags = at.T @ np.asarray(damping_matrix(vehicle, at @ velocity)) @ at
+    mass = vehicle.mass_matrix
+    turning = np.zeros((2, 2))
+    turning[0, 1] = mass[0, 0] * speed
+    turning[1, 0] = (mass[1, 1] - mass[0, 0]) * speed
+    turning[1, 1] = mass[1, 5] * speed
+    small = mass[np.ix_(rows, rows)]
+    rates = np.linalg.eigvals(-np.linalg.solve(small, drags[np.ix_(rows, rows)] + turning))
+    return float(np.max(rates.real))
+
+
+def munk_pitch(patient: Patient) -> list[Finding]:
+    """Above √(m g (z_b − z_g)/(M_33 − M_11)) the Munk moment exceeds the righting one."""
+    return _munk(patient, 'pitch', munk_speeds(patient.vehicle)[0])
+
+
+def munk_yaw(patient: Patient) -> list[Finding]:
+    """Where nothing rights the heading, the Munk moment needs damping to hold it."""
+    return _munk(patient, 'yaw', munk_speeds(patient.vehicle)[1])
+
+
+def _munk(patient: Patient, axis: str, speed: float) -> list[Finding]:
+    vehicle = patient.vehicle
+    start = f'above {speed:.2g} m/s' if speed > SLOWEST else 'at any speed'
+    if not np.isfinite(speed) or speed > _terminal_speed(
+        vehicle, 0, full_thrust(vehicle.thrusters, AHEAD)
+    ):
+        return []
+    return [patient.hint(
+        patient.root.find('hydrodynamics/added_mass'), f'{start} ahead it is '
+        f'unstable in {axis}: the Munk moment of its added mass',
+        'a controller must hold it, or lift (not in this model) does',
+    )]  # fmt: skip

@@ -1,0 +1,99 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Meshes: there, in metres, and with their outside outwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.doctor.extents import numbers
+from marine_sim_ros.doctor.finding import Finding
+from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.doctor.repairs import scaled_mesh
+from marine_sim_ros.errors import ModelError
+from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
+from marine_sim_ros.model.xml import Element
+
+__all__ = ['inside_out', 'millimetres', 'readable_meshes']
+
+FAR = 30.0
+"""Times all else; a mesh that much larger is in another unit."""
+LONG = 20.0
+"""m; of a mesh where nothing else tells the size."""
+
+
+def _meshes(patient: Patient) -> list[tuple[Element, Any]]:
+    result: list[tuple[Element, Any]] = []
+    for element in patient.root.iter('mesh'):
+        if element.get('filename'):
+            try:
+                path = mesh_path(str(element.get('filename')), patient.path.parent)
+                result.append((element, read_mesh(path)))
+            except ModelError as error:
+                result.append((element, str(error)))
+    return result
+
+
+def readable_meshes(patient: Patient) -> list[Finding]:
+    """Every mesh, also of visuals, is a file that can be read."""
+    return [
+        patient.error(element, str(mesh), 'check the file name, and that the package is built')
+        for element, mesh in _meshes(patient)
+        if isinstance(mesh, str)
+    ]
+
+
+def _other_sizes(patient: Patient) -> float:
+    """Return the largest distance (m) that thrusters, joints and plain shapes tell of."""
+    found = [
+        np.abs(values).max()
+        for tag, name, count in (
+            ('origin', 'xyz', 3),
+            ('box', 'size', 3),
+            ('cylinder', 'length', 1),
+        )
+        for element in patient.root.iter(tag)
+        if (values := numbers(element.get(name), count)) is not None
+    ]
+    return float(max(found, default=0.0))
+
+
+def millimetres(patient: Patient) -> list[Finding]:
+    """A mesh is about as large as the thrusters, joints and boxes around it."""
+    other = _other_sizes(patient)
+    result = []
+    for element, mesh in _meshes(patient):
+        if isinstance(mesh, str):
+            continue
+        scale = numbers(element.get('scale'), 3)
+        extents = mesh.extents * (np.ones(3) if scale is None else np.abs(scale))
+        longest = float(np.max(extents))
+        if longest < max(LONG, FAR * other):
+            continue
+        against = f', all else within {other:.3g} m' if other else ''
+        fits = scale is None and 0.1 * other < longest / 1000 < 10 * other
+        result.append(patient.error(
+            element, f'is {longest:.4g} m long{against}: it is rather in millimetres',
+            'add scale="0.001 0.001 0.001"', scaled_mesh(element) if fits else None,
+        ))  # fmt: skip
+    return result
+
+
+def inside_out(patient: Patient) -> list[Finding]:
+    """Triangles are counter-clockwise seen from outside: the volume is positive."""
+    result = []
+    for element, mesh in _meshes(patient):
+        if isinstance(mesh, str):
+            continue
+        scale = numbers(element.get('scale'), 3)
+        mesh.merge_vertices(merge_tex=True, merge_norm=True)
+        mirrored = scale is not None and np.prod(scale) < 0
+        if mesh.is_watertight and mesh.volume * (-1 if mirrored else 1) < 0:
+            result.append(patient.warning(
+                element, 'is inside out; for the hull it is turned, other programs may not',
+                'flip the normals in the program that made it',
+            ))  # fmt: skip
+    return result

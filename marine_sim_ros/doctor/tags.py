@@ -1,0 +1,173 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Elements and attributes of ours that say nothing where they stand."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+
+from marine_sim_ros.doctor.extents import numbers
+from marine_sim_ros.doctor.finding import Edit, Finding, Place, Severity
+from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.doctor.repairs import as_elements, relative_density, renamed
+from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
+from marine_sim_ros.model.extensions import EXTENSIONS, LUMPED_TAGS
+from marine_sim_ros.model.hull_settings import GROUPS, PARAMETERS, TAGS
+from marine_sim_ros.model.xml import Element, Reader
+
+__all__ = [
+    'density_unit', 'loaded', 'misspelt', 'told_while_loading', 'unread_attributes',
+    'unused_curves', 'unused_materials',
+]  # fmt: skip
+
+_CHILDREN: dict[str, set[str]] = {
+    'hydrodynamics': TAGS | LUMPED_TAGS,
+    'buoyancy': {'volume', 'center_of_volume', 'height'},
+    'barometer': {'atmospheric_pressure', 'variance', 'fluid_density'},
+    'thruster': {'origin', 'linear', 'diameter', 'time_constant', 'reaction_torque',
+                 'zero_thrust_advance_ratio', 'ventilation'},
+    'thrusters': {'curve', 'thruster'},
+    **{group: {p.name for p in PARAMETERS.values() if p.group == group} for group in GROUPS},
+}  # fmt: skip
+_ATTRIBUTES: dict[str, set[str]] = {
+    'hydrodynamics': {'added_mass'}, 'buoyancy': {'link'}, 'barometer': {'link'},
+    'thruster': {'name', 'curve', 'direction'}, 'buoyancy_material': {'name'},
+    'linear': {'pos_force', 'neg_force', 'dead_zone'}, 'curve': {'name', 'voltage'},
+    'density': {'value'}, 'mass_from_parts': {'file', 'voxel_size'},
+}  # fmt: skip
+_STANDARD = {'link', 'joint', 'material', 'gazebo', 'transmission', 'ros2_control', 'sensor'}
+_READABLE = 0.75
+"""Likeness of two words from which one is taken for the other misspelt."""
+
+
+def _told(patient: Patient, text: str) -> tuple[Place, str]:
+    """Return place and message of ``file:line: <element>: message``, as far as it is so."""
+    found = re.fullmatch(r'(.*?):(\d+): (?:(<.*?>)(?: in <.*?>)?:? )?(.*)', text, re.DOTALL)
+    if found is None or found[1] != str(patient.path):
+        return Place(str(patient.path)), text.removeprefix(f'{patient.path}: ')
+    if patient.expanded:  # the line is that of the expanded text
+        return Place(str(patient.path), 0, found[3] or ''), found[4]
+    return Place(str(patient.path), int(found[2]), found[3] or ''), found[4]
+
+
+def loaded(patient: Patient) -> list[Finding]:
+    """The description becomes a vehicle."""
+    if patient.loaded is not None:
+        return []
+    place, text = _told(patient, patient.refusal)
+    return [Finding(Severity.ERROR, f'cannot be simulated: {text}', place, 'mend this first')]
+
+
+def told_while_loading(patient: Patient) -> list[Finding]:
+    """What was repaired or looked unusual when the description was read."""
+    result = []
+    for warning in patient.vehicle.warnings:
+        place, text = _told(patient, warning)
+        edit = _stray_underscore(patient, place, text)
+        advice = 'mend it if it is not meant'
+        result.append(Finding(Severity.WARNING, text, place, advice, edit=edit))
+    return result
+
+
+def _stray_underscore(patient: Patient, place: Place, text: str) -> Edit | None:
+    """Return how to mend a plugin's tag of which the right name is known."""
+    meant = re.search(r'did you mean <(\w+)>', text)
+    if meant is None or patient.expanded:
+        return None
+    for element in patient.root.iterfind('gazebo//*'):
+        if Reader(element, '').line == place.line and str(element.tag).strip('_') == meant[1]:
+            return renamed(element, meant[1])
+    return None
+
+
+def _ours(patient: Patient) -> list[Element]:
+    """Return all elements of our extensions, and what is in them."""
+    # Attributes of <contact_material> are checked by its reader.
+    tags = EXTENSIONS - {CONTACT_MATERIAL}
+    tops = [e for e in patient.root.iter() if isinstance(e.tag, str) and e.tag in tags]
+    return [e for top in tops for e in top.iter() if isinstance(e.tag, str)]
+
+
+def unread_attributes(patient: Patient) -> list[Finding]:
+    """Values stand in elements, <C_PD1>3</C_PD1>; as attributes nobody reads them."""
+    result = []
+    for element in _ours(patient):
+        known = _ATTRIBUTES.get(element.tag, set())
+        if element.tag not in _CHILDREN and element.tag not in _ATTRIBUTES:
+            known = {'xyz', 'rpy'} if element.tag == 'origin' else set()
+        unread = [str(name) for name in element.attrib if name not in known]
+        children = [name for name in unread if name in _CHILDREN.get(element.tag, ())]
+        if children:
+            first = children[0]
+            result.append(patient.error(
+                element, f'has {", ".join(children)} as attributes, which nobody reads',
+                f'make elements of them: <{first}>{element.get(first)}</{first}>',
+                as_elements(element, children),
+            ))  # fmt: skip
+        others = [name for name in unread if name not in children]
+        if others:
+            result.append(patient.warning(
+                element, f'has attributes that nobody reads: {", ".join(others)}',
+                f'known are: {", ".join(sorted(known)) or "none"}',
+            ))  # fmt: skip
+    return result
+
+
+def misspelt(patient: Patient) -> list[Finding]:
+    """Elements below <robot> or <collision> that nobody reads, though they look like ours."""
+    result = []
+    in_collision = {'buoyancy_material', 'hydrodynamics', CONTACT_MATERIAL}
+    known = {'robot': EXTENSIONS, 'collision': in_collision}
+    parents = [patient.root, *patient.root.iterfind('link/collision')]
+    for element in (e for parent in parents for e in parent if isinstance(e.tag, str)):
+        parent = element.getparent()
+        choices = known.get(parent.tag, set()) if parent is not None else set()
+        if element.tag in choices | _STANDARD:
+            continue
+        near = get_close_matches(element.tag, sorted(choices), 1, _READABLE)
+        if near:
+            result.append(patient.error(
+                element, 'is unknown, so nobody reads it', f'did you mean <{near[0]}>?',
+                renamed(element, near[0]),
+            ))  # fmt: skip
+    return result
+
+
+def unused_materials(patient: Patient) -> list[Finding]:
+    """Each <buoyancy_material> that is defined is used by a collision."""
+    used = {m.get('name') for m in patient.root.iterfind('link/collision/buoyancy_material')}
+    return [
+        patient.warning(
+            material, 'is used by no collision', 'name it in a collision, or remove it'
+        )
+        for material in patient.root.findall('buoyancy_material')
+        if material.get('name') not in used
+    ]
+
+
+def unused_curves(patient: Patient) -> list[Finding]:
+    """Each thrust <curve> is used by a thruster."""
+    used = {t.get('curve') for t in patient.root.findall('thrusters/thruster')}
+    linear = patient.root.find('thrusters/thruster/linear') is not None
+    tell = patient.hint if patient.expanded and linear else patient.warning
+    return [
+        tell(curve, 'is used by no thruster', 'name it in a thruster: curve="..."')
+        for curve in patient.root.findall('thrusters/curve')
+        if curve.get('name') not in used
+    ]
+
+
+def density_unit(patient: Patient) -> list[Finding]:
+    """Densities of materials are relative to water, not in kg/m³."""
+    result = []
+    for element in patient.root.findall('buoyancy_material/density'):
+        value = numbers(element.get('value'), 1)
+        if value is not None and 25 < float(value[0]) <= 25000:
+            density = float(value[0])
+            result.append(patient.error(
+                element, f'is {density:g}; a density relative to water is 0.0001 to 25',
+                f'{density:g} kg/m³ is {density / 1000:g}', relative_density(element, density),
+            ))  # fmt: skip
+    return result

@@ -1,0 +1,206 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Thrusters: what they reach, where each pushes, and whether pairs are mirror images."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marine_sim_ros.control.allocation import reach
+from marine_sim_ros.doctor.finding import Finding
+from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.simulation import Simulation
+from marine_sim_ros.spatial import rotation_matrix
+from marine_sim_ros.state import rest
+
+__all__ = ['handedness', 'links', 'mirror', 'names', 'pulse', 'reachable_axes']
+
+MIRRORED = 0.02
+"""m, that a pair's positions may differ from mirror images."""
+PULSE = 200.0
+"""µs above neutral."""
+STEPS = 4
+_SIDES = (
+    (('port', 'left'), 1, 1.0, 'y > 0'),
+    (('starboard', 'right'), 1, -1.0, 'y < 0'),
+    (('front', 'fore', 'bow'), 0, 1.0, 'x > 0'),
+    (('rear', 'aft', 'stern', 'back'), 0, -1.0, 'x < 0'),
+)
+_ALONG = (
+    (('vertical', 'heave'), 2, 'z'),
+    (('lateral', 'sway'), 1, 'y'),
+    (('surge', 'forward'), 0, 'x'),
+)
+
+
+def _words(name: str) -> set[str]:
+    return set(name.lower().replace('-', '_').split('_'))
+
+
+def reachable_axes(patient: Patient) -> list[Finding]:
+    """Rank of the thruster matrix, and the axes that cannot be commanded (Fossen 2011, 9.7)."""
+    vehicle = patient.vehicle
+    count = len(vehicle.thrusters)
+    element = patient.root.find('thrusters')
+    if count == 0:
+        return [patient.hint(element, 'has no thrusters', 'add <thrusters>, or drive it by waves')]
+    found = reach(vehicle.thrusters, vehicle.inertia.center_of_mass)
+    if not found.unreachable:
+        return []
+    text = (
+        f'{count} thrusters of rank {found.rank} cannot command {", ".join(found.unreachable)} '
+        'while they hold the other axes'
+    )
+    if count >= 4 and {'surge', 'heave', 'yaw'} & set(found.unreachable):
+        return [patient.warning(
+            element, text, 'check the positions and rpy of the thrusters: four of them can have '
+            'surge, heave and yaw',
+        )]  # fmt: skip
+    return [patient.hint(element, text, 'know it when you choose what a controller holds')]
+
+
+def pulse(patient: Patient) -> list[Finding]:
+    """Run a few steps of the simulation with a pulse on one thruster at a time.
+
+    The velocity gained along its axis, at its place, must be positive: cᵀ H ν > 0.
+    """
+    vehicle = patient.vehicle
+    elements = patient.thruster_elements()
+    deep = rest(position=(0.0, 0.0, -100.0))
+    gained = []
+    for pwm in (np.full(len(elements), 1500.0), *(1500.0 + PULSE * np.eye(len(elements)))):
+        simulation = Simulation(vehicle, initial=deep)
+        for _ in range(STEPS):
+            simulation.tick(pwm)
+        gained.append(np.asarray(simulation.state.velocity))
+    result = []
+    for i, element in enumerate(elements):
+        moved = (gained[i + 1] - gained[0]) @ vehicle.thrusters.effectiveness[:, i]
+        if not moved > 0:
+            result.append(patient.error(
+                element, f'a pulse of {1500 + PULSE:g} µs moves the vehicle {_how(moved)} the z '
+                'axis of its <origin>',
+                'give it thrust above neutral: pos_force, or rows of its curve above 1500 µs',
+            ))  # fmt: skip
+    return result
+
+
+def _how(moved: float) -> str:
+    return 'against' if moved < 0 else 'not along'
+
+
+def names(patient: Patient) -> list[Finding]:
+    """A thruster named for a side is there, and one named for an axis pushes along it."""
+    thrusters = patient.vehicle.thrusters
+    result = []
+    for i, element in enumerate(patient.thruster_elements()):
+        words = _words(thrusters.names[i])
+        for sides, axis, sign, expected in _SIDES:
+            at = thrusters.position[i, axis]
+            if words & set(sides) and sign * at < -1e-3:
+                result.append(patient.warning(
+                    element, f'its name says {expected}, but it is at {"xyz"[axis]} = {at:g} m',
+                    'check the signs: x forward, y to port, z up (REP 103)',
+                ))  # fmt: skip
+        for along, axis, letter in _ALONG:
+            if words & set(along) and abs(thrusters.axis[i, axis]) < 0.5:
+                c = thrusters.axis[i]
+                result.append(patient.warning(
+                    element, f'its name says it pushes along {letter}, but positive PWM pushes '
+                    f'along ({c[0]:.2f}, {c[1]:.2f}, {c[2]:.2f})',
+                    'check rpy: positive PWM pushes along the z axis of <origin>',
+                ))  # fmt: skip
+    return result
+
+
+def _pairs(patient: Patient) -> list[tuple[int, int]]:
+    """Return thrusters at mirrored places, port and starboard."""
+    place = patient.vehicle.thrusters.position
+    mirrored = place * [1.0, -1.0, 1.0]
+    result = []
+    for i in range(len(place)):
+        near = np.linalg.norm(place - mirrored[i], axis=1) < MIRRORED
+        others = [int(j) for j in np.flatnonzero(near) if j > i and abs(place[i, 1]) > MIRRORED]
+        if len(others) == 1:
+            result.append((i, others[0]))
+    return result
+
+
+def mirror(patient: Patient) -> list[Finding]:
+    """Thrusters at mirrored places push like mirror images, unless told to be reversed."""
+    axis = patient.vehicle.thrusters.axis
+    elements = patient.thruster_elements()
+    result = []
+    for i, j in _pairs(patient):
+        likeness = float(axis[i] @ (axis[j] * [1.0, -1.0, 1.0]))
+        if likeness > -0.9 or _reversed_on_purpose(elements[i]) != _reversed_on_purpose(
+            elements[j]
+        ):
+            continue
+        first, second = (patient.vehicle.thrusters.names[k] for k in (i, j))
+        result.append(patient.warning(
+            elements[j], f'{first!r} and {second!r} are at mirrored places and push in opposite '
+            'senses for the same PWM',
+            'if one of them is not meant to be reversed, turn its rpy by 180 degrees',
+        ))  # fmt: skip
+    return result
+
+
+def _reversed_on_purpose(element: object) -> bool:
+    """Return whether an Orca3 thruster gives its forces as negative."""
+    text = getattr(element, 'findtext', lambda _: '')('pos_force') or ''
+    return text.strip().startswith('-')
+
+
+def handedness(patient: Patient) -> list[Finding]:
+    """Pairs of propellers turn against each other, else their reaction torques add up."""
+    thrusters = patient.vehicle.thrusters
+    elements = patient.thruster_elements()
+    result = []
+    for i, j in _pairs(patient):
+        told = elements[i].get('direction') and elements[j].get('direction')
+        alike = float(thrusters.axis[i] @ (thrusters.axis[j] * [1.0, -1.0, 1.0])) > 0.9
+        if not told or not alike or thrusters.handedness[i] != thrusters.handedness[j]:
+            continue
+        torque = float(thrusters.reaction_torque[i] + thrusters.reaction_torque[j])
+        text = (
+            f'{thrusters.names[i]!r} and {thrusters.names[j]!r} are a mirrored pair and turn the '
+            f'same way ({elements[j].get("direction")})'
+        )
+        if torque > 0:
+            result.append(patient.warning(
+                elements[j], f'{text}: together they twist by {torque:g} N·m per N each',
+                'give one of them the other direction="cw" or "ccw"',
+            ))  # fmt: skip
+        else:
+            result.append(patient.hint(
+                elements[j], f'{text}; without reaction_torque that has no effect',
+                'give one of them the other direction before you add a reaction_torque',
+            ))  # fmt: skip
+    return result
+
+
+def links(patient: Patient) -> list[Finding]:
+    """A thruster and the link named after it are at the same place, with the same z axis."""
+    thrusters = patient.vehicle.thrusters
+    result = []
+    for i, element in enumerate(patient.thruster_elements()):
+        name = thrusters.names[i]
+        frame = patient.frames.get(f'{name}_link') or patient.frames.get(name)
+        if frame is None:
+            continue
+        away = float(np.linalg.norm(frame.translation - thrusters.position[i]))
+        axis = rotation_matrix(frame.quaternion)[:, 2]
+        along = float(axis @ thrusters.axis[i])
+        if away > 0.01:
+            result.append(patient.warning(
+                element, f'pushes {away:.3g} m away from its link {frame.name!r}',
+                'give <origin xyz> of the thruster and of the joint the same numbers',
+            ))  # fmt: skip
+        if along < -0.5:
+            result.append(patient.warning(
+                element, f'pushes against the z axis of its link {frame.name!r}',
+                'give <origin rpy> of the thruster and of the joint the same numbers',
+            ))  # fmt: skip
+    return result

@@ -1,0 +1,96 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Find mistakes in a vehicle's description before anything runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from marine_sim_ros.doctor.checks import examine
+from marine_sim_ros.doctor.finding import Finding, Severity
+from marine_sim_ros.doctor.mending import mended
+from marine_sim_ros.doctor.patient import admit
+from marine_sim_ros.errors import ParameterError
+
+__all__ = ['add_arguments', 'execute']
+
+_STYLES = {Severity.ERROR: 'bold red', Severity.WARNING: 'yellow', Severity.HINT: 'cyan'}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    parser.add_argument('vehicle', metavar='URDF', help='shipped name, or a URDF or xacro file')
+    parser.add_argument(
+        '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
+        help='xacro argument, such as coefficients:=wu2018; may be repeated',
+    )  # fmt: skip
+    parser.add_argument('--json', action='store_true', help='print the findings as JSON')
+    parser.add_argument(
+        '--fix', default='', metavar='OUT',
+        help='write a copy in which all is mended that has one right answer',
+    )  # fmt: skip
+
+
+def _arguments(texts: Sequence[str]) -> dict[str, str]:
+    for text in texts:
+        if ':=' not in text:
+            raise ParameterError(f'--set {text}: expected NAME:=VALUE, as in coefficients:=wu2018')
+    return dict(text.split(':=', 1) for text in texts)
+
+
+def _as_json(vehicle: str, findings: Sequence[Finding]) -> str:
+    rows = [
+        {
+            'severity': f.severity.value, 'check': f.check, 'message': f.message,
+            'file': f.place.file, 'line': f.place.line or None, 'element': f.place.element,
+            'advice': f.advice, 'fix': f.edit.tells if f.edit else None,
+        }
+        for f in findings
+    ]  # fmt: skip
+    return json.dumps({'vehicle': vehicle, 'findings': rows}, indent=2, ensure_ascii=False)
+
+
+def _print(findings: Sequence[Finding]) -> None:
+    console = Console(soft_wrap=True, highlight=False)
+    for f in findings:
+        label = Text(f'{f.severity.value}: ', style=_STYLES[f.severity])
+        console.print(label.append(f'{f.place}: {f.message} [{f.check}]', style='default'))
+        console.print(Text(f'    {f.advice}', style='dim'))
+    counts = Counter(f.severity for f in findings)
+    names = [f'{counts[s]} {s.value}{"" if counts[s] == 1 else "s"}' for s in Severity]
+    console.print(', '.join(names))
+
+
+def _fix(target: str, patient_path: Path, content: bytes) -> None:
+    path = Path(target)
+    if path.exists() and path.samefile(patient_path):
+        raise ParameterError(f'--fix {target}: is the description itself; expected another file')
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise ParameterError(f'--fix {target}: cannot be written: {error.strerror}') from None
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Examine it; 1 where there is an error, 0 for warnings and hints alone."""
+    patient = admit(options.vehicle, _arguments(options.vehicle_arguments))
+    findings = examine(patient)
+    told: list[str] = []
+    if options.fix:
+        content, told = mended(patient, findings)
+        _fix(options.fix, patient.path, content)
+    if options.json:
+        print(_as_json(str(patient.path), findings))
+    else:
+        _print(findings)
+        for text in told:
+            print(f'mended in {options.fix}: {text}')
+    return 1 if any(f.severity is Severity.ERROR for f in findings) else 0

@@ -1,0 +1,401 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The doctor finds seeded faults, and nothing in the shipped vehicles."""
+
+import json
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+import trimesh
+from conftest import ROOT, SETS, VEHICLES
+from hypothesis import HealthCheck, given, settings
+from test_fuzz_urdf import mutated
+
+from marine_sim_ros import MarineSimError, load_vehicle
+from marine_sim_ros.doctor.ardusub import FRAMES, motor_signs
+from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, examine
+from marine_sim_ros.doctor.finding import Severity
+from marine_sim_ros.doctor.hydrodynamics import munk_speeds
+from marine_sim_ros.doctor.mending import mended
+from marine_sim_ros.doctor.patient import admit
+from marine_sim_ros.doctor.steps import drag_rates, drag_step_limit, surface_stiffness
+from marine_sim_ros.model.library import vehicle_path
+from marine_sim_ros.model.xacro_expansion import read_description
+from marine_sim_ros.tools.main import main
+
+ERROR, WARNING, HINT = Severity
+DOWN = 'rpy="3.141592653589793 0 0"'
+UP = 'rpy="0 0 0"'
+
+
+@cache
+def text_of(name, *arguments):
+    return read_description(vehicle_path(name), dict(a.split(':=') for a in arguments))
+
+
+def swapped(first, second):
+    """Exchange two pieces of a text."""
+    return lambda text: text.replace(first, '\0').replace(second, first).replace('\0', second)
+
+
+def put(old, new, count=1):
+    def edit(text):
+        assert old in text, old
+        return text.replace(old, new, count)
+
+    return edit
+
+
+def mm_mesh(text, folder, inverted=False):
+    """Give the ROV's base a box of a mesh in millimetres, or inside out."""
+    box = trimesh.creation.box((0.4, 0.3, 0.2) if inverted else (400, 300, 200))
+    if inverted:
+        box.invert()
+    box.export(folder / 'body.stl')
+    return text.replace('<box size="0.4 0.3 0.2"/>', '<mesh filename="body.stl"/>')
+
+
+def upside_down(text):
+    """Write the whole ROV as a NED modeller would: y to starboard, z down."""
+
+    def turned(match):
+        x, y, z = (float(v) for v in match[1].split())
+        return f'xyz="{x:g} {-y:g} {-z:g}"'
+
+    return re.sub(r'xyz="([^"]*)"', turned, text)
+
+
+def joint_moves(text):
+    start = text.index('<joint name="flotation_joint" type="fixed">')
+    limit = '"revolute"><limit lower="-1" upper="1" velocity="1" effort="1"/>'
+    return text[:start] + text[start:].replace('"fixed">', limit, 1)
+
+
+ROV, BOAT = ('simple_rov',), ('surface_vessel',)
+BLUE = ('bluerov2', 'reaction_torque:=0.02')
+WU = ('bluerov2', 'coefficients:=wu2018')
+HEAVY = ('bluerov2_heavy',)
+ROBOT = '</robot>'
+SONAR = (
+    '<link name="sonar_link">{}</link><joint name="sonar_joint" type="fixed"><parent '
+    'link="base_link"/><child link="sonar_link"/><origin xyz="{}"/></joint></robot>'
+)
+MASS = (
+    '<inertial><mass value="{}"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" '
+    'izz="0.01"/></inertial>'
+)
+BODY = '<collision><geometry><box size="0.2 0.1 0.1"/></geometry></collision>'
+ORCA = '<gazebo><plugin name="p" filename="libOrca{}Plugin.so">{}</plugin></gazebo></robot>'
+INERTIA_ROV = '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/>'
+
+FAULTS = {
+    'reversed thruster': (ROV, put(f'0 -0.12 0" {DOWN}', f'0 -0.12 0" {UP}'),
+                          'mirrored-thrusters', WARNING),
+    'reversed thruster of a BlueROV2': (BLUE, put(f'{DOWN} xyz=" 0    -0.109',
+                                                  f'{UP} xyz=" 0    -0.109', 2),
+                                        'ardusub-order', WARNING),
+    'thruster and its link differ': (BLUE, put(DOWN, UP), 'thruster-links', WARNING),
+    'thruster elsewhere than its link': (
+        BLUE, lambda t: t.replace('xyz=" 0.14 -0.092 0"', 'xyz=" 0.16 -0.092 0"', 1),
+        'thruster-links', WARNING),
+    'swapped order': (BLUE, swapped('name="thruster_1"', 'name="thruster_2"'),
+                      'thruster-links', WARNING),
+    'swapped places': (BLUE, swapped('"-0.15 -0.092 0"', '"-0.15  0.092 0"'), 'ardusub-order',
+                       WARNING),
+    'swapped order of a Heavy': (HEAVY, swapped('" 0.12 -0.218 0"', '"-0.12 -0.218 0"'),
+                                 'ardusub-order', WARNING),
+    'port to starboard': (ROV, put('"-0.2 0.12 0"', '"-0.2 -0.12 0"'), 'thruster-names', WARNING),
+    'lateral pushes ahead': (ROV, put('rpy="-1.5707963267948966 0 0"',
+                                      'rpy="0 1.5707963267948966 0"'),
+                             'thruster-names', WARNING),
+    'no thrust ahead': (ROV, put('pos_force="20"', 'pos_force="0"'), 'pulse', ERROR),
+    'all push one way': (ROV, lambda t: t.replace('0 1.5707963267948966 0', '0 0 0'),
+                         'reachable-axes', WARNING),
+    'propellers turn alike': (BLUE, put('direction="cw" name="thruster_6"',
+                                        'direction="ccw" name="thruster_6"'),
+                              'handedness', WARNING),
+    'forgotten sensor mass': (BLUE, put(ROBOT, SONAR.format(BODY, '0.2 0 0')), 'forgotten-mass',
+                              WARNING),
+    'heavy sensor without its volume': (BLUE, put(ROBOT, SONAR.format(MASS.format(3), '0 0 -0.1')),
+                                        'displaced-mass', WARNING),
+    'volume in litres': (BLUE, lambda t: re.sub('<volume>.*<', '<volume>10.04<', t),
+                         'displaced-mass', ERROR),
+    'no volume': (BLUE, lambda t: re.sub('<volume>.*<', '<volume>0<', t), 'displaced-mass', ERROR),
+    'buoyancy below gravity': (WU, put('xyz="0 0 -0.02"', 'xyz="0 0 0.02"'), 'righting', ERROR),
+    'neutral attitude': (WU, put('xyz="0 0 -0.02"', 'xyz="0 0 -0.001"'), 'righting', WARNING),
+    'mass off the middle': (WU, put('xyz="0 0 -0.02"', 'xyz="0.02 0 -0.02"'), 'righting', WARNING),
+    'top-heavy boat': (BOAT, put('<origin xyz="0 0 -0.08"/>', '<origin xyz="0 0 1.5"/>'),
+                       'metacentric-height', ERROR),
+    'wrong inertia sign': (ROV, put('iyy="0.1"', 'iyy="-0.1"'), 'possible-inertia', ERROR),
+    'impossible inertia': (ROV, put('izz="0.1"', 'izz="0.3"'), 'possible-inertia', WARNING),
+    'inertia in g m2': (ROV, put(INERTIA_ROV, INERTIA_ROV.replace('0.1', '100')),
+                        'plausible-inertia', WARNING),
+    'inertia left tiny': (WU, lambda t: t.replace('0.16"', '0.0001"'), 'plausible-inertia',
+                          WARNING),
+    'added mass in g': (WU, put('<added_mass>5.5 ', '<added_mass>5500 '), 'added-mass', WARNING),
+    'indefinite added mass': (WU, lambda t: re.sub(
+        '<added_mass>.*<', '<added_mass>' + ' '.join(
+            ['1 3 0 0 0 0', '3 1 0 0 0 0', '0 0 1 0 0 0', '0 0 0 .1 0 0', '0 0 0 0 .1 0',
+             '0 0 0 0 0 .1']) + '<', t), 'added-mass', ERROR),
+    'negative damping': (WU, put('<linear_damping>4.03 6.22 5.18 0.07 0.07 0.07',
+                                 '<linear_damping>-4.03 -6.22 -5.18 -0.07 -0.07 -0.07'),
+                         'negative-damping', ERROR),
+    'undamped yaw': (('bluerov2',), put('3.992 3.992 3.992', '3.992 3.992 0'), 'undamped',
+                     WARNING),
+    'hardly any drag': (('bluerov2',), put('>33.732 ', '>0.33732 '), 'top-speed', WARNING),
+    'drag beyond any step': (('bluerov2',), put('3.992 3.992 3.992', '3992 3.992 3.992'),
+                             'drag-step', WARNING),
+    'stiff surface': (('bluerov2',), put('<height>0.25', '<height>0.0001'), 'surface-step',
+                      WARNING),
+    'NED frame': (ROV, upside_down, 'looks-down', WARNING),
+    'millimetre mesh': (ROV, mm_mesh, 'millimetres', ERROR),
+    'mesh inside out': (ROV, lambda t, f: mm_mesh(t, f, inverted=True), 'inside-out', WARNING),
+    'missing mesh': (ROV, put('<box size="0.4 0.3 0.2"/>\n      </geometry>\n    </visual>',
+                              '<mesh filename="no.stl"/></geometry></visual>'), 'meshes', ERROR),
+    'attributes for elements': (ROV, lambda t: re.sub(
+        r'<pressure_drag>.*?</pressure_drag>', '<pressure_drag C_PD1="3"/>', t, flags=re.S),
+        'unread-attributes', ERROR),
+    'attribute nobody knows': (ROV, put('name="lateral"', 'name="lateral" voltage="16"'),
+                               'unread-attributes', WARNING),
+    'unused material': (ROV, put('<hydrodynamics>', '<buoyancy_material name="lead"><density '
+                                 'value="11.3"/></buoyancy_material><hydrodynamics>'),
+                        'unused-materials', WARNING),
+    'unused curve': (ROV, put('<thrusters>', '<thrusters><curve name="c">1100 -1 0 0 1500 0 0 0 '
+                              '1900 1 0 0</curve>'), 'unused-curves', WARNING),
+    'density in kg/m3': (ROV, put('value="1.1"', 'value="1100"'), 'density-unit', ERROR),
+    'misspelt element': (ROV, lambda t: t.replace('thrusters>', 'thruster>'), 'misspelt', ERROR),
+    'misspelt in a collision': (ROV, put('<buoyancy_material name="rov_body"/>',
+                                         '<buoyant_material name="rov_body"/>'), 'misspelt',
+                                ERROR),
+    'plugin beside thrusters': (ROV, put(ROBOT, ORCA.format('Thruster', '<thruster/>')),
+                                'plugins', ERROR),
+    'plugin beside buoyancy': (BLUE, put(ROBOT, ORCA.format('Buoyancy', '')), 'plugins', ERROR),
+    'plugin beside drag': (BLUE, put(ROBOT, ORCA.format('Drag', '')), 'plugins', ERROR),
+    'hull drag beside damping': (BLUE, put('<linear_damping>', '<air_density>1.2</air_density>'
+                                           '<linear_damping>'), 'drag-twice', WARNING),
+    'unconnected link': (ROV, put(ROBOT, '<link name="lost"/></robot>'), 'one-tree', ERROR),
+    'joint to nowhere': (ROV, put('<child link="baro_link"/>', '<child link="bar_link"/>'),
+                         'one-tree', ERROR),
+    'odd name': (ROV, lambda t: t.replace('baro_link', '/baro link'), 'frame-names', WARNING),
+    'name of the world': (ROV, lambda t: t.replace('baro_link', 'map'), 'frame-names', WARNING),
+    'hull on a joint': (ROV, joint_moves, 'moving-hull', WARNING),
+    'joint in millimetres': (BLUE, put('xyz="-0.19 0 0"', 'xyz="-190 0 0"'), 'far-links',
+                             WARNING),
+    'thruster in millimetres': (ROV, put('"0 -0.12 0"', '"0 -120 0"'), 'far-links', WARNING),
+    'thruster out of this world': (ROV, put('"0 -0.12 0"', '"0 -1e200 0"'), 'loads', ERROR),
+    'unusual number': (ROV, put('<C_PD2>5', '<C_PD2>1.2'), 'reading', WARNING),
+    'not loading': (ROV, put('<C_PD2>5', '<C_PD2>five'), 'loads', ERROR),
+}  # fmt: skip
+
+
+def found_in(base, edit, folder):
+    text = text_of(*base)
+    changed = edit(text, folder) if edit.__code__.co_argcount > 1 else edit(text)
+    assert changed != text
+    path = folder / 'faulty.urdf'
+    path.write_text(changed)
+    return examine(admit(str(path), {}))
+
+
+@pytest.mark.parametrize('fault', FAULTS)
+def test_seeded_fault_is_found(fault, tmp_path):
+    base, edit, check, severity = FAULTS[fault]
+    findings = found_in(base, edit, tmp_path)
+    wanted = [f for f in findings if f.check == check and f.severity is severity]
+    assert wanted, [(f.check, f.severity.value, f.message) for f in findings]
+    assert all(f.message and f.advice and str(f.place).startswith(str(tmp_path)) for f in wanted)
+
+
+def test_every_check_has_a_fault_or_a_hint():
+    hints = {'munk-pitch', 'munk-yaw', 'products-of-inertia'}
+    assert {f[2] for f in FAULTS.values()} | hints == {
+        *CHECKS_OF_TEXT, *CHECKS_OF_VEHICLE,
+    }  # fmt: skip
+
+
+SHIPPED = [
+    *((v, {'coefficients': s}) for v in VEHICLES for s in SETS),
+    *((v, {'thrust': 'linear', 'ventilation': 'true', 'reaction_torque': '0.02',
+           'rotor_time_constant': '0'}) for v in VEHICLES),
+    ('simple_rov', {}), ('surface_vessel', {}),
+    ('investigator90', {}), ('investigator90', {'ballast': '21.9'}),
+    ('investigator90', {'mass': 'voxels', 'voxel_size': '0.005'}),
+    ('investigator90', {'inertia': 'diagonal', 'arm': 'false', 'max_thrust': '300'}),
+    ('investigator90', {'arm': 'massless'}),
+]  # fmt: skip
+HINTS = {
+    'bluerov2': {'reachable-axes', 'added-mass', 'munk-pitch', 'munk-yaw', 'drag-step',
+                 'unused-curves'},
+    'bluerov2_heavy': {'added-mass', 'munk-pitch', 'munk-yaw', 'drag-step', 'unused-curves'},
+    'simple_rov': {'reachable-axes', 'displaced-mass'},
+    'surface_vessel': {'reachable-axes', 'top-speed'},
+    'investigator90': {'reachable-axes', 'displaced-mass', 'products-of-inertia'},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ('name', 'arguments'), SHIPPED, ids=lambda v: v if isinstance(v, str) else '-'.join(v.values())
+)
+def test_shipped_vehicles_have_no_mistakes(name, arguments):
+    findings = examine(admit(name, arguments))
+    assert [f.message for f in findings if f.severity is not HINT] == []
+    assert {f.check for f in findings} <= HINTS[name]
+
+
+def test_line_of_a_finding(tmp_path):
+    text = text_of(*ROV)
+    findings = found_in(ROV, put('name="lateral"', 'name="lateral" volt="1"'), tmp_path)
+    (finding,) = (f for f in findings if f.check == 'unread-attributes')
+    line = next(i for i, row in enumerate(text.splitlines(), 1) if 'name="lateral"' in row)
+    assert (finding.place.line, finding.place.element) == (line, '<thruster name="lateral">')
+
+
+def test_line_in_an_included_xacro():
+    (hint,) = (f for f in examine(admit('bluerov2', {'coefficients': 'wu2018'}))
+               if f.check == 'added-mass')  # fmt: skip
+    row = (ROOT / 'urdf/parts/bluerov2_body.xacro').read_text().splitlines()[hint.place.line - 1]
+    assert hint.place.file.endswith('bluerov2_body.xacro')
+    assert '<added_mass>' in row
+
+
+def test_speeds_of_the_munk_moment():
+    # physics: sqrt(BG W/(M33 - M11)); Wu 0.02 m, 112.8 N; von Benzon 0.01 m, 13.5 kg.
+    wu = munk_speeds(load_vehicle('bluerov2', coefficients='wu2018'))
+    assert wu[0] == pytest.approx((0.02 * 11.5 * 9.80665 / (14.57 - 5.5)) ** 0.5, rel=1e-3)
+    assert wu[0] == pytest.approx(0.5, abs=0.01)
+    # Yaw: the determinant of its damping and Coriolis terms changes its sign.
+    m11, m22 = 11.5 + 5.5, 11.5 + 12.7
+    assert wu[1] == pytest.approx((6.22 * 0.07 / (m11 * (m22 - m11))) ** 0.5, rel=0.2)
+    heavy = munk_speeds(load_vehicle('bluerov2_heavy', coefficients='von_benzon2022'))
+    assert heavy[0] == pytest.approx(0.33, abs=0.01)
+    assert munk_speeds(load_vehicle('bluerov2', coefficients='orca3')) == (np.inf, np.inf)
+
+
+@pytest.mark.parametrize(
+    ('name', 'coefficients', 'axis', 'rate', 'limit'),
+    [
+        ('bluerov2', 'wu2018', 3, 33.46, 29.9e-3),
+        ('bluerov2', 'wu2018', 2, 4.455, 224e-3),
+        ('bluerov2', 'von_benzon2022', 1, 31.57, 31.7e-3),
+        ('bluerov2', 'bluerov2_gz', 3, 241.9, 4.13e-3),
+        ('bluerov2', 'orca3', 3, 164.6, 6.1e-3),
+    ],
+)
+def test_limits_of_explicit_drag(name, coefficients, axis, rate, limit):
+    vehicle = load_vehicle(name, coefficients=coefficients)
+    assert drag_rates(vehicle)[axis] == pytest.approx(rate, rel=1e-3)
+    assert 1 / drag_rates(vehicle)[axis] == pytest.approx(limit, rel=1e-2)
+    assert drag_step_limit(vehicle) == pytest.approx(1 / max(drag_rates(vehicle)))
+
+
+def test_limit_of_the_thesis():
+    vehicle = load_vehicle('investigator90', inertia='diagonal', arm='false')
+    assert drag_rates(vehicle)[4] == pytest.approx(69.4, rel=1e-3)
+
+
+def test_surface_stiffness_is_that_of_the_waterplane():
+    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    expected = 1000 * 9.80665 * 0.0117039 / 0.25
+    assert surface_stiffness(vehicle) == pytest.approx(expected, rel=2e-3)
+
+
+def test_motor_signs_are_ardusubs():
+    # A positive yaw of ArduSub turns to starboard: motors 1 and 4 do, pushing aft and ahead.
+    for name, frame in zip(VEHICLES, FRAMES.values(), strict=True):
+        vehicle = load_vehicle(name)
+        assert np.array_equal(motor_signs(vehicle.thrusters.effectiveness), frame)
+
+
+def test_bad_input_is_an_error_of_its_own(tmp_path):
+    broken = tmp_path / 'broken.urdf'
+    broken.write_text('<robot>')
+    other = tmp_path / 'other.urdf'
+    other.write_text('<sdf/>')
+    for path in (broken, other, tmp_path / 'none.urdf'):
+        with pytest.raises(MarineSimError):
+            admit(str(path), {})
+    with pytest.raises(MarineSimError, match='coefficient'):
+        admit('bluerov2', {'coefficient': 'wu2018'})
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(['doctor', *map(str, arguments)])
+    return stop.value.code
+
+
+def test_command_line(tmp_path, capsys):
+    assert run('bluerov2', '--set', 'coefficients:=wu2018') == 0
+    out = capsys.readouterr().out
+    assert 'hint: ' in out
+    assert out.splitlines()[-1] == '0 errors, 0 warnings, 4 hints'
+    faulty = tmp_path / 'faulty.urdf'
+    faulty.write_text(put('<C_PD2>5', '<C_PD2>five')(text_of(*ROV)))
+    assert run(faulty, '--json') == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report['vehicle'] == str(faulty)
+    assert report['findings'][0]['severity'] == 'error'
+    assert report['findings'][0]['line'] == 18
+    assert run('nothing') == 2
+    assert run('bluerov2', '--set', 'coefficients') == 2
+    assert run('bluerov2', '--fix', tmp_path / 'out.urdf') == 2
+    assert run(faulty, '--fix', faulty) == 2
+
+
+MENDABLE = {
+    'attributes for elements': '<pressure_drag><C_PD1>3</C_PD1></pressure_drag>',
+    'density in kg/m3': '<density value="1.1"/>',
+    'negative damping': '<linear_damping>4.03 6.22 5.18 0.07 0.07 0.07</linear_damping>',
+    'misspelt element': '<thrusters>',
+    'misspelt in a collision': '<buoyancy_material name="rov_body"/>',
+    'millimetre mesh': '<mesh filename="body.stl" scale="0.001 0.001 0.001"/>',
+}
+
+
+@pytest.mark.parametrize('fault', MENDABLE)
+def test_fix_mends_what_has_one_answer(fault, tmp_path, capsys):
+    base, edit, check, _ = FAULTS[fault]
+    found_in(base, edit, tmp_path)
+    faulty, out = tmp_path / 'faulty.urdf', tmp_path / 'mended.urdf'
+    text = (
+        faulty.read_text().replace('\n', '\r\n').replace('<robot', '<!-- ü <a b="> --><robot', 1)
+    )
+    faulty.write_bytes(text.encode())
+    run(faulty, '--fix', out)
+    assert 'mended in' in capsys.readouterr().out
+    assert MENDABLE[fault] in out.read_bytes().decode()
+    assert check not in {f.check for f in examine(admit(str(out), {}))}
+    # All other lines are the same to the byte.
+    before, after = (p.read_bytes().split(b'\r\n') for p in (faulty, out))
+    changed = [a for a, b in zip(before, after, strict=True) if a != b]
+    assert 1 <= len(changed) <= 2
+
+
+def test_fix_of_a_sound_file_copies_it(tmp_path):
+    assert run(ROOT / 'urdf/simple_rov.urdf', '--fix', tmp_path / 'same.urdf') == 0
+    assert (tmp_path / 'same.urdf').read_bytes() == (ROOT / 'urdf/simple_rov.urdf').read_bytes()
+
+
+def test_stray_underscores_of_a_plugin_are_mended(tmp_path):
+    orca = ROOT / 'test/data/orca3.urdf'
+    assert run(orca, '--fix', tmp_path / 'orca3.urdf') == 0
+    text = orca.read_text().replace('baro_link_to_base_link_z_>', 'baro_link_to_base_link_z>')
+    assert (tmp_path / 'orca3.urdf').read_text() == text
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(mutated(text_of(*BLUE)))
+def test_whatever_is_wrong_is_a_finding_or_one_clear_error(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp('fuzz') / 'mutated.urdf'
+    path.write_bytes(text.encode('utf-8', 'replace'))
+    try:
+        patient = admit(str(path), {})
+        findings = examine(patient)
+        content, told = mended(patient, findings)
+    except MarineSimError:
+        return
+    assert (patient.loaded is None) == any(f.check == 'loads' for f in findings)
+    assert told or content == path.read_bytes()
