@@ -22,7 +22,7 @@ from marine_sim_ros.ocean.sea_states import irregular_waves
 from marine_sim_ros.ocean.water import OCEAN_SALINITY, water_properties
 from marine_sim_ros.ocean.waves import Waves, dispersion, regular_waves
 from marine_sim_ros.scene_file import SCENE_KEYS, read_scene, water_depth
-from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
+from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config, shown
 
 __all__ = ['environment_names', 'load_environment', 'parse_environment', 'run_environment']
 
@@ -112,7 +112,7 @@ def _materials(reader: YamlReader, folder: Path) -> Materials | None:
     if reader.value is None:
         return None
     if not isinstance(reader.value, str):
-        raise reader.error(f' is {reader.value!r}; expected the name of a material file')
+        raise reader.error(f' is {shown(reader.value)}; expected the name of a material file')
     return load_materials(folder / Path(reader.value).expanduser())
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from marine_sim_ros.scene.planes import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 from marine_sim_ros.spatial import quaternion_from_rpy
-from marine_sim_ros.yaml_file import YamlReader
+from marine_sim_ros.yaml_file import YamlReader, shown
 
 __all__ = ['SCENE_KEYS', 'read_scene', 'water_depth']
 
@@ -50,8 +51,8 @@ def read_scene(root: YamlReader, folder: Path) -> Scene | None:
     obstacles = [_obstacle(o, i, bare) for i, o in enumerate(root.child('obstacles', []).items())]
     jets = _jets(root.child('boundary', {}))
     scene = Scene(bare.planes, terrain, tuple(obstacles), surface, jets)
-    for name in scene.names:
-        if scene.names.count(name) > 1:
+    for name, count in Counter(scene.names).items():
+        if count > 1:
             raise root.error(f': two surfaces are named {name!r}; expected names of their own')
     return scene if len(scene) or surface else None
 
@@ -135,7 +136,7 @@ def _terrain(reader: YamlReader, folder: Path) -> HeightMap | None:
     reader.mapping(_GENERATED, {'depth'})
     size = reader.child('size', [128.0, 128.0])
     if not isinstance(size.value, list) or len(size.value) != 2:
-        raise size.error(f' is {size.value!r}; expected a list of two numbers')
+        raise size.error(f' is {shown(size.value)}; expected a list of two numbers')
     width, height = (s.number(1.0, 1e5) for s in size.items())
     spacing = reader.child('spacing', 0.5).number(0.01, 1e3)
     if max(width, height) > _MAX_SIDE * spacing:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -150,8 +151,13 @@ def _dynamics(
     return parameters
 
 
-def _check(options: RunOptions, vehicle: Vehicle) -> Scenario | None:
+def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Scenario | None:
     """Return the scenario; raise for anything a node would refuse later."""
+    if not options.lockstep and 'contact' in sources:
+        raise ParameterError(
+            f'environment {options.environment!r} is solid, and contact is a push of one step: '
+            'expected lockstep'
+        )
     if options.controller:
         load_controller(options.controller)
     if not options.scenario:
@@ -197,7 +203,7 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
     )
     environment = run_environment(options.environment, current=options.current)
     sources = list(wrench_sources(vehicle, environment))
-    scenario = _check(options, vehicle)
+    scenario = _check(options, vehicle, sources)
     namespace = _namespace(options, vehicle.name)
     script = {'scenario': options.scenario} if options.scenario else {}
     closed = bool(options.controller) or (scenario is not None and scenario.closed_loop)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,22 @@ import yaml
 from marine_sim_ros.errors import MarineSimError
 from marine_sim_ros.resources import resource_folder
 
-__all__ = ['YamlReader', 'config_names', 'parse_yaml', 'read_config']
+__all__ = ['YamlReader', 'config_names', 'parse_yaml', 'read_config', 'shown']
 
 
 _WORD = re.compile('[A-Za-z0-9_.-]{1,64}')
+
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxother = _BRIEF.maxstring = _BRIEF.maxlong = 80
+
+
+def shown(value: Any) -> str:
+    """Return a value as a person would want to see it in a line: short, however large it is."""
+    try:
+        return _BRIEF.repr(value)
+    except ValueError:  # Python refuses to write numbers of thousands of digits
+        return f'an enormous {type(value).__name__}'
 
 
 class YamlReader:
@@ -51,7 +64,7 @@ class YamlReader:
     def items(self) -> list[YamlReader]:
         """Return the elements of a list."""
         if not isinstance(self.value, list):
-            raise self.error(f' is {self.value!r}; expected a list')
+            raise self.error(f' is {shown(self.value)}; expected a list')
         return [YamlReader(f'{self.where}[{i}]', v, self._error) for i, v in enumerate(self.value)]
 
     def child(self, key: str, default: Any = None) -> YamlReader:
@@ -65,38 +78,40 @@ class YamlReader:
         """Return a number within closed limits."""
         good = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         if not good or not low <= self.value <= high:
-            raise self.error(f' is {self.value!r}; expected a number from {low:g} to {high:g}')
+            raise self.error(
+                f' is {shown(self.value)}; expected a number from {low:g} to {high:g}'
+            )
         return float(self.value)
 
     def whole(self, low: int, high: int) -> int:
         """Return a whole number within closed limits."""
         value = self.number(low, high)
         if value != int(value):
-            raise self.error(f' is {self.value!r}; expected a whole number')
+            raise self.error(f' is {shown(self.value)}; expected a whole number')
         return int(value)
 
     def vector(self, low: float = -1e9, high: float = 1e9) -> np.ndarray:
         """Return a list of three numbers within closed limits."""
         if not isinstance(self.value, list) or len(self.value) != 3:
-            raise self.error(f' is {self.value!r}; expected a list of three numbers')
+            raise self.error(f' is {shown(self.value)}; expected a list of three numbers')
         return np.array([r.number(low, high) for r in self.items()])
 
     def truth(self) -> bool:
         """Return true or false."""
         if not isinstance(self.value, bool):
-            raise self.error(f' is {self.value!r}; expected true or false')
+            raise self.error(f' is {shown(self.value)}; expected true or false')
         return self.value
 
     def word(self) -> str:
         """Return a name of letters, digits, dots, hyphens and underscores."""
         if not isinstance(self.value, str) or not _WORD.fullmatch(self.value):
-            raise self.error(f' is {self.value!r}; expected a word such as hard_sand')
+            raise self.error(f' is {shown(self.value)}; expected a word such as hard_sand')
         return self.value
 
     def choice(self, choices: tuple[str, ...]) -> str:
         """Return one of some words."""
         if self.value not in choices:
-            raise self.error(f' is {self.value!r}; expected one of: {", ".join(choices)}')
+            raise self.error(f' is {shown(self.value)}; expected one of: {", ".join(choices)}')
         return str(self.value)
 
 

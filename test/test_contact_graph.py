@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 
+from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.suite import RunOptions, describe
 
 pytestmark = pytest.mark.ros
@@ -79,3 +80,5 @@ def test_the_node_is_there_only_where_something_is_solid():
     names = [spec.executable for spec in describe(RunOptions(environment='pool'))]
     assert 'contact' in names
     assert 'contact' not in [spec.executable for spec in describe(RunOptions())]
+    with pytest.raises(ParameterError, match='expected lockstep'):
+        describe(RunOptions(environment='pool', lockstep=False))

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
+from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config, shown
 
 __all__ = [
     'MODES', 'ControllerSettings', 'ModernSettings', 'ThesisSettings', 'controller_names',
@@ -77,7 +77,7 @@ def controller_names() -> list[str]:
 
 def _pair(reader: YamlReader, high: float) -> tuple[float, float]:
     if not isinstance(reader.value, list) or len(reader.value) != 2:
-        raise reader.error(f' is {reader.value!r}; expected [linear, angular]')
+        raise reader.error(f' is {shown(reader.value)}; expected [linear, angular]')
     first, second = (r.number(0.0, high) for r in reader.items())
     return first, second
 
@@ -109,7 +109,7 @@ def _gains(reader: YamlReader) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     for name in ('kp', 'ki', 'kd'):
         gains = reader.child(name)
         if not isinstance(gains.value, list) or len(gains.value) != 6:
-            raise gains.error(f' is {gains.value!r}; expected six numbers, surge to yaw')
+            raise gains.error(f' is {shown(gains.value)}; expected six numbers, surge to yaw')
         result.append(np.array([g.number(0.0, 1e9) for g in gains.items()]))
     return result[0], result[1], result[2]
 

@@ -160,8 +160,9 @@ def parse_materials(text: str, name: str) -> Materials:
     for item in _child(root, 'contact_materials', []).items():
         names, pair = _pair(item, given)
         for a, b in names:
-            for missing in {a, b} - set(materials):
-                materials[missing] = replace(materials[''], name=missing)
+            for side in (a, b):
+                if side not in materials:
+                    materials[side] = replace(materials[''], name=side)
             pairs[a, b] = pair
     return Materials(materials, pairs, frozenset(given))
 

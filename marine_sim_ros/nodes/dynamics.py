@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
+from marine_sim_ros.physics import PUSHES
 from marine_sim_ros.physics.manipulator import posed
 from marine_sim_ros.physics.rigid_body import step, weight
 from marine_sim_ros.ros import topics
@@ -122,8 +123,8 @@ class DynamicsNode(StateOwner):
         if not started or self.values['on_missing_wrench'] == 'stop':
             self.fail(f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s')
             return
-        if 'manipulator' in self.barrier.give_up():
-            self.barrier.last['manipulator'] = np.zeros(6)  # a reaction is no lasting force
+        for source in {*self.barrier.give_up()} & {*PUSHES}:
+            self.barrier.last[source] = np.zeros(6)
         told = f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s'
         self.get_logger().warning(f'{told}: holding the last one until it is back')
         self.integrate()

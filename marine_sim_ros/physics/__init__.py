@@ -21,7 +21,9 @@ from marine_sim_ros.physics.contact import contact
 from marine_sim_ros.physics.drag import drag, drag_with_memory
 from marine_sim_ros.state import State, Wrench
 
-__all__ = ['FORCES', 'WITH_JOINTS', 'WITH_MEMORY', 'WRENCH_SOURCES', 'Force', 'wrench_sources']
+__all__ = [
+    'FORCES', 'PUSHES', 'WITH_JOINTS', 'WITH_MEMORY', 'WRENCH_SOURCES', 'Force', 'wrench_sources',
+]  # fmt: skip
 
 Force = Callable[[Vehicle, State, Environment], Wrench]
 
@@ -41,6 +43,10 @@ WITH_JOINTS = ('buoyancy',)
 
 WRENCH_SOURCES = ('thrusters', *FORCES)
 """What moves a vehicle by default, in the order in which it is summed."""
+
+
+PUSHES = ('manipulator', 'contact')
+"""Sources whose wrench is an impulse over one step: a last one must not hold any longer."""
 
 
 def wrench_sources(vehicle: Vehicle, environment: Environment) -> tuple[str, ...]:

@@ -185,8 +185,9 @@ def _tangents(normal: Array, primary: Array) -> tuple[Array, Array]:
 
 
 def _targets(
-    pairs: PairTable, gap: Array, incoming: Array, free: Array, dt: float, *, bounce: bool
-) -> tuple[Array, Array]:
+    pairs: PairTable, gap: Array, incoming: Array, free: Array, dt: float, *, most: Array,
+    bounce: bool,
+) -> tuple[Array, Array]:  # fmt: skip
     """Return the least normal velocity (..., c) after the step, and where it is a rebound.
 
     Args:
@@ -195,11 +196,12 @@ def _targets(
         incoming: normal velocity (..., c) before the step, m/s.
         free: (..., c) after it, without contact.
         dt: of the step, s.
+        most: (..., c) that a penetration may ask for, m/s.
         bounce: whether there are rebounds at all.
     """
     xp = namespace(gap)
     zero = xp.zeros_like(gap)
-    leave = xp.minimum(-gap / (dt + constant(xp, pairs.spook_damping)), zero + _FASTEST_EXIT)
+    leave = xp.minimum(-gap / (dt + constant(xp, pairs.spook_damping)), most)
     target = xp.where(gap > 0, -gap / dt, leave)
     # What others do in a step is not the speed of an impact.
     threshold = _SLOWEST_BOUNCE + 2 * xp.maximum(incoming - free, zero)
@@ -228,13 +230,15 @@ def _solved(
     across = _tangents(touch.normal, pairs.primary_in_body(state.orientation))
     tangents = xp.stack([_lever_rows(t, touch.point) for t in across], axis=-3)
     incoming, free = matvec(normal, state.velocity), matvec(normal, step.free)
-    target, rebounds = _targets(pairs, gap, incoming, free, dt, bounce=bounce)
+    tau = constant(xp, pairs.spook_damping)
+    give = 1 / (pairs.stiffness(gap) * dt * (dt + tau))
+    # What the contact already carries is no exit: the cap is on the speed above it.
+    most = _FASTEST_EXIT + give * held.normal
+    target, rebounds = _targets(pairs, gap, incoming, free, dt, most=most, bounce=bounce)
     inverse = xp.linalg.inv(step.mass)
     mobility = xp.vecdot(normal @ inverse, normal)
     sideways = xp.vecdot(tangents @ inverse[..., None, :, :], tangents)
-    tau = constant(xp, pairs.spook_damping)
-    soft = 1 / (pairs.stiffness(gap) * dt * (dt + tau))
-    soft = xp.where((gap <= 0) & ~rebounds, soft, xp.zeros_like(soft))
+    soft = xp.where((gap <= 0) & ~rebounds, give, xp.zeros_like(give))
     wide = xp.zeros_like(sideways)
     friction = np.stack([pairs.friction, pairs.cross_friction])
     creep = np.stack([pairs.surface_viscosity, pairs.cross_viscosity])
