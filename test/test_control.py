@@ -237,10 +237,16 @@ def test_transit(name, environment):
     assert np.max(np.abs(after[:, 1:] - [0, -5])) < (0.1 if environment is None else 0.15)
 
 
-@pytest.mark.parametrize('name', ['investigator90', 'bluerov2_heavy', 'bluerov2'])
-def test_circle_and_helix(name):
+@pytest.mark.parametrize(
+    ('name', 'environment'),
+    [
+        ('investigator90', None), ('investigator90', CROSS), ('bluerov2_heavy', None),
+        ('bluerov2', None), ('bluerov2', CROSS),
+    ],
+)  # fmt: skip
+def test_circle_and_helix(name, environment):
     speeds = {'surge': 0.4, 'sway': 0, 'heave': -0.08, 'yaw_rate': 0.16, 'roll': 0, 'pitch': 0}
-    run = Run(vehicle_of(name), speeds, duration=70)
+    run = Run(vehicle_of(name), speeds, duration=70, environment=environment)
     late = run.position[round(30 / 0.005) :]  # one turn
     a = np.c_[2 * late[:, :2], np.ones(len(late))]
     x, y, c = np.linalg.lstsq(a, (late[:, :2] ** 2).sum(axis=1), rcond=None)[0]

@@ -37,6 +37,8 @@ __all__ = ['ModernLaw', 'ModernMemory', 'Reference']
 
 NEAR = np.array([0.3, 0.3, 0.3, 0.2, 0.2, 0.2])
 """m and rad; a reference farther than this from its target is under way."""
+LEASH = np.full(6, 0.3)
+"""m and rad; a driven vehicle is not led farther back to where its speeds would have taken it."""
 BLENDING = 0.5
 """s in which the gains of one mode become those of the next."""
 _STILL = Environment()
@@ -57,9 +59,10 @@ class ModernMemory(NamedTuple):
         reference: of the pose.
         speed: (6,) reference of the velocity, level frame.
         integral: (6,) of pose errors, m/s² in map and rad/s² in the body frame.
-        speed_integral: (6,) of velocity errors, level frame.
+        speed_integral: (6,) of how far it is astray, m/s² in map and rad/s² in the body frame.
         velocity: (6,) of the body, filtered.
         bandwidth: (2,) linear and angular, rad/s, on its way from one mode's to the next's.
+        astray: (6,) from where its speeds would have taken it, m in map and rad.
     """
 
     held: np.ndarray
@@ -69,6 +72,7 @@ class ModernMemory(NamedTuple):
     speed_integral: np.ndarray
     velocity: np.ndarray
     bandwidth: np.ndarray
+    astray: np.ndarray
 
 
 class _Now(NamedTuple):
@@ -131,7 +135,7 @@ class ModernLaw:
         reference = Reference(_pose(state), none)
         bandwidth = np.array(self._settings.bandwidth['transit'])
         return ModernMemory(
-            none > 0, reference, state.velocity, none, none, state.velocity, bandwidth
+            none > 0, reference, state.velocity, none, none, state.velocity, bandwidth, none
         )
 
     def _reference(
@@ -187,7 +191,9 @@ class ModernLaw:
         bandwidth = memory.bandwidth + (target - memory.bandwidth) * (dt / (BLENDING + dt))
         omega = np.repeat(bandwidth, 3)
         wish, integral, turn = self._hold(now, held, reference, feed, memory, omega, short)
-        push, speed, speed_integral = self._drive(now, wanted[6:], driven, memory, omega, short)
+        push, speed, speed_integral, astray = self._drive(
+            now, wanted[6:], driven, memory, omega, short
+        )
 
         # Only the drag of the motion that is wanted is fed forward: it cannot feed on itself.
         along = np.concatenate(
@@ -201,7 +207,7 @@ class ModernLaw:
         force = (np.where(held[:3], pull, 0.0) + steered) @ now.rotation
         moment = np.where(held[3:] | driven[3:], wrench[3:], 0.0)
         memory = ModernMemory(
-            held, reference, speed, integral, speed_integral, velocity, bandwidth
+            held, reference, speed, integral, speed_integral, velocity, bandwidth, astray
         )
         return np.concatenate([force, moment]), memory
 
@@ -232,11 +238,13 @@ class ModernLaw:
     def _drive(
         self, now: _Now, target: np.ndarray, driven: np.ndarray, memory: ModernMemory,
         omega: np.ndarray, short: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-        """Return the acceleration (6,) that keeps a speed, its reference, and its integral.
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        """Return the acceleration (6,) that keeps a speed, its reference, its integral, and e.
 
-        The speeds are those of the level frame; the acceleration is in map, that of turning in
-        the body frame.
+        ẍ = v̇_r + 2ζω (v_r − v) + ω² e + z with e = ∫ (v_r − v) dt and ż = K_i e: the PID that
+        holds a pose, on one that moves along at the speed. The speeds are those of the level
+        frame; e and z are in map, where a current stays as it is while the vehicle turns, those
+        of turning in the body frame.
         """
         s = self._settings
         velocity = np.concatenate([now.rotation @ now.velocity[:3] @ now.level, now.velocity[3:]])
@@ -245,14 +253,19 @@ class ModernLaw:
         change = limited(np.where(driven, target - begun, 0.0), most, together=False)
         speed = begun + change
         lag = np.where(driven, speed - velocity, 0.0)
-        integral = np.where(driven, memory.speed_integral, 0.0)
-        step = now.dt * s.integral * omega**2 * lag
-        integral = _wound(integral, step, short > 0.5, self._most)
-        push = change / now.dt + 2 * s.damping * omega * lag + integral
+        push = change / now.dt + 2 * s.damping * omega * lag
         # The level frame turns: to go round takes a centripetal acceleration.
         push[:2] += now.velocity[5] * np.array([-velocity[1], velocity[0]])
         push[:3] = now.level @ push[:3]
-        return push, speed, integral
+        lag[:3] = now.level @ lag[:3]
+        steered = np.concatenate([np.repeat(driven[:3].any(), 3), driven[3:]])
+        stuck = np.concatenate([np.abs(now.rotation) @ short[:3] > 0.5, short[3:] > 0.5])
+        astray = np.where(steered, memory.astray, 0.0)
+        astray = _wound(astray, now.dt * lag, stuck, LEASH)
+        integral = np.where(steered, memory.speed_integral, 0.0)
+        step = now.dt * s.integral * omega**3 * astray
+        integral = _wound(integral, step, stuck, self._most)
+        return push + omega**2 * astray + integral, speed, integral, astray
 
     def _demand(self, now: _Now, wish: np.ndarray, along: np.ndarray) -> np.ndarray:
         """Return the wrench (6,) about the centre of mass that gives an acceleration (6,).
