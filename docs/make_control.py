@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from make_investigator90 import between
+from marks import between
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.comparison import Comparison, compare

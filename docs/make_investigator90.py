@@ -14,6 +14,7 @@ import matplotlib as mpl
 mpl.use('Agg')
 import matplotlib.pyplot as plt
 import numpy as np
+from marks import between
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
@@ -160,13 +161,6 @@ def sizes_table(
             f'{_vector(found.center_of_mass)} | {_vector(found.center_of_volume)} |'
         )
     return '\n'.join(rows)
-
-
-def between(page: str, mark: str, table: str) -> str:
-    """Return a page with a table put between its marks."""
-    start, rest = page.split(f'<!-- {mark} -->')
-    end = rest.split(f'<!-- /{mark} -->')[1]
-    return f'{start}<!-- {mark} -->\n{table}\n<!-- /{mark} -->{end}'
 
 
 def main() -> None:

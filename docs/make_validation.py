@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from marks import between
+
 from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.validation.card import Validation, validate
 from marine_sim_ros.validation.table import markdown
@@ -39,13 +41,6 @@ def drag_table(validation: Validation) -> str:
             f'| {card.name}, {force / KGF:.1f} kgf and {speed:.2f} m/s | {force / speed**2:.0f} |'
         )
     return '\n'.join(rows)
-
-
-def between(page: str, mark: str, table: str) -> str:
-    """Return a page with a table put between its marks."""
-    start, rest = page.split(f'<!-- {mark} -->')
-    end = rest.split(f'<!-- /{mark} -->')[1]
-    return f'{start}<!-- {mark} -->\n{table}\n<!-- /{mark} -->{end}'
 
 
 def filled(page: str, validations: Mapping[str, Validation]) -> str:

@@ -18,9 +18,9 @@ from marine_sim_ros.errors import ScenarioError
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.state import State
-from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
+from marine_sim_ros.yaml_file import YamlReader, parse_yaml, read_config
 
-__all__ = ['Expectation', 'Fault', 'Scenario', 'Segment', 'load_scenario', 'scenario_names']
+__all__ = ['Expectation', 'Fault', 'Scenario', 'Segment', 'load_scenario']
 
 
 @dataclass(frozen=True)
@@ -158,11 +158,6 @@ class Scenario:
             found = f'{depth.min():.2f} to {depth.max():.2f} m'
             result.append((ok, f'{wanted} {span}: {found}'))
         return result
-
-
-def scenario_names() -> list[str]:
-    """Return the names of the scenarios that are shipped."""
-    return config_names('scenarios')
 
 
 def _segment(item: YamlReader) -> Segment:

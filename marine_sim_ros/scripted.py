@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from marine_sim_ros.control.allocation import PilotMixer
@@ -15,13 +17,23 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scenario import Scenario
 from marine_sim_ros.state import State
 
-__all__ = ['ScriptedPilot', 'failed_thrusters', 'joint_targets', 'unknown_thrusters']
+__all__ = [
+    'ScriptedPilot',
+    'failed_thrusters',
+    'joint_targets',
+    'thruster_mask',
+    'unknown_thrusters',
+]
 
 
 def failed_thrusters(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray:
     """Return (n,) which thrusters have failed by a time (s)."""
-    gone = {f.thruster for f in scenario.faults if f.start <= time}
-    return np.array([name in gone for name in vehicle.thrusters.names], dtype=bool)
+    return thruster_mask(vehicle, {f.thruster for f in scenario.faults if f.start <= time})
+
+
+def thruster_mask(vehicle: Vehicle, names: Collection[str]) -> np.ndarray:
+    """Return (n,) which thrusters are named."""
+    return np.array([name in names for name in vehicle.thrusters.names], dtype=bool)
 
 
 def unknown_thrusters(vehicle: Vehicle, names: object) -> str:

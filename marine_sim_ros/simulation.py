@@ -21,12 +21,8 @@ from marine_sim_ros.physics.boundary import boundary
 from marine_sim_ros.physics.manipulator import (
     ArmMomentum,
     JointMotion,
-    arm_momentum,
-    arm_reaction,
+    arm_step,
     joints_at_rest,
-    link_poses,
-    move_joints,
-    posed,
 )
 from marine_sim_ros.physics.rigid_body import INTEGRATORS, step, weight
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, ThrusterOutput, thrusters
@@ -168,12 +164,9 @@ class Simulation:
         if arm is None or self._joints is None:
             return self.vehicle, {}
         wanted = np.zeros(len(arm)) if target is None else target
-        self._joints = move_joints(arm, self._joints, wanted, self._since_last)
-        poses = link_poses(arm, self._joints.position)
-        body = posed(self.vehicle, poses)
-        wrench, self._arm_memory = arm_reaction(
-            body.rigid_body_mass, arm_momentum(arm, self._joints.rate, poses), self.state,
-            self._arm_memory, dt=self._since_last,
+        self._joints, body, wrench, self._arm_memory = arm_step(
+            self.vehicle, self.state, self._joints, self._arm_memory,
+            target=wanted, dt=self._since_last,
         )  # fmt: skip
         return body, {'manipulator': wrench}
 

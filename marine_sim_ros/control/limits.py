@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import reach, thrust_matrix
+from marine_sim_ros.control.allocation import AXES, reach, thrust_matrix
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['axis_accelerations', 'axis_speeds', 'axis_thrusts']
@@ -29,7 +29,7 @@ def axis_thrusts(vehicle: Vehicle) -> np.ndarray:
     room = np.abs(ends).min(axis=0)
     lost = reach(thrusters, about).unreachable
     result = np.zeros(6)
-    for axis, name in enumerate(('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')):
+    for axis, name in enumerate(AXES):
         pattern = np.abs(inverse[:, axis])
         used = pattern > 1e-9 * pattern.max(initial=0.0)
         if name not in lost and used.any():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.doctor.finding import Finding
 from marine_sim_ros.doctor.patient import Patient
 from marine_sim_ros.doctor.thrust import full_thrust
@@ -17,7 +18,6 @@ from marine_sim_ros.state import State
 
 __all__ = ['added_mass', 'munk_pitch', 'munk_speeds', 'munk_yaw', 'top_speed', 'undamped_axes']
 
-AXES = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
 AHEAD = np.array([1.0, 0.0, 0.0])
 FAST = 5.0
 """m/s; no ROV goes faster."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.doctor.finding import Finding
 from marine_sim_ros.doctor.patient import Patient
 from marine_sim_ros.environment import Environment
@@ -22,7 +23,6 @@ from marine_sim_ros.state import rest
 
 __all__ = ['drag_step', 'drag_step_limit', 'drag_rates', 'surface_step', 'surface_stiffness']
 
-AXES = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
 SPEED = np.array([1.5, 1.5, 1.5, 3.0, 3.0, 3.0])
 """m/s and rad/s, as fast as such vehicles move."""
 

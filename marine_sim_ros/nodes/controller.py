@@ -36,7 +36,7 @@ from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import pwm_message
 from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.scripted import ScriptedPilot, unknown_thrusters
+from marine_sim_ros.scripted import ScriptedPilot, thruster_mask, unknown_thrusters
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -123,7 +123,7 @@ class ControllerNode(SuiteNode):
         commander.free = tuple(axis for axis in self.values['free_axes'] if axis)
         wanted = commander.wanted(time, state)
         names = self.vehicle.thrusters.names
-        failed = np.isin(names, self.values['failed_thrusters'])
+        failed = thruster_mask(self.vehicle, self.values['failed_thrusters'])
         self.health['mode'] = commander.mode if commander.armed else 'disarmed'
         if not commander.armed:
             self._memory = None

@@ -22,12 +22,8 @@ from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.physics.manipulator import (
     BANDWIDTH,
     ArmMomentum,
-    arm_momentum,
-    arm_reaction,
+    arm_step,
     joints_at_rest,
-    link_poses,
-    move_joints,
-    posed,
 )
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, set_stamp
@@ -120,16 +116,15 @@ class ManipulatorNode(ForceNode):
         if self._stamp is not None and stamp <= self._stamp:
             self._restart()
         dt = 0.0 if self._stamp is None else (stamp - self._stamp) / NANOSECONDS
-        self._joints = move_joints(self._arm, self._joints, self._wanted(stamp, dt), dt)
+        self._joints, _, wrench, self._memory = arm_step(
+            self.vehicle, state, self._joints, self._memory,
+            target=self._wanted(stamp, dt), dt=dt,
+        )  # fmt: skip
         self._stamp = stamp
         set_stamp(self._message.header.stamp, stamp)
         self._message.position = self._joints.position.tolist()
         self._message.velocity = self._joints.rate.tolist()
         self._states.publish(self._message)
-        poses = link_poses(self._arm, self._joints.position)
-        mass = posed(self.vehicle, poses).rigid_body_mass
-        relative = arm_momentum(self._arm, self._joints.rate, poses)
-        wrench, self._memory = arm_reaction(mass, relative, state, self._memory, dt=dt)
         return wrench
 
 

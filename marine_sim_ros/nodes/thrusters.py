@@ -28,7 +28,7 @@ from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import credible, pwm_stamp
 from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.scripted import failed_thrusters, unknown_thrusters
+from marine_sim_ros.scripted import failed_thrusters, thruster_mask, unknown_thrusters
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -120,7 +120,7 @@ class ThrustersNode(ForceNode):
         return unknown_thrusters(self.vehicle, value) if name == 'failed_thrusters' else ''
 
     def _failed(self, stamp: int) -> np.ndarray:
-        failed = np.isin(self.vehicle.thrusters.names, self.values['failed_thrusters'])
+        failed = thruster_mask(self.vehicle, self.values['failed_thrusters'])
         if self._scenario is None:
             return failed
         time = stamp / NANOSECONDS

@@ -29,7 +29,7 @@ from marine_sim_ros.tracking import approach
 
 __all__ = [
     'BANDWIDTH', 'ArmMomentum', 'JointMotion', 'Poses', 'arm_inertia', 'arm_momentum',
-    'arm_reaction', 'joints_at_rest', 'link_poses', 'move_joints', 'posed',
+    'arm_reaction', 'arm_step', 'joints_at_rest', 'link_poses', 'move_joints', 'posed',
 ]  # fmt: skip
 
 BANDWIDTH = 5.0
@@ -224,3 +224,32 @@ def arm_reaction(
         change = matvec(mass - memory.mass, state.velocity) + relative - memory.relative
         wrench = wrench - change / dt
     return wrench, ArmMomentum(mass, relative)
+
+
+def arm_step(
+    vehicle: Vehicle,
+    state: State,
+    joints: JointMotion,
+    memory: ArmMomentum | None,
+    *,
+    target: Array,
+    dt: float,
+) -> tuple[JointMotion, Vehicle, Wrench, ArmMomentum]:
+    """Return the joints of this tick, the vehicle posed by them, its reaction, and the memory.
+
+    Args:
+        vehicle: with a manipulator.
+        state: of this tick.
+        joints: of the tick before.
+        memory: of the tick before, or None.
+        target: joint positions (..., n) that are wanted.
+        dt: since the tick before, s; 0 in the first.
+    """
+    arm = vehicle.manipulator
+    assert arm is not None
+    joints = move_joints(arm, joints, target, dt)
+    poses = link_poses(arm, joints.position)
+    body = posed(vehicle, poses)
+    relative = arm_momentum(arm, joints.rate, poses)
+    wrench, memory = arm_reaction(body.rigid_body_mass, relative, state, memory, dt=dt)
+    return joints, body, wrench, memory

@@ -19,6 +19,7 @@ from marine_sim_ros.doctor.finding import Finding, Severity
 from marine_sim_ros.doctor.mending import mended
 from marine_sim_ros.doctor.patient import admit
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.tools.options import add_xacro_arguments, xacro_arguments
 
 __all__ = ['add_arguments', 'execute']
 
@@ -28,22 +29,12 @@ _STYLES = {Severity.ERROR: 'bold red', Severity.WARNING: 'yellow', Severity.HINT
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument('vehicle', metavar='URDF', help='shipped name, or a URDF or xacro file')
-    parser.add_argument(
-        '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
-        help='xacro argument, such as coefficients:=wu2018; may be repeated',
-    )  # fmt: skip
+    add_xacro_arguments(parser)
     parser.add_argument('--json', action='store_true', help='print the findings as JSON')
     parser.add_argument(
         '--fix', default='', metavar='OUT',
         help='write a copy in which all is mended that has one right answer',
     )  # fmt: skip
-
-
-def _arguments(texts: Sequence[str]) -> dict[str, str]:
-    for text in texts:
-        if ':=' not in text:
-            raise ParameterError(f'--set {text}: expected NAME:=VALUE, as in coefficients:=wu2018')
-    return dict(text.split(':=', 1) for text in texts)
 
 
 def _as_json(vehicle: str, findings: Sequence[Finding]) -> str:
@@ -81,7 +72,7 @@ def _fix(target: str, patient_path: Path, content: bytes) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Examine it; 1 where there is an error, 0 for warnings and hints alone."""
-    patient = admit(options.vehicle, _arguments(options.vehicle_arguments))
+    patient = admit(options.vehicle, xacro_arguments(options.vehicle_arguments))
     findings = examine(patient)
     told: list[str] = []
     if options.fix:

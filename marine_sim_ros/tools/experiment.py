@@ -21,12 +21,13 @@ from marine_sim_ros.analysis.experiments import Experiment, experiment_names, lo
 from marine_sim_ros.analysis.judge import PICTURES, draw, measure, report
 from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
 from marine_sim_ros.errors import MarineSimError, ParameterError, RecordingError
-from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+from marine_sim_ros.model import library
+from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scenario import Scenario, load_scenario
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.suite import RunOptions, describe
-from marine_sim_ros.tools.options import free_folder
+from marine_sim_ros.tools.options import add_xacro_arguments, free_folder, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.recorded import write_recording
 from marine_sim_ros.tools.tables import print_comparisons
@@ -56,10 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = ', '.join(experiment_names())
     parser.add_argument('experiment', metavar='NAME', help=f'{known}, or a YAML file')
     parser.add_argument('--vehicle', default='', metavar='V', help="default: the experiment's")
-    parser.add_argument(
-        '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
-        help='xacro argument of the vehicle, such as arm:=false; may be repeated',
-    )  # fmt: skip
+    add_xacro_arguments(parser)
     parser.add_argument(
         '--controller', default='', metavar='C',
         help="modern, thesis, or a YAML file; default: the scenario's (not with --graph)",
@@ -90,9 +88,7 @@ def _plan(options: argparse.Namespace) -> _Plan:
     Raises:
         MarineSimError: one line with what, where, and what was expected.
     """
-    for text in options.vehicle_arguments:
-        if ':=' not in text:
-            raise ParameterError(f'--set {text}: expected NAME:=VALUE, as in arm:=false')
+    given = xacro_arguments(options.vehicle_arguments)
     if options.controller and options.graph:
         raise ParameterError('--controller: the graph follows the scenario; expected no --graph')
     experiment = load_experiment(options.experiment)
@@ -100,8 +96,8 @@ def _plan(options: argparse.Namespace) -> _Plan:
     if options.controller:
         scenario = replace(scenario, controller=options.controller)
     name = options.vehicle or experiment.vehicle
-    own = () if options.vehicle else experiment.arguments
-    arguments = xacro_arguments((*own, *options.vehicle_arguments))
+    own = {} if options.vehicle else library.xacro_arguments(experiment.arguments)
+    arguments = {**own, **given}
     with bar('building') as told:
         vehicle = load_vehicle(name, progress=told, **arguments)
     scenario.check(vehicle)

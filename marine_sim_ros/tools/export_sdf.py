@@ -14,7 +14,7 @@ from marine_sim_ros.model.library import load_vehicle, vehicle_path
 from marine_sim_ros.model.materials import load_materials, shipped_materials, without_effect
 from marine_sim_ros.sdf.geometry import MESH_MODES
 from marine_sim_ros.sdf.model import sdf_model
-from marine_sim_ros.tools.options import xacro_arguments
+from marine_sim_ros.tools.options import add_xacro_arguments, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 
 __all__ = ['add_arguments', 'execute']
@@ -26,10 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '-o', '--output', default='', metavar='FILE', help='to write (default: standard output)'
     )
-    parser.add_argument(
-        '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
-        help='xacro argument, such as coefficients:=wu2018; may be repeated',
-    )  # fmt: skip
+    add_xacro_arguments(parser)
     parser.add_argument(
         '--meshes', choices=MESH_MODES, default='uri',
         help='name them by model:// and file://, or copy them into meshes/ beside FILE',

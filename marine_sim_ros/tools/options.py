@@ -10,18 +10,26 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model import library
 from marine_sim_ros.suite import RunOptions
 
-__all__ = ['add_run_arguments', 'free_folder', 'run_options', 'xacro_arguments']
+__all__ = [
+    'add_run_arguments', 'add_xacro_arguments', 'free_folder', 'run_options', 'xacro_arguments',
+]  # fmt: skip
+
+
+def add_xacro_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what :func:`xacro_arguments` reads."""
+    parser.add_argument(
+        '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
+        help='xacro argument, such as coefficients:=wu2018; may be repeated',
+    )  # fmt: skip
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what describes a run."""
     parser.add_argument('vehicle', metavar='VEHICLE', help='shipped name, or a URDF or xacro file')
-    parser.add_argument(
-        '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
-        help='xacro argument, such as coefficients:=wu2018; may be repeated',
-    )  # fmt: skip
+    add_xacro_arguments(parser)
     parser.add_argument('--scenario', default='', help='shipped name or YAML file')
     parser.add_argument('--record', default='', metavar='DIR', help='write DIR/bag, manifest.json')
     parser.add_argument('--overwrite', action='store_true', help='replace an old recording')
@@ -48,12 +56,12 @@ def xacro_arguments(texts: Sequence[str]) -> dict[str, str]:
     """Return the xacro arguments of ``--set NAME:=VALUE``.
 
     Raises:
-        ParameterError: one without :=.
+        ParameterError: one without :=, or a name that stands for something else.
     """
     for text in texts:
         if ':=' not in text:
             raise ParameterError(f'--set {text}: expected NAME:=VALUE, as in coefficients:=wu2018')
-    return dict(text.split(':=', 1) for text in texts)
+    return library.xacro_arguments(texts)
 
 
 def run_options(options: argparse.Namespace, **more: object) -> RunOptions:

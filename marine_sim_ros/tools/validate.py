@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from marine_sim_ros.errors import ParameterError, RecordingError
+from marine_sim_ros.errors import RecordingError
+from marine_sim_ros.tools.options import add_xacro_arguments, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.validation.card import Validation, to_dict, validate
 from marine_sim_ros.validation.table import conclusions, make_table, plain, sources
@@ -30,20 +31,14 @@ _STYLES = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the verb takes."""
     parser.add_argument('vehicle', metavar='VEHICLE', help='shipped name, or a URDF or xacro file')
-    parser.add_argument(
-        '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
-        help='xacro argument, such as coefficients:=wu2018; may be repeated',
-    )  # fmt: skip
+    add_xacro_arguments(parser)
     parser.add_argument('--json', action='store_true', help='print JSON instead of a table')
     parser.add_argument('--html', default='', metavar='FILE', help='write a web page too')
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the verb; 1 where the first card misses a published value that is not in doubt."""
-    for text in options.vehicle_arguments:
-        if ':=' not in text:
-            raise ParameterError(f'--set {text}: expected NAME:=VALUE, as in coefficients:=wu2018')
-    arguments = dict(a.split(':=', 1) for a in options.vehicle_arguments)
+    arguments = xacro_arguments(options.vehicle_arguments)
     with bar('manoeuvres') as told:
         validation = validate(options.vehicle, arguments, progress=told)
     if options.html:
