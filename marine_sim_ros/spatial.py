@@ -132,8 +132,8 @@ def normalized(vector: Array) -> Array:
 def rotation_vector_quaternion(rotation: Array) -> Array:
     """Return the quaternion (..., 4) of rotation vectors (..., 3), rad: the exponential map."""
     xp = namespace(rotation)
-    # The tiny number keeps 0/0 away: sin(h)/h is exactly 1 for h = 1e-150.
-    half = xp.sqrt(xp.vecdot(rotation, rotation) / 4 + 1e-300)[..., None]
+    # The tiny number keeps 0/0 away, in single precision too: sin(h)/h is exactly 1 for h = 1e-15.
+    half = xp.sqrt(xp.vecdot(rotation, rotation) / 4 + 1e-30)[..., None]
     return xp.concat([rotation * (xp.sin(half) / (2 * half)), xp.cos(half)], axis=-1)
 
 
