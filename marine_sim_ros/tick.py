@@ -98,7 +98,9 @@ def begin(vehicle: Vehicle, state: State) -> Memory:
     xp = namespace(state.velocity)
     none = constant(xp, np.zeros(len(vehicle.thrusters)))
     rotors = xp.zeros_like(state.velocity[..., :1] + none)
-    joints = joints_at_rest(vehicle.manipulator) if vehicle.manipulator else None
+    joints = None
+    if vehicle.manipulator is not None:
+        joints = JointMotion(*(constant(xp, x) for x in joints_at_rest(vehicle.manipulator)))
     return Memory(state, rotors, dict.fromkeys(WITH_MEMORY), joints)
 
 
