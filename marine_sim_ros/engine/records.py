@@ -67,10 +67,12 @@ def _numeric(value: Any) -> bool:
 def _mapped(function: Callable[..., Any], where: str, records: Sequence[Any]) -> Any:
     """Return the first record with its numbers replaced by a function of all records' numbers."""
     first = records[0]
+    if len(records) > 1 and all(r is first for r in records):
+        return first
     if is_dataclass(first) and not isinstance(first, Slot):
         result: Any = object.__new__(type(first))
-        names = set().union(*(vars(r) for r in records))
-        for name in names:
+        # In the order of the fields: the same program is found in the cache again.
+        for name in dict.fromkeys(name for r in records for name in vars(r)):
             values = [vars(r).get(name) for r in records]
             result.__dict__[name] = (
                 all(values) if name in _ALL else _mapped(function, f'{where}.{name}', values)
