@@ -24,7 +24,7 @@ from marine_sim_ros.simulation import DEFAULT_STEP
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory
 
-__all__ = ['Batch', 'simulate_batch']
+__all__ = ['BLOCK', 'Batch', 'run_in_blocks', 'simulate_batch']
 
 Item = TypeVar('Item')
 BLOCK = 1024
@@ -152,7 +152,7 @@ def simulate_batch(
         dtype=dtype, every=every, keep=everything if all_quantities else states,
         size=min(count, BLOCK),
     )  # fmt: skip
-    kept = _in_blocks(program, _start(initial, scenario), count)
+    kept = run_in_blocks(program, _start(initial, scenario), count)
 
     def trajectory(i: int) -> Trajectory:
         if not all_quantities:
@@ -176,7 +176,7 @@ def _start(initial: State | None, scenarios: Sequence[Scenario]) -> State:
     return State(*(np.moveaxis(np.asarray(x, float), 0, -1) for x in initial))
 
 
-def _in_blocks(program: Program, initial: State, count: int) -> dict[str, np.ndarray]:
+def run_in_blocks(program: Program, initial: State, count: int) -> dict[str, np.ndarray]:
     """Run blocks of vehicles side by side; the last one is filled up with its first vehicle."""
     size = min(count, BLOCK)
     rows = [np.arange(i, min(i + size, count)) for i in range(0, count, size)]
