@@ -36,6 +36,7 @@ setup(
     extras_require={
         'test': ['pytest'],  # makes `colcon test` run pytest
         'batch': ['jax'],  # `marine_sim simulate --engine jax`, batches
+        'sweep': ['dask', 'distributed', 'jax', 'pyarrow'],  # `marine_sim sweep`
         'parquet': ['pyarrow'],  # `marine_sim analyze` writes csv without it
     },
     zip_safe=False,

@@ -24,7 +24,9 @@ from marine_sim_ros.simulation import DEFAULT_STEP
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory
 
-__all__ = ['BLOCK', 'Batch', 'run_in_blocks', 'simulate_batch']
+__all__ = [
+    'BLOCK', 'Batch', 'first_states', 'run_in_blocks', 'settings_of', 'simulate_batch',
+]  # fmt: skip
 
 Item = TypeVar('Item')
 BLOCK = 1024
@@ -80,10 +82,15 @@ def _each(items: Item | Sequence[Item], count: int, what: str) -> list[Item]:
     return list(items)
 
 
-def _settings(
+def settings_of(
     vehicles: Sequence[Vehicle], scenarios: Sequence[Scenario],
     environments: Sequence[Environment | None],
 ) -> list[Setting]:  # fmt: skip
+    """Return what programs are made of, with scripts of one length; same parts are read once.
+
+    Raises:
+        MarineSimError: a scenario that does not fit its vehicle.
+    """
     made: dict[tuple[int, int, int], Setting] = {}
     result = []
     for parts in zip(vehicles, scenarios, environments, strict=True):
@@ -141,7 +148,7 @@ def simulate_batch(
     if count < 1:
         raise ParameterError('batch: no vehicles; expected at least one')
     scenario = _each(scenarios, count, 'scenarios')
-    settings = _settings(
+    settings = settings_of(
         _each(vehicles, count, 'vehicles'), scenario, _each(environments, count, 'environments')
     )
     noise = _each(seeds, count, 'seeds')
@@ -152,7 +159,7 @@ def simulate_batch(
         dtype=dtype, every=every, keep=everything if all_quantities else states,
         size=min(count, BLOCK),
     )  # fmt: skip
-    kept = run_in_blocks(program, _start(initial, scenario), count)
+    kept = run_in_blocks(program, first_states(initial, scenario), count)
 
     def trajectory(i: int) -> Trajectory:
         if not all_quantities:
@@ -167,7 +174,7 @@ def simulate_batch(
     )  # fmt: skip
 
 
-def _start(initial: State | None, scenarios: Sequence[Scenario]) -> State:
+def first_states(initial: State | None, scenarios: Sequence[Scenario]) -> State:
     """Return the first states, the batch's axis last."""
     if initial is None:
         begun = {id(s): s.initial_state() for s in scenarios}
@@ -176,15 +183,31 @@ def _start(initial: State | None, scenarios: Sequence[Scenario]) -> State:
     return State(*(np.moveaxis(np.asarray(x, float), 0, -1) for x in initial))
 
 
-def run_in_blocks(program: Program, initial: State, count: int) -> dict[str, np.ndarray]:
-    """Run blocks of vehicles side by side; the last one is filled up with its first vehicle."""
-    size = min(count, BLOCK)
+def run_in_blocks(
+    program: Program,
+    initial: State,
+    count: int,
+    *,
+    size: int | None = None,
+    arguments: Sequence[np.ndarray] | None = None,
+) -> dict[str, np.ndarray]:
+    """Run blocks of vehicles side by side; the last one is filled up with vehicles it has.
+
+    Args:
+        program: of vehicles of the same structure.
+        initial: state, the batch's axis last.
+        count: of vehicles.
+        size: of the program's batch; None: ``BLOCK``, or all if they are fewer.
+        arguments: of ``program.arguments_of``; None: those it was made with.
+    """
+    size = min(count, BLOCK) if size is None else size
+    given = program.arguments if arguments is None else arguments
     rows = [np.arange(i, min(i + size, count)) for i in range(0, count, size)]
 
     def block(chosen: np.ndarray) -> dict[str, np.ndarray]:
         filled = np.resize(chosen, size)
         kept = program.run(
-            State(*(x[..., filled] for x in initial)), [a[..., filled] for a in program.arguments]
+            State(*(x[..., filled] for x in initial)), [a[..., filled] for a in given]
         )
         return {name: values[..., : len(chosen)] for name, values in kept.items()}
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.loop import Recorder, Setting, everything, rollout
-from marine_sim_ros.engine.records import derived, stacked
+from marine_sim_ros.engine.records import arguments_for, derived, stacked
 from marine_sim_ros.engine.script import script
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import MarineSimError, ParameterError
@@ -124,6 +124,14 @@ class Program:
         return jax.tree.map(
             partial(jnp.asarray, dtype=self._dtype), (list(arguments), initial, times)
         )
+
+    def arguments_of(self, settings: Sequence[Setting]) -> list[np.ndarray]:
+        """Return the arguments of other vehicles of the same structure.
+
+        Raises:
+            ParameterError: they differ where the program has constants.
+        """
+        return arguments_for(self._template, settings)
 
     def run(self, initial: State, arguments: Sequence[np.ndarray] = ()) -> dict[str, np.ndarray]:
         """Return what was kept, (ticks, ..., *batch) by name.

@@ -20,7 +20,7 @@ import numpy as np
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['Slot', 'derived', 'filled', 'stacked']
+__all__ = ['Slot', 'arguments_for', 'derived', 'filled', 'stacked']
 
 Record = TypeVar('Record')
 
@@ -114,6 +114,29 @@ def stacked(records: Sequence[Record]) -> tuple[Record, list[np.ndarray]]:
 
     name = type(records[0]).__name__.lower()
     return _mapped(together, name, list(records)), found
+
+
+def arguments_for(template: Record, records: Sequence[Record]) -> list[np.ndarray]:
+    """Return what other records of a batch have in a template's slots, the batch's axis last.
+
+    Raises:
+        ParameterError: they differ from the template elsewhere.
+    """
+    found: dict[int, np.ndarray] = {}
+
+    def place(where: str, wanted: Any, *values: Any) -> Any:
+        base = wanted.base if isinstance(wanted, Slot) else np.asarray(wanted)
+        rows = np.stack([np.asarray(v) for v in values], axis=-1)
+        same = (rows == base[..., None]) | (np.isnan(rows) & np.isnan(base[..., None]))
+        if isinstance(wanted, Slot):
+            found[wanted.index] = rows[wanted.varying].reshape(-1, len(values))
+            same = same | wanted.varying[..., None]
+        if not same.all():
+            raise ParameterError(f'batch: {where} is not what the program was compiled for')
+        return wanted
+
+    _mapped(place, type(template).__name__.lower(), [template, *records])
+    return [found[i] for i in range(len(found))]
 
 
 def filled(record: Record, convert: Callable[[Any], Any]) -> Record:

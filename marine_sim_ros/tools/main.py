@@ -20,13 +20,14 @@ from marine_sim_ros.tools import (
     export_sdf,
     run,
     simulate,
+    sweep,
     teleop,
     validate,
 )
 
 __all__ = ['main']
 
-VERBS = (run, simulate, experiment, doctor, validate, analyze, export_sdf, teleop, bench)
+VERBS = (run, simulate, sweep, experiment, doctor, validate, analyze, export_sdf, teleop, bench)
 
 
 def parser() -> argparse.ArgumentParser:
