@@ -45,8 +45,9 @@ class Inertia:
     @cached_property
     def matrix(self) -> np.ndarray:
         """(6, 6) rigid-body mass matrix about ``base_link`` (Fossen 2011, eq. 3.44)."""
-        xp = namespace(self.center_of_mass)
-        mass, tensor = self.mass * constant(xp, np.eye(3)), constant(xp, self.tensor)
+        mass = self.mass * np.eye(3)
+        xp = namespace(mass + self.tensor)
+        tensor = constant(xp, self.tensor)
         none = xp.zeros_like(tensor)
         at_com = xp.concat([xp.concat([mass, none], axis=1), xp.concat([none, tensor], axis=1)])
         h = transport(self.center_of_mass)

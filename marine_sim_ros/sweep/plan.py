@@ -19,7 +19,7 @@ __all__ = ['METHODS', 'Parameter', 'Plan', 'load_plan', 'parse_plan']
 METHODS = ('grid', 'latin_hypercube', 'monte_carlo')
 _KEYS = {
     'description', 'vehicle', 'arguments', 'environment', 'scenario', 'duration', 'dt', 'engine',
-    'method', 'runs', 'seed', 'every', 'worst', 'parameters',
+    'method', 'runs', 'block', 'seed', 'every', 'worst', 'parameters',
 }  # fmt: skip
 _KINDS = ('vehicle.', 'environment.', 'initial.', 'fault.')
 
@@ -61,6 +61,7 @@ class Plan:
         engine: jax or numpy.
         method: one of METHODS.
         runs: how many; 0 for a grid, which has as many as there are combinations.
+        block: how many are computed, and written, at a time.
         seed: of everything random.
         every: one tick in so many counts for the metrics.
         worst: metric of which the highest values are the worst runs.
@@ -77,6 +78,7 @@ class Plan:
     engine: str
     method: str
     runs: int
+    block: int
     seed: int
     every: int
     worst: str
@@ -163,6 +165,7 @@ def parse_plan(text: str, name: str) -> Plan:
         engine=root.child('engine', 'jax').choice(('jax', 'numpy')),
         method=root.child('method', 'latin_hypercube').choice(METHODS),
         runs=root.child('runs', 0).whole(0, 10_000_000),
+        block=root.child('block', 256).whole(1, 100_000),
         seed=root.child('seed', 0).whole(0, 2**31),
         every=root.child('every', 20).whole(1, 100_000),
         worst=root.child('worst', 'max_depth').choice(METRICS),

@@ -24,10 +24,7 @@ from marine_sim_ros.sweep.design import design
 from marine_sim_ros.sweep.metrics import metrics
 from marine_sim_ros.sweep.plan import Plan
 
-__all__ = ['BLOCK', 'blocks', 'case_of', 'run_block', 'seed_of']
-
-BLOCK = 256
-"""Runs that are computed, and written, at a time."""
+__all__ = ['blocks', 'case_of', 'run_block', 'seed_of']
 
 
 @lru_cache(maxsize=2)
@@ -78,7 +75,7 @@ def seed_of(plan: Plan, run: int) -> int:
 
 def blocks(plan: Plan) -> int:
     """Return how many blocks of runs there are."""
-    return -(-len(_design(plan)) // BLOCK)
+    return -(-len(_design(plan)) // plan.block)
 
 
 def _extremes(plan: Plan) -> list[Case]:
@@ -107,7 +104,9 @@ def _compiled(plan: Plan, cases: list[Case]) -> Any:
     vehicles, environments, scenarios = zip(*cases, strict=True)
     ticks = (ticks_of(cases[0].scenario.duration, plan.dt) - 1) // plan.every * plan.every + 1
     settings = settings_of(vehicles, scenarios, environments)
-    return Program(settings, ticks=ticks, dt=plan.dt, every=plan.every, keep=states, size=BLOCK)
+    return Program(
+        settings, ticks=ticks, dt=plan.dt, every=plan.every, keep=states, size=plan.block
+    )
 
 
 def _with_jax(plan: Plan, cases: list[Case]) -> tuple[np.ndarray, State]:
@@ -123,7 +122,7 @@ def _with_jax(plan: Plan, cases: list[Case]) -> tuple[np.ndarray, State]:
         program = _compiled(plan, [*cases, *_extremes(plan)])
         arguments = [a[..., : len(cases)] for a in program.arguments]
     start = first_states(None, scenarios)
-    kept = run_in_blocks(program, start, len(cases), size=BLOCK, arguments=arguments)
+    kept = run_in_blocks(program, start, len(cases), size=plan.block, arguments=arguments)
     return program.kept / 1e9, State(*(np.moveaxis(kept[n], -1, 1) for n in State._fields))
 
 
@@ -145,7 +144,7 @@ def run_block(plan: Plan, number: int) -> dict[str, np.ndarray]:
         MarineSimError: a run that cannot be set up.
     """
     rows = _design(plan)
-    runs = np.arange(number * BLOCK, min((number + 1) * BLOCK, len(rows)))
+    runs = np.arange(number * plan.block, min((number + 1) * plan.block, len(rows)))
     if not len(runs):
         raise ParameterError(f'sweep: block {number} has no runs; there are {blocks(plan)}')
     cases = [_case(plan, rows[i]) for i in runs]

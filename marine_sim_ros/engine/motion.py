@@ -1,0 +1,53 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The motion of a vehicle as a function to differentiate: by its numbers, and by commands."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from marine_sim_ros.engine.loop import Setting, rollout, states
+from marine_sim_ros.engine.records import derived
+from marine_sim_ros.engine.script import Script
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.simulation import DEFAULT_STEP
+from marine_sim_ros.state import State
+from marine_sim_ros.tick import Stepping
+
+__all__ = ['motion']
+
+
+def motion(
+    vehicle: Vehicle,
+    plan: Script,
+    initial: State,
+    *,
+    ticks: int,
+    environment: Environment | None = None,
+    dt: float = DEFAULT_STEP,
+    every: int = 1,
+) -> State:
+    """Return the states (t, 3), (t, 4), (t, 6) of every so many ticks, traceable by JAX.
+
+    Any number of the vehicle, the environment, the script and the initial state may be traced:
+    ``dataclasses.replace`` puts it there. So ``jax.grad`` has the slope of whatever is computed
+    of the motion. Pulse widths of sticks are whole numbers and have none; those of segments with
+    ``pwm`` have. Call it within :func:`~marine_sim_ros.engine.availability.precision`.
+
+    Args:
+        vehicle: without a hull.
+        plan: of :func:`~marine_sim_ros.engine.script.script`.
+        initial: state at the first tick.
+        ticks: how many; one more than a multiple of ``every``.
+        environment: without waves or a scene; None: still water.
+        dt: step, s.
+        every: one tick in so many is returned.
+    """
+    setting = derived(Setting(vehicle, environment or Environment(), plan))
+    start = State(*(jnp.asarray(x) for x in initial))
+    times = jnp.asarray(np.arange(ticks) * dt)
+    kept = rollout(setting, [], start, times, stepping=Stepping(dt), every=every, keep=states)
+    return State(*(kept[name] for name in State._fields))
