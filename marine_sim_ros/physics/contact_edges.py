@@ -25,7 +25,6 @@ import numpy as np
 
 from marine_sim_ros.arrays import Array, constant, namespace
 from marine_sim_ros.model.contact import Solids
-from marine_sim_ros.spatial import normalized
 
 __all__ = ['Meeting', 'edge_meetings', 'may_meet', 'sphere_meetings']
 
@@ -211,20 +210,21 @@ def sphere_meetings(solids: Solids, center: Array, radius: Array) -> Meeting:
         radius: (b,) r in m.
     """
     xp = namespace(center)
-    zero = xp.zeros_like(center)[..., None, :]
-    faces = xp.matrix_transpose(constant(xp, solids.normal))
-    excess = (center[..., None, None, :] @ faces)[..., 0, :] - constant(xp, solids.offset)
+    excess, _ = _lines(solids, center, center)
     outside = xp.maximum(excess, xp.zeros_like(excess))
-    pull = (outside[..., None, :] @ constant(xp, solids.normal))[..., 0, :]
-    within = _normals(solids, xp.argmax(excess, axis=-1), excess.dtype)
-    away = xp.vecdot(pull, pull) > 0
-    normal = normalized(xp.where(away[..., None], pull, within))
+    nearest = _one_of(xp.argmax(excess, axis=-1), excess.shape[-1], excess.dtype)
+    away = xp.max(excess, axis=-1, keepdims=True) > 0
+    weight = xp.where(away, outside, nearest)
+    normal = (weight[..., None, :] @ constant(xp, solids.normal))[..., 0, :]
+    length = xp.sqrt(xp.vecdot(normal, normal))[..., None]
+    normal, weight = normal / length, weight / length
     size = constant(xp, radius)[:, None, None]
-    point = center[..., None, :] - size * normal + zero
-    depth = (point[..., None, :] @ faces)[..., 0, :] - constant(xp, solids.offset)
-    least = xp.max(depth, axis=-1)
-    face = _normals(solids, xp.argmax(depth, axis=-1), depth.dtype)
-    gap = least / xp.maximum(xp.vecdot(face, normal), xp.full_like(least, _BLUNTEST))
+    point = center[..., None, :] - size * normal
+    # Of that point, as in ``excess``; the faces of n alone say how far both are from parting.
+    depth = excess - size * (normal[..., None, :] @ xp.matrix_transpose(
+        constant(xp, solids.normal)))[..., 0, :]  # fmt: skip
+    furthest, parting = xp.max(depth, axis=-1), xp.sum(weight * depth, axis=-1)
+    gap = xp.where(furthest > 0, xp.maximum(furthest, parting), parting)
     flat = (*center.shape[:-2], -1)
     return Meeting(
         xp.reshape(gap, flat),
