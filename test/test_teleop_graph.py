@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 import pytest
-from graph import Watcher, start_graph
+from graph import NotInTime, Watcher, start_graph
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.allocation import PilotMixer
@@ -52,6 +52,17 @@ class Terminal:
 
     def type(self, keys):
         os.write(self.master, keys.encode())
+
+    def repeat(self, keys, until, seconds=60.0):
+        """Type every three seconds until a condition holds: DDS may not know the service yet."""
+        deadline = time.monotonic() + seconds
+        while not until():
+            if time.monotonic() > deadline:
+                raise NotInTime(self.screen)
+            self.type(keys)
+            typed = time.monotonic()
+            while not until() and time.monotonic() < typed + 3.0:
+                time.sleep(0.05)
 
     @property
     def text(self):
@@ -442,8 +453,7 @@ def test_a_real_controller_follows_the_pilot_and_holds_still_without_one(
 
     watcher.until(lambda: watcher.seen['cmd_pose'])
     start = target()
-    window.type('1')
-    watcher.until(lambda: 'arm on' in window.screen)
+    window.repeat('1', until=lambda: 'arm on' in window.screen)
     window.type('wwww' + 'ff')
     watcher.until(lambda: target() - start == pytest.approx([1.0, 0.0, -0.5], abs=0.1))
     watcher.until(lambda: place() == pytest.approx(target(), abs=0.15) and speed() < 0.1)
