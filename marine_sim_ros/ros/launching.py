@@ -9,13 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchContext, LaunchDescription
 from marine_sim_ros.control.gamepad import load_gamepad
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.library import vehicle_path, xacro_arguments
+from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.ros import topics
 from marine_sim_ros.suite import NodeSpec, RunOptions, describe
 
@@ -28,6 +32,10 @@ ARGUMENTS = {
     'namespace': ('', "default: the vehicle's name"),
     'backend': ('embedded', 'who moves the body: embedded'),
     'environment': ('', 'shipped name or YAML file: water, waves, current; empty: still water'),
+    'links': (
+        'true',
+        'robot_description and the links on tf, by robot_state_publisher if installed',
+    ),
     'markers': ('false', 'show forces, voxels and hull panels on the topic markers'),
     'publish_components': ('false', 'publish every kind of drag on drag/<kind>'),
     'scenario': ('', 'shipped name or YAML file; empty: commands come from outside'),
@@ -109,15 +117,44 @@ def _has_ros2_bag() -> bool:
     return shutil.which('ros2') is not None
 
 
+def _link_publisher(options: RunOptions, namespace: str) -> list[Node]:
+    """Return what publishes the vehicle's description and, below base_link, its links on tf."""
+    try:
+        get_package_prefix('robot_state_publisher')
+    except PackageNotFoundError:
+        return []
+    path = vehicle_path(options.vehicle)
+    text = read_description(path, xacro_arguments(options.vehicle_arguments))
+    parameters = {
+        'robot_description': ParameterValue(text, value_type=str),
+        'frame_prefix': options.frame_prefix,
+        'use_sim_time': True,
+    }
+    return [
+        Node(package='robot_state_publisher', executable='robot_state_publisher',
+             namespace=namespace, parameters=[parameters], output='screen')
+    ]  # fmt: skip
+
+
 def actions(
     options: RunOptions,
     *,
     composed: bool = False,
+    links: bool = True,
     joy: bool = False,
     gamepad: str = 'xbox',
     output: str = 'pwm',
 ) -> list[Any]:
-    """Return the launch actions of a run; ``joy`` adds a gamepad and what it drives."""
+    """Return the launch actions of a run.
+
+    Args:
+        options: of the run.
+        composed: all nodes in one process.
+        links: publish robot_description and the links on tf, where this can be done.
+        joy: add a gamepad and what it drives.
+        gamepad: shipped name or YAML file.
+        output: what the gamepad drives: pwm, velocity or pose.
+    """
     result: list[Any] = []
     if options.record and _has_ros2_bag():
         directory, options = options.record, replace(options, record='')
@@ -131,6 +168,8 @@ def actions(
                            output='screen', on_exit=ends))  # fmt: skip
     else:
         result += [_node(spec) for spec in specs]
+    if links:
+        result += _link_publisher(options, specs[0].namespace)
     if joy:
         own: dict[str, Any] = {'vehicle': options.vehicle, 'gamepad': gamepad, 'output': output}
         if options.vehicle_arguments:
@@ -145,6 +184,7 @@ def _start(context: LaunchContext) -> list[Any]:
     return actions(
         _options(values),
         composed=_true('composed', values['composed']),
+        links=_true('links', values['links']),
         joy=_true('joy', values['joy']),
         gamepad=values['gamepad'],
         output=values['output'],
