@@ -7,8 +7,8 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 NAME = 'marine_sim_ros'
-NODES = ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'scenario', 'teleop',
-         'recorder', 'markers', 'manipulator', 'controller', 'boundary', 'contact',
+NODES = ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'gazebo_bridge', 'scenario',
+         'teleop', 'recorder', 'markers', 'manipulator', 'controller', 'boundary', 'contact',
          'composed')  # fmt: skip
 
 

@@ -53,6 +53,7 @@ class RunOptions:
         clock: publish or follow.
         compute: false for a graph that computes nothing.
         initial_position: m; default: the scenario's.
+        gazebo: parameters of gazebo_bridge, which then owns the state; empty: embedded dynamics.
     """
 
     vehicle: str = 'bluerov2'
@@ -76,6 +77,7 @@ class RunOptions:
     clock: str = 'publish'
     compute: bool = True
     initial_position: tuple[float, float, float] | None = None
+    gazebo: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the options as JSON."""
@@ -203,6 +205,8 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
     )
     environment = run_environment(options.environment, current=options.current)
     sources = list(wrench_sources(vehicle, environment))
+    if options.gazebo and 'contact' in sources:
+        sources.remove('contact')  # Gazebo has its own
     scenario = _check(options, vehicle, sources)
     namespace = _namespace(options, vehicle.name)
     script = {'scenario': options.scenario} if options.scenario else {}
@@ -232,6 +236,7 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
             'wrench_sources': sources,
             **pwm,
         }
-    own['dynamics'] = _dynamics(options, scenario, sources)
+    owner = 'gazebo_bridge' if options.gazebo else 'dynamics'
+    own[owner] = {**_dynamics(options, scenario, sources), **options.gazebo}
     common = _common(options)
     return [NodeSpec(name, namespace, {**common, **extra}) for name, extra in own.items()]

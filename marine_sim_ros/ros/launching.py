@@ -21,6 +21,7 @@ from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import vehicle_path, xacro_arguments
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.gazebo_launch import gazebo_actions
 from marine_sim_ros.suite import NodeSpec, RunOptions, describe
 
 __all__ = ['actions', 'simulation']
@@ -30,7 +31,11 @@ ARGUMENTS = {
     'vehicle': ('bluerov2', 'shipped name, or path of a URDF or xacro file'),
     'vehicle_arguments': ('', 'xacro arguments with spaces between, as coefficients:=wu2018'),
     'namespace': ('', "default: the vehicle's name"),
-    'backend': ('embedded', 'who moves the body: embedded'),
+    'backend': ('embedded', 'who moves the body: embedded, or gazebo'),
+    'delivery': ('auto', 'how wrenches get to Gazebo: in_server, stock, or auto'),
+    'world': ('', 'with gazebo: SDF file; empty: made from the environment'),
+    'gui': ('false', 'with gazebo: show its window'),
+    'lockstep': ('true', 'wait for every force; false: latest wrenches'),
     'environment': ('', 'shipped name or YAML file: water, waves, current; empty: still water'),
     'links': (
         'true',
@@ -66,8 +71,8 @@ def _number(name: str, text: str) -> float:
 
 
 def _options(values: dict[str, str]) -> RunOptions:
-    if values['backend'] != 'embedded':
-        raise ParameterError(f'backend:={values["backend"]}; expected one of: embedded')
+    if values['backend'] not in ('embedded', 'gazebo'):
+        raise ParameterError(f'backend:={values["backend"]}; expected one of: embedded, gazebo')
     record = values['record']
     if record.lower() in ('true', 'false'):
         folder = f'out/{Path(values["vehicle"]).name.split(".")[0]}'
@@ -86,11 +91,12 @@ def _options(values: dict[str, str]) -> RunOptions:
         duration=_number('duration', values['duration']),
         dt=_number('dt', values['dt']),
         seed=int(_number('seed', values['seed'])),
+        lockstep=_true('lockstep', values['lockstep']),
     )
 
 
 def _node(spec: NodeSpec) -> Node:
-    ends = {'on_exit': Shutdown()} if spec.executable == 'dynamics' else {}
+    ends = {'on_exit': Shutdown()} if spec.executable in ('dynamics', 'gazebo_bridge') else {}
     return Node(
         package=PACKAGE, executable=spec.executable, name=spec.executable,
         namespace=spec.namespace, parameters=[spec.parameters], output='screen', **ends,
@@ -181,8 +187,14 @@ def actions(
 
 def _start(context: LaunchContext) -> list[Any]:
     values = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    return actions(
-        _options(values),
+    options, gazebo = _options(values), []
+    if values['backend'] == 'gazebo':
+        options, gazebo = gazebo_actions(
+            options, world=values['world'], delivery=values['delivery'],
+            gui=_true('gui', values['gui']),
+        )  # fmt: skip
+    return gazebo + actions(
+        options,
         composed=_true('composed', values['composed']),
         links=_true('links', values['links']),
         joy=_true('joy', values['joy']),
