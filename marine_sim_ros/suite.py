@@ -43,7 +43,7 @@ class RunOptions:
         duration: s; 0: the scenario's, or until stopped.
         seed: of everything random.
         lockstep: wait for every force.
-        integrator: semi_implicit or rk4.
+        integrator: semi_implicit, rk4 or conserving.
         environment: shipped name or path; empty: still water.
         current: of the water in map, m/s, in place of the environment's constant one.
         hull_forces: kinds of panel forces to keep; empty: all.
