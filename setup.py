@@ -35,6 +35,7 @@ setup(
     install_requires=['setuptools'],
     extras_require={
         'test': ['pytest'],  # makes `colcon test` run pytest
+        'batch': ['jax'],  # `marine_sim simulate --engine jax`, batches
         'parquet': ['pyarrow'],  # `marine_sim analyze` writes csv without it
     },
     zip_safe=False,
