@@ -18,6 +18,7 @@ from marine_sim_ros.tools import (
     doctor,
     experiment,
     export_sdf,
+    identify,
     run,
     simulate,
     teleop,
@@ -26,7 +27,7 @@ from marine_sim_ros.tools import (
 
 __all__ = ['main']
 
-VERBS = (run, simulate, experiment, doctor, validate, analyze, export_sdf, teleop, bench)
+VERBS = (run, simulate, experiment, doctor, validate, analyze, identify, export_sdf, teleop, bench)
 
 
 def parser() -> argparse.ArgumentParser:
