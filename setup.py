@@ -8,7 +8,7 @@ from setuptools import find_packages, setup
 
 NAME = 'marine_sim_ros'
 NODES = ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'scenario', 'teleop',
-         'recorder', 'markers', 'manipulator', 'controller', 'boundary', 'contact',
+         'recorder', 'markers', 'console', 'manipulator', 'controller', 'boundary', 'contact',
          'composed')  # fmt: skip
 
 
@@ -29,12 +29,18 @@ setup(
     name=NAME,
     version='0.1.0',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
-    package_data={f'{NAME}.analysis.report': ['*.css', '*.js']},
+    package_data={
+        f'{NAME}.analysis.report': ['*.css', '*.js'],
+        f'{NAME}.console.page': ['*.css', '*.js', 'lib/*.js'],
+    },
     data_files=data_files(),
     python_requires='>=3.10',
     install_requires=['setuptools'],
     extras_require={
         'test': ['pytest'],  # makes `colcon test` run pytest
+        'console': [
+            'nicegui==3.18.0'
+        ],  # the operator's page; it brings its own three.js and ECharts
         'parquet': ['pyarrow'],  # `marine_sim analyze` writes csv without it
     },
     zip_safe=False,

@@ -29,6 +29,7 @@ ARGUMENTS = {
     'backend': ('embedded', 'who moves the body: embedded'),
     'environment': ('', 'shipped name or YAML file: water, waves, current; empty: still water'),
     'markers': ('false', 'show forces, voxels and hull panels on the topic markers'),
+    'console': ('false', "the operator's console in a browser, at http://127.0.0.1:8060"),
     'publish_components': ('false', 'publish every kind of drag on drag/<kind>'),
     'scenario': ('', 'shipped name or YAML file; empty: commands come from outside'),
     'controller': ('', 'modern, thesis, or a YAML file; empty: PWM comes from outside'),
@@ -72,6 +73,7 @@ def _options(values: dict[str, str]) -> RunOptions:
         controller=values['controller'],
         environment=values['environment'],
         markers=_true('markers', values['markers']),
+        console=_true('console', values['console']),
         publish_components=_true('publish_components', values['publish_components']),
         record=record,
         real_time_factor=_number('real_time_factor', values['real_time_factor']),
@@ -125,10 +127,11 @@ def actions(
                                     components=options.publish_components))  # fmt: skip
     specs = describe(options)
     if composed:
-        arguments = [options.to_json()]
+        arguments = [replace(options, console=False).to_json()]
         ends = Shutdown()
         result.append(Node(package=PACKAGE, executable='composed', arguments=arguments,
                            output='screen', on_exit=ends))  # fmt: skip
+        result += [_node(spec) for spec in specs if spec.executable == 'console']
     else:
         result += [_node(spec) for spec in specs]
     if joy:
