@@ -87,7 +87,7 @@ def test_a_request_is_taken_or_refused_in_one_line(data):
         ('gain', 10**400, 'expected 0 to 1'),
         ('gain', True, 'gain: is True; expected a number'),
         ('target', {'warp': 9}, "target: has 'warp'; expected some of: x, y, z"),
-        ('target', {'yaw': 4.0}, 'target: is 4; expected -3.14159 to 3.14159'),
+        ('target', {'yaw': 4.0}, 'target: is 4.0; expected -3.14159 to 3.14159'),
         ('target', {'x': math.inf}, 'target: is inf; expected -100000 to 100000'),
         ('current', [0, 0], 'expected east, north, up in m/s'),
         ('path', [[0, 0, 0]] * 1001, 'expected a list of up to 1000'),
