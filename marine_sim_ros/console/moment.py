@@ -29,8 +29,8 @@ def level_velocity(orientation: np.ndarray, velocity: np.ndarray) -> np.ndarray:
     return np.array([c * east + s * north, c * north - s * east, up])
 
 
-def wrench_names(rows: Mapping[str, Row]) -> list[str]:
-    """Return the sources that have a wrench; the total is none."""
+def wrench_names(rows: Iterable[str]) -> list[str]:
+    """Return the sources among names of topics that have a wrench; the total is none."""
     return [
         n.removeprefix('wrench/') for n in rows if n.startswith('wrench/') and n[7:] != 'total'
     ]

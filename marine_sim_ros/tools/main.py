@@ -15,6 +15,7 @@ from marine_sim_ros.errors import MarineSimError
 from marine_sim_ros.tools import (
     analyze,
     bench,
+    console,
     doctor,
     experiment,
     export_sdf,
@@ -26,7 +27,7 @@ from marine_sim_ros.tools import (
 
 __all__ = ['main']
 
-VERBS = (run, simulate, experiment, doctor, validate, analyze, export_sdf, teleop, bench)
+VERBS = (run, simulate, experiment, doctor, validate, analyze, console, export_sdf, teleop, bench)
 
 
 def parser() -> argparse.ArgumentParser:

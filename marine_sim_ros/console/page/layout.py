@@ -13,7 +13,7 @@ from nicegui import ui
 
 from marine_sim_ros.console.page.parts import Part
 
-__all__ = ['CURVES', 'lamp', 'left_side', 'show', 'theme']
+__all__ = ['lamp', 'left_side', 'meters', 'readings', 'show', 'theme']
 
 CSS = (Path(__file__).parent / 'console.css').read_text(encoding='utf-8')
 SIDES = ('above', 'below', 'north', 'south', 'east', 'west')
@@ -67,6 +67,8 @@ def left_side(scenery: dict[str, Any]) -> tuple[Part, Part]:
             for name, label in LAYERS.items():
                 if name != 'voxels' or look['voxels'] is not None:
                     _layer(view, name, label)
+    with view, ui.element('div').classes('facts').props('data-scale hidden'):
+        ui.label('squares of 1 m')
     with ui.element('section').classes('history'):
         with ui.row().classes('bar'):
             which = ui.toggle(CURVES, value='position').props('dense no-caps unelevated')
@@ -82,6 +84,26 @@ def left_side(scenery: dict[str, Any]) -> tuple[Part, Part]:
 def _layer(view: Part, name: str, label: str) -> None:
     shown = name in ('forces', 'trail', 'water')
     ui.switch(label, value=shown, on_change=lambda e: view.call('show', name, e.value))
+
+
+def meters() -> None:
+    """Add what one reads in passing."""
+    with ui.element('div').classes('meters'):
+        show('barometer', 'barometer')
+        show('barodepth', 'its depth')
+        show('speed', 'speed')
+        show('power', 'power')
+        show('energy', 'energy')
+    with ui.element('div').classes('meters').style('grid-template-columns: 1fr'):
+        show('position', 'at')
+
+
+def readings(look: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+    """Return the panels that only show: title -> what adds one."""
+    result: dict[str, Callable[[], Any]] = {'Forces': lambda: Part('gauges', 'forces')}
+    if look['thrusters']:
+        result = {'Thrust': lambda: Part('gauges', 'propellers'), **result}
+    return result
 
 
 def _plain(link: str) -> str:

@@ -12,14 +12,14 @@ from typing import Any
 from nicegui import ui
 
 from marine_sim_ros.console.link import Link
-from marine_sim_ros.console.page.layout import lamp, left_side, show, theme
+from marine_sim_ros.console.page.layout import lamp, left_side, meters, readings, show, theme
 from marine_sim_ros.console.page.more_panels import arm_panel, health_panel, water_panel
 from marine_sim_ros.console.page.panels import Ask, Panel, command_panel, drive_panel, press
 from marine_sim_ros.console.page.parts import Part
 from marine_sim_ros.console.page.server import application, finish, wire
 from marine_sim_ros.errors import ParameterError
 
-__all__ = ['live_application', 'meters', 'readings']
+__all__ = ['live_application']
 
 SYNC = 0.2
 """s between updates of what the browser does not draw itself."""
@@ -118,26 +118,6 @@ def _top(
         press(record, frame.get('recording'))
 
     return sync
-
-
-def meters() -> None:
-    """Add what one reads in passing."""
-    with ui.element('div').classes('meters'):
-        show('barometer', 'barometer')
-        show('barodepth', 'its depth')
-        show('speed', 'speed')
-        show('power', 'power')
-        show('energy', 'energy')
-    with ui.element('div').classes('meters').style('grid-template-columns: 1fr'):
-        show('position', 'at')
-
-
-def readings(look: dict[str, Any]) -> dict[str, Callable[[], Any]]:
-    """Return the panels that only show: title -> what adds one."""
-    result: dict[str, Callable[[], Any]] = {'Forces': lambda: Part('gauges', 'forces')}
-    if look['thrusters']:
-        result = {'Thrust': lambda: Part('gauges', 'propellers'), **result}
-    return result
 
 
 def _tabs(link: Link, ask: Ask, panel: Panel, view: Part) -> None:

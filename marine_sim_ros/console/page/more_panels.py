@@ -17,15 +17,19 @@ from marine_sim_ros.console.page.panels import Ask, Frame, Panel, press
 __all__ = ['arm_panel', 'health_panel', 'water_panel']
 
 
-def _slider(panel: Panel, label: str, low: float, high: float, unit: str, use: Any) -> ui.slider:
-    """Add a slider with its label and its number; ``use`` is called when it was let go."""
+def _slider(panel: Panel, label: str, low: float, high: float, unit: str, use: Any) -> ui.label:
+    """Add a slider with label and number; ``use`` is called when it was let go.
+
+    Returns what can show where it really is.
+    """
     with ui.element('div').classes('group').style('flex-wrap: nowrap'):
-        ui.label(label).classes('what').style('width: 110px')
+        ui.label(label).classes('what').style('width: 86px')
         slider = panel.add(ui.slider(min=low, max=high, step=(high - low) / 200, value=0.0))
         slider.props(f'aria-label="{label}, {unit}"').on('change', lambda e: use(float(e.args)))
-        told = ui.label().style('width: 78px; text-align: right')
-        told.bind_text_from(slider, 'value', lambda value: f'{value:.2f} {unit}')
-    return slider
+        told = ui.label().style('width: 74px; text-align: right; white-space: nowrap')
+        digits = 2 if high - low < 10 else 1
+        told.bind_text_from(slider, 'value', lambda value: f'{value:.{digits}f} {unit}')
+        return ui.label().classes('what').style('width: 84px')
 
 
 def arm_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
@@ -34,13 +38,12 @@ def arm_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
     for joint in look['joints']:
         scale, unit = (1.0, 'm') if joint['slides'] else (math.pi / 180, '°')
         name = joint['name']
-        slider = _slider(
+        now = _slider(
             panel, name.removesuffix('_joint').replace('_', ' '), joint['lower'] / scale,
             joint['upper'] / scale, unit,
             lambda value, n=name, s=scale: ask('joints', {n: value * s}),
-        ).mark(name)  # fmt: skip
-        now = ui.label().classes('what')
-        sliders.append((slider, now, scale, unit))
+)  # fmt: skip
+        sliders.append((now, scale, unit))
     lamps = {}
     if look['lights']:
         ui.label('Lights').classes('what')
@@ -50,8 +53,8 @@ def arm_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
                 lamps[name] = panel.add(lamp(label, partial(_light, panel, ask, name)))
 
     def sync(frame: Frame) -> None:
-        for (_, now, scale, unit), q in zip(sliders, frame.get('joints', []), strict=False):
-            now.text = '' if q is None else f'is at {q / scale:.2f} {unit}'
+        for (now, scale, unit), q in zip(sliders, frame.get('joints', []), strict=False):
+            now.text = '' if q is None else f'now {q / scale:.1f} {unit}'
         for name, button in lamps.items():
             press(button, frame.get('lights', {}).get(name))
 
@@ -73,7 +76,7 @@ def water_panel(panel: Panel, ask: Ask, scenery: dict[str, Any]) -> None:
         ask('current', current)
 
     for i, label in enumerate(('To the east', 'To the north', 'Up')):
-        _slider(panel, label, -2.0, 2.0, 'm/s', partial(flow, i)).mark(f'current-{i}')
+        _slider(panel, label, -2.0, 2.0, 'm/s', partial(flow, i))
     ui.label('Thrusters that have failed').classes('what')
     failed: set[str] = set()
 

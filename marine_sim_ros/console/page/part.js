@@ -18,6 +18,7 @@ export default {
       hands: (host) => { this.own = new Hands(host); },
     };
     make[this.kind]?.(this.$el);
+    this.$el.own = this.own;
     if (this.page) {
       wire.start(this.page, this.replay);
       wire.on("error", (text) => this.$emit("refused", text));

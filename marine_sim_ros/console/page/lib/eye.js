@@ -48,7 +48,7 @@ export class Eye {
     this.wide.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.wide, canvas);
     this.controls.enableDamping = false;
-    this.wide.position.set(-3.2 * size, -1.6 * size, 1.4 * size);
+    this.wide.position.set(-2.3 * size, -1.2 * size, 1.0 * size);
     this.last = new THREE.Vector3();
     this.grids = new THREE.Group();
     this.name = "follow";
@@ -106,7 +106,8 @@ export class Eye {
     this.flat.updateProjectionMatrix();
     // Behind the vehicle, at whole metres of the map.
     const at = here.clone().round();
-    const behind = here.clone().addScaledVector(away, -60);
+    // A seabed would hide it from above, were it far behind.
+    const behind = here.clone().addScaledVector(away, away.z ? -this.size : -60);
     for (const axis of "xyz") this.grids.position[axis] = away[axis] ? behind[axis] : at[axis];
   }
 

@@ -249,7 +249,7 @@ function values(frame) {
     speed: `${text(Math.hypot(...frame.velocity))} m/s`,
     barometer: frame.pressure === null ? "none" : `${text(frame.pressure / 1000, 2)} kPa`,
     barodepth: frame.barometer_depth === undefined ? "–" : `${text(frame.barometer_depth)} m`,
-    power: `${text(power, 0)} W`,
+    power: frame.power.length ? `${text(power, 0)} W` : "–",
     energy: energy(frame.energy),
   };
 }

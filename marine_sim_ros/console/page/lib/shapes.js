@@ -201,6 +201,7 @@ export class Arrow {
     this.shaft.renderOrder = this.head.renderOrder = 3;
     this.thick = thick;
     this.object.add(this.shaft, this.head);
+    this.object.visible = false;
   }
 
   set(from, along) {

@@ -97,6 +97,8 @@ export class View {
     if (!this.eye) return;
     this.eye.choose(name);
     this.element.dataset.eye = name;
+    this.element.querySelector("[data-scale]").hidden = !SIDES[name];
+    this.apply();
     this.shade();
   }
 
@@ -110,7 +112,8 @@ export class View {
     this.forces.visible = this.shown.forces;
     this.trail.visible = this.shown.trail;
     this.box.visible = this.shown.box;
-    this.water.object.visible = this.shown.water;
+    const flat = SIDES[this.eye.name]?.[0][2]; // from above or below the water only dims
+    this.water.object.visible = this.shown.water && !flat;
     if (this.voxels) this.voxels.visible = this.shown.voxels;
   }
 
@@ -156,7 +159,7 @@ export class View {
     this.element.dataset.time = frame.time.toFixed(2);
   }
 
-  // An arrow per force, 1 m for the weight, from the point of its line of action nearest to the origin.
+  // An arrow per force, of the vehicle's size for its weight, from the point of its line of action nearest to the origin.
   push(frame) {
     const all = { ...frame.wrenches, weight: this.weightOf(frame) };
     delete all.total;
@@ -166,7 +169,7 @@ export class View {
       const torque = new THREE.Vector3(...wrench.slice(3));
       const square = force.lengthSq();
       const from = square > 0 ? force.clone().cross(torque).divideScalar(square) : new THREE.Vector3();
-      this.arrows[name].set(from.clampLength(0, this.size), force.multiplyScalar(2 * this.size / frame.weight));
+      this.arrows[name].set(from.clampLength(0, this.size), force.multiplyScalar(1.2 * this.size / frame.weight));
     }
   }
 
