@@ -49,6 +49,7 @@ class RunOptions:
         hull_forces: kinds of panel forces to keep; empty: all.
         publish_components: every kind of drag on a topic of its own.
         markers: start the node that shows forces, voxels and panels.
+        console: start the operator's console in a browser.
         frame_prefix: before base_link.
         clock: publish or follow.
         compute: false for a graph that computes nothing.
@@ -73,6 +74,7 @@ class RunOptions:
     hull_forces: tuple[str, ...] = ()
     publish_components: bool = False
     markers: bool = False
+    console: bool = False
     frame_prefix: str = ''
     clock: str = 'publish'
     compute: bool = True
@@ -226,6 +228,8 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
         own['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
         own['markers'] = {'wrench_sources': sources}
+    if options.console:
+        own['console'] = {'wrench_sources': sources, 'output': 'velocity' if closed else 'pwm'}
     if options.record:
         manifest = {**asdict(options), 'namespace': namespace}
         own['recorder'] = {

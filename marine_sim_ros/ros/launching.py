@@ -42,6 +42,7 @@ ARGUMENTS = {
         'robot_description and the links on tf, by robot_state_publisher if installed',
     ),
     'markers': ('false', 'show forces, voxels and hull panels on the topic markers'),
+    'console': ('false', "the operator's console in a browser, at http://127.0.0.1:8060"),
     'publish_components': ('false', 'publish every kind of drag on drag/<kind>'),
     'scenario': ('', 'shipped name or YAML file; empty: commands come from outside'),
     'controller': ('', 'modern, thesis, or a YAML file; empty: PWM comes from outside'),
@@ -85,6 +86,7 @@ def _options(values: dict[str, str]) -> RunOptions:
         controller=values['controller'],
         environment=values['environment'],
         markers=_true('markers', values['markers']),
+        console=_true('console', values['console']),
         publish_components=_true('publish_components', values['publish_components']),
         record=record,
         real_time_factor=_number('real_time_factor', values['real_time_factor']),
@@ -168,10 +170,11 @@ def actions(
                                     components=options.publish_components))  # fmt: skip
     specs = describe(options)
     if composed:
-        arguments = [options.to_json()]
+        arguments = [replace(options, console=False).to_json()]
         ends = Shutdown()
         result.append(Node(package=PACKAGE, executable='composed', arguments=arguments,
                            output='screen', on_exit=ends))  # fmt: skip
+        result += [_node(spec) for spec in specs if spec.executable == 'console']
     else:
         result += [_node(spec) for spec in specs]
     if links:
