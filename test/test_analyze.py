@@ -13,6 +13,7 @@ import sys
 
 import numpy as np
 import pytest
+from bags import MAVROS, header, odometry
 from conftest import browser
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -31,7 +32,6 @@ from marine_sim_ros.suite import RunOptions
 from marine_sim_ros.tools.main import main
 from marine_sim_ros.tools.recorded import write_recording
 
-MAVROS = 'std_msgs/Header header\nuint16[] channels\n'
 STEP = """
 duration: 8.0
 initial: {position: [0.0, 0.0, -2.0], rpy: [0.0, 0.0, 0.0]}
@@ -57,26 +57,6 @@ def run(tmp_path_factory):
     trajectory = simulate(vehicle, load_scenario(str(folder / 'step.yaml')), dt=0.01)
     write_recording(folder / 'rec', vehicle, RunOptions(vehicle='bluerov2', dt=0.01), trajectory)
     return folder / 'rec', trajectory
-
-
-def header(types, stamp):
-    time = types['builtin_interfaces/msg/Time'](sec=stamp // 10**9, nanosec=stamp % 10**9)
-    return types['std_msgs/msg/Header'](stamp=time, frame_id='map')
-
-
-def odometry(types, stamp, pose, velocity):
-    vector, none = types['geometry_msgs/msg/Vector3'], np.zeros(36)
-    x, y, z, *q = map(float, pose)
-    v = [float(n) for n in velocity]
-    pose = types['geometry_msgs/msg/Pose'](
-        types['geometry_msgs/msg/Point'](x, y, z), types['geometry_msgs/msg/Quaternion'](*q)
-    )
-    twist = types['geometry_msgs/msg/Twist'](vector(*v[:3]), vector(*v[3:]))
-    return types['nav_msgs/msg/Odometry'](
-        header(types, stamp), 'base_link',
-        types['geometry_msgs/msg/PoseWithCovariance'](pose, none),
-        types['geometry_msgs/msg/TwistWithCovariance'](twist, none),
-    )  # fmt: skip
 
 
 def foreign(path, trajectory, *, offset=0, late=0, plugin=StoragePlugin.SQLITE3, keep=slice(None)):
