@@ -15,13 +15,14 @@ from marine_sim_ros.environment_file import load_environment
 from marine_sim_ros.model.materials import Materials, parse_materials, shipped_materials
 from marine_sim_ros.physics import WITH_MEMORY, wrench_sources
 from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.contact import contact, touches
+from marine_sim_ros.physics.contact import contact
 from marine_sim_ros.physics.contact_pairs import (
     hertz_force,
     hertz_stiffness,
     linear_stiffness,
     pair_table,
 )
+from marine_sim_ros.physics.contact_touch import touches
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.rigid_body import kinetic_energy, step, weight
 from marine_sim_ros.physics.thrusters import thrusters

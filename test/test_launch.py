@@ -8,9 +8,11 @@ import shutil
 import signal
 import subprocess
 import time
+from xml.etree import ElementTree as ET
 
 import pytest
 from conftest import ROOT
+from graph import Watcher
 
 from marine_sim_ros.suite import RunOptions, describe
 
@@ -135,3 +137,53 @@ def test_an_operators_controller_launches(processes):
     )  # fmt: skip
     assert process.poll() is None
     assert "message='armed'" in called.stdout
+
+
+@pytest.mark.parametrize(
+    ('file', 'namespaces', 'prefixes'),
+    [
+        ('investigator90.launch.py', ['investigator90'], ['']),
+        ('two_vehicles.launch.py', ['bluerov2', 'bluerov2_heavy'],
+         ['bluerov2/', 'bluerov2_heavy/']),
+    ],
+)  # fmt: skip
+def test_every_link_can_be_drawn_in_the_map(processes, file, namespaces, prefixes):
+    from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+    from std_msgs.msg import String
+    from tf2_msgs.msg import TFMessage
+
+    try:
+        get_package_prefix('robot_state_publisher')
+    except PackageNotFoundError:
+        pytest.skip('no robot_state_publisher on this machine')
+    launch(processes, file)
+    watcher = Watcher()
+    latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    described = [f'/{name}/robot_description' for name in namespaces]
+    for topic in described:
+        watcher.listen(topic, String, latched)
+    watcher.listen('/tf', TFMessage)
+    watcher.listen('/tf_static', TFMessage, latched)
+    watcher.until(lambda: all(watcher.seen[topic] for topic in described))
+    links = {
+        prefix + link.get('name')
+        for prefix, topic in zip(prefixes, described, strict=True)
+        for link in ET.fromstring(watcher.seen[topic][0].data).iter('link')
+    }
+
+    def drawn():
+        parent = {
+            t.child_frame_id: t.header.frame_id
+            for topic in ('/tf', '/tf_static')
+            for message in watcher.seen[topic]
+            for t in message.transforms
+        }
+
+        def root(frame):
+            return root(parent[frame]) if frame in parent else frame
+
+        return {root(link) for link in links} == {'map'}
+
+    watcher.until(drawn)
+    watcher.close()

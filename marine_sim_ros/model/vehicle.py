@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from marine_sim_ros.arrays import namespace
 from marine_sim_ros.interpolation import Table
 from marine_sim_ros.model.contact import ContactPoints, no_contact
 from marine_sim_ros.model.hull import Hull, lever_mobility
@@ -201,7 +202,7 @@ class Vehicle:
     @cached_property
     def inverse_mass_matrix(self) -> np.ndarray:
         """(6, 6) inverse of the mass matrix."""
-        return np.linalg.inv(self.mass_matrix)
+        return namespace(self.mass_matrix).linalg.inv(self.mass_matrix)
 
     @cached_property
     def panel_mobility(self) -> np.ndarray:

@@ -15,6 +15,7 @@ from marine_sim_ros.errors import MarineSimError
 from marine_sim_ros.tools import (
     analyze,
     bench,
+    console,
     doctor,
     experiment,
     export_sdf,
@@ -27,7 +28,8 @@ from marine_sim_ros.tools import (
 
 __all__ = ['main']
 
-VERBS = (run, simulate, experiment, doctor, validate, analyze, identify, export_sdf, teleop, bench)
+VERBS = (run, simulate, console, teleop, experiment, doctor, validate, analyze, identify,
+         export_sdf, bench)  # fmt: skip
 
 
 def parser() -> argparse.ArgumentParser:
