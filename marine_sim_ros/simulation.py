@@ -217,8 +217,8 @@ def simulate(
         scenario: of :func:`marine_sim_ros.scenario.load_scenario`.
         environment: default: still water of the vehicle's own density.
         dt: step, s.
-        integrator: ``semi_implicit`` or ``rk4``.
-        implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
+        integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
+        implicit_drag: treat the drag as linearly implicit (not with ``rk4``).
         seed: of everything random.
         duration: s; default: the scenario's.
 

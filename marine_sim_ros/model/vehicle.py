@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -163,6 +164,7 @@ class Vehicle:
         frames: links fixed to ``base_link``.
         warnings: what the description says that deserves a second look.
         urdf: the URDF as it was read, xacro expanded.
+        files: beside it that its masses and shapes are read from: parts, meshes.
         find_contact: makes ``contact``; called where a scene has something to touch, so that
             meshes nobody needs are not read.
     """
@@ -179,6 +181,7 @@ class Vehicle:
     frames: tuple[Frame, ...] = ()
     warnings: tuple[str, ...] = ()
     urdf: str = field(default='', repr=False)
+    files: tuple[Path, ...] = ()
     find_contact: Callable[[], ContactPoints] = field(default=no_contact, repr=False)
 
     @cached_property

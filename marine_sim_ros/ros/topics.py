@@ -16,7 +16,7 @@ from nav_msgs.msg import Odometry, Path
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import FluidPressure, JointState, Joy, Temperature
-from std_msgs.msg import Float32MultiArray, UInt16MultiArray
+from std_msgs.msg import Float32MultiArray, String, UInt16MultiArray
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
@@ -39,9 +39,14 @@ __all__ = [
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
+    'GAZEBO_POSE',
+    'GAZEBO_STATE',
+    'GAZEBO_STATUS',
+    'GAZEBO_WRENCH',
     'JOINT_STATES',
     'JOY',
     'LATCHED',
+    'LIGHTS',
     'LOCKSTEP',
     'MARKERS',
     'OCEAN_CURRENT',
@@ -131,6 +136,8 @@ LATCHED = QoSProfile(
 )
 """Of what is sent once and kept for who comes later."""
 SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
+LIGHTS = Topic('lights', Float32MultiArray, LATCHED, per_tick=False)
+"""How bright each light of the URDF is, 0 to 1, in its order."""
 JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP, open_ended=True)
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
 COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
@@ -143,6 +150,11 @@ CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP)
 """What the controller asks of the thrusters, about the centre of mass."""
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
+GAZEBO_STATE = Topic('gazebo/state', Odometry, QUEUE, per_tick=False)
+"""Between gazebo_bridge and ros_gz_bridge, which knows no latched topics."""
+GAZEBO_POSE = Topic('gazebo/pose', PoseStamped, QUEUE, per_tick=False)
+GAZEBO_WRENCH = Topic('gazebo/wrench', WrenchStamped, QUEUE, per_tick=False)
+GAZEBO_STATUS = Topic('gazebo/status', String, QUEUE, per_tick=False)
 DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
 DRAG_KINDS = ('damping', *FORCE_TERMS)
 """What wrench/drag is the sum of."""

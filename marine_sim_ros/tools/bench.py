@@ -23,18 +23,13 @@ from rich.table import Table
 
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.environment import Environment
-from marine_sim_ros.environment_file import load_environment
-from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.physics import FORCES
-from marine_sim_ros.physics.boundary import boundary
-from marine_sim_ros.physics.contact import contact
 from marine_sim_ros.physics.drag import drag_with_memory
-from marine_sim_ros.physics.rigid_body import step, weight
-from marine_sim_ros.scene.planes import Plane
-from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.spatial import quaternion_from_rpy
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.state import State
 from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.tools.bench_solid import solid_milliseconds
 from marine_sim_ros.tools.bench_steps import step_microseconds
 from marine_sim_ros.tools.odometer import Odometer
 from marine_sim_ros.tools.supervisor import Supervisor
@@ -45,7 +40,6 @@ STEPS = 4000
 CLOSED = {'vehicle': 'investigator90', 'scenario': 'position_hold'}
 TRIANGLES = (192, 768, 3072, 12288)
 SEA = 'moderate_sea'
-SCENES = ('pool', 'deep_rock')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,29 +87,6 @@ def allocation_microseconds(name: str, size: float) -> float:
     allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
     wrench = size * np.array([1.0, -0.8, 0.9, 0.05, 0.04, -0.06])
     return 1e6 * _per_call(lambda: allocator.allocate(wrench), STEPS)
-
-
-def boundary_milliseconds(environment: str) -> float:
-    """Return ms of one evaluation of the boundary force of a BlueROV2 over the ground."""
-    vehicle, around = load_vehicle('bluerov2'), load_environment(environment)
-    assert around.scene is not None
-    state = rest((0.0, 0.0, around.scene.ground(0.0, 0.0) + 0.3))
-    thrust = np.full(len(vehicle.thrusters), 20.0)
-    return 1e3 * _per_call(lambda: boundary(vehicle, state, around, thrust))
-
-
-def contact_milliseconds() -> float:
-    """Return ms of one evaluation of the contact of a BlueROV2 that lies on sand."""
-    vehicle = load_vehicle('bluerov2', coefficients='von_benzon2022')
-    ground = Plane('seabed', np.array([0.0, 0.0, -5.0]), np.array([0.0, 0.0, 1.0]), 'sand')
-    around, state = Environment(scene=Scene((ground,))), rest((0.0, 0.0, -4.873))
-    memory, since = None, 0.0
-    for _ in range(100):
-        wrench, memory = contact(vehicle, state, around, memory, dt=since)
-        total = wrench + FORCES['buoyancy'](vehicle, state, around)
-        total = total + weight(vehicle, state, around)
-        state, since = step(vehicle, state, around, total, 0.005), 0.005
-    return 1e3 * _per_call(lambda: contact(vehicle, state, around, memory, dt=since))
 
 
 def _per_call(work: Callable[[], object], count: int = 200) -> float:
@@ -207,9 +178,13 @@ def _steps(add: Add) -> None:
         panels, drag, buoyancy = force_milliseconds(wanted)
         add(f'drag of {panels} hull triangles, ms', '.2f', drag)
     add('buoyancy of 1,000 voxels, ms', '.2f', buoyancy)
-    for environment in SCENES:
-        add(f'boundary in {environment}, ms', '.2f', boundary_milliseconds(environment))
-    add('contact at rest on sand, ms', '.2f', contact_milliseconds())
+    for vehicle in vehicle_names():
+        afloat = solid_milliseconds(vehicle, height=20.0)
+        fallen = solid_milliseconds(vehicle, height=0.05)
+        add(f'contact, {vehicle} 20 m over rock: CPU ms', '.3f', afloat.contact)
+        add(f'contact, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.touching)
+        add(f'boundary, {vehicle} 20 m over rock: CPU ms', '.3f', afloat.boundary)
+        add(f'boundary, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.boundary)
 
 
 def _graphs(add: Add, seconds: float) -> None:
