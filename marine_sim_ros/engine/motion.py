@@ -38,16 +38,20 @@ def motion(
     ``pwm`` have. Call it within :func:`~marine_sim_ros.engine.availability.precision`.
 
     Args:
-        vehicle: without a hull.
+        vehicle: that moves.
         plan: of :func:`~marine_sim_ros.engine.script.script`.
         initial: state at the first tick.
         ticks: how many; one more than a multiple of ``every``.
-        environment: without waves or a scene; None: still water.
+        environment: None for still water.
         dt: step, s.
         every: one tick in so many is returned.
     """
     setting = derived(Setting(vehicle, environment or Environment(), plan))
     start = State(*(jnp.asarray(x) for x in initial))
     times = jnp.asarray(np.arange(ticks) * dt)
-    kept = rollout(setting, [], start, times, stepping=Stepping(dt), every=every, keep=states)
+    # As arrays: written out, the way back through a tick takes minutes to compile.
+    kept = rollout(
+        setting, [], start, times,
+        stepping=Stepping(dt), every=every, keep=states, written_out=False,
+    )  # fmt: skip
     return State(*(kept[name] for name in State._fields))
