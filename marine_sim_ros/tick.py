@@ -156,7 +156,7 @@ def advance(
     if environment.scene is not None:
         sources['boundary'] = boundary(vehicle, state, environment, output.thrust)
         sources['contact'], forces['contact'] = WITH_MEMORY['contact'](
-            vehicle, state, environment, forces['contact'], dt=since
+            vehicle, state, environment, forces['contact'], dt=since, body=body
         )
     total = weight(body, state, environment)
     for wrench in sources.values():
