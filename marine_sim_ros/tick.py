@@ -84,7 +84,7 @@ class Stepping(NamedTuple):
 
     Attributes:
         dt: step, s.
-        integrator: ``semi_implicit`` or ``rk4``.
+        integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
         implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
     """
 
