@@ -1,9 +1,14 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages for bags that others might have written."""
+"""Messages for bags that others might have written, and reports on bags."""
+
+import json
 
 import numpy as np
+import pytest
+
+from marine_sim_ros.tools.main import main
 
 MAVROS = 'std_msgs/Header header\nuint16[] channels\n'
 
@@ -26,3 +31,16 @@ def odometry(types, stamp, pose, velocity):
         types['geometry_msgs/msg/PoseWithCovariance'](pose, none),
         types['geometry_msgs/msg/TwistWithCovariance'](twist, none),
     )  # fmt: skip
+
+
+def analyze(*arguments):
+    """Run the command; return its exit code."""
+    with pytest.raises(SystemExit) as ended:
+        main(['analyze', *map(str, arguments)])
+    return ended.value.code
+
+
+def page_charts(text):
+    """Return what a report has to draw."""
+    start = text.index('type="application/json">') + len('type="application/json">')
+    return json.loads(text[start : text.index('</script>', start)])

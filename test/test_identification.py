@@ -21,36 +21,21 @@ from marine_sim_ros.identification.confidence import covariance
 from marine_sim_ros.identification.fit import identify
 from marine_sim_ros.identification.parameters import ParameterSet
 from marine_sim_ros.identification.samples import make_samples
+from marine_sim_ros.identification.sensors import Noise, noisy_odometry
 from marine_sim_ros.identification.thrust import commands_of_pwm, commands_of_thrust
 from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.identification.weak_form import first_guess
 from marine_sim_ros.model.vehicle import Damping
 from marine_sim_ros.scenario import load_scenario, parse_scenario
 from marine_sim_ros.simulation import simulate
-from marine_sim_ros.spatial import quaternion_product, rotation_vector_quaternion
 from marine_sim_ros.suite import RunOptions
 from marine_sim_ros.tools.main import main
 from marine_sim_ros.tools.recorded import write_recording
 
-# Doppler log 2 cm/s, rate gyros 0.6 deg/s, attitude 0.2 deg, position 2 cm; every sample.
-NOISE = {'position': 0.02, 'attitude': 0.003, 'linear': 0.02, 'angular': 0.01}
-
-
-def measured(run, seed, noise=NOISE):
-    """Return odometry (n, 13) as noisy sensors tell it."""
-    rng, n = np.random.default_rng(seed), len(run.stamp)
-    turn = rotation_vector_quaternion(rng.normal(0, noise['attitude'], (n, 3)))
-    return np.column_stack([
-        run.position + rng.normal(0, noise['position'], (n, 3)),
-        quaternion_product(run.orientation, turn),
-        run.velocity[:, :3] + rng.normal(0, noise['linear'], (n, 3)),
-        run.velocity[:, 3:] + rng.normal(0, noise['angular'], (n, 3)),
-    ])  # fmt: skip
-
 
 def sampled(vehicle, run, seed=0, **options):
     commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
-    return make_samples(vehicle, run.time, measured(run, seed), commands, **options)
+    return make_samples(vehicle, run.time, noisy_odometry(run, seed), commands, **options)
 
 
 def mattering(vehicle, speed):
@@ -149,7 +134,7 @@ def test_drag_at_one_speed_alone_is_neither_linear_nor_quadratic():
     late = run.time > 10  # the start would tell them apart
     commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
     reasons = told(
-        identify(deep, make_samples(deep, run.time[late], measured(run, 0)[late], commands))
+        identify(deep, make_samples(deep, run.time[late], noisy_odometry(run, 0)[late], commands))
     )
     assert reasons['linear_damping yaw'] == 'cannot be told from quadratic_damping yaw'
     assert reasons['quadratic_damping yaw'] == 'cannot be told from linear_damping yaw'
@@ -160,9 +145,9 @@ def test_a_run_in_a_current_needs_to_know_it():
     drift = (0.3, -0.2, 0.0)
     run = simulate(vehicle, load_scenario('excitation'), dt=0.01, duration=20.0,
                    environment=Environment(current=np.array(drift)))  # fmt: skip
-    quiet = {**NOISE, 'linear': 1e-4, 'angular': 1e-4, 'attitude': 1e-5, 'position': 1e-3}
+    quiet = Noise(linear=1e-4, angular=1e-4, attitude=1e-5, position=1e-3)
     commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
-    rows = measured(run, 0, quiet)
+    rows = noisy_odometry(run, 0, quiet)
 
     def sway(current):
         samples = make_samples(vehicle, run.time, rows, commands, current)

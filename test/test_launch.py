@@ -11,6 +11,7 @@ import time
 from xml.etree import ElementTree as ET
 
 import pytest
+from bags import analyze
 from conftest import ROOT
 from graph import Watcher
 
@@ -64,6 +65,7 @@ def test_launch_and_run_give_the_same_trajectory(processes, tmp_path, composed):
     [
         (['vehicle:=bluerov9'], "'bluerov9' is neither a file nor a shipped vehicle"),
         (['joy:=true', 'gamepad:=snes'], "'snes' is neither a file nor a shipped gamepad"),
+        (['recorder:=tape'], 'expected one of: suite, ros2_bag'),
     ],
 )
 def test_bad_arguments_give_one_line(processes, arguments, expected):
@@ -187,3 +189,27 @@ def test_every_link_can_be_drawn_in_the_map(processes, file, namespaces, prefixe
 
     watcher.until(drawn)
     watcher.close()
+
+
+@pytest.mark.slow
+def test_ros2_bag_records_what_analyze_and_identify_read(processes, tmp_path):
+    pytest.importorskip('ros2bag')
+    process = launch(
+        processes, 'bluerov2_heavy.launch.py', 'scenario:=excitation', 'duration:=22',
+        'composed:=true', 'recorder:=ros2_bag', f'record:={tmp_path / "run"}',
+    )  # fmt: skip
+    output, _ = process.communicate(timeout=120)
+    assert 'Traceback' not in output
+    assert analyze(tmp_path / 'run', '-o', tmp_path / 'out', '--table', 'none') == 0
+    bag = json.loads((tmp_path / 'out' / 'metrics.json').read_text())['bags'][0]
+    odom = bag['vehicles']['bluerov2_heavy']['channels']['odom']
+    assert odom['wall_times']
+    assert odom['messages'] > 3000
+    other = processes.marine_sim(
+        'identify', tmp_path / 'run', '--vehicle', 'bluerov2_heavy', '--json',
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    found, _ = other.communicate(timeout=120)
+    surge = next(e for e in json.loads(found)['estimates']
+                 if (e['parameter'], e['axis']) == ('quadratic_damping', 'surge'))  # fmt: skip
+    assert surge['value'] == pytest.approx(141, rel=0.1)

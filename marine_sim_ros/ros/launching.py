@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ ARGUMENTS = {
     'scenario': ('', 'shipped name or YAML file; empty: commands come from outside'),
     'controller': ('', 'modern, thesis, or a YAML file; empty: PWM comes from outside'),
     'record': ('false', 'true, or the folder to record to'),
+    'recorder': ('suite', 'suite: every tick, and a manifest; ros2_bag: `ros2 bag record`'),
     'real_time_factor': ('1.0', '1: wall clock, 0: as fast as the graph answers'),
     'duration': ('0.0', "s of simulation time; 0: the scenario's, or until stopped"),
     'composed': ('false', 'all nodes in one process'),
@@ -117,12 +119,12 @@ def _bag_recorder(directory: str, dynamics: NodeSpec, *, components: bool) -> Ex
     return ExecuteProcess(cmd=[*command, *names], output='screen')
 
 
-def _has_ros2_bag() -> bool:
-    try:
-        import ros2bag  # noqa: F401
-    except ImportError:
-        return False
-    return shutil.which('ros2') is not None
+def _check_recorder(name: str) -> None:
+    """Raise ParameterError where a recorder does not exist or is not installed."""
+    if name not in ('suite', 'ros2_bag'):
+        raise ParameterError(f'recorder:={name}; expected one of: suite, ros2_bag')
+    if name == 'ros2_bag' and (find_spec('ros2bag') is None or shutil.which('ros2') is None):
+        raise ParameterError('recorder:=ros2_bag; `ros2 bag` is not installed; expected suite')
 
 
 def _link_publisher(options: RunOptions, namespace: str) -> list[Node]:
@@ -152,6 +154,7 @@ def actions(
     joy: bool = False,
     gamepad: str = 'xbox',
     output: str = 'pwm',
+    recorder: str = 'suite',
 ) -> list[Any]:
     """Return the launch actions of a run.
 
@@ -162,12 +165,18 @@ def actions(
         joy: add a gamepad and what it drives.
         gamepad: shipped name or YAML file.
         output: what the gamepad drives: pwm, velocity or pose.
+        recorder: ``suite``, which never misses a tick, or ``ros2_bag``, which starts to listen
+            when it has found the topics.
+
+    Raises:
+        ParameterError: a recorder that is not there.
     """
     result: list[Any] = []
-    if options.record and _has_ros2_bag():
+    _check_recorder(recorder)
+    if options.record and recorder == 'ros2_bag':
         directory, options = options.record, replace(options, record='')
-        result.append(_bag_recorder(directory, describe(options)[-1],
-                                    components=options.publish_components))  # fmt: skip
+        owner = next(s for s in describe(options) if 'wrench_sources' in s.parameters)
+        result.append(_bag_recorder(directory, owner, components=options.publish_components))
     specs = describe(options)
     if composed:
         arguments = [replace(options, console=False).to_json()]
@@ -203,6 +212,7 @@ def _start(context: LaunchContext) -> list[Any]:
         joy=_true('joy', values['joy']),
         gamepad=values['gamepad'],
         output=values['output'],
+        recorder=values['recorder'],
     )
 
 

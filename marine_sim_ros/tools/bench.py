@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import platform
 import re
@@ -25,11 +26,11 @@ from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.drag import drag_with_memory
-from marine_sim_ros.simulation import Simulation
 from marine_sim_ros.spatial import quaternion_from_rpy
 from marine_sim_ros.state import State
 from marine_sim_ros.suite import RunOptions, describe
 from marine_sim_ros.tools.bench_solid import solid_milliseconds
+from marine_sim_ros.tools.bench_steps import step_microseconds
 from marine_sim_ros.tools.odometer import Odometer
 from marine_sim_ros.tools.supervisor import Supervisor
 
@@ -45,19 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument('--rounds', type=int, default=3, help='of each measurement (default 3)')
     parser.add_argument('--seconds', type=float, default=4.0, help='of each graph measurement')
-
-
-def step_microseconds(name: str) -> float:
-    """Return the cost of a whole tick in process: all forces and the integration."""
-    vehicle = load_vehicle(name)
-    simulation = Simulation(vehicle)
-    pwm = np.full(len(vehicle.thrusters), 1600.0)
-    for _ in range(200):
-        simulation.tick(pwm)
-    start = time.perf_counter()
-    for _ in range(STEPS):
-        simulation.tick(pwm)
-    return (time.perf_counter() - start) / STEPS * 1e6
+    parser.add_argument('--steps-only', action='store_true', help='no graph, steps in process')
 
 
 def hulled(triangles: int) -> str:
@@ -168,6 +157,62 @@ def _spread(values: list[float], form: str) -> str:
     return f'{format(median(values), form)}  ({low} to {high})'
 
 
+Add = Callable[[str, str, float], None]
+"""Takes name, format and value of a measurement."""
+
+
+def _steps(add: Add) -> None:
+    """Measure what needs no graph."""
+    if importlib.util.find_spec('jax') is not None:
+        from marine_sim_ros.tools.bench_engine import engine_rows
+
+        for row in engine_rows(hulled, TRIANGLES[:-1]):
+            add(*row)
+    for vehicle in ('bluerov2', 'bluerov2_heavy'):
+        cost = step_microseconds(load_vehicle(vehicle), STEPS)
+        add(f'in process, {vehicle}: µs/step', '.0f', cost)
+    for load, size in (('within limits', 10.0), ('saturated', 1000.0)):
+        cost = allocation_microseconds('bluerov2_heavy', size)
+        add(f'thrust allocation, bluerov2_heavy, {load}: µs', '.0f', cost)
+    for wanted in TRIANGLES:
+        panels, drag, buoyancy = force_milliseconds(wanted)
+        add(f'drag of {panels} hull triangles, ms', '.2f', drag)
+    add('buoyancy of 1,000 voxels, ms', '.2f', buoyancy)
+    for vehicle in vehicle_names():
+        afloat = solid_milliseconds(vehicle, height=20.0)
+        fallen = solid_milliseconds(vehicle, height=0.05)
+        add(f'contact, {vehicle} 20 m over rock: CPU ms', '.3f', afloat.contact)
+        add(f'contact, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.touching)
+        add(f'boundary, {vehicle} 20 m over rock: CPU ms', '.3f', afloat.boundary)
+        add(f'boundary, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.boundary)
+
+
+def _graphs(add: Add, seconds: float) -> None:
+    """Measure running graphs."""
+
+    def graph(name: str, **kind: Any) -> float:
+        rate, first = ticks_per_second(seconds, **kind)
+        add(f'graph, {name}: ticks/s', '.0f', rate)
+        add(f'graph, {name}: start to first odom, s', '.2f', first)
+        return rate
+
+    full = graph('separate processes', composed=False, compute=True)
+    null = graph('separate, computing nothing', composed=False, compute=False)
+    one = graph('composed', composed=True, compute=True)
+    for vehicle in ('simple_rov', 'surface_vessel'):
+        graph(f'separate, {vehicle}', vehicle=vehicle)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / 'bluerov2_hull.urdf'
+        path.write_text(hulled(TRIANGLES[-2]), encoding='utf-8')
+        graph('separate, bluerov2 with 2,112 triangles', vehicle=str(path))
+    graph('separate, surface_vessel in a sea', vehicle='surface_vessel', environment=SEA)
+    graph('separate, bluerov2 in a pool', environment='pool')
+    graph('separate, investigator90 in closed loop', **CLOSED)
+    graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
+    add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
+    add('ratio composed / separate (goal 3)', '.2f', one / full)
+
+
 def execute(options: argparse.Namespace) -> int:
     """Measure everything in turn, round by round, and print one table."""
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -177,45 +222,11 @@ def execute(options: argparse.Namespace) -> int:
     def add(name: str, form: str, value: float) -> None:
         rows.setdefault(name, (form, []))[1].append(value)
 
-    def graph(name: str, **kind: Any) -> float:
-        rate, first = ticks_per_second(options.seconds, **kind)
-        add(f'graph, {name}: ticks/s', '.0f', rate)
-        add(f'graph, {name}: start to first odom, s', '.2f', first)
-        return rate
-
     for _ in range(options.rounds):
-        for vehicle in ('bluerov2', 'bluerov2_heavy'):
-            add(f'in process, {vehicle}: µs/step', '.0f', step_microseconds(vehicle))
-        for load, size in (('within limits', 10.0), ('saturated', 1000.0)):
-            cost = allocation_microseconds('bluerov2_heavy', size)
-            add(f'thrust allocation, bluerov2_heavy, {load}: µs', '.0f', cost)
-        for wanted in TRIANGLES:
-            panels, drag, buoyancy = force_milliseconds(wanted)
-            add(f'drag of {panels} hull triangles, ms', '.2f', drag)
-        add('buoyancy of 1,000 voxels, ms', '.2f', buoyancy)
-        full = graph('separate processes', composed=False, compute=True)
-        null = graph('separate, computing nothing', composed=False, compute=False)
-        one = graph('composed', composed=True, compute=True)
-        for vehicle in ('simple_rov', 'surface_vessel'):
-            graph(f'separate, {vehicle}', vehicle=vehicle)
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / 'bluerov2_hull.urdf'
-            path.write_text(hulled(TRIANGLES[-2]), encoding='utf-8')
-            graph('separate, bluerov2 with 2,112 triangles', vehicle=str(path))
-        graph('separate, surface_vessel in a sea', vehicle='surface_vessel', environment=SEA)
-        for vehicle in vehicle_names():
-            afloat = solid_milliseconds(vehicle, height=20.0)
-            fallen = solid_milliseconds(vehicle, height=0.05)
-            add(f'contact, {vehicle} 20 m over rock: CPU ms', '.3f', afloat.contact)
-            add(f'contact, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.touching)
-            add(f'boundary, {vehicle} 20 m over rock: CPU ms', '.3f', afloat.boundary)
-            add(f'boundary, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.boundary)
-        graph('separate, bluerov2 in a pool', environment='pool')
-        graph('separate, investigator90 in closed loop', **CLOSED)
-        graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
-        add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
-        add('ratio composed / separate (goal 3)', '.2f', one / full)
-    _print(options.rounds, rows, node_costs(options.seconds))
+        _steps(add)
+        if not options.steps_only:
+            _graphs(add, options.seconds)
+    _print(options.rounds, rows, {} if options.steps_only else node_costs(options.seconds))
     return 0
 
 
@@ -232,6 +243,8 @@ def _print(
     for name, (form, values) in rows.items():
         table.add_row(name, _spread(values, form))
     write(table)
+    if not costs:
+        return
     table = Table(title='each node at real time, 200 ticks/s')
     for column in ('node', 'CPU, % of a core', 'memory, MB'):
         table.add_column(column, justify='right')

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.analysis.figures.style import GREY, VERMILION, roomy, sheet
+from marine_sim_ros.analysis.figures.style import BLACK, SKY, roomy, sheet
 from marine_sim_ros.control.allocation import AXES
 
 __all__ = ['fit_figure']
@@ -29,15 +29,15 @@ def fit_figure(
     with sheet(path, title, 10.0) as figure:
         grid = figure.subplots(6, 1, sharex=True)
         for i, (axes, name) in enumerate(zip(grid, AXES, strict=True)):
-            axes.plot(*_joined(time, measured[..., i]), color=GREY, linewidth=0.8,
+            axes.plot(*_joined(time, measured[..., i]), color=SKY, linewidth=4.0,
                       label='measured')  # fmt: skip
-            axes.plot(*_joined(time, fitted[..., i]), color=VERMILION, linewidth=1.4,
+            axes.plot(*_joined(time, fitted[..., i]), color=BLACK, linewidth=1.0,
                       label='fitted, each stretch from its own start')  # fmt: skip
             axes.set_ylabel(f'{name}\n[{"m/s" if i < 3 else "rad/s"}]')
             axes.set_ylim(*roomy(float(measured[..., i].min()), float(measured[..., i].max()),
                                  _LEAST))  # fmt: skip
             axes.set_xlim(time.min(), time.max())
-        figure.legend(*grid[0].get_legend_handles_labels(), loc='upper right', ncols=2)
+        figure.legend(*grid[0].get_legend_handles_labels(), loc='outside lower center', ncols=2)
         grid[-1].set_xlabel('time [s]')
 
 
