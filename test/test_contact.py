@@ -450,7 +450,7 @@ def test_full_thrust_into_rock_gains_no_energy(seconds, dt, deepest, excess):
         before = others
     assert depth < deepest
     assert hits > 0.2 * seconds / dt
-    assert gained < -10 * seconds  # J, that the thrusters brought and rock took
+    assert gained < -2 * seconds  # J, that the thrusters brought and rock took
 
 
 @pytest.mark.parametrize('speed', [1.0, 10.0, 100.0])
