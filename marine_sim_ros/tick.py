@@ -84,7 +84,7 @@ class Stepping(NamedTuple):
 
     Attributes:
         dt: step, s.
-        integrator: ``semi_implicit`` or ``rk4``.
+        integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
         implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
     """
 
@@ -156,7 +156,7 @@ def advance(
     if environment.scene is not None:
         sources['boundary'] = boundary(vehicle, state, environment, output.thrust)
         sources['contact'], forces['contact'] = WITH_MEMORY['contact'](
-            vehicle, state, environment, forces['contact'], dt=since
+            vehicle, state, environment, forces['contact'], dt=since, body=body
         )
     total = weight(body, state, environment)
     for wrench in sources.values():

@@ -21,10 +21,23 @@ segments:
 """
 
 
-def test_the_graph_is_the_simulation_on_the_bottom(processes, tmp_path):
+WITH_ARM = """
+duration: 1.5
+initial: {position: [2.0, 1.0, -3.66], rpy: [0.1, -0.1, 0.5]}
+segments:
+  - {at: 0.0, pwm: [1900, 1900, 1500, 1500, 1500, 1500], joints: {arm_2_joint: -1.0}}
+"""
+
+
+@pytest.mark.parametrize(
+    ('vehicle', 'text'),
+    [('bluerov2', SCENARIO), ('investigator90', WITH_ARM)],
+    ids=['bluerov2', 'investigator90'],
+)
+def test_the_graph_is_the_simulation_on_the_bottom(processes, tmp_path, vehicle, text):
     scenario = tmp_path / 'bottom.yaml'
-    scenario.write_text(SCENARIO)
-    common = ['bluerov2', '--scenario', scenario, '--environment', 'pool']
+    scenario.write_text(text)
+    common = [vehicle, '--scenario', scenario, '--environment', 'pool']
     for name, more in (('separate', ['--markers']), ('composed', ['--composed'])):
         process = processes.marine_sim(
             'run', *common, '--real-time-factor', 0, '--record', tmp_path / name, *more

@@ -86,7 +86,7 @@ class Program:
             settings: one for each vehicle.
             ticks: how many; one more than a multiple of ``every``.
             dt: step, s.
-            integrator: ``semi_implicit`` or ``rk4``.
+            integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
             implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
             dtype: ``float64`` or ``float32``.
             every: one tick in so many is kept.

@@ -94,8 +94,13 @@ def _collision_meshes(root: Element, base: Path | None) -> list[Path]:
     return result
 
 
-def _contact(shapes: Callable[[], list[Collision]], tags: ContactTags) -> ContactPoints:
-    return contact_points(shapes(), tags.collisions)
+def _contact(
+    shapes: Callable[[], list[Collision]], tags: ContactTags, moving: frozenset[str] = frozenset()
+) -> ContactPoints:
+    """Return what touches: collisions of links that do not move."""
+    pairs = zip(shapes(), tags.collisions, strict=True)
+    kept = [(shape, material) for shape, material in pairs if shape.link not in moving]
+    return contact_points([shape for shape, _ in kept], [material for _, material in kept])
 
 
 def vehicle_from_urdf(
@@ -154,6 +159,8 @@ def vehicle_from_urdf(
     if equipped.buoyancy is not vehicle.buoyancy:
         volumes[BASE_LINK] = equipped.buoyancy
     arm = read_manipulator(robot, frames, inertias, volumes, equipped.buoyancy, source)
+    if arm is not None:
+        equipped = replace(equipped, find_contact=partial(_contact, shapes, tags, arm.links))
     return _check(_with_arm(equipped, arm, robot, source), source)
 
 

@@ -3,13 +3,15 @@
 
 """Contact: what seabed, walls and obstacles do to a vehicle that touches them.
 
-Subscribes: odom. Publishes: wrench/contact, one per odom, same stamp; contact/markers (MarkerArray
-in base_link): the vehicle's contact points near a surface, amber, and red where they press on it.
+Subscribes: odom; joint_states where the vehicle has an arm.
+Publishes: wrench/contact, one per odom, same stamp; contact/markers (MarkerArray in base_link):
+the vehicle's contact points near a surface, amber, and red where they press on it.
 Parameters: the common ones, and those below; surfaces and materials are the environment's.
 Failure: an odom that is not finite is answered with a zero wrench and a warning. The first tick
 after a start, and after time went back, has no contact. Unknown materials and parameters without
 effect are told once at the start; a collision mesh that cannot be used ends the node with one
-line. Wrenches are for exactly one step of the same length as the last: use lockstep.
+line. The arm itself touches nothing; where it is silent its last joint positions hold. Wrenches
+are for exactly one step of the same length as the last: use lockstep.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ import numpy as np
 from marine_sim_ros.model.materials import shipped_materials, without_effect
 from marine_sim_ros.physics.contact import ContactMemory, contact
 from marine_sim_ros.physics.contact_touch import touches
+from marine_sim_ros.physics.manipulator import posed
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.arm import ArmFollower
 from marine_sim_ros.ros.markers import contact_marker
 from marine_sim_ros.ros.node import ForceNode
 from marine_sim_ros.ros.parameters import Parameter
@@ -46,11 +50,21 @@ class ContactNode(ForceNode):
         self._stamp: int | None = None
         self._shown = -(10**18)
         self._markers = self.publisher(topics.CONTACT_MARKERS)
+        self._arm = ArmFollower(self, super().on_state) if self.vehicle.manipulator else None
         self._solid = self.environment.scene is not None and len(self.vehicle.contact) > 0
         if self.environment.scene is not None:
             self._tell(self.environment.scene.materials)
 
+    def on_state(self, stamp: int, state: State) -> None:
+        """Answer at once, or when the arm has told where it is."""
+        if self._arm is None:
+            super().on_state(stamp, state)
+        else:
+            self._arm.wait(stamp, state)
+
     def _tell(self, surfaces: tuple[str, ...]) -> None:
+        if self._arm is not None:
+            self.get_logger().info('the arm touches nothing; its weight and inertia count')
         materials = self.environment.materials or shipped_materials()
         own = tuple(m for m in self.vehicle.contact.materials if isinstance(m, str))
         for text in materials.warnings((*own, *surfaces)):
@@ -63,10 +77,11 @@ class ContactNode(ForceNode):
         before = self._stamp
         if before is None or stamp <= before:
             before, self._memory = stamp, None
-        environment = self.environment_at(stamp)
+        body = posed(self.vehicle, None if self._arm is None else self._arm.poses)
         wrench, self._memory = contact(
-            self.vehicle, state, environment, self._memory, dt=(stamp - before) / NANOSECONDS
-        )
+            self.vehicle, state, self.environment_at(stamp), self._memory,
+            dt=(stamp - before) / NANOSECONDS, body=body,
+        )  # fmt: skip
         self._stamp = stamp
         self._show(stamp, state)
         return wrench

@@ -310,6 +310,7 @@ def contact(
     memory: ContactMemory | None,
     *,
     dt: float,
+    body: Vehicle | None = None,
 ) -> tuple[Wrench, ContactMemory | None]:
     """Return the wrench (..., 6) of all contacts over the step to come, and what to remember.
 
@@ -321,6 +322,7 @@ def contact(
         environment: with the scene and the materials.
         memory: of the tick before, or None.
         dt: time since then, s; the step to come is taken to be as long.
+        body: the vehicle as its arm is posed, whose mass and weight count; None: ``vehicle``.
 
     Raises:
         ModelError: a collision mesh that cannot be used.
@@ -347,7 +349,7 @@ def contact(
     held = _Held(memory.normal, memory.tangent)
     if alone:
         pairs, held = pairs.picked(near), _Held(*(values[near] for values in held))
-    step = _step(vehicle, state, environment, memory, dt)
+    step = _step(vehicle if body is None else body, state, environment, memory, dt)
     pull = _adhesion(pairs, touch.gap)
     rows = _lever_rows(touch.normal, touch.point)
     drawn = -matvec(xp.matrix_transpose(rows), pull)
