@@ -19,7 +19,7 @@ from graph import NotInTime
 from marine_sim_ros import load_vehicle
 
 ROOT = Path(__file__).resolve().parent.parent
-SETS = ('orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
+SETS = ('maker', 'orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
 VEHICLES = ('bluerov2', 'bluerov2_heavy')
 OTHERS = ('investigator90', 'simple_rov', 'surface_vessel')
 DOMAINS = range(1, 101)
