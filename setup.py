@@ -40,6 +40,7 @@ setup(
         'test': ['pytest'],  # makes `colcon test` run pytest
         'batch': ['jax'],  # `marine_sim simulate --engine jax`, batches
         'console': ['nicegui==3.18.0'],  # the operator's page
+        'sweep': ['dask', 'distributed', 'jax', 'pyarrow'],  # `marine_sim sweep`
         'parquet': ['pyarrow'],  # `marine_sim analyze` writes csv without it
     },
     zip_safe=False,

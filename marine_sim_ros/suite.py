@@ -228,19 +228,22 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
         own['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
         own['markers'] = {'wrench_sources': sources}
+    common = _common(options)
+    recorder = {
+        'manifest': json.dumps({**asdict(options), 'namespace': namespace}),
+        'publish_components': options.publish_components,
+        'controller': closed,
+        'wrench_sources': sources,
+        **pwm,
+    }
     if options.console:
-        own['console'] = {'wrench_sources': sources, 'output': 'velocity' if closed else 'pwm'}
-    if options.record:
-        manifest = {**asdict(options), 'namespace': namespace}
-        own['recorder'] = {
-            'directory': options.record,
-            'manifest': json.dumps(manifest),
-            'publish_components': options.publish_components,
-            'controller': closed,
+        own['console'] = {
             'wrench_sources': sources,
-            **pwm,
+            'output': 'velocity' if closed else 'pwm',
+            'recorder': '' if options.record else json.dumps({**common, **recorder}),
         }
+    if options.record:
+        own['recorder'] = {'directory': options.record, **recorder}
     owner = 'gazebo_bridge' if options.gazebo else 'dynamics'
     own[owner] = {**_dynamics(options, scenario, sources), **options.gazebo}
-    common = _common(options)
     return [NodeSpec(name, namespace, {**common, **extra}) for name, extra in own.items()]

@@ -246,6 +246,11 @@ TREES = st.recursive(
 )
 
 
+def test_a_pair_of_one_name_three_times_is_refused():
+    with pytest.raises(ParameterError, match="materials has 'a' only; expected two or more"):
+        parse_materials('contactMaterials: [{materials: [a, a, a]}]', 'x.yaml')
+
+
 @given(TREES)
 def test_any_yaml_is_read_or_refused_with_one_line(tree):
     message = ''

@@ -40,7 +40,9 @@ SOON = 10.0
 POINTS = 400
 """Of a curve."""
 EVERY = 0.1
-"""s between the energies that are kept."""
+"""s between the energies that are kept, at first."""
+ENERGIES = 40_000
+"""Of them are kept at most; then every other one goes."""
 EPOCH = 1e8
 """s; stamps beyond are of a wall clock, and are shown since the start."""
 
@@ -63,6 +65,7 @@ class _Energies:
         self.time: list[float] = [-np.inf]
         self.joules: list[float] = [0.0]
         self._sum = 0.0
+        self._every = EVERY
         self._last: tuple[float, float] | None = None
 
     def __call__(
@@ -76,9 +79,11 @@ class _Energies:
             if self._last is not None and 0 < time - self._last[0] <= HOLD:
                 self._sum += self._last[1] * (time - self._last[0])
             self._last = float(time), float(power)
-            if time - self.time[-1] >= EVERY:
+            if time - self.time[-1] >= self._every:
                 self.time.append(float(time))
                 self.joules.append(self._sum)
+        if len(self.time) > ENERGIES:
+            self.time, self.joules, self._every = self.time[::2], self.joules[::2], 2 * self._every
 
     def at(self, time: float) -> float | None:
         """Return the energy up to a stamp (s), J; None where no power was recorded."""

@@ -28,7 +28,7 @@ from marine_sim_ros.state import State
 from marine_sim_ros.tick import Stepping
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
 
-__all__ = ['Program', 'setting_of', 'simulate_compiled']
+__all__ = ['Program', 'setting_of', 'simulate_compiled', 'ticks_of', 'trajectory_of']
 
 
 def setting_of(vehicle: Vehicle, scenario: Scenario, environment: Environment | None) -> Setting:
@@ -45,6 +45,11 @@ def setting_of(vehicle: Vehicle, scenario: Scenario, environment: Environment | 
     return derived(Setting(vehicle, environment or Environment(), script(scenario, vehicle)))
 
 
+def ticks_of(duration: float, dt: float) -> int:
+    """Return how many ticks of a step there are in a duration (s), both ends included."""
+    return round(duration * NANOSECONDS) // step_nanoseconds(dt) + 1
+
+
 def _of_few_numbers(setting: Setting) -> bool:
     """Return whether the physics is small enough to be written out number by number."""
     around = setting.environment
@@ -56,6 +61,9 @@ class Program:
     """One compiled closed loop, to be run with any numbers of the same structure.
 
     Attributes:
+        arguments: what differs among the vehicles, their axis last.
+        stamps: of all ticks, ns.
+        kept: stamps of the ticks that are kept, ns.
         compile_time: s that tracing and compiling took; little where the cache had it.
     """
 
@@ -70,11 +78,12 @@ class Program:
         dtype: str = 'float64',
         every: int = 1,
         keep: Recorder = everything,
+        size: int | None = None,
     ) -> None:
         """Compile for vehicles of one structure.
 
         Args:
-            settings: one for each vehicle; one alone has no batch axis.
+            settings: one for each vehicle.
             ticks: how many; one more than a multiple of ``every``.
             dt: step, s.
             integrator: ``semi_implicit`` or ``rk4``.
@@ -82,6 +91,7 @@ class Program:
             dtype: ``float64`` or ``float32``.
             every: one tick in so many is kept.
             keep: what of it.
+            size: of the batch that runs at a time; None: a single vehicle without a batch axis.
 
         Raises:
             ParameterError: an argument out of its range, or vehicles that differ in structure.
@@ -92,21 +102,21 @@ class Program:
             )
         self.stamps = np.arange(ticks, dtype=np.int64) * step_nanoseconds(dt)
         self._dtype = dtype
-        self._template, arguments = stacked(settings)
+        self._template, self.arguments = stacked(settings)
         few = _of_few_numbers(settings[0])
         stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS, integrator, implicit_drag)
         run = partial(
             rollout, self._template, stepping=stepping, every=every, keep=keep, written_out=few
         )
-        if len(settings) > 1 and not few:
+        if size is not None and not few:
             run = jax.vmap(run, in_axes=(-1, -1, None), out_axes=-1)
-        batch = () if len(settings) == 1 else (len(settings),)
+        batch = () if size is None else (size,)
         start = State(*(np.zeros((n, *batch)) for n in (3, 4, 6)))
+        shapes = [np.zeros((*a.shape[:-1], *batch)) for a in self.arguments]
         with precision(dtype):
             before = time.perf_counter()
-            self._compiled = jax.jit(run).lower(*self._inputs(arguments, start)).compile()
+            self._compiled = jax.jit(run).lower(*self._inputs(shapes, start)).compile()
             self.compile_time = time.perf_counter() - before
-        self._arguments = arguments
         self.kept = self.stamps[::every]
 
     def _inputs(self, arguments: Sequence[np.ndarray], initial: State) -> tuple[Any, ...]:
@@ -115,21 +125,21 @@ class Program:
             partial(jnp.asarray, dtype=self._dtype), (list(arguments), initial, times)
         )
 
-    def run(
-        self, initial: State, settings: Sequence[Setting] | None = None
-    ) -> dict[str, np.ndarray]:
+    def arguments_of(self, settings: Sequence[Setting]) -> list[np.ndarray]:
+        """Return the arguments of other vehicles of the same structure.
+
+        Raises:
+            ParameterError: they differ where the program has constants.
+        """
+        return arguments_for(self._template, settings)
+
+    def run(self, initial: State, arguments: Sequence[np.ndarray] = ()) -> dict[str, np.ndarray]:
         """Return what was kept, (ticks, ..., *batch) by name.
 
         Args:
             initial: state, a batch's axis last.
-            settings: as many others of the same structure, or None for those it was made with.
-
-        Raises:
-            ParameterError: settings that differ where the program has constants.
+            arguments: of ``arguments``, those of this batch.
         """
-        arguments = self._arguments
-        if settings is not None:
-            arguments = arguments_for(self._template, settings)
         with precision(self._dtype):
             kept = self._compiled(*self._inputs(arguments, initial))
             return {name: np.asarray(values) for name, values in kept.items()}
@@ -145,9 +155,10 @@ def _finite(vehicle: Vehicle, kept: dict[str, np.ndarray], stamps: np.ndarray) -
         )
 
 
-def _trajectory(
+def trajectory_of(
     setting: Setting, kept: dict[str, np.ndarray], stamps: np.ndarray, seed: int
 ) -> Trajectory:
+    """Return the trajectory of one vehicle of which everything was kept, with noise of a seed."""
     digest = TrajectoryHash()
     pose = np.concatenate([kept['position'], kept['orientation']], axis=1).tolist()
     for stamp, place, motion in zip(stamps.tolist(), pose, kept['velocity'].tolist(), strict=True):
@@ -199,11 +210,10 @@ def simulate_compiled(
     """
     setting = setting_of(vehicle, scenario, environment)
     wanted = scenario.duration if duration is None else duration
-    ticks = round(wanted * NANOSECONDS) // step_nanoseconds(dt) + 1
     program = Program(
-        [setting], ticks=ticks, dt=dt, integrator=integrator, implicit_drag=implicit_drag,
-        dtype=dtype,
+        [setting], ticks=ticks_of(wanted, dt), dt=dt, integrator=integrator,
+        implicit_drag=implicit_drag, dtype=dtype,
     )  # fmt: skip
     kept = program.run(scenario.initial_state())
     _finite(vehicle, kept, program.kept)
-    return _trajectory(setting, kept, program.kept, seed), program.compile_time
+    return trajectory_of(setting, kept, program.kept, seed), program.compile_time

@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = ['Components', 'Namespace', 'components', 'joined']
+__all__ = ['Components', 'Namespace', 'components', 'joined', 'mixture']
 
 Element = Any
 """A number, or a JAX array of the batch's shape."""
@@ -417,6 +417,14 @@ def components(array: Any, axes: int) -> Components:
     out = np.empty(shape, object)
     for index in np.ndindex(shape):
         out[index] = array[index]
+    return Components(out)
+
+
+def mixture(base: np.ndarray, varying: np.ndarray, given: Sequence[Element]) -> Components:
+    """Return Components of the numbers of an array, but of given elements where they vary."""
+    out = _numbers(base)
+    for place, element in zip(np.argwhere(varying), given, strict=True):
+        out[tuple(place)] = element
     return Components(out)
 
 

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from marine_sim_ros.arrays import Array
-from marine_sim_ros.engine.components import Components, components, joined
+from marine_sim_ros.engine.components import Components, components, joined, mixture
 from marine_sim_ros.engine.records import Slot, filled
 from marine_sim_ros.engine.script import Script, held, open_loop
 from marine_sim_ros.environment import Environment
@@ -117,9 +117,12 @@ def rollout(
     dtype, batch = times.dtype, initial.position.shape[1:]
 
     def inside(value: Any) -> Any:
-        axes = value.axes if isinstance(value, Slot) else jnp.ndim(value)
-        array = arguments[value.index] if isinstance(value, Slot) else value
-        return components(array, axes) if written_out else array
+        if not isinstance(value, Slot):
+            return components(value, jnp.ndim(value)) if written_out else value
+        given = arguments[value.index]
+        if not written_out:
+            return jnp.asarray(value.base).at[value.varying].set(given)
+        return mixture(value.base, value.varying, given)
 
     def clock(time: jax.Array) -> Any:
         return components(time, 0) if written_out else time

@@ -30,17 +30,19 @@ _ALL = {'still'}
 """Truths that a batch has only where each of its vehicles has it; for others any is enough."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Slot:
-    """A place for numbers that come as an argument.
+    """An array of which some numbers come as an argument; the others are the same for all.
 
     Attributes:
-        index: of the argument.
-        axes: number of its first axes that are one vehicle's; the batch is after them.
+        index: of the argument, (k,) for one vehicle and (k, N) for a batch.
+        base: an array with what is the same.
+        varying: where in it the k numbers belong.
     """
 
     index: int
-    axes: int
+    base: np.ndarray
+    varying: np.ndarray
 
 
 def derived(record: Record) -> Record:
@@ -65,10 +67,12 @@ def _numeric(value: Any) -> bool:
 def _mapped(function: Callable[..., Any], where: str, records: Sequence[Any]) -> Any:
     """Return the first record with its numbers replaced by a function of all records' numbers."""
     first = records[0]
+    if len(records) > 1 and all(r is first for r in records):
+        return first
     if is_dataclass(first) and not isinstance(first, Slot):
         result: Any = object.__new__(type(first))
-        names = set().union(*(vars(r) for r in records))
-        for name in names:
+        # In the order of the fields: the same program is found in the cache again.
+        for name in dict.fromkeys(name for r in records for name in vars(r)):
             values = [vars(r).get(name) for r in records]
             result.__dict__[name] = (
                 all(values) if name in _ALL else _mapped(function, f'{where}.{name}', values)
@@ -94,14 +98,19 @@ def stacked(records: Sequence[Record]) -> tuple[Record, list[np.ndarray]]:
     found: list[np.ndarray] = []
 
     def together(where: str, *values: Any) -> Any:
+        if all(v is values[0] for v in values):
+            return values[0]
         arrays = [np.asarray(v) for v in values]
         if len({a.shape for a in arrays}) > 1:
             shapes = sorted({str(a.shape) for a in arrays})
             raise ParameterError(f'batch: {where} has shapes {" and ".join(shapes)}; expected one')
-        if all(np.array_equal(a, arrays[0], equal_nan=a.dtype.kind == 'f') for a in arrays[1:]):
+        rows = np.stack(arrays, axis=-1)
+        same = (rows == rows[..., :1]) | (np.isnan(rows) & np.isnan(rows[..., :1]))
+        varying = ~same.all(axis=-1)
+        if not varying.any():
             return values[0]
-        found.append(np.stack(arrays, axis=-1))
-        return Slot(len(found) - 1, arrays[0].ndim)
+        found.append(rows[varying].reshape(-1, rows.shape[-1]))
+        return Slot(len(found) - 1, np.asarray(arrays[0], float), varying)
 
     name = type(records[0]).__name__.lower()
     return _mapped(together, name, list(records)), found
@@ -116,9 +125,13 @@ def arguments_for(template: Record, records: Sequence[Record]) -> list[np.ndarra
     found: dict[int, np.ndarray] = {}
 
     def place(where: str, wanted: Any, *values: Any) -> Any:
+        base = wanted.base if isinstance(wanted, Slot) else np.asarray(wanted)
+        rows = np.stack([np.asarray(v) for v in values], axis=-1)
+        same = (rows == base[..., None]) | (np.isnan(rows) & np.isnan(base[..., None]))
         if isinstance(wanted, Slot):
-            found[wanted.index] = np.stack([np.asarray(v) for v in values], axis=-1)
-        elif not all(np.array_equal(v, wanted, equal_nan=True) for v in values):
+            found[wanted.index] = rows[wanted.varying].reshape(-1, len(values))
+            same = same | wanted.varying[..., None]
+        if not same.all():
             raise ParameterError(f'batch: {where} is not what the program was compiled for')
         return wanted
 

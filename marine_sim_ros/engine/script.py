@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from marine_sim_ros.scripted import failed_thrusters, joint_targets
 from marine_sim_ros.spatial import rotation_matrix
 from marine_sim_ros.state import State
 
-__all__ = ['Script', 'held', 'open_loop', 'script']
+__all__ = ['Script', 'as_long', 'held', 'open_loop', 'script']
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,3 +93,14 @@ def open_loop(plan: Script, time: Array, state: State) -> Array:
     pwm = held(plan.start, plan.pwm, time)
     mixed_pwm = mixed(plan.patterns, xp.concat([efforts[:2], heave, efforts[3:]]))
     return xp.where(xp.isnan(pwm), mixed_pwm, pwm)
+
+
+def as_long(plan: Script, segments: int) -> Script:
+    """Return a script with more segments, which never start."""
+    more = segments - len(plan.start)
+    tables = {
+        name: np.concatenate([table, np.repeat(table[-1:], more, axis=0)])
+        for name, table in vars(plan).items()
+        if name not in ('start', 'patterns')
+    }
+    return replace(plan, start=np.append(plan.start, np.full(more, np.inf)), **tables)

@@ -8,7 +8,7 @@ newest of each, ``rate`` times a second of wall time); /diagnostics.
 Publishes, for the operator: thrusters/pwm, cmd_vel or cmd_pose; cmd_path, joint_commands, lights
 (Float32MultiArray, 0 to 1), /ocean_current.
 Calls: arm, auto_depth, auto_heading, station_keeping, pause, step, reset, end; sets
-``failed_thrusters`` and ``free_axes`` of thrusters and controller.
+``failed_thrusters`` and ``free_axes`` of thrusters and controller; starts a recorder.
 Parameters: the common ones, and those below.
 Failure: an operator's page that is closed, hidden, or silent for 0.7 s stops: neutral pulse widths
 or a zero velocity once, and the controller is disarmed (``on_loss``). The server runs in a thread;
@@ -33,6 +33,7 @@ from marine_sim_ros.ros.helm import STICKS
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import SOURCES, Parameter
 from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.recording import Recording
 from marine_sim_ros.ros.watch import Watch
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -50,6 +51,8 @@ PARAMETERS = (
         'on_loss', 'disarm', 'what a controller does when the operator is lost',
         choices=('disarm', 'hold'),
     ),
+    Parameter('recorder', '', 'parameters of a recorder that the operator may start, JSON'),
+    Parameter('folder', 'out', 'in which such recordings are made'),
     *STICKS,
     SOURCES,
 )  # fmt: skip
@@ -88,7 +91,8 @@ class ConsoleNode(SuiteNode):
         self._notice = ('', 0.0)
         period = 1.0 / self.values['rate']
         self._watch = Watch(self)
-        self._desk = Desk(self, self.link, period)
+        self._recording = Recording(self, self.values['recorder'], self.values['folder'])
+        self._desk = Desk(self, self.link, period, self._recording.switch)
         self._server = Server(
             live_application(self.link, self.values['rate']),
             self.values['host'], self.values['port'], self.values['token'],
@@ -121,6 +125,7 @@ class ConsoleNode(SuiteNode):
             'mode': mode,
             'lights': desk.lights,
             'paused': desk.paused,
+            'recording': self._recording.running and self._recording.directory,
             'notice': text if self._now() - since < NOTICE else mode['trouble'],
             'health': self._watch.health,
         }
@@ -133,6 +138,7 @@ class ConsoleNode(SuiteNode):
         """Leave no command behind."""
         if self.link.seat.page:
             self._desk.halt()
+        self._recording.close()
         self._server.close()
         self._watch.close()
 

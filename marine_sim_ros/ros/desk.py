@@ -47,8 +47,17 @@ TRIGGERS = ('reset', 'step', 'end')
 class Desk:
     """Does what pages ask for; call :meth:`serve` at a steady rate."""
 
-    def __init__(self, node: SuiteNode, link: Link, period: float) -> None:
-        """Make publishers and clients; ``period`` (s) is between calls of ``serve``."""
+    def __init__(
+        self, node: SuiteNode, link: Link, period: float, record: Callable[[bool], None]
+    ) -> None:
+        """Make publishers and clients.
+
+        Args:
+            node: the console, with the parameters of ``STICKS`` and of the console.
+            link: to the pages.
+            period: between calls of ``serve``, s.
+            record: starts and ends a recording.
+        """
         self._node, self._link, self._period = node, link, period
         self._top = full_stick(node)
         self.helm = Helm(node, self._top)
@@ -82,6 +91,7 @@ class Desk:
             'target': self._target, 'path': self._path, 'clear': lambda _: self._clear(),
             'joints': self._joints, 'lights': self._light, 'current': self._current,
             'faults': self._fail, 'pause': self._on_pause, 'step': self._step,
+            'record': record,
             'reset': lambda _: self._trigger('reset'), 'end': lambda _: self._trigger('end'),
         }  # fmt: skip
 

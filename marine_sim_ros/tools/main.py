@@ -22,13 +22,14 @@ from marine_sim_ros.tools import (
     identify,
     run,
     simulate,
+    sweep,
     teleop,
     validate,
 )
 
 __all__ = ['main']
 
-VERBS = (run, simulate, console, teleop, experiment, doctor, validate, analyze, identify,
+VERBS = (run, simulate, sweep, console, teleop, experiment, doctor, validate, analyze, identify,
          export_sdf, bench)  # fmt: skip
 
 

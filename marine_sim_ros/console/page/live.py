@@ -91,6 +91,8 @@ def _top(
         show('factor')
         seat = ui.label().classes('seat').mark('seat')
         take = lamp('Take control', sit).mark('take')
+        name = ui.input(placeholder='your name', on_change=lambda e: ask('hello', e.value or ''))
+        name.props('dense borderless aria-label="Your name" maxlength=30').classes('who')
         ui.space()
         paused = panel.add(lamp('Pause', pause, 'the run waits')).mark('pause')
         panel.add(lamp('Step', lambda: ask('step', 1), 'one tick, while it waits')).mark('step')

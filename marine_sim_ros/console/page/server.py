@@ -76,6 +76,7 @@ def _listen(host: str, port: int) -> socket.socket:
     result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         result.bind((host, port))
+        result.listen(128)  # so that who knows the address can connect, if not at once be served
     except (OSError, OverflowError) as error:
         result.close()
         raise ParameterError(

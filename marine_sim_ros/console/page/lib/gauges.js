@@ -73,7 +73,8 @@ function depthScale(host) {
   box.innerHTML = '<figcaption>Depth <output data-show="depth">–</output></figcaption>';
   const svg = draw(box, "svg", { viewBox: "0 0 120 120", role: "img", "aria-label": "Depth" });
   draw(svg, "rect", { x: 4, y: 4, width: 112, height: 112, rx: 6, class: "face" });
-  const scale = draw(svg, "g");
+  const glass = draw(svg, "svg", { x: 4, y: 5, width: 112, height: 110, viewBox: "4 5 112 110" });
+  const scale = draw(glass, "g");
   draw(svg, "path", { d: "M62 60 L76 53 H112 V67 H76 Z", class: "craft" });
   const wanted = draw(svg, "path", { d: "M58 0 L46 -6 L46 6 Z", class: "wanted", visibility: "hidden" });
   host.append(box);
