@@ -158,6 +158,21 @@ def test_a_run_in_a_current_needs_to_know_it():
     assert sway((0.0, 0.0, 0.0)) > 3 * sway(drift)
 
 
+def test_what_the_model_does_not_explain_is_doubtful():
+    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    run = simulate(vehicle, load_scenario('excitation'), dt=0.01, duration=20.0)
+    assert identify(vehicle, sampled(vehicle, run)).doubts == []
+    shuffled = replace(run, pwm=np.roll(run.pwm, 400, axis=0))
+    doubts = identify(vehicle, sampled(vehicle, shuffled)).doubts
+    assert any(re.match(r'surge: only -?\d+ % of the motion', d) for d in doubts)
+
+
+def test_drag_of_panels_is_not_fitted():
+    vehicle = load_vehicle('simple_rov')
+    with pytest.raises(ParameterError, match='expected a description without hull drag'):
+        identify(vehicle, None)
+
+
 def test_intervals_hold_errors_that_last():
     """The scatter of a line's slope under coloured noise, drawn many times."""
     rng = np.random.default_rng(0)

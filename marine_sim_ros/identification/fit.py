@@ -32,6 +32,10 @@ _VAGUE = 100.0
 _ROUNDS = 2
 """Fits; each weighs the axes by the residuals of the one before."""
 _EVALUATIONS = 25
+_STILL = 2.0
+"""Deviations of the noise below which nobody asks how much of a motion is explained."""
+_DOUBTFUL = 0.7
+"""Of the variance of a motion; what is explained less casts doubt on what was found."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,24 @@ class Identification:
     fitted: np.ndarray
     noise: np.ndarray
 
+    @property
+    def explained(self) -> np.ndarray:
+        """(6,) share of the variance of each axis that the fit explains; NaN where it is still."""
+        error = (self.fitted - self.measured).reshape(-1, 6)
+        spread = self.measured.reshape(-1, 6).std(axis=0)
+        still = spread < _STILL * self.noise
+        return 1 - np.mean(error**2, axis=0) / np.where(still, np.nan, spread) ** 2
+
+    @property
+    def doubts(self) -> list[str]:
+        """Axes whose motion the fit does not explain, a sentence each."""
+        return [
+            f'{axis}: only {100 * share:.0f} % of the motion are explained; expected masses, '
+            'thrust, current and water of the run, and nothing else that pushed'
+            for axis, share in zip(AXES, self.explained.tolist(), strict=True)
+            if share < _DOUBTFUL
+        ]
+
     def value(self, kind: str) -> list[Estimate]:
         """Return the estimates of a kind, in the order of the axes."""
         return [e for e in self.estimates if e.parameter.kind == kind]
@@ -99,8 +121,8 @@ class Identification:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
         error = self.fitted - self.measured
-        spread = self.measured.reshape(-1, 6).std(axis=0)
         rms = np.sqrt(np.mean(error.reshape(-1, 6) ** 2, axis=0))
+        explained = self.explained.tolist()
         return {
             'seconds': float(self.time[:, -1].sum() - self.time[:, 0].sum()),
             'stretches': len(self.time),
@@ -110,10 +132,11 @@ class Identification:
                     'rms_measured': float(np.sqrt(np.mean(self.measured[..., i] ** 2))),
                     'rms_residual': float(rms[i]),
                     'noise': float(self.noise[i]),
-                    'explained': float(1 - (rms[i] / spread[i]) ** 2) if spread[i] > 0 else None,
+                    'explained': None if math.isnan(explained[i]) else explained[i],
                 }
                 for i, axis in enumerate(AXES)
             },
+            'doubts': self.doubts,
         }
 
 
@@ -143,8 +166,14 @@ def identify(
         progress: is told the share that is done, 0 to 1.
 
     Raises:
-        ParameterError: a run that is too short or has too many holes.
+        ParameterError: a vehicle whose drag is that of its hull's panels; a run that is too short
+            or has too many holes.
     """
+    if vehicle.hull is not None and vehicle.hull.panels is not None:
+        raise ParameterError(
+            f'{vehicle.name}: its drag is that of the panels of its hull, which is not fitted; '
+            'expected a description without hull drag'
+        )
     starts = stretches(samples, length)
     if len(starts) < _FEWEST:
         raise ParameterError(

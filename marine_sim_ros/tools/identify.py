@@ -162,6 +162,8 @@ def _print(vehicle: Vehicle, found: Identification) -> None:
         share = '–' if a['explained'] is None else f'{100 * a["explained"]:.1f} %'
         print(f'{axis:6} {a["rms_measured"]:<13.4g} {a["rms_residual"]:<13.4g} '
               f'{a["noise"]:<8.3g} {share}')  # fmt: skip
+    for doubt in found.doubts:
+        print(f'doubtful: {doubt}')
     print()
     print(tags(vehicle, found))
 
