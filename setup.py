@@ -7,9 +7,9 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 NAME = 'marine_sim_ros'
-NODES = ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'scenario', 'teleop',
-         'recorder', 'markers', 'console', 'manipulator', 'controller', 'boundary', 'contact',
-         'composed')  # fmt: skip
+NODES = ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'gazebo_bridge', 'scenario',
+         'teleop', 'recorder', 'markers', 'console', 'manipulator', 'controller', 'boundary',
+         'contact', 'composed')  # fmt: skip
 
 
 def data_files() -> list[tuple[str, list[str]]]:
@@ -38,9 +38,9 @@ setup(
     install_requires=['setuptools'],
     extras_require={
         'test': ['pytest'],  # makes `colcon test` run pytest
-        'console': [
-            'nicegui==3.18.0'
-        ],  # the operator's page; it brings its own three.js and ECharts
+        'batch': ['jax'],  # `marine_sim simulate --engine jax`, batches
+        'console': ['nicegui==3.18.0'],  # the operator's page
+        'sweep': ['dask', 'distributed', 'jax', 'pyarrow'],  # `marine_sim sweep`
         'parquet': ['pyarrow'],  # `marine_sim analyze` writes csv without it
     },
     zip_safe=False,

@@ -43,7 +43,7 @@ class RunOptions:
         duration: s; 0: the scenario's, or until stopped.
         seed: of everything random.
         lockstep: wait for every force.
-        integrator: semi_implicit or rk4.
+        integrator: semi_implicit, rk4 or conserving.
         environment: shipped name or path; empty: still water.
         current: of the water in map, m/s, in place of the environment's constant one.
         hull_forces: kinds of panel forces to keep; empty: all.
@@ -55,6 +55,7 @@ class RunOptions:
         clock: publish or follow.
         compute: false for a graph that computes nothing.
         initial_position: m; default: the scenario's.
+        gazebo: parameters of gazebo_bridge, which then owns the state; empty: embedded dynamics.
     """
 
     vehicle: str = 'bluerov2'
@@ -80,6 +81,7 @@ class RunOptions:
     clock: str = 'publish'
     compute: bool = True
     initial_position: tuple[float, float, float] | None = None
+    gazebo: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the options as JSON."""
@@ -207,6 +209,8 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
     )
     environment = run_environment(options.environment, current=options.current)
     sources = list(wrench_sources(vehicle, environment))
+    if options.gazebo and 'contact' in sources:
+        sources.remove('contact')  # Gazebo has its own
     scenario = _check(options, vehicle, sources)
     namespace = _namespace(options, vehicle.name)
     script = {'scenario': options.scenario} if options.scenario else {}
@@ -243,5 +247,6 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
         }
     if options.record:
         own['recorder'] = {'directory': options.record, **recorder}
-    own['dynamics'] = _dynamics(options, scenario, sources)
+    owner = 'gazebo_bridge' if options.gazebo else 'dynamics'
+    own[owner] = {**_dynamics(options, scenario, sources), **options.gazebo}
     return [NodeSpec(name, namespace, {**common, **extra}) for name, extra in own.items()]

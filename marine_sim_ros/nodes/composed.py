@@ -25,7 +25,7 @@ __all__ = ['main']
 
 def _make(spec: NodeSpec, bus: Bus) -> Any:
     module = import_module(f'marine_sim_ros.nodes.{spec.executable}')
-    kind = getattr(module, f'{spec.executable.capitalize()}Node')
+    kind = getattr(module, f'{spec.executable.title().replace("_", "")}Node')
     # The clock comes over the bus: one subscription to /clock per node would cost more than the
     # physics.
     parameters = {**spec.parameters, 'use_sim_time': False}

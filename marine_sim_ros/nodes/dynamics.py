@@ -17,136 +17,32 @@ owner of odom in the namespace, or a state that is not finite, ends the node wit
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-import numpy as np
-from geometry_msgs.msg import WrenchStamped
-
-from marine_sim_ros.physics import PUSHES
-from marine_sim_ros.physics.manipulator import posed
-from marine_sim_ros.physics.rigid_body import step, weight
-from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.arm import ArmListener
-from marine_sim_ros.ros.barrier import WrenchBarrier
-from marine_sim_ros.ros.convert import finite, stamp_ns, wrench_from
-from marine_sim_ros.ros.owner import StateOwner
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.rigid_body import step
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.trajectory import NANOSECONDS
+from marine_sim_ros.ros.summing import SummingOwner
+from marine_sim_ros.state import Wrench
 
 __all__ = ['DynamicsNode', 'main']
 
-EXTERNAL_HOLD = 1.0
-START_TIMEOUT = 60.0
 
-
-class DynamicsNode(StateOwner):
-    """The node: a barrier in front of an integrator."""
+class DynamicsNode(SummingOwner):
+    """The node: an integrator."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``dynamics``."""
         super().__init__('dynamics', **options)
-        sources = [s for s in self.values['wrench_sources'] if s]
-        self.barrier = WrenchBarrier(sources)
-        self._implicit = self.values['implicit_drag'] and 'drag' in sources
-        self._external = np.zeros(6)
-        self._external_until = -1
-        moves = self.vehicle.manipulator is not None and 'manipulator' in sources
-        self._arm = ArmListener(self, self._on_joints) if moves else None
-        for source in sources:
-            self.listen(topics.wrench_topic(source), partial(self._on_wrench, source))
-        self.follow_current()
-        self.listen(topics.EXTERNAL_WRENCH, self._on_external)
-        self.create_timer(0.05, self._watch_sources, clock=self.wall_clock)
 
-    def on_reset(self) -> None:
-        """Forget the wrenches of the run before."""
-        self.barrier = WrenchBarrier(self.barrier.sources)
-        self._external_until = -1
-
-    def on_published(self) -> None:
-        """Wait for the answers to the state that was just published."""
-        if not self.values['lockstep']:
-            return
-        self.barrier.begin(self.stamp)
-        self._integrate_when_complete()
-
-    def _integrate_when_complete(self) -> None:
-        """Integrate when every wrench is there, and the joints of an arm that lives."""
-        arm = None if 'manipulator' in self.barrier.out else self._arm
-        if self.barrier.complete and (arm is None or arm.stamp == self.stamp):
-            self.integrate()
-
-    def _on_joints(self, stamp: int) -> None:
-        if self.values['lockstep'] and self.published and stamp == self.stamp:
-            self._integrate_when_complete()
-
-    def on_pace(self) -> None:
-        """Without lockstep every due tick uses the latest wrenches."""
-        if not self.values['lockstep'] and self.published:
-            self.integrate()
-
-    def _on_wrench(self, source: str, message: WrenchStamped) -> None:
-        wrench = wrench_from(message)
-        if not finite(wrench):
-            self.complain(f'wrench/{source}: not finite; its last wrench holds')
-            wrench = self.barrier.last[source]
-        stamp = stamp_ns(message.header.stamp)
-        if self.barrier.offer(source, stamp, wrench):
-            self.get_logger().info(f'wrench/{source} is back at {stamp / NANOSECONDS:.3f} s')
-        if not self.values['lockstep']:
-            self.barrier.last[source] = wrench
-        elif self.published:
-            self._integrate_when_complete()
-
-    def _on_external(self, message: WrenchStamped) -> None:
-        wrench = wrench_from(message)
-        if finite(wrench):
-            self._external = wrench
-            self._external_until = self.stamp + round(EXTERNAL_HOLD * NANOSECONDS)
-        else:
-            self.complain('wrench/external: not finite; ignored')
-
-    def _watch_sources(self) -> None:
-        if not (self.published and self.values['lockstep']):
-            return
-        waited = self.seconds_since_publishing()
-        if self.barrier.complete:
-            if waited > self.values['source_timeout']:
-                self.complain('joint_states: silent; the last joint positions hold')
-                self.integrate()
-            return
-        missing = ', '.join(self.barrier.missing)
-        started = set(self.barrier.missing) <= self.barrier.ever
-        if waited < (self.values['source_timeout'] if started else START_TIMEOUT):
-            return
-        if not started or self.values['on_missing_wrench'] == 'stop':
-            self.fail(f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s')
-            return
-        for source in {*self.barrier.give_up()} & {*PUSHES}:
-            self.barrier.last[source] = np.zeros(6)
-        told = f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s'
-        self.get_logger().warning(f'{told}: holding the last one until it is back')
-        self.integrate()
-
-    def integrate(self) -> None:
-        """Sum the wrenches, publish the sum, and step the state."""
-        environment = self.environment_at(self.stamp)
-        vehicle = posed(self.vehicle, None if self._arm is None else self._arm.poses)
-        total = weight(vehicle, self.state, environment)
-        total = self.barrier.total(total)
-        if self.stamp < self._external_until:
-            total = total + self._external
-        if not self.values['compute']:
-            total = np.zeros(6)
-        self.total.publish(self.stamp, total)
-        if self.barrier.out:
-            self.complain(f'holding the last wrench of {", ".join(sorted(self.barrier.out))}')
+    def move(self, vehicle: Vehicle, environment: Environment, total: Wrench) -> None:
+        """Step the state under the total wrench."""
         state = self.state
         if self.values['compute']:
             state = step(
                 vehicle, state, environment, total, self.dt,
-                integrator=self.values['integrator'], implicit_drag=self._implicit,
+                integrator=self.values['integrator'], implicit_drag=self.implicit,
             )  # fmt: skip
         self.advance(state)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time as wall
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,9 +60,9 @@ def _three(name: str, values: Any) -> np.ndarray:
 class StateOwner(SuiteNode):
     """Publishes the state of a tick when it is due, and lets a subclass integrate it."""
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, parameters: Sequence[Parameter] = (), **options: Any) -> None:
         """Set up at time 0; nothing is published before the first spin."""
-        super().__init__(name, PARAMETERS, **options)
+        super().__init__(name, (*PARAMETERS, *parameters), **options)
         values = self.values
         self._step = step_nanoseconds(values['dt'])
         self.dt = self._step / NANOSECONDS
@@ -151,8 +152,7 @@ class StateOwner(SuiteNode):
         """Publish the state unless it is out already or something holds it back."""
         if self.published or self.finished or (self.paused and not self._single):
             return
-        held_by_clock = self.values['clock'] == 'follow' and self.stamp > self._followed
-        if held_by_clock or self._held_by_recorder():
+        if self.held():
             return
         if not self.pacer.due(self.time, wall.monotonic()):
             return
@@ -169,7 +169,10 @@ class StateOwner(SuiteNode):
         self._tf_publisher.publish(self._tf)
         self.on_published()
 
-    def _held_by_recorder(self) -> bool:
+    def held(self) -> bool:
+        """Return whether the present state may not be published yet."""
+        if self.values['clock'] == 'follow' and self.stamp > self._followed:
+            return True
         if not self.values['await_recorder']:
             return False
         ahead = self.stamp - max(self._written, 0)

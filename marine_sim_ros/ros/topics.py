@@ -16,7 +16,7 @@ from nav_msgs.msg import Odometry, Path
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import FluidPressure, JointState, Joy, Temperature
-from std_msgs.msg import Float32MultiArray, UInt16MultiArray
+from std_msgs.msg import Float32MultiArray, String, UInt16MultiArray
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
@@ -39,6 +39,10 @@ __all__ = [
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
+    'GAZEBO_POSE',
+    'GAZEBO_STATE',
+    'GAZEBO_STATUS',
+    'GAZEBO_WRENCH',
     'JOINT_STATES',
     'JOY',
     'LATCHED',
@@ -146,6 +150,11 @@ CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP)
 """What the controller asks of the thrusters, about the centre of mass."""
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
+GAZEBO_STATE = Topic('gazebo/state', Odometry, QUEUE, per_tick=False)
+"""Between gazebo_bridge and ros_gz_bridge, which knows no latched topics."""
+GAZEBO_POSE = Topic('gazebo/pose', PoseStamped, QUEUE, per_tick=False)
+GAZEBO_WRENCH = Topic('gazebo/wrench', WrenchStamped, QUEUE, per_tick=False)
+GAZEBO_STATUS = Topic('gazebo/status', String, QUEUE, per_tick=False)
 DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
 DRAG_KINDS = ('damping', *FORCE_TERMS)
 """What wrench/drag is the sum of."""

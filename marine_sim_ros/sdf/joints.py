@@ -16,7 +16,7 @@ __all__ = ['add_joint']
 
 def add_joint(
     model: Element, name: str, ends: tuple[str, str], joint: Joint, frame: str,
-    arm: Manipulator, warnings: list[str],
+    arm: Manipulator, warnings: list[str], *, fixed: bool = False,
 ) -> None:  # fmt: skip
     """Add a joint of the arm: its frame is that of the body it moves, at joint position 0.
 
@@ -28,13 +28,16 @@ def add_joint(
         frame: what the URDF link that its <origin> is in is called.
         arm: whose axes and limits are written.
         warnings: to be added to.
+        fixed: write a joint that stays at 0.
     """
     i, reader = joint.number, joint.reader
-    kind = 'prismatic' if arm.sliding[i] else 'revolute'
+    kind = 'fixed' if fixed else 'prismatic' if arm.sliding[i] else 'revolute'
     element = add(model, 'joint', name=name, type=kind)
     add_pose(element, read_origin(reader), frame)
     add(element, 'parent', ends[0])
     add(element, 'child', ends[1])
+    if fixed:
+        return
     axis = add(element, 'axis')
     add(axis, 'xyz', arm.axis[i])
     limit = add(axis, 'limit')

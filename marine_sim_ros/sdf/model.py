@@ -55,6 +55,7 @@ class SdfModel:
 def sdf_model(
     vehicle: Vehicle, *, source: str = 'robot_description', base: Path | None = None,
     meshes: str = 'uri', materials: Materials | None = None, ground: str = '',
+    fixed: bool = False,
 ) -> SdfModel:  # fmt: skip
     """Return the SDF model of a vehicle.
 
@@ -70,6 +71,7 @@ def sdf_model(
         materials: of its collisions; None takes the shipped ones.
         ground: name of the material for which friction and restitution are to be right; empty
             takes those of each collision's material alone.
+        fixed: let the arm's joints stay at 0.
 
     Raises:
         ModelError: something in a visual or a mesh name that cannot be read.
@@ -81,6 +83,7 @@ def sdf_model(
             f'ground is {ground!r}; expected one of: {", ".join(known.names) or "(none defined)"}'
         )
     writer = _Writer(vehicle, source, Meshes(meshes, base), known, ground)
+    writer.fixed = fixed
     root = document(_COMMENT)
     writer.write(add(root, 'model', name=writer.names.model(vehicle.name), canonical_link=''))
     return SdfModel(to_text(root), tuple(dict.fromkeys(writer.warnings)), writer.meshes)
@@ -96,6 +99,7 @@ class _Writer:
         self.meshes = meshes
         self.root = Reader(xml.parse(vehicle.urdf, source), source)
         self.warnings: list[str] = []
+        self.fixed = False
         self.bodies = bodies(vehicle, self.root)
         self.poses = frame_poses(vehicle)
         self.names = Names([m for b in self.bodies for m in b.links], self.warnings)
@@ -145,7 +149,7 @@ class _Writer:
         add_joint(
             model, self.names.joint(arm.names[joint.number]),
             (self.names.link(joint.parent), self.names.link(body.name)), joint,
-            self.names.link(parent.attribute('link')), arm, self.warnings,
+            self.names.link(parent.attribute('link')), arm, self.warnings, fixed=self.fixed,
         )  # fmt: skip
 
     def _link(self, model: Element, body: Body) -> None:

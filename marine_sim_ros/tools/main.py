@@ -19,15 +19,18 @@ from marine_sim_ros.tools import (
     doctor,
     experiment,
     export_sdf,
+    identify,
     run,
     simulate,
+    sweep,
     teleop,
     validate,
 )
 
 __all__ = ['main']
 
-VERBS = (run, simulate, experiment, doctor, validate, analyze, console, export_sdf, teleop, bench)
+VERBS = (run, simulate, sweep, console, teleop, experiment, doctor, validate, analyze, identify,
+         export_sdf, bench)  # fmt: skip
 
 
 def parser() -> argparse.ArgumentParser:

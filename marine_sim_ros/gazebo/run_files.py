@@ -1,0 +1,76 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The files of a run in Gazebo: its world with the vehicle, and what ros_gz_bridge reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from marine_sim_ros.environment_file import run_environment
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.gazebo.bridge_file import bridge_text
+from marine_sim_ros.gazebo.world import GazeboWorld, absolute_uris, run_world
+from marine_sim_ros.model.library import load_vehicle, vehicle_path, xacro_arguments
+from marine_sim_ros.sdf.model import sdf_model
+from marine_sim_ros.sdf.poses import Pose
+from marine_sim_ros.sdf.world import sdf_world
+from marine_sim_ros.simulation import step_nanoseconds
+from marine_sim_ros.spatial import quaternion_from_rpy
+from marine_sim_ros.suite import RunOptions, describe
+
+__all__ = ['write_run']
+
+START = {'initial_position': [0.0, 0.0, -0.5], 'initial_rpy': [0.0, 0.0, 0.0]}
+"""Where gazebo_bridge takes a vehicle to begin that nobody placed."""
+
+
+def _world_text(options: RunOptions, file: str, folder: Path) -> tuple[str, str]:
+    """Return the text of the world and where it is from; meshes go to a folder."""
+    if file:
+        path = Path(file).expanduser()
+        try:
+            return absolute_uris(path.read_text(encoding='utf-8'), path), str(path)
+        except (OSError, UnicodeDecodeError) as error:
+            raise ParameterError(f'world:={file}: cannot be read: {error}') from None
+    made = sdf_world('marine_sim', run_environment(options.environment))
+    for name, text in made.meshes.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding='utf-8')
+    return made.text, options.environment or 'still water'
+
+
+def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -> GazeboWorld:
+    """Write world.sdf, its meshes and ros_gz_bridge.yaml into a folder.
+
+    Args:
+        options: of the run.
+        folder: that exists.
+        world: SDF file to put the vehicle into; empty: one made from the environment.
+        delivery: ``in_server`` or ``stock``.
+
+    Raises:
+        MarineSimError: a world or a vehicle that cannot be used.
+    """
+    arguments = xacro_arguments(options.vehicle_arguments)
+    vehicle = load_vehicle(options.vehicle, hull_forces=options.hull_forces or None, **arguments)
+    path = vehicle_path(options.vehicle)
+    model = sdf_model(vehicle, source=str(path), base=path.parent, meshes='copy', fixed=True)
+    model.meshes.copy_to(folder)
+    start = {**START, **describe(options)[-1].parameters}
+    text, source = _world_text(options, world, folder)
+    made = run_world(
+        text, model.text, source=source, delivery=delivery, lockstep=options.lockstep,
+        pose=Pose(np.array(start['initial_position'], float),
+                  quaternion_from_rpy(*start['initial_rpy'])),
+        step=step_nanoseconds(options.dt), gravity=run_environment(options.environment).gravity,
+        real_time_factor=options.real_time_factor,
+    )  # fmt: skip
+    (folder / 'world.sdf').write_text(made.text, encoding='utf-8')
+    namespace = describe(options)[-1].namespace
+    bridge = bridge_text(delivery, namespace=namespace, model=made.model, world=made.name)
+    (folder / 'ros_gz_bridge.yaml').write_text(bridge, encoding='utf-8')
+    return made

@@ -1,0 +1,160 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Gazebo bridge: owns ``odom`` where Gazebo moves the body.
+
+Takes Gazebo's state, publishes it, waits for every force, and gives their sum back as the wrench
+that Gazebo exerts.
+
+Publishes, one per tick, same stamp: odom (twist in the body frame), /tf map -> base_link, /clock
+(Gazebo's simulation time), wrench/total (weight included), and to Gazebo, over ros_gz_bridge,
+gazebo/wrench (without what is Gazebo's own: weight, added mass) or gazebo/link_wrench.
+Subscribes: gazebo/state and gazebo/status, or gazebo/pose, from ros_gz_bridge; wrench/<source> of
+each of ``wrench_sources``, wrench/external (WrenchStamped; holds for a second), joint_states where
+there is an arm, /ocean_current; recorder/written where asked to.
+Services: pause (SetBool: Gazebo waits), reset (Trigger: Gazebo resets its world).
+Parameters: the common ones, those in ros/owner.py, and those below.
+Failure: that of dynamics; Gazebo silent, paused or without the vehicle is told and waited for; a
+world that was reset starts a new run; a tick that never came is counted and told. A Gazebo that
+never speaks ends the node with exit code 1.
+"""
+
+from __future__ import annotations
+
+import time as wall
+from typing import Any
+
+import numpy as np
+from std_srvs.srv import Trigger
+
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.gazebo.delivery import DELIVERIES, IN_SERVER
+from marine_sim_ros.gazebo.effort import exerted_wrench
+from marine_sim_ros.gazebo.ticks import Arrival, TickAccount
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.ros.gazebo import Place, SeatWay, StockWay, Way
+from marine_sim_ros.ros.pacing import Pacer
+from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.summing import SummingOwner
+from marine_sim_ros.state import State, Wrench
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['GazeboBridgeNode', 'main']
+
+PARAMETERS = (
+    Parameter('delivery', IN_SERVER, 'how wrenches get to Gazebo', choices=DELIVERIES[1:]),
+    Parameter('world', 'default', "name of Gazebo's world"),
+    Parameter('link', 'bluerov2::base_link', 'scoped name of the link that is pushed'),
+    Parameter('impulse_ratio', 1.0, 'physics steps in a control period', 1.0, 1e4),
+    Parameter('gazebo_timeout', 3.0, 's of wall time without a word; told then', 0.1, 1e6),
+    Parameter('start_timeout', 60.0, 's of wall time for the first word', 0.1, 1e6),
+)
+
+
+class GazeboBridgeNode(SummingOwner):
+    """The node: Gazebo in place of an integrator."""
+
+    def __init__(self, **options: Any) -> None:
+        """Create it as ``gazebo_bridge``."""
+        super().__init__('gazebo_bridge', PARAMETERS, **options)
+        values = self.values
+        if not values['lockstep']:
+            self.pacer = Pacer(0.0)  # Gazebo keeps the pace
+        self.account = TickAccount(self._step)
+        self._awaits = True
+        self._heard = wall.monotonic()
+        self._sent: tuple[int, Wrench] = (-1, np.zeros(6))
+        self.way = self._make_way()
+        self.get_logger().info(f'wrenches go to Gazebo {values["delivery"]}')
+        self.create_timer(0.5, self._watch_gazebo, clock=self.wall_clock)
+
+    def _make_way(self) -> Way:
+        values = self.values
+        place = Place(values['world'], values['link'], self._initial, self._step,
+                      values['lockstep'], values['impulse_ratio'])  # fmt: skip
+        try:
+            kind = SeatWay if values['delivery'] == IN_SERVER else StockWay
+            return kind(self, place, self._on_gazebo)
+        except ImportError as error:
+            raise MarineSimError(
+                f'gazebo_bridge: {error}; expected the package ros-jazzy-ros-gz'
+            ) from None
+
+    def held(self) -> bool:
+        """Return whether Gazebo has not told the next state yet."""
+        return self._awaits or super().held()
+
+    def on_published(self) -> None:
+        """Wait for the forces, or without lockstep take the latest."""
+        if self.values['lockstep']:
+            super().on_published()
+        else:
+            self.integrate()
+
+    def on_pace(self) -> None:
+        """Leave the pace to Gazebo."""
+
+    def move(self, vehicle: Vehicle, environment: Environment, total: Wrench) -> None:
+        """Give Gazebo the wrench of this step, and wait for the state after it."""
+        wrench = total
+        if self.values['compute']:
+            wrench = exerted_wrench(
+                vehicle, self.state, environment, total, self.dt, carried=self.vehicle,
+                integrator=self.values['integrator'], implicit_drag=self.implicit,
+            )  # fmt: skip
+        self._sent = (self.stamp, wrench)
+        self._awaits, self.published = True, False
+        self._heard = wall.monotonic()
+        self.way.send(self.stamp, self.state, wrench)
+
+    def _on_gazebo(self, stamp: int, state: State) -> None:
+        """Take a state of Gazebo."""
+        self._heard = wall.monotonic()
+        arrival = self.account.take(stamp)
+        if arrival is Arrival.AGAIN:
+            if self._sent[0] == stamp:  # the answer was lost, or has crossed with the question
+                self.way.send(stamp, state, self._sent[1])
+            return
+        if arrival is Arrival.BACK:
+            self.get_logger().info(f'Gazebo went back to {stamp / NANOSECONDS:.3f} s: a new run')
+            self.on_reset()
+            self.pacer.restart()
+        elif arrival is Arrival.LATE and self.values['lockstep']:
+            self.complain(f'{self.account.lost} ticks of Gazebo never came')
+        self.health.update(ticks_lost=self.account.lost, resets=self.account.resets)
+        self._awaits = False
+        self.stamp = stamp - self._step
+        self.advance(state)
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        del request
+        response.success = self.way.restart()
+        control = f'/world/{self.values["world"]}/control'
+        response.message = f'{control} {"was asked" if response.success else "is not there"}'
+        if response.success and not self._awaits:  # it cannot be reset in the middle of a step
+            self.way.send(self.stamp, self.state, np.zeros(6))
+        return response
+
+    def _watch_gazebo(self) -> None:
+        """Tell when Gazebo is silent though it is its turn."""
+        self.way.look()
+        silent = wall.monotonic() - self._heard
+        if not self._awaits or self.finished:
+            return
+        if self.account.stamp < 0 and silent > self.values['start_timeout']:
+            self.fail(f'nothing from Gazebo for {silent:.0f} s; expected gz sim with the world '
+                      f'{self.values["world"]!r} and ros_gz_bridge')  # fmt: skip
+        elif self.account.stamp >= 0 and silent > self.values['gazebo_timeout']:
+            self.complain(f'nothing from Gazebo for {silent:.0f} s at {self.time:.3f} s: '
+                          'is it paused, or gone?', error=True)  # fmt: skip
+
+
+def main() -> None:
+    """Run the executable."""
+    run(GazeboBridgeNode)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,74 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+"""Launch actions of Gazebo: its server, ros_gz_bridge, and the files that both read."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from launch.actions import ExecuteProcess, LogInfo, Shutdown
+from launch_ros.actions import Node
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.gazebo.bridge_file import control_service
+from marine_sim_ros.gazebo.delivery import IN_SERVER, chosen_delivery
+from marine_sim_ros.gazebo.run_files import write_run
+from marine_sim_ros.gazebo.world import SEAT_FOLDER
+from marine_sim_ros.simulation import step_nanoseconds
+from marine_sim_ros.suite import RunOptions
+
+__all__ = ['gazebo_actions']
+
+
+def _server(folder: Path, *, gui: bool, run: bool) -> ExecuteProcess:
+    if shutil.which('gz') is None:
+        raise ParameterError(
+            'backend:=gazebo: no command gz; expected Gazebo Harmonic '
+            '(apt install ros-jazzy-ros-gz) and its setup file sourced'
+        )
+    paths = [str(SEAT_FOLDER), os.environ.get('GZ_SIM_SYSTEM_PLUGIN_PATH', '')]
+    command = ['gz', 'sim', *(['-r'] if run else []), *([] if gui else ['-s'])]
+    return ExecuteProcess(
+        cmd=[*command, str(folder / 'world.sdf')], output='screen', on_exit=Shutdown(),
+        additional_env={'GZ_SIM_SYSTEM_PLUGIN_PATH': os.pathsep.join(filter(None, paths))},
+    )  # fmt: skip
+
+
+def gazebo_actions(
+    options: RunOptions, *, world: str = '', delivery: str = 'auto', gui: bool = False
+) -> tuple[RunOptions, list[Any]]:
+    """Return the options with which the suite follows Gazebo, and the actions that start it.
+
+    Raises:
+        MarineSimError: no Gazebo, or a world or a vehicle that cannot be used.
+    """
+    way, why = chosen_delivery(delivery)
+    options = replace(options, gazebo={'delivery': way})
+    folder = Path(tempfile.mkdtemp(prefix='marine_sim_gazebo_'))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    made = write_run(options, folder, world=world, delivery=way)
+    step = step_nanoseconds(options.dt)
+    parameters = {
+        'delivery': way,
+        'world': made.name,
+        'link': f'{made.model}::base_link',
+        'impulse_ratio': step / made.physics_step,
+    }
+    bridge = Node(
+        package='ros_gz_bridge', executable='parameter_bridge', name='ros_gz_bridge',
+        parameters=[{'config_file': str(folder / 'ros_gz_bridge.yaml')}],
+        arguments=[control_service(made.name)], output='screen',
+    )  # fmt: skip
+    told = [LogInfo(msg=f'Gazebo: wrenches are delivered {way}: {why}')]
+    told += [LogInfo(msg=f'WARNING: {warning}') for warning in made.warnings]
+    runs = way == IN_SERVER or not options.lockstep
+    return (
+        replace(options, gazebo=parameters),
+        [*told, _server(folder, gui=gui, run=runs), bridge],
+    )

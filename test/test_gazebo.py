@@ -1,0 +1,518 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Everything of the Gazebo backend that is not Gazebo: wrench, ticks, files, and the seat."""
+
+import os
+import signal
+import threading
+from datetime import timedelta
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+from conftest import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from lxml import etree
+from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
+from sdf_reader import SdfReader
+
+from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros.errors import ModelError, ParameterError
+from marine_sim_ros.gazebo import delivery
+from marine_sim_ros.gazebo.bridge_file import bridge_text
+from marine_sim_ros.gazebo.effort import exerted_wrench
+from marine_sim_ros.gazebo.kinematics import twist_between
+from marine_sim_ros.gazebo.run_files import write_run
+from marine_sim_ros.gazebo.system.marine_sim_seat import Exchange, Seat
+from marine_sim_ros.gazebo.ticks import Arrival, TickAccount
+from marine_sim_ros.gazebo.world import absolute_uris, run_world
+from marine_sim_ros.physics.drag import drag
+from marine_sim_ros.physics.manipulator import link_poses, posed
+from marine_sim_ros.physics.rigid_body import step, weight
+from marine_sim_ros.sdf.model import sdf_model
+from marine_sim_ros.sdf.poses import IDENTITY
+from marine_sim_ros.spatial import momentum_rate
+from marine_sim_ros.state import State
+from marine_sim_ros.suite import RunOptions, describe
+
+DT = 0.005
+MS = 10**6
+ROV = load_vehicle('bluerov2')
+vehicles = pytest.mark.parametrize('vehicle', ['bluerov2', 'bluerov2_heavy', 'investigator90'])
+
+
+def moving(seed=0):
+    random = np.random.default_rng(seed)
+    return State(random.normal(size=3), Rotation.random(random_state=seed).as_quat(),
+                 random.normal(size=6))  # fmt: skip
+
+
+def gazebo_change(vehicle, state, wrench, environment):
+    """Return Δν of a body with added mass under its weight and a wrench, explicit, as DART's."""
+    mass = vehicle.mass_matrix
+    force = wrench + weight(vehicle, state, environment)
+    return DT * np.linalg.solve(mass, force - momentum_rate(state.velocity, mass @ state.velocity))
+
+
+# --- the wrench
+
+
+@vehicles
+def test_in_still_water_it_is_the_sum_without_the_weight(vehicle):
+    vehicle = load_vehicle(vehicle)
+    state, water, forces = moving(), Environment(), np.arange(1.0, 7.0)
+    total = forces + weight(vehicle, state, water)
+    exerted = exerted_wrench(vehicle, state, water, total, DT, implicit_drag=False)
+    np.testing.assert_allclose(exerted, forces, atol=1e-9 * np.abs(total).max())
+
+
+@pytest.mark.parametrize('implicit', [True, False])
+@pytest.mark.parametrize('current', [(0.0, 0.0, 0.0), (0.3, -0.2, 0.1)])
+@vehicles
+def test_gazebo_s_body_makes_the_simulation_s_step(vehicle, implicit, current):
+    vehicle = load_vehicle(vehicle)
+    state, water = moving(1), Environment(current=np.array(current))
+    total = weight(vehicle, state, water) + drag(vehicle, state, water)
+    wanted = step(vehicle, state, water, total, DT, implicit_drag=implicit)
+    exerted = exerted_wrench(vehicle, state, water, total, DT, implicit_drag=implicit)
+    change = gazebo_change(vehicle, state, exerted, water)
+    np.testing.assert_allclose(state.velocity + change, wanted.velocity, atol=1e-12, rtol=1e-10)
+
+
+def test_a_body_with_its_arm_at_zero_moves_as_one_with_its_arm_out():
+    home, water, state = load_vehicle('investigator90'), Environment(), moving(2)
+    out = posed(home, link_poses(home.manipulator, np.full(len(home.manipulator), 0.4)))
+    total = weight(out, state, water) + np.arange(6.0)
+    wanted = step(out, state, water, total, DT)
+    exerted = exerted_wrench(out, state, water, total, DT, carried=home)
+    change = gazebo_change(home, state, exerted, water)
+    np.testing.assert_allclose(state.velocity + change, wanted.velocity, atol=1e-12)
+
+
+numbers = st.floats(-3.0, 3.0)
+
+
+@given(arrays(float, 6, elements=numbers), arrays(float, 3, elements=numbers))
+def test_the_twist_between_two_poses_is_that_which_moves_one_to_the_other(twist, place):
+    dt = 0.1
+    start = Rotation.from_rotvec(place).as_matrix()
+    generator = np.zeros((4, 4))
+    generator[:3, :3] = [[0, -twist[5], twist[4]], [twist[5], 0, -twist[3]],
+                         [-twist[4], twist[3], 0]]  # fmt: skip
+    generator[:3, 3] = twist[:3]
+    moved = expm(generator * dt)
+    before = place, Rotation.from_matrix(start).as_quat()
+    after = place + start @ moved[:3, 3], Rotation.from_matrix(start @ moved[:3, :3]).as_quat()
+    np.testing.assert_allclose(twist_between(before, after, dt), twist, atol=1e-9)
+    flipped = after[0], -after[1]
+    np.testing.assert_allclose(twist_between(before, flipped, dt), twist, atol=1e-9)
+
+
+# --- ticks
+
+
+def test_every_stamp_is_told_for_what_it_is():
+    account = TickAccount(5)
+    told = [account.take(stamp) for stamp in (20, 25, 25, 30, 50, 0, 5)]
+    assert [t.value for t in told] == ['next', 'next', 'again', 'next', 'late', 'back', 'next']
+    assert (account.lost, account.resets) == (3, 1)
+
+
+@given(st.integers(1, 10**9), st.integers(0, 10**15))
+def test_a_run_without_gaps_loses_nothing(period, start):
+    account = TickAccount(period)
+    assert {account.take(start + i * period) for i in range(5)} == {Arrival.NEXT}
+    assert account.lost == 0
+
+
+# --- files
+
+
+@pytest.mark.parametrize('way', ['in_server', 'stock'])
+def test_the_bridge_s_file_joins_topics_of_both_sides(way):
+    text = bridge_text(way, namespace='/rov', model='bluerov2', world='pool')
+    entries = yaml.safe_load(text)
+    assert '$' not in text
+    for entry in entries:
+        assert entry['ros_topic_name'].startswith('/rov/gazebo/')
+        assert entry['gz_topic_name'].split('/')[1:3] in (['model', 'bluerov2'], ['world', 'pool'])
+        assert entry['direction'] in ('GZ_TO_ROS', 'ROS_TO_GZ')
+        assert '/msg/' in entry['ros_type_name']
+        assert entry['gz_type_name'].startswith('gz.msgs.')
+    assert 'clock' not in text.split('\n- ', 1)[1]
+
+
+def test_a_bridge_s_file_that_is_not_there_is_told():
+    with pytest.raises(ParameterError, match='cannot be read'):
+        bridge_text('post', namespace='/rov', model='bluerov2', world='pool')
+
+
+def made(way='in_server', **options):
+    world = options.pop('world', (ROOT / 'worlds' / 'pool.sdf').read_text())
+    settings = {'source': 'pool.sdf', 'pose': IDENTITY, 'step': 5 * MS, 'gravity': 9.8,
+                'delivery': way, **options}  # fmt: skip
+    result = run_world(world, sdf_model(ROV).text, **settings)
+    return result, etree.fromstring(result.text.encode()).find('world')
+
+
+def systems(element):
+    return [p.get('name').split('::')[-1] for p in element.findall('plugin')]
+
+
+def test_a_world_gets_the_vehicle_and_its_seat():
+    result, world = made()
+    assert (result.name, result.model, result.physics_step) == ('pool', 'bluerov2', 5 * MS)
+    assert result.warnings == ()
+    assert world.findtext('physics/real_time_factor') == '0'
+    assert systems(world)[-1] == 'PythonSystemLoader'
+    seat = {e.tag: e.text for e in world.findall('plugin')[-1]}
+    assert seat == {'module_name': 'marine_sim_seat', 'model': 'bluerov2', 'link': 'base_link',
+                    'period': '5000000', 'lockstep': 'true'}  # fmt: skip
+    assert world.findall('model')[-1].get('name') == 'bluerov2'
+
+
+def test_the_stock_way_has_a_pose_publisher_and_no_seat():
+    _, world = made('stock')
+    assert 'ApplyLinkWrench' in systems(world)
+    assert 'PythonSystemLoader' not in systems(world)
+    assert systems(world.findall('model')[-1]) == ['PosePublisher']
+
+
+def test_a_bare_world_gets_systems_step_and_gravity():
+    result, world = made('stock', world='<sdf version="1.9"><world name="own"/></sdf>')
+    assert systems(world) == ['Physics', 'UserCommands', 'SceneBroadcaster', 'ApplyLinkWrench']
+    assert world.findtext('gravity') == '0 0 -9.8'
+    assert world.findtext('physics/max_step_size') == '0.005'
+    assert result.warnings == ()
+
+
+OWN = """<sdf version="1.9"><world name="own"><physics type="dart">
+<max_step_size>{}</max_step_size></physics><gravity>0 0 -9.81</gravity></world></sdf>"""
+
+
+def test_a_shorter_physics_step_stays_where_the_wrench_can_hold():
+    result, world = made(world=OWN.format('0.001'))
+    assert result.physics_step == MS
+    assert world.findtext('physics/max_step_size') == '0.001'
+    assert [w for w in result.warnings if '9.8 m/s²' in w]
+    result, world = made('stock', world=OWN.format('0.001'))
+    assert world.findtext('physics/max_step_size') == '0.005'
+    assert any('<max_step_size> is 0.001 s' in w for w in result.warnings)
+
+
+def test_without_lockstep_gazebo_keeps_the_pace_and_its_step():
+    result, world = made('stock', world=OWN.format('0.001'), lockstep=False, real_time_factor=2.0)
+    assert result.physics_step == MS
+    assert world.findtext('physics/real_time_factor') == '2'
+    frequency = world.find('model/plugin/update_frequency')
+    assert float(frequency.text) == 200
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('<sdf version="1.9"/>', '0 <world> in <sdf>; expected one'),
+        ('<world name="x"/>', '0 <world> in <world>'),
+        (OWN.format('0.003'), 'expected whole µs, of which the control period'),
+        (OWN.format('0'), 'expected whole µs'),
+        ('<sdf version="1.9"><world name="own"><model name="bluerov2"/></world></sdf>',
+         "has a model 'bluerov2' already"),
+    ],
+)  # fmt: skip
+def test_a_world_that_does_not_do_is_told_in_one_line(text, message):
+    with pytest.raises(ModelError, match=message):
+        made(world=text)
+
+
+def test_names_of_files_beside_a_world_become_absolute(tmp_path):
+    (tmp_path / 'rock.obj').touch()
+    text = '<sdf><world><uri>rock.obj</uri><uri>model://a/b.obj</uri><uri>none.obj</uri></world></sdf>'
+    root = etree.fromstring(absolute_uris(text, tmp_path / 'world.sdf').encode())
+    assert [u.text for u in root.iter('uri')] == [
+        (tmp_path / 'rock.obj').as_uri(), 'model://a/b.obj', 'none.obj',
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize('name', ['bluerov2', 'investigator90'])
+def test_a_run_s_world_has_the_vehicle_s_mass_at_its_start(name, tmp_path):
+    options = RunOptions(vehicle=name, environment='shallow_sand', gazebo={'delivery': 'stock'},
+                         initial_position=(1.0, 2.0, -3.0))  # fmt: skip
+    written = write_run(options, tmp_path, world='', delivery='stock')
+    root = etree.fromstring((tmp_path / 'world.sdf').read_bytes())
+    model = root.find(f'world/model[@name="{written.model}"]')
+    assert [float(v) for v in model.findtext('pose').split()][:3] == [1, 2, -3]
+    for uri in root.iter('uri'):
+        assert (tmp_path / uri.text).is_file()
+    assert {j.get('type') for j in model.findall('joint')} <= {'fixed'}
+    vehicle = load_vehicle(name)
+    alone = etree.Element('sdf', version='1.10')
+    alone.append(model)
+    reader = SdfReader(etree.tostring(alone, encoding='unicode'))
+    np.testing.assert_allclose(reader.mass_matrix(), vehicle.mass_matrix, rtol=1e-9, atol=1e-9)
+
+
+def test_the_suite_in_gazebo_mode_has_another_owner_and_no_contact():
+    here = RunOptions(environment='shallow_sand', gazebo={'delivery': 'stock', 'world': 'w'})
+    specs = {s.executable: s for s in describe(here)}
+    assert 'contact' not in specs
+    assert 'dynamics' not in specs
+    assert list(specs)[-1] == 'gazebo_bridge'
+    parameters = specs['gazebo_bridge'].parameters
+    assert parameters['wrench_sources'] == ['thrusters', 'buoyancy', 'drag', 'boundary']
+    assert (parameters['delivery'], parameters['world']) == ('stock', 'w')
+    assert RunOptions.from_json(here.to_json()) == here
+
+
+# --- which way
+
+
+def test_the_way_is_in_the_server_where_all_it_needs_is_there(monkeypatch, tmp_path):
+    monkeypatch.setenv('GZ_SIM_SYSTEM_PLUGIN_PATH', str(tmp_path))
+    monkeypatch.setattr(delivery, '_has', lambda module: module != 'gz.sim8')
+    monkeypatch.setattr(delivery.shutil, 'which', lambda _: None)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', '')
+    (tmp_path / 'libgz-sim-python-system-loader-system.so').touch()
+    way, why = delivery.chosen_delivery('auto')
+    assert (way, why) == ('stock', 'the Python module gz.sim8: not found')
+    assert delivery.chosen_delivery('in_server')[0] == 'in_server'
+    monkeypatch.setattr(delivery, '_has', lambda module: True)
+    assert delivery.chosen_delivery('auto')[0] == 'in_server'
+    assert delivery.chosen_delivery('stock')[0] == 'stock'
+    with pytest.raises(ParameterError, match='expected one of: auto, in_server, stock'):
+        delivery.chosen_delivery('post')
+
+
+# --- the seat, in a world that only says what it was told
+
+
+class Vector(SimpleNamespace):
+    pass
+
+
+class Turned(SimpleNamespace):
+    """A rotation in place of Gazebo's."""
+
+    def rotate_vector(self, v):
+        return np.asarray(self.rotation.apply(v))
+
+    def rotate_vector_reverse(self, v):
+        x, y, z = self.rotation.inv().apply(v)
+        return SimpleNamespace(x=lambda: x, y=lambda: y, z=lambda: z)
+
+
+class World:
+    """Gazebo's classes and the world of a test at once."""
+
+    none = 0
+
+    def __init__(self, lockstep='true', period=5 * MS):
+        self.parameters = {'model': 'rov', 'link': 'base_link', 'period': str(period),
+                           'lockstep': lockstep}  # fmt: skip
+        self.rotation = Rotation.from_euler('z', 90, degrees=True)
+        self.exists, self.published, self.statuses, self.exerted = True, [], [], []
+        self.callback = self.answer = None
+        self.seat = Seat(self)
+        self.seat.configure(1, SimpleNamespace(get_string=self.parameters.get), None, None)
+
+    World = Model = Link = property(lambda self: lambda entity: self)
+    Node = property(lambda self: lambda: self)
+
+    def Odometry(self):
+        def vector():
+            return SimpleNamespace(x=0.0, y=0.0, z=0.0, w=1.0)
+
+        return SimpleNamespace(
+            header=SimpleNamespace(stamp=SimpleNamespace(sec=0, nsec=0)),
+            pose=SimpleNamespace(position=vector(), orientation=vector()),
+            twist=SimpleNamespace(linear=vector(), angular=vector()),
+        )
+
+    Wrench = None
+
+    def StringMsg(self, data=''):
+        return data
+
+    def vector(self, v):
+        return np.array([v.x, v.y, v.z])
+
+    def advertise(self, topic, kind):
+        if topic.endswith('status'):
+            return SimpleNamespace(publish=self.statuses.append)
+        return SimpleNamespace(publish=self._told)
+
+    def _told(self, message):
+        self.published.append(message)
+        if self.answer is not None:
+            self.answer(message)
+
+    def subscribe(self, kind, topic, callback):
+        assert topic == '/model/rov/seat/wrench'
+        self.callback = callback
+
+    def model_by_name(self, ecm, name):
+        return 7 if self.exists and name == 'rov' else self.none
+
+    def link_by_name(self, ecm, name):
+        return 8
+
+    def valid(self, ecm):
+        return self.exists
+
+    def enable_velocity_checks(self, ecm, wanted):
+        assert wanted
+
+    def world_pose(self, ecm):
+        place = SimpleNamespace(x=lambda: 1.0, y=lambda: 2.0, z=lambda: -3.0)
+        x, y, z, w = self.rotation.as_quat()
+        parts = {'x': lambda: x, 'y': lambda: y, 'z': lambda: z, 'w': lambda: w}
+        turn = Turned(rotation=self.rotation, **parts)
+        return SimpleNamespace(pos=lambda: place, rot=lambda: turn)
+
+    def world_linear_velocity(self, ecm):
+        return np.array([0.0, 2.0, 0.0])
+
+    def world_angular_velocity(self, ecm):
+        return None
+
+    def add_world_wrench(self, ecm, force, torque):
+        self.exerted.append([*force, *torque])
+
+    def send(self, stamp, force=(1.0, 0.0, 0.0)):
+        vector = SimpleNamespace(x=force[0], y=force[1], z=force[2])
+        sec, nsec = divmod(stamp, 10**9)
+        header = SimpleNamespace(stamp=SimpleNamespace(sec=sec, nsec=nsec))
+        self.callback(SimpleNamespace(header=header, force=vector, torque=vector))
+
+    def step(self, end, dt=5 * MS, paused=False):
+        info = SimpleNamespace(sim_time=timedelta(microseconds=end // 1000), paused=paused,
+                               dt=timedelta(microseconds=dt // 1000))  # fmt: skip
+        self.seat.pre_update(info, None)
+
+
+def stamp_of(message):
+    return message.header.stamp.sec * 10**9 + message.header.stamp.nsec
+
+
+def replying(world, *, late=False):
+    """Let another thread answer every state, first with a stamp that is not it where late."""
+
+    def answer(message):
+        stamp = stamp_of(message)
+
+        def reply():
+            if late:
+                world.send(stamp - 5 * MS, (9.0, 9.0, 9.0))
+            world.send(stamp)
+
+        threading.Thread(target=reply).start()
+
+    world.answer = answer
+
+
+@pytest.mark.parametrize('late', [False, True])
+def test_the_seat_exerts_the_wrench_of_its_stamp_in_world_axes(late):
+    world = World()
+    replying(world, late=late)
+    for i in range(1, 201):
+        world.step(i * 5 * MS)
+    assert [stamp_of(m) for m in world.published] == [i * 5 * MS for i in range(200)]
+    np.testing.assert_allclose(world.exerted, [[0, 1, 0, 0, 1, 0]] * 200, atol=1e-15)
+    state = world.published[-1]
+    assert (state.pose.position.x, state.pose.position.z) == (1, -3)
+    np.testing.assert_allclose(
+        [state.twist.linear.x, state.twist.linear.y, state.twist.angular.z], [2, 0, 0], atol=1e-15
+    )
+
+
+def test_a_state_that_nobody_answers_is_told_again():
+    world = World()
+
+    def answer(message):
+        if len(world.published) == 2:
+            world.send(stamp_of(message))
+
+    world.answer = answer
+    world.step(5 * MS)
+    assert len(world.published) == 2
+    assert world.statuses == ['waiting for the wrench of 0.000 s']
+    assert len(world.exerted) == 1
+
+
+def test_a_wrench_holds_over_the_physics_steps_of_a_period():
+    world = World()
+    replying(world)
+    for i in range(1, 11):
+        world.step(i * MS, dt=MS)
+    assert [stamp_of(m) for m in world.published] == [0, 5 * MS]
+    assert len(world.exerted) == 10
+
+
+def test_without_lockstep_nobody_waits_and_the_newest_wrench_holds():
+    world = World(lockstep='false')
+    world.step(5 * MS)
+    assert world.exerted == []
+    world.send(0, (3.0, 0.0, 0.0))
+    world.step(10 * MS)
+    world.step(15 * MS)
+    np.testing.assert_allclose(np.array(world.exerted)[:, 1], [3, 3])
+
+
+def test_a_paused_world_and_a_missing_vehicle_are_told_and_survived():
+    world = World()
+    world.step(5 * MS, paused=True)
+    assert world.statuses == ['paused at 0.005 s']
+    world.exists, world.seat._told = False, 0.0
+    world.step(5 * MS)
+    assert world.statuses[-1] == 'no link rov::base_link in this world'
+    assert world.published == world.exerted == []
+    world.exists = True
+    replying(world)
+    world.step(10 * MS)
+    assert [stamp_of(m) for m in world.published] == [5 * MS]
+
+
+def test_a_reset_forgets_the_wrench():
+    world = World()
+    replying(world)
+    world.step(5 * MS)
+    world.seat.reset(None, None)
+    assert world.seat.exchange.stamp == -1
+    world.step(5 * MS)  # waits for a new answer to the same stamp
+    assert len(world.published) == 2
+
+
+@pytest.fixture
+def ends(monkeypatch):
+    """Catch what would end the server."""
+    sent = []
+    monkeypatch.setattr(os, 'kill', lambda pid, number: sent.append((pid, number)))
+    return sent
+
+
+def test_an_error_ends_the_server_instead_of_leaving_a_world_without_forces(ends, capsys):
+    world = World()
+    world.world_pose = None
+    world.step(5 * MS)
+    assert ends == [(os.getpid(), signal.SIGTERM)]
+    assert 'TypeError' in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_the_wait(ends):
+    world = World()
+    threading.Timer(0.05, world.seat._on_interrupt, (signal.SIGINT, None)).start()
+    world.step(5 * MS)
+    assert world.exerted == []
+    assert ends
+
+
+def test_an_exchange_takes_the_newest_wrench():
+    exchange = Exchange()
+    exchange.offer(5, 'a')
+    exchange.offer(10, 'b')
+    assert exchange.wait(10, lambda: False, lambda: None) == 'b'
+    assert exchange.wait(5, lambda: True, lambda: None) is None

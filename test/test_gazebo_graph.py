@@ -1,0 +1,88 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""gazebo_bridge as a real node, with a mock in place of Gazebo and ros_gz_bridge."""
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import ROOT, has
+
+from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.suite import RunOptions
+
+pytestmark = pytest.mark.ros
+
+TICKS = 400
+OPTIONS = RunOptions(scenario='dive', namespace='rov', real_time_factor=0.0, duration=60.0,
+                     gazebo={'delivery': 'in_server', 'gazebo_timeout': 0.2})  # fmt: skip
+
+
+def start(processes, options=OPTIONS):
+    """Start the suite in one process, which is quick."""
+    return processes.start(
+        sys.executable, '-m', 'marine_sim_ros.nodes.composed', options.to_json(),
+        '--ros-args', '-r', '__ns:=/rov',
+    )  # fmt: skip
+
+
+def against_mock(processes, **more):
+    scenario = load_scenario('dive')
+    settings = {'vehicle': 'bluerov2', 'position': list(scenario.position), 'ticks': TICKS, **more}
+    suite = start(processes)
+    mock = processes.start(sys.executable, ROOT / 'test' / 'mock_gazebo.py', json.dumps(settings))
+    output, _ = mock.communicate(timeout=60)
+    assert mock.returncode == 0, output
+    suite.terminate()
+    told, _ = suite.communicate(timeout=20)
+    assert 'Traceback' not in told
+    return json.loads(output.splitlines()[-1]), told
+
+
+@pytest.fixture(scope='module')
+def wanted():
+    run = simulate(load_vehicle('bluerov2'), load_scenario('dive'), duration=TICKS * 0.005)
+    return run.position[-1], run.velocity[-1]
+
+
+def test_a_body_elsewhere_dives_as_the_embedded_one(processes, wanted):
+    result, _ = against_mock(processes)
+    assert result['answered'] == TICKS
+    np.testing.assert_allclose(result['position'], wanted[0], atol=1e-9)
+    np.testing.assert_allclose(result['velocity'], wanted[1], atol=1e-9)
+
+
+def test_a_world_that_is_reset_starts_a_new_run_and_repeated_states_change_nothing(
+    processes, wanted
+):
+    result, told = against_mock(processes, reset=50, every=7)
+    assert 'Gazebo went back to 0.000 s: a new run' in told
+    np.testing.assert_allclose(result['position'], wanted[0], atol=1e-9)
+
+
+def test_a_silent_gazebo_and_lost_ticks_are_told_and_survived(processes):
+    result, told = against_mock(processes, rest=[30, 1.5], skip=60)
+    assert 'nothing from Gazebo' in told
+    assert '1 ticks of Gazebo never came' in told
+    assert result['answered'] >= TICKS - 1
+
+
+def test_a_gazebo_that_never_speaks_ends_the_run_with_one_line(processes):
+    gazebo = {'delivery': 'in_server', 'world': 'pool', 'start_timeout': 0.5}
+    process = start(processes, replace(OPTIONS, gazebo=gazebo))
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "expected gz sim with the world 'pool' and ros_gz_bridge" in output
+
+
+@pytest.mark.skipif(has('ros_gz_interfaces'), reason='ros_gz_interfaces is here')
+def test_the_stock_way_says_what_it_lacks(processes):
+    process = start(processes, replace(OPTIONS, gazebo={'delivery': 'stock'}))
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert 'ros_gz_interfaces' in output
+    assert 'expected the package ros-jazzy-ros-gz' in output
