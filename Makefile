@@ -12,7 +12,7 @@ setup:  ## Make .venv (a second call finds nothing to do)
 	@command -v $(PYTHON) >/dev/null || { echo "ERROR: $(PYTHON) not found; install Python 3.10 to 3.13, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }
 	@$(PYTHON) scripts/setup_venv.py
 
-run: setup  ## A BlueROV2 dives; recorded to out/dive
+run: setup  ## A BlueROV2 dives; recorded to out/dive; ARGS=--console shows it in a browser
 	@$(BIN)/marine_sim run bluerov2 --scenario dive --record out/dive --overwrite $(ARGS)
 
 test: setup  ## All tests this machine can run

@@ -50,6 +50,7 @@ class RunOptions:
         publish_components: every kind of drag on a topic of its own.
         markers: start the node that shows forces, voxels and panels.
         console: start the operator's console in a browser.
+        console_port: that it listens on; 0: any free one.
         frame_prefix: before base_link.
         clock: publish or follow.
         compute: false for a graph that computes nothing.
@@ -75,6 +76,7 @@ class RunOptions:
     publish_components: bool = False
     markers: bool = False
     console: bool = False
+    console_port: int = 8060
     frame_prefix: str = ''
     clock: str = 'publish'
     compute: bool = True
@@ -239,6 +241,7 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
     if options.console:
         own['console'] = {
             'wrench_sources': sources,
+            'port': options.console_port,
             'output': 'velocity' if closed else 'pwm',
             'recorder': '' if options.record else json.dumps({**common, **recorder}),
         }

@@ -150,6 +150,24 @@ def test_nonsense_is_told_and_survived(processes, watcher):
         Wire(address, 'y', origin='http://evil.example')
 
 
+def test_a_run_does_not_notice_that_it_is_watched(processes, tmp_path):
+    run = ['bluerov2', '--scenario', 'dive', '--duration', '4', '--record']
+    watched = processes.marine_sim(
+        'run', *run, tmp_path / 'a', '--composed', '--console', '--console-port', '0'
+    )
+    wire = Wire(address_of(watched), 'x')
+    wire.ask('take', False)
+    wire.ask('hands', {'sticks': [1.0] * 6})  # in vain: the scenario drives
+    wire.until(lambda m: 'a controller drives' in m['frame']['notice'])
+    processes.marine_sim('simulate', *run, tmp_path / 'b').communicate(timeout=60)
+    watched.communicate(timeout=60)
+    hashes = {
+        json.loads((tmp_path / name / 'manifest.json').read_text())['trajectory_sha256']
+        for name in 'ab'
+    }
+    assert len(hashes) == 1
+
+
 @pytest.mark.parametrize(
     ('parameters', 'expected'),
     [

@@ -125,7 +125,7 @@ def start(processes, options, **console):
     )  # fmt: skip
     spec = next(s for s in describe(options) if s.executable == 'console')
     # A machine that draws with its processor and is busy with tests leaves a page little time.
-    spec.parameters.update({'port': 0, 'operator_timeout': 10.0, **console})
+    spec.parameters.update({'port': 0, 'operator_timeout': 60.0, **console})
     return address_of(processes.node(spec))
 
 

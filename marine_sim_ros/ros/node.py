@@ -28,6 +28,7 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.bus import Bus, Outlet
 from marine_sim_ros.ros.convert import set_stamp, set_wrench, stamp_ns, state_from, vector_from
 from marine_sim_ros.ros.parameters import Parameter, declare, refusal
+from marine_sim_ros.ros.slow_lane import SlowLane
 from marine_sim_ros.state import State, Wrench
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -188,7 +189,9 @@ class SuiteNode(Node):
     def publisher(self, topic: topics.Topic) -> Any:
         """Return something with ``publish`` for a topic."""
         publisher = self.create_publisher(topic.type, topic.name, topic.qos)
-        return publisher if self.bus is None else Outlet(publisher, self.bus)
+        result = publisher if self.bus is None else Outlet(publisher, self.bus)
+        looked_at = topic.per_tick and not topic.name.startswith('/')
+        return SlowLane(self, topic, result) if looked_at else result
 
     def complain(self, text: str, *, error: bool = False) -> None:
         """Log a complaint, each kind at most every five seconds, and show it in diagnostics."""

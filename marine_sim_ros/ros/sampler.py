@@ -9,21 +9,19 @@ from collections.abc import Iterable
 from typing import Any
 
 import rclpy
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.slow_lane import NEWEST, slow_name
 from marine_sim_ros.ros.topics import Topic
 
 __all__ = ['Sampler']
 
-NEWEST = QoSProfile(
-    depth=1, reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE
-)
-"""The middleware keeps one message, and no writer waits for an acknowledgement."""
-
 
 class Sampler:
-    """Subscriptions of a hidden node that no executor serves."""
+    """Subscriptions of a hidden node that no executor serves.
+
+    Where a publisher has a slow lane, that is looked at, and its every tick costs nobody anything.
+    """
 
     def __init__(self, node: SuiteNode, topics: Iterable[Topic]) -> None:
         """Subscribe in a node's namespace."""
@@ -31,10 +29,26 @@ class Sampler:
             f'_{node.get_name()}_eyes', namespace=node.get_namespace(), context=node.context,
             use_global_arguments=False, enable_rosout=False, start_parameter_services=False,
         )  # fmt: skip
-        self._subscriptions = {
-            topic.name: self._eyes.create_subscription(topic.type, topic.name, _nothing, NEWEST)
-            for topic in topics
-        }
+        self._topics = {topic.name: topic for topic in topics}
+        self._subscriptions: dict[str, Any] = {}
+        self._slow: dict[str, bool] = {}
+        self._look_around()
+        node.create_timer(0.5, self._look_around, clock=node.wall_clock)
+
+    def _look_around(self) -> None:
+        """Take the slow lane of every topic that has one, and the topic itself where none is."""
+        for name, topic in self._topics.items():
+            slow = bool(self._eyes.count_publishers(slow_name(name)))
+            there = slow or bool(self._eyes.count_publishers(name))
+            if not there or self._slow.get(name) is slow:
+                continue
+            if name in self._subscriptions:
+                self._eyes.destroy_subscription(self._subscriptions[name])
+            lane = slow_name(name) if slow else name
+            self._subscriptions[name] = self._eyes.create_subscription(
+                topic.type, lane, _nothing, NEWEST
+            )
+            self._slow[name] = slow
 
     def newest(self) -> dict[str, Any]:
         """Return the messages that came since the last call, by topic; of each the newest."""

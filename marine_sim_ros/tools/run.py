@@ -40,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--markers', action='store_true', help='show forces, voxels, hull')
     parser.add_argument('--console', action='store_true', help="the operator's page in a browser")
     parser.add_argument(
+        '--console-port', type=int, default=8060, metavar='N', help='of it (default 8060)'
+    )
+    parser.add_argument(
         '--components', action='store_true', help='publish every kind of drag on drag/<kind>'
     )
     parser.add_argument(
@@ -57,6 +60,7 @@ def execute(options: argparse.Namespace) -> int:
         real_time_factor=options.real_time_factor,
         markers=options.markers,
         console=options.console,
+        console_port=options.console_port,
         publish_components=options.components,
         controller=options.controller,
         lockstep=not options.no_lockstep,

@@ -80,7 +80,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         result.close()
         raise ParameterError(
-            f'console: cannot listen on {host} port {port}: {error}; expected a free one (--port)'
+            f'console: cannot listen on {host} port {port}: {error}; expected a free one'
         ) from None
     return result
 

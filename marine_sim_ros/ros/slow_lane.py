@@ -1,0 +1,52 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A hidden second topic beside each per-tick one, for who only looks: the newest, now and then."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+from marine_sim_ros.ros.topics import Topic
+
+__all__ = ['NEWEST', 'SlowLane', 'slow_name']
+
+PERIOD = 0.04
+"""s of wall time between messages."""
+NEWEST = QoSProfile(
+    depth=1, reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE
+)
+"""The middleware keeps one message, and no writer waits for an acknowledgement."""
+
+
+def slow_name(name: str) -> str:
+    """Return the hidden topic beside one of a vehicle's."""
+    return f'_slow/{name}'
+
+
+class SlowLane:
+    """A publisher of every tick that sends some of it to the hidden topic too, where one looks."""
+
+    def __init__(self, node: Node, topic: Topic, publisher: Any) -> None:
+        """Stand in front of the publisher of a per-tick topic."""
+        self._publisher = publisher
+        self._slow = node.create_publisher(topic.type, slow_name(topic.name), NEWEST)
+        self._due = 0.0
+        self.topic_name = publisher.topic_name
+
+    def publish(self, message: Any) -> None:
+        """Publish a message."""
+        self._publisher.publish(message)
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + PERIOD
+            if self._slow.get_subscription_count():
+                self._slow.publish(message)
+
+    def get_subscription_count(self) -> int:
+        """Return how many listen to every tick."""
+        return int(self._publisher.get_subscription_count())
