@@ -16,7 +16,7 @@ run: setup  ## A BlueROV2 dives; recorded to out/dive
 	@$(BIN)/marine_sim run bluerov2 --scenario dive --record out/dive --overwrite $(ARGS)
 
 test: setup  ## All tests this machine can run
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses auto --dist loadgroup $(ARGS)
 
 lint: setup  ## Style and types
 	@$(BIN)/ruff check .

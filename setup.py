@@ -8,8 +8,8 @@ from setuptools import find_packages, setup
 
 NAME = 'marine_sim_ros'
 NODES = ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'gazebo_bridge', 'scenario',
-         'teleop', 'recorder', 'markers', 'manipulator', 'controller', 'boundary', 'contact',
-         'composed')  # fmt: skip
+         'teleop', 'recorder', 'markers', 'console', 'manipulator', 'controller', 'boundary',
+         'contact', 'composed')  # fmt: skip
 
 
 def data_files() -> list[tuple[str, list[str]]]:
@@ -29,12 +29,18 @@ setup(
     name=NAME,
     version='0.1.0',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
-    package_data={f'{NAME}.analysis.report': ['*.css', '*.js']},
+    package_data={
+        f'{NAME}.analysis.report': ['*.css', '*.js'],
+        f'{NAME}.console.page': ['*.css', '*.js', 'lib/*.js'],
+    },
     data_files=data_files(),
     python_requires='>=3.10',
     install_requires=['setuptools'],
     extras_require={
         'test': ['pytest'],  # makes `colcon test` run pytest
+        'batch': ['jax'],  # `marine_sim simulate --engine jax`, batches
+        'console': ['nicegui==3.18.0'],  # the operator's page
+        'sweep': ['dask', 'distributed', 'jax', 'pyarrow'],  # `marine_sim sweep`
         'parquet': ['pyarrow'],  # `marine_sim analyze` writes csv without it
     },
     zip_safe=False,

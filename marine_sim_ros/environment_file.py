@@ -94,7 +94,7 @@ def parse_environment(text: str, name: str) -> Environment:
     root.mapping(_KEYS)
     gravity = root.child('gravity', STANDARD_GRAVITY).number(0.1, 99.0)
     scene = read_scene(root, Path(name).parent)
-    depth = root.child('depth', water_depth(root))
+    depth = root.child('depth', water_depth(root, scene))
     h = depth.value if depth.value == math.inf else depth.number(0.1, 12_000)
     return Environment(
         gravity=gravity,

@@ -16,7 +16,7 @@ from marine_sim_ros.errors import RecordingError
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.trajectory import TrajectoryHash
 
-__all__ = ['BagWriter', 'Manifest']
+__all__ = ['BagWriter', 'Manifest', 'vehicle_digest']
 
 
 def _failed(path: Path, error: Exception) -> RecordingError:
@@ -133,7 +133,7 @@ class Manifest:
             'parameters': self._settings,
             'seed': self._settings.get('seed', 0),
             'vehicle': self._vehicle.name,
-            'vehicle_sha256': hashlib.sha256(self._vehicle.urdf.encode()).hexdigest(),
+            'vehicle_sha256': vehicle_digest(self._vehicle),
             'ticks': self.ticks,
             'trajectory_sha256': self._hash.hexdigest(),
         }
@@ -141,6 +141,21 @@ class Manifest:
             path.write_text(json.dumps(content, indent=2) + '\n', encoding='utf-8')
         except OSError as error:
             raise _failed(path, error) from None
+
+
+def vehicle_digest(vehicle: Vehicle) -> str:
+    """Return the SHA-256 of the URDF and of the SHA-256 of every file beside it, in their order.
+
+    A file that cannot be read counts as an empty one: nothing of the run can have come from it.
+    """
+    digest = hashlib.sha256(vehicle.urdf.encode())
+    for path in vehicle.files:
+        try:
+            content = path.read_bytes()
+        except (OSError, ValueError):
+            content = b''
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()
 
 
 def versions() -> dict[str, str]:

@@ -28,6 +28,10 @@ _GENERATED = {'generator', 'seed', 'material', 'depth', 'relief', 'size', 'spaci
 _RELIEF = {'sand': 0.8, 'rock': 9.0}
 _SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
 _MAX_SIDE = 1024
+_LEVEL = 0.7
+"""n_z above which a plane is a seabed to waves."""
+_LONGEST = 4000.0
+"""m; sides of a generated terrain. Its finest noise has a point every two metres."""
 
 
 def read_scene(root: YamlReader, folder: Path) -> Scene | None:
@@ -57,11 +61,20 @@ def read_scene(root: YamlReader, folder: Path) -> Scene | None:
     return scene if len(scene) or surface else None
 
 
-def water_depth(root: YamlReader) -> float:
-    """Return the depth that seabed, pool or terrain give the water, m; infinite for none."""
+def water_depth(root: YamlReader, scene: Scene | None) -> float:
+    """Return the depth that a scene gives the water, m; infinite for none.
+
+    It is the least that ``seabed``, ``pool`` or ``terrain`` say; where they say none, that of the
+    mean of a terrain from a file, or of a level plane below the origin.
+    """
     depths = [root.value[k]['depth'] for k in ('seabed', 'pool', 'terrain')
               if isinstance(root.value.get(k), dict) and 'depth' in root.value[k]]  # fmt: skip
-    return float(min(depths, default=math.inf))
+    if depths or scene is None:
+        return float(min(depths, default=math.inf))
+    found = [-p.height(0.0, 0.0) for p in scene.planes if p.normal[2] > _LEVEL]
+    if scene.terrain is not None:
+        found.append(-float(scene.terrain.heights.mean()))
+    return min((depth for depth in found if depth >= 0.1), default=math.inf)
 
 
 def _jets(reader: YamlReader) -> JetLaw:
@@ -137,7 +150,7 @@ def _terrain(reader: YamlReader, folder: Path) -> HeightMap | None:
     size = reader.child('size', [128.0, 128.0])
     if not isinstance(size.value, list) or len(size.value) != 2:
         raise size.error(f' is {shown(size.value)}; expected a list of two numbers')
-    width, height = (s.number(1.0, 1e5) for s in size.items())
+    width, height = (s.number(1.0, _LONGEST) for s in size.items())
     spacing = reader.child('spacing', 0.5).number(0.01, 1e3)
     if max(width, height) > _MAX_SIDE * spacing:
         raise reader.error(

@@ -15,20 +15,14 @@ from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import MarineSimError, ParameterError
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.noise import gaussian
-from marine_sim_ros.physics import FORCES, WITH_JOINTS, WITH_MEMORY
 from marine_sim_ros.physics.barometer import barometer
-from marine_sim_ros.physics.boundary import boundary
-from marine_sim_ros.physics.manipulator import (
-    ArmMomentum,
-    JointMotion,
-    arm_step,
-    joints_at_rest,
-)
-from marine_sim_ros.physics.rigid_body import INTEGRATORS, step, weight
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, ThrusterOutput, thrusters
+from marine_sim_ros.physics.manipulator import JointMotion
+from marine_sim_ros.physics.rigid_body import INTEGRATORS
+from marine_sim_ros.physics.thrusters import ThrusterOutput
 from marine_sim_ros.scenario import Scenario
 from marine_sim_ros.scripted import ScriptedPilot, failed_thrusters, joint_targets
 from marine_sim_ros.state import State, Wrench, rest
+from marine_sim_ros.tick import Commands, Stepping, advance, begin
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
 
 __all__ = ['DEFAULT_STEP', 'Command', 'Simulation', 'Tick', 'noisy_pressure', 'simulate']
@@ -96,17 +90,16 @@ class Simulation:
             )
         self.vehicle = vehicle
         self.environment = environment or Environment()
-        self.state = initial or rest()
         self.stamp = 0
         self._step = step_nanoseconds(dt)
-        self._dt = self._step / NANOSECONDS
-        self._memory = np.zeros(len(vehicle.thrusters))
-        self._memories: dict[str, Any] = dict.fromkeys(WITH_MEMORY)
-        self._joints = joints_at_rest(vehicle.manipulator) if vehicle.manipulator else None
-        self._arm_memory: ArmMomentum | None = None
+        self._memory = begin(vehicle, initial or rest())
         self._since_last = 0.0
-        self._integrator = integrator
-        self._implicit_drag = implicit_drag
+        self._stepping = Stepping(self._step / NANOSECONDS, integrator, implicit_drag)
+
+    @property
+    def state(self) -> State:
+        """At the present stamp."""
+        return self._memory.state
 
     def tick(
         self,
@@ -123,52 +116,18 @@ class Simulation:
             failed: (n,) thrusters that stand still; None: none.
         """
         environment = self.environment.at(self.stamp / NANOSECONDS)
-        heard = pwm if failed is None else np.where(failed, PWM_NEUTRAL, pwm)
-        output, self._memory = thrusters(
-            self.vehicle, self.state, environment, self._memory,
-            pwm=heard, dt=self._since_last,
+        state = self.state
+        happened, self._memory = advance(
+            self.vehicle, environment, self._memory, Commands(pwm, joints, failed),
+            self._stepping, since=self._since_last,
         )  # fmt: skip
-        sources = {'thrusters': output.wrench}
-        body, reaction = self._move_arm(joints)
-        for name, force in FORCES.items():
-            vehicle = body if name in WITH_JOINTS else self.vehicle
-            if name in WITH_MEMORY:
-                sources[name], self._memories[name] = WITH_MEMORY[name](
-                    vehicle, self.state, environment, self._memories[name],
-                    dt=self._since_last,
-                )  # fmt: skip
-            else:
-                sources[name] = force(vehicle, self.state, environment)
-        sources |= reaction
-        if environment.scene is not None:
-            sources['boundary'] = boundary(self.vehicle, self.state, environment, output.thrust)
-            sources['contact'], self._memories['contact'] = WITH_MEMORY['contact'](
-                self.vehicle, self.state, environment, self._memories['contact'],
-                dt=self._since_last,
-            )  # fmt: skip
-        total = weight(body, self.state, environment)
-        for wrench in sources.values():
-            total = total + wrench
-        done = Tick(self.stamp, self.state, pwm, output, sources, total, self._joints)
-        self.state = step(
-            body, self.state, environment, total, self._dt,
-            integrator=self._integrator, implicit_drag=self._implicit_drag,
+        done = Tick(
+            self.stamp, state, pwm, happened.thrusters, happened.sources, happened.total,
+            happened.joints,
         )  # fmt: skip
         self.stamp += self._step
-        self._since_last = self._dt
+        self._since_last = self._stepping.dt
         return done
-
-    def _move_arm(self, target: np.ndarray | None) -> tuple[Vehicle, dict[str, Wrench]]:
-        """Bring the joints to the present stamp; return the vehicle then, and what it feels."""
-        arm = self.vehicle.manipulator
-        if arm is None or self._joints is None:
-            return self.vehicle, {}
-        wanted = np.zeros(len(arm)) if target is None else target
-        self._joints, body, wrench, self._arm_memory = arm_step(
-            self.vehicle, self.state, self._joints, self._arm_memory,
-            target=wanted, dt=self._since_last,
-        )  # fmt: skip
-        return body, {'manipulator': wrench}
 
     def ticks(
         self,
@@ -258,8 +217,8 @@ def simulate(
         scenario: of :func:`marine_sim_ros.scenario.load_scenario`.
         environment: default: still water of the vehicle's own density.
         dt: step, s.
-        integrator: ``semi_implicit`` or ``rk4``.
-        implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
+        integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
+        implicit_drag: treat the drag as linearly implicit (not with ``rk4``).
         seed: of everything random.
         duration: s; default: the scenario's.
 

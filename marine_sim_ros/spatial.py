@@ -132,25 +132,29 @@ def normalized(vector: Array) -> Array:
 def rotation_vector_quaternion(rotation: Array) -> Array:
     """Return the quaternion (..., 4) of rotation vectors (..., 3), rad: the exponential map."""
     xp = namespace(rotation)
-    # The tiny number keeps 0/0 away: sin(h)/h is exactly 1 for h = 1e-150.
-    half = xp.sqrt(xp.vecdot(rotation, rotation) / 4 + 1e-300)[..., None]
+    # The tiny number keeps 0/0 away, in single precision too: sin(h)/h is exactly 1 for h = 1e-15.
+    half = xp.sqrt(xp.vecdot(rotation, rotation) / 4 + 1e-30)[..., None]
     return xp.concat([rotation * (xp.sin(half) / (2 * half)), xp.cos(half)], axis=-1)
 
 
-def skew(vector: np.ndarray) -> np.ndarray:
+def skew(vector: Array) -> Array:
     """Return S(a) (3, 3) with S(a) b = a x b."""
-    x, y, z = vector
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    xp = namespace(vector)
+    x, y, z = vector[0], vector[1], vector[2]
+    zero = 0.0 * x
+    flat = xp.stack([zero, -z, y, z, zero, -x, -y, x, zero])
+    return xp.reshape(flat, (3, 3))
 
 
-def transport(offset: np.ndarray) -> np.ndarray:
+def transport(offset: Array) -> Array:
     """Return H (6, 6) that moves velocities to a point r: ν_r = H ν; wrenches move by Hᵀ.
 
     H = [E, −S(r); 0, E] with r (3,) from the origin, body frame (Fossen 2011, eq. 7.26).
     """
-    result = np.eye(6)
-    result[:3, 3:] = -skew(offset)
-    return result
+    xp = namespace(offset)
+    eye = constant(xp, np.eye(3))
+    below = xp.concat([xp.zeros_like(eye), eye], axis=1)
+    return xp.concat([xp.concat([eye, -skew(offset)], axis=1), below])
 
 
 def quaternion_from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:

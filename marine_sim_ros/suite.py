@@ -43,12 +43,13 @@ class RunOptions:
         duration: s; 0: the scenario's, or until stopped.
         seed: of everything random.
         lockstep: wait for every force.
-        integrator: semi_implicit or rk4.
+        integrator: semi_implicit, rk4 or conserving.
         environment: shipped name or path; empty: still water.
         current: of the water in map, m/s, in place of the environment's constant one.
         hull_forces: kinds of panel forces to keep; empty: all.
         publish_components: every kind of drag on a topic of its own.
         markers: start the node that shows forces, voxels and panels.
+        console: start the operator's console in a browser.
         frame_prefix: before base_link.
         clock: publish or follow.
         compute: false for a graph that computes nothing.
@@ -73,6 +74,7 @@ class RunOptions:
     hull_forces: tuple[str, ...] = ()
     publish_components: bool = False
     markers: bool = False
+    console: bool = False
     frame_prefix: str = ''
     clock: str = 'publish'
     compute: bool = True
@@ -226,17 +228,22 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
         own['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
         own['markers'] = {'wrench_sources': sources}
-    if options.record:
-        manifest = {**asdict(options), 'namespace': namespace}
-        own['recorder'] = {
-            'directory': options.record,
-            'manifest': json.dumps(manifest),
-            'publish_components': options.publish_components,
-            'controller': closed,
+    common = _common(options)
+    recorder = {
+        'manifest': json.dumps({**asdict(options), 'namespace': namespace}),
+        'publish_components': options.publish_components,
+        'controller': closed,
+        'wrench_sources': sources,
+        **pwm,
+    }
+    if options.console:
+        own['console'] = {
             'wrench_sources': sources,
-            **pwm,
+            'output': 'velocity' if closed else 'pwm',
+            'recorder': '' if options.record else json.dumps({**common, **recorder}),
         }
+    if options.record:
+        own['recorder'] = {'directory': options.record, **recorder}
     owner = 'gazebo_bridge' if options.gazebo else 'dynamics'
     own[owner] = {**_dynamics(options, scenario, sources), **options.gazebo}
-    common = _common(options)
     return [NodeSpec(name, namespace, {**common, **extra}) for name, extra in own.items()]

@@ -23,6 +23,10 @@ __all__ = ['YamlReader', 'config_names', 'parse_yaml', 'read_config', 'shown']
 _WORD = re.compile('[A-Za-z0-9_.-]{1,64}')
 
 
+_MOST = 100_000
+"""Values that a file may have."""
+
+
 _BRIEF = reprlib.Repr()
 _BRIEF.maxother = _BRIEF.maxstring = _BRIEF.maxlong = 80
 
@@ -146,9 +150,56 @@ def parse_yaml(text: str, name: str, error: type[MarineSimError]) -> Any:
     """Return the content of a YAML text.
 
     Raises:
-        MarineSimError: of the given kind, when it is not YAML.
+        MarineSimError: of the given kind, when it is not YAML, has a key twice in one mapping, or
+            more than 100,000 values when all aliases are written out.
     """
     try:
-        return yaml.safe_load(text)
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return None
+            _size(node, {}, name, error)
+            return loader.construct_document(node)
+        finally:
+            loader.dispose()  # type: ignore[no-untyped-call]
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         raise error(f'{name}: not valid YAML: {" ".join(str(problem).split())}') from None
+
+
+def _size(node: yaml.Node, known: dict[int, int], name: str, error: type[MarineSimError]) -> int:
+    """Return how many values a node has with all aliases written out.
+
+    Raises:
+        MarineSimError: of the given kind: too many, endless, or a key twice.
+    """
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    line = f'{name}:{node.start_mark.line + 1}'
+    if id(node) in known:
+        if known[id(node)] == 0:
+            raise error(f'{line}: an alias stands for what it is in; expected an end')
+        return known[id(node)]
+    known[id(node)] = 0
+    below = node.value
+    if isinstance(node, yaml.MappingNode):
+        _no_key_twice(node, name, error)
+        below = [part for pair in node.value for part in pair]
+    count = 1 + sum(_size(part, known, name, error) for part in below)
+    if count > _MOST:
+        raise error(f'{line}: {count} values, aliases written out; expected up to {_MOST}')
+    known[id(node)] = count
+    return count
+
+
+def _no_key_twice(node: yaml.MappingNode, name: str, error: type[MarineSimError]) -> None:
+    seen: dict[tuple[str, str], int] = {}
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            continue
+        line, what = key.start_mark.line + 1, (key.tag, key.value)
+        if what in seen:
+            raise error(
+                f'{name}:{line}: {shown(key.value)} is in line {seen[what]} too; expected it once'
+            )
+        seen[what] = line

@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import browser
+from bags import MAVROS, analyze, header, odometry, page_charts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rosbags.rosbag2 import StoragePlugin, Writer
@@ -28,10 +28,8 @@ from marine_sim_ros.errors import ParameterError, RecordingError
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.suite import RunOptions
-from marine_sim_ros.tools.main import main
 from marine_sim_ros.tools.recorded import write_recording
 
-MAVROS = 'std_msgs/Header header\nuint16[] channels\n'
 STEP = """
 duration: 8.0
 initial: {position: [0.0, 0.0, -2.0], rpy: [0.0, 0.0, 0.0]}
@@ -40,12 +38,6 @@ segments:
   - {at: 0.0, control: {z: -2.0, yaw: 0.0, surge: 0.0}}
   - {at: 1.0, control: {z: -3.0, yaw: 0.5, surge: 0.3}}
 """
-
-
-def analyze(*arguments):
-    with pytest.raises(SystemExit) as ended:
-        main(['analyze', *map(str, arguments)])
-    return ended.value.code
 
 
 @pytest.fixture(scope='module')
@@ -57,26 +49,6 @@ def run(tmp_path_factory):
     trajectory = simulate(vehicle, load_scenario(str(folder / 'step.yaml')), dt=0.01)
     write_recording(folder / 'rec', vehicle, RunOptions(vehicle='bluerov2', dt=0.01), trajectory)
     return folder / 'rec', trajectory
-
-
-def header(types, stamp):
-    time = types['builtin_interfaces/msg/Time'](sec=stamp // 10**9, nanosec=stamp % 10**9)
-    return types['std_msgs/msg/Header'](stamp=time, frame_id='map')
-
-
-def odometry(types, stamp, pose, velocity):
-    vector, none = types['geometry_msgs/msg/Vector3'], np.zeros(36)
-    x, y, z, *q = map(float, pose)
-    v = [float(n) for n in velocity]
-    pose = types['geometry_msgs/msg/Pose'](
-        types['geometry_msgs/msg/Point'](x, y, z), types['geometry_msgs/msg/Quaternion'](*q)
-    )
-    twist = types['geometry_msgs/msg/Twist'](vector(*v[:3]), vector(*v[3:]))
-    return types['nav_msgs/msg/Odometry'](
-        header(types, stamp), 'base_link',
-        types['geometry_msgs/msg/PoseWithCovariance'](pose, none),
-        types['geometry_msgs/msg/TwistWithCovariance'](twist, none),
-    )  # fmt: skip
 
 
 def foreign(path, trajectory, *, offset=0, late=0, plugin=StoragePlugin.SQLITE3, keep=slice(None)):
@@ -204,11 +176,6 @@ def test_a_page_asks_nothing_of_a_network(run, tmp_path):
         assert all(any(v is not None for v in t['y']) for t in chart['data']), chart['key']
 
 
-def page_charts(text):
-    start = text.index('type="application/json">') + len('type="application/json">')
-    return json.loads(text[start : text.index('</script>', start)])
-
-
 def test_names_in_a_bag_cannot_become_markup(run, tmp_path):
     folder = tmp_path / '<script>alert(1)<'
     shutil.copytree(run[0] / 'bag', folder)
@@ -229,7 +196,7 @@ def test_a_bag_of_another_vehicle_is_compared_by_correlation(run, tmp_path, caps
     metrics = json.loads((tmp_path / 'out' / 'metrics.json').read_text())
     (compared,) = metrics['comparisons']
     assert compared['aligned_by'] == 'correlation'
-    assert compared['offset_s'] == pytest.approx(-offset / 1e9, abs=0.003)
+    assert compared['offset_s'] == pytest.approx(-offset / 1e9, abs=0.005)
     assert compared['differences']['x']['rms'] < 0.001
     assert compared['differences']['yaw']['rms'] < 0.1
     assert compared['differences']['thrusters/pwm 1']['moments'] > 600
@@ -490,50 +457,3 @@ def test_memory_stays_while_bags_grow(tmp_path):
     assert large_size > 9 * small_size > 36e6
     # Thinned rows and buckets are allowed; the messages themselves are not.
     assert large_peak - small_peak < 20e6
-
-
-@pytest.mark.ros
-@pytest.mark.slow
-@pytest.mark.browser
-def test_a_recorded_graph_opens_in_a_browser(processes, tmp_path):
-    """The recorder's own bag; every chart has data, and the browser has nothing to complain of."""
-    done = processes.marine_sim(
-        'run', 'bluerov2', '--scenario', 'dive', '--duration', '2', '--composed',
-        '--real-time-factor', '0', '--record', tmp_path / 'run',
-    )  # fmt: skip
-    output = done.communicate(timeout=60)[0]
-    assert (tmp_path / 'run' / 'manifest.json').exists(), output
-    assert analyze(tmp_path / 'run', '-o', tmp_path / 'out', '--table', 'none') == 0
-    metrics = json.loads((tmp_path / 'out' / 'metrics.json').read_text())
-    found = metrics['bags'][0]['vehicles']['bluerov2']
-    assert found['motion']['ticks'] == 401
-    assert found['energy']['total_J'] == pytest.approx(sum(found['energy']['thrusters_J']))
-    assert found['energy']['total_J'] > 100
-    assert all(c['ticks_without'] == 0 for c in found['channels'].values())
-
-    page = (tmp_path / 'out' / 'report.html').as_uri()
-    theme = 'dark'
-    opened = subprocess.run(
-        [browser(), '--headless=new', '--no-sandbox', '--use-angle=swiftshader',
-         '--enable-unsafe-swiftshader', f'--user-data-dir={tmp_path / "profile"}',
-         '--host-resolver-rules=MAP * ~NOTFOUND', '--virtual-time-budget=20000',
-         '--enable-logging=stderr', '--window-size=1280,720', '--dump-dom',
-         f'{page}?{theme}#all'],
-        capture_output=True, text=True, timeout=90, check=True,
-    )  # fmt: skip
-    said = [line for line in opened.stderr.splitlines() if ':CONSOLE' in line]
-    # A remark of Chromium on how plotly.js reads its own canvas; no error.
-    assert [line for line in said if 'willReadFrequently' not in line] == []
-    charts = page_charts(opened.stdout)['charts']
-    assert f'data-drawn="{len(charts)}"' in opened.stdout
-    assert f'data-theme="{theme}"' in opened.stdout
-    for chart in charts:
-        tag = re.search(rf'<div class="chart[^"]*" id="{chart["key"]}"[^>]*>', opened.stdout)
-        # Lines that never change, as those of the tick, have two points.
-        least = 1 if chart['key'].endswith('timing') else 50
-        points = int(re.search(r'data-points="(\d+)"', tag[0])[1])
-        assert points > least, chart['key']
-    assert 'WebGL is not supported' not in opened.stdout.split('id="v0-space"')[1][:3000]
-    # Lines that are really there: a path with more than a point or two.
-    lines = re.findall(r'<path class="js-line"[^>]* d="([^"]*)"', opened.stdout)
-    assert sum(len(d) > 30 for d in lines) > 30

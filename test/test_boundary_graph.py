@@ -3,13 +3,11 @@
 
 """A vehicle in a pool through real nodes: the same boundary forces, to the bit."""
 
-import json
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+from graph import NotInTime, manifest, numbers, recorded, simulated
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.environment_file import load_environment
@@ -29,23 +27,6 @@ segments:
 NAMES = ('separate', 'composed')
 
 
-def read(directory):
-    """Return messages by topic and stamp."""
-    from rosbags.highlevel import AnyReader
-
-    result = {}
-    with AnyReader([directory / 'bag']) as reader:
-        for connection, stamp, data in reader.messages():
-            message = reader.deserialize(data, connection.msgtype)
-            result.setdefault(connection.topic.split('/', 2)[-1], {})[stamp] = message
-    return result
-
-
-def numbers(message):
-    f, t = message.wrench.force, message.wrench.torque
-    return np.array([f.x, f.y, f.z, t.x, t.y, t.z])
-
-
 def state_of(message):
     p, q = message.pose.pose.position, message.pose.pose.orientation
     return State(np.array([p.x, p.y, p.z]), np.array([q.x, q.y, q.z, q.w]), np.zeros(6))
@@ -61,18 +42,14 @@ def test_the_graph_is_the_simulation_in_a_pool(processes, tmp_path):
         )
         output, _ = process.communicate(timeout=120)
         assert process.returncode == 0, output
-    done = subprocess.run(
-        [sys.executable, '-m', 'marine_sim_ros.tools.main', 'simulate', *map(str, common)],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    expected = done.stdout.split('trajectory_sha256 ')[1].strip()
+    expected = simulated(*common)
     for name in NAMES:
-        manifest = json.loads((tmp_path / name / 'manifest.json').read_text())
-        assert manifest['ticks'] == 401
-        assert manifest['trajectory_sha256'] == expected, name
+        found = manifest(tmp_path / name)
+        assert found['ticks'] == 401
+        assert found['trajectory_sha256'] == expected, name
     for name in NAMES:
-        _check_wrenches(read(tmp_path / name))
-    _check_markers(read(tmp_path / 'separate')['scene/markers'])
+        _check_wrenches(recorded(tmp_path / name))
+    _check_markers(recorded(tmp_path / 'separate')['scene/markers'])
 
 
 def _check_wrenches(topics):
@@ -104,7 +81,8 @@ def until(path, text, timeout=90):
     """Wait for a text in what a process has told."""
     deadline = time.monotonic() + timeout
     while text not in path.read_text():
-        assert time.monotonic() < deadline, f'no {text!r} in {path.read_text()!r}'
+        if time.monotonic() > deadline:
+            raise NotInTime(f'no {text!r} in {path.read_text()!r}')
         time.sleep(0.1)
 
 

@@ -3,7 +3,6 @@
 
 """Controller and arm through real nodes: operators, watchdogs, faults, and the same bits."""
 
-import json
 import math
 import signal
 import subprocess
@@ -11,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_graph import Watcher, statuses
+from graph import Watcher, manifest, start_graph, statuses
 
 from marine_sim_ros.suite import RunOptions, describe
 
@@ -30,10 +29,6 @@ segments:
 faults:
   - {at: 2.0, thruster: sf}
 """
-
-
-def manifest(directory):
-    return json.loads((directory / 'manifest.json').read_text())
 
 
 def messages(directory, *topics):
@@ -164,15 +159,11 @@ def pilot(ros_environment):
 
 
 def start(processes, **more):
-    specs = describe(
-        RunOptions(
-            vehicle='bluerov2_heavy',
-            controller='modern',
-            initial_position=(0.0, 0.0, -3.0),
-            **more,
-        )
-    )
-    return {s.executable: processes.node(s) for s in specs}
+    nodes, _ = start_graph(
+        processes, vehicle='bluerov2_heavy', controller='modern',
+        initial_position=(0.0, 0.0, -3.0), **more,
+    )  # fmt: skip
+    return nodes
 
 
 def test_command_mode_and_joystick_mode(processes, pilot):
@@ -286,9 +277,9 @@ def test_an_arm_is_commanded_and_a_lost_one_is_held(processes, ros_environment):
     pilot.listen('joint_states', JointState, depth=2000)
     pilot.listen('/diagnostics', DiagnosticArray)
     command = pilot.node.create_publisher(JointState, 'joint_commands', 10)
-    specs = {s.executable: s for s in describe(
-        RunOptions(vehicle='investigator90', initial_position=(0.0, 0.0, -8.0)))}  # fmt: skip
-    nodes = {name: processes.node(spec) for name, spec in specs.items()}
+    nodes, specs = start_graph(
+        processes, vehicle='investigator90', initial_position=(0.0, 0.0, -8.0)
+    )
     joints = pilot.seen['joint_states']
     pilot.until(lambda: len(joints) > 50)
     target = JointState(name=['arm_2_joint', 'arm_3_joint'], position=[-1.0, 1.2])
@@ -344,7 +335,7 @@ def test_bad_live_parameters_are_refused_at_the_start(processes):
     ):  # fmt: skip
         specs[node].parameters[name] = value
         process = processes.node(specs[node])
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=120)
         assert process.returncode == 2, output
         assert value[0] in output
         assert 'Traceback' not in output
@@ -365,7 +356,7 @@ expect:
     process = processes.marine_sim(
         'run', 'bluerov2', '--scenario', script, '--real-time-factor', 0
     )
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 1
     assert 'holds: depth within 4 to 6 m' in output
     assert 'does not hold: depth within 1 to 2 m' in output
@@ -414,7 +405,7 @@ def test_a_controller_that_makes_no_sense_is_refused(processes):
         (['--controller', 'modern', '--scenario', 'dive'], 'brings its own controller'),
     ):
         process = processes.marine_sim('run', 'bluerov2', *more)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=120)
         assert process.returncode == 2
         assert expected in output
         assert 'Traceback' not in output

@@ -75,7 +75,8 @@ def joint_moves(text):
 
 
 ROV, BOAT = ('simple_rov',), ('surface_vessel',)
-BLUE = ('bluerov2', 'reaction_torque:=0.02')
+BLUE = ('bluerov2', 'coefficients:=bluerov2_gz', 'reaction_torque:=0.02')
+GZ = ('bluerov2', 'coefficients:=bluerov2_gz')
 WU = ('bluerov2', 'coefficients:=wu2018')
 HEAVY = ('bluerov2_heavy',)
 ROBOT = '</robot>'
@@ -143,12 +144,12 @@ FAULTS = {
     'negative damping': (WU, put('<linear_damping>4.03 6.22 5.18 0.07 0.07 0.07',
                                  '<linear_damping>-4.03 -6.22 -5.18 -0.07 -0.07 -0.07'),
                          'negative-damping', ERROR),
-    'undamped yaw': (('bluerov2',), put('3.992 3.992 3.992', '3.992 3.992 0'), 'undamped',
+    'undamped yaw': (GZ, put('3.992 3.992 3.992', '3.992 3.992 0'), 'undamped',
                      WARNING),
-    'hardly any drag': (('bluerov2',), put('>33.732 ', '>0.33732 '), 'top-speed', WARNING),
-    'drag beyond any step': (('bluerov2',), put('3.992 3.992 3.992', '3992 3.992 3.992'),
+    'hardly any drag': (GZ, put('>33.732 ', '>0.33732 '), 'top-speed', WARNING),
+    'drag beyond any step': (GZ, put('3.992 3.992 3.992', '3992 3.992 3.992'),
                              'drag-step', WARNING),
-    'stiff surface': (('bluerov2',), put('<height>0.25', '<height>0.0001'), 'surface-step',
+    'stiff surface': (GZ, put('<height>0.25', '<height>0.0001'), 'surface-step',
                       WARNING),
     'NED frame': (ROV, upside_down, 'looks-down', WARNING),
     'millimetre mesh': (ROV, mm_mesh, 'millimetres', ERROR),

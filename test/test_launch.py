@@ -8,9 +8,12 @@ import shutil
 import signal
 import subprocess
 import time
+from xml.etree import ElementTree as ET
 
 import pytest
+from bags import analyze
 from conftest import ROOT
+from graph import Watcher
 
 from marine_sim_ros.suite import RunOptions, describe
 
@@ -62,6 +65,7 @@ def test_launch_and_run_give_the_same_trajectory(processes, tmp_path, composed):
     [
         (['vehicle:=bluerov9'], "'bluerov9' is neither a file nor a shipped vehicle"),
         (['joy:=true', 'gamepad:=snes'], "'snes' is neither a file nor a shipped gamepad"),
+        (['recorder:=tape'], 'expected one of: suite, ros2_bag'),
     ],
 )
 def test_bad_arguments_give_one_line(processes, arguments, expected):
@@ -135,3 +139,77 @@ def test_an_operators_controller_launches(processes):
     )  # fmt: skip
     assert process.poll() is None
     assert "message='armed'" in called.stdout
+
+
+@pytest.mark.parametrize(
+    ('file', 'namespaces', 'prefixes'),
+    [
+        ('investigator90.launch.py', ['investigator90'], ['']),
+        ('two_vehicles.launch.py', ['bluerov2', 'bluerov2_heavy'],
+         ['bluerov2/', 'bluerov2_heavy/']),
+    ],
+)  # fmt: skip
+def test_every_link_can_be_drawn_in_the_map(processes, file, namespaces, prefixes):
+    from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+    from std_msgs.msg import String
+    from tf2_msgs.msg import TFMessage
+
+    try:
+        get_package_prefix('robot_state_publisher')
+    except PackageNotFoundError:
+        pytest.skip('no robot_state_publisher on this machine')
+    launch(processes, file)
+    watcher = Watcher()
+    latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    described = [f'/{name}/robot_description' for name in namespaces]
+    for topic in described:
+        watcher.listen(topic, String, latched)
+    watcher.listen('/tf', TFMessage)
+    watcher.listen('/tf_static', TFMessage, latched)
+    watcher.until(lambda: all(watcher.seen[topic] for topic in described))
+    links = {
+        prefix + link.get('name')
+        for prefix, topic in zip(prefixes, described, strict=True)
+        for link in ET.fromstring(watcher.seen[topic][0].data).iter('link')
+    }
+
+    def drawn():
+        parent = {
+            t.child_frame_id: t.header.frame_id
+            for topic in ('/tf', '/tf_static')
+            for message in watcher.seen[topic]
+            for t in message.transforms
+        }
+
+        def root(frame):
+            return root(parent[frame]) if frame in parent else frame
+
+        return {root(link) for link in links} == {'map'}
+
+    watcher.until(drawn)
+    watcher.close()
+
+
+@pytest.mark.slow
+def test_ros2_bag_records_what_analyze_and_identify_read(processes, tmp_path):
+    pytest.importorskip('ros2bag')
+    process = launch(
+        processes, 'bluerov2_heavy.launch.py', 'scenario:=excitation', 'duration:=22',
+        'composed:=true', 'recorder:=ros2_bag', f'record:={tmp_path / "run"}',
+    )  # fmt: skip
+    output, _ = process.communicate(timeout=120)
+    assert 'Traceback' not in output
+    assert analyze(tmp_path / 'run', '-o', tmp_path / 'out', '--table', 'none') == 0
+    bag = json.loads((tmp_path / 'out' / 'metrics.json').read_text())['bags'][0]
+    odom = bag['vehicles']['bluerov2_heavy']['channels']['odom']
+    assert odom['wall_times']
+    assert odom['messages'] > 3000
+    other = processes.marine_sim(
+        'identify', tmp_path / 'run', '--vehicle', 'bluerov2_heavy', '--json',
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    found, _ = other.communicate(timeout=120)
+    surge = next(e for e in json.loads(found)['estimates']
+                 if (e['parameter'], e['axis']) == ('quadratic_damping', 'surge'))  # fmt: skip
+    assert surge['value'] == pytest.approx(141, rel=0.1)

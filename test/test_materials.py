@@ -246,6 +246,11 @@ TREES = st.recursive(
 )
 
 
+def test_a_pair_of_one_name_three_times_is_refused():
+    with pytest.raises(ParameterError, match="materials has 'a' only; expected two or more"):
+        parse_materials('contactMaterials: [{materials: [a, a, a]}]', 'x.yaml')
+
+
 @given(TREES)
 def test_any_yaml_is_read_or_refused_with_one_line(tree):
     message = ''
@@ -412,7 +417,7 @@ def test_contact_points():
     assert np.max(of_box, axis=0) == pytest.approx([0.2, 0.2, 0.3])
     assert points.position[points.shape == 1] == pytest.approx(np.array([[0, 0, 1.0]]))
     assert points.radius[-1] == 0.3
-    assert np.sum(points.membership, axis=0).tolist() == [26, 1]
+    assert np.bincount(points.shape).tolist() == [26, 1]
     assert points.reach == pytest.approx(1.3)
     round_ = body('<cylinder radius="0.2" length="1"/>', 1.0).contact
     assert np.hypot(*round_.position[:, :2].T) == pytest.approx(0.2)

@@ -166,7 +166,7 @@ def test_unknown_names_and_arguments_list_the_known_ones():
         ModelError, match=r'unknown xacro argument .*expected one of: coefficients'
     ):
         load_vehicle('bluerov2', coefficient='wu2018')
-    with pytest.raises(ModelError, match='expected one of: bluerov2_gz, orca3'):
+    with pytest.raises(ModelError, match='expected one of: bluerov2_gz, maker, orca3'):
         load_vehicle('bluerov2', coefficients='wu')
 
 

@@ -185,8 +185,8 @@ def test_rk4_converges_with_the_fourth_order():
     assert 3.5 < np.log(errors[0] / errors[1]) / np.log(4) < 4.6
 
 
-@pytest.mark.parametrize('integrator', ['semi_implicit', 'rk4'])
-def test_both_integrators_converge_to_the_same_motion(integrator):
+@pytest.mark.parametrize('integrator', ['semi_implicit', 'rk4', 'conserving'])
+def test_all_integrators_converge_to_the_same_motion(integrator):
     vehicle = load_vehicle('bluerov2', coefficients='wu2018', rotor_time_constant='0')
 
     def end(dt):
@@ -375,7 +375,7 @@ def test_the_core_runs_on_the_array_api_standard_alone():
         for force in (*FORCES.values(), weight):
             expected = force(vehicle, state, environment)
             assert np.asarray(force(vehicle, strict, environment)) == pytest.approx(expected)
-        for integrator in ('semi_implicit', 'rk4'):
+        for integrator in ('semi_implicit', 'rk4', 'conserving'):
             there = step(vehicle, strict, environment, xp.ones(6), 0.005, integrator=integrator)
             here = step(vehicle, state, environment, np.ones(6), 0.005, integrator=integrator)
             for a, b in zip(there, here, strict=True):

@@ -306,12 +306,19 @@ def test_shipped_scenes_are_what_they_say():
     assert load_environment('fresh_pool').scene is None
 
 
-def test_waves_feel_the_seabed():
+def test_waves_feel_the_seabed(tmp_path):
     text = 'waves: {type: regular, height: 0.2, period: 6}\n'
     for more in ('seabed: {depth: 4}', 'pool: {length: 9, width: 9, depth: 4}',
                  'terrain: {generator: sand, depth: 4}'):  # fmt: skip
         assert parse_environment(text + more, 'x.yaml').waves.depth == 4.0
     assert parse_environment(text + 'seabed: {depth: 4}\ndepth: 7', 'x.yaml').waves.depth == 7.0
+    planes = (
+        'planes: [{point: [0, 0, -6], normal: [0, 0, 2]}, {point: [9, 0, 0], normal: [-1, 0, 0]}]'
+    )
+    assert parse_environment(text + planes, 'x.yaml').waves.depth == 6.0
+    (tmp_path / 'bay.asc').write_text(GRID)
+    (tmp_path / 'bay.yaml').write_text(text + 'terrain: {file: bay.asc}')
+    assert load_environment(str(tmp_path / 'bay.yaml')).waves.depth == pytest.approx(7.5)
 
 
 def test_a_sloping_seabed_rises_where_it_says():
@@ -348,7 +355,17 @@ BAD = {
     'terrain: {generator: mud, depth: 3}': "is 'mud'; expected one of: sand, rock",
     'terrain: {generator: sand}': "'depth' is missing",
     'terrain: {generator: sand, depth: 3, size: 9}': 'expected a list of two numbers',
-    'terrain: {generator: sand, depth: 3, size: [9000, 9]}': 'spacing is 0.5; expected at least',
+    'terrain: {generator: sand, depth: 3, size: [3000, 9]}': 'spacing is 0.5; expected at least',
+    'terrain: {generator: sand, depth: 3, spacing: 100, size: [100000, 100000]}':
+        'size[0] is 100000; expected a number from 1 to 4000',
+    'seabed: {depth: 3, material: ""}': "seabed.material is ''; expected a word",
+    'seabed: {depth: 3}\nwater: {kind: sea}\nseabed: {depth: 4}':
+        "my.yaml:3: 'seabed' is in line 1 too",
+    'seabed: {depth: 3,\n  depth: 4}': "my.yaml:2: 'depth' is in line 1 too",
+    'a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]\n' + ''.join(
+        f'{n}: &{n} [{", ".join(["*" + chr(ord(n) - 1)] * 10)}]\n' for n in 'bcdefghij'):
+        'aliases written out; expected up to 100000',
+    'planes: &p [*p]': 'an alias stands for what it is in',
     'terrain: {file: none.asc}': 'cannot be read',
     'terrain: {file: 3}': 'terrain.file is 3',
     'terrain: {file: a.asc, seed: 3}': "unknown key 'seed'",

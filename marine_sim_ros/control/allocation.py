@@ -9,10 +9,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.spatial import transport
 
-__all__ = ['AXES', 'PRIORITY', 'PilotMixer', 'Reach', 'held_axes', 'reach', 'thrust_matrix']
+__all__ = [
+    'AXES',
+    'PRIORITY',
+    'PilotMixer',
+    'Reach',
+    'held_axes',
+    'mixed',
+    'reach',
+    'thrust_matrix',
+]
 
 AXES = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
 PRIORITY = (('heave',), ('roll', 'pitch'), ('yaw',), ('surge', 'sway'))
@@ -127,8 +137,16 @@ class PilotMixer:
         self.patterns = np.where(usable, inverse / np.where(usable, peak, 1.0), 0.0)
         self.reachable = tuple(axis for axis, ok in zip(AXES, usable, strict=True) if ok)
 
-    def pwm(self, efforts: np.ndarray) -> np.ndarray:
-        """Return pulse widths (n,) in µs, whole numbers, of six efforts."""
-        command = self.patterns @ np.clip(efforts, -1.0, 1.0)
-        command = command / max(1.0, float(np.max(np.abs(command), initial=0.0)))
-        return np.rint(1500.0 + PWM_SPAN * command)
+    def pwm(self, efforts: Array) -> Array:
+        """Return pulse widths (..., n) in µs, whole numbers, of six efforts (..., 6)."""
+        return mixed(self.patterns, efforts)
+
+
+def mixed(patterns: Array, efforts: Array) -> Array:
+    """Return pulse widths (..., n) in µs of the six patterns (n, 6) of thrusters by efforts."""
+    xp = namespace(efforts)
+    if not len(patterns):
+        return efforts[..., :0]
+    command = matvec(constant(xp, patterns), xp.clip(efforts, -1.0, 1.0))
+    most = xp.max(xp.abs(command), axis=-1, keepdims=True)
+    return xp.round(1500.0 + PWM_SPAN * (command / xp.maximum(most, xp.ones_like(most))))

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from marine_sim_ros.arrays import Array, namespace
+
 __all__ = ['depth_effort']
 
 
 def depth_effort(
-    depth: float, climb_rate: float, target: float, *, kp: float = 0.6, kd: float = 0.9
-) -> float:
+    depth: Array, climb_rate: Array, target: Array, *, kp: float = 0.6, kd: float = 0.9
+) -> Array:
     """Return a heave effort (−1 to 1, up is positive) that goes to a depth and stays.
 
     u = k_p (depth − target) − k_d ż.
@@ -22,4 +24,7 @@ def depth_effort(
         kp: effort per metre.
         kd: effort per m/s.
     """
-    return min(max(kp * (depth - target) - kd * climb_rate, -1.0), 1.0)
+    effort = kp * (depth - target) - kd * climb_rate
+    if isinstance(effort, int | float):
+        return min(max(effort, -1.0), 1.0)
+    return namespace(effort).clip(effort, -1.0, 1.0)

@@ -1,18 +1,42 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a vehicle touches what is solid: points, and spheres."""
+"""Where a vehicle touches what is solid: points, spheres, and the flats between them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from marine_sim_ros.model.contact_material import Material
 
-__all__ = ['ContactPoints', 'no_contact']
+__all__ = ['ContactPoints', 'Solids', 'no_contact', 'no_solids']
+
+
+@dataclass(frozen=True, eq=False)
+class Solids:
+    """Convex bodies a·p ≤ b that a vehicle's contact points span, n of them, in the body frame.
+
+    Attributes:
+        normal: (n, h, 3) unit vectors a outwards; rows that are no face are 0.
+        offset: (n, h) b in m; huge in rows that are no face.
+        shape: (n,) which of the vehicle's shapes a body is.
+    """
+
+    normal: np.ndarray
+    offset: np.ndarray
+    shape: np.ndarray
+
+    def __len__(self) -> int:
+        """Return n."""
+        return len(self.shape)
+
+
+def no_solids() -> Solids:
+    """Return no bodies."""
+    return Solids(np.zeros((0, 1, 3)), np.zeros((0, 1)), np.zeros(0, int))
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +50,7 @@ class ContactPoints:
             reaches. Linear stiffness is E edge/4, that of a quarter of the cube's section.
         shape: (m,) which shape a point is of, 0 to s − 1.
         materials: s names, or materials given in place.
+        solids: what an obstacle's edge may get into between the points; none of a sphere.
     """
 
     position: np.ndarray
@@ -33,6 +58,7 @@ class ContactPoints:
     edge: np.ndarray
     shape: np.ndarray
     materials: tuple[str | Material, ...]
+    solids: Solids = field(default_factory=no_solids)
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -46,9 +72,10 @@ class ContactPoints:
         return float(np.max(np.linalg.norm(self.position, axis=1) + self.radius))
 
     @cached_property
-    def membership(self) -> np.ndarray:
-        """(m, s) 1 where a point is of a shape."""
-        return np.equal.outer(self.shape, np.arange(len(self.materials))).astype(float)
+    def depth(self) -> np.ndarray:
+        """(s,) ``edge`` of each shape, m."""
+        first = [int(np.argmax(self.shape == i)) for i in range(len(self.materials))]
+        return np.asarray(self.edge[first])
 
 
 def no_contact() -> ContactPoints:

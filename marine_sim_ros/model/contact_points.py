@@ -12,14 +12,14 @@ from itertools import product
 import numpy as np
 
 from marine_sim_ros.model.collisions import Collision
-from marine_sim_ros.model.contact import ContactPoints, no_contact
+from marine_sim_ros.model.contact import ContactPoints, Solids, no_contact, no_solids
 from marine_sim_ros.model.contact_material import Material
 from marine_sim_ros.model.geometry.shapes import Shape
 
 __all__ = ['MAX_MESH_POINTS', 'contact_points']
 
-_RIM = 12
-"""Points on each rim of a cylinder."""
+_RIM = 24
+"""Points on each rim of a cylinder: in between it is at most r (1 − cos(π/24)) farther out."""
 MAX_MESH_POINTS = 32
 """Of a mesh; its convex hull's outermost vertices in so many directions."""
 
@@ -79,6 +79,39 @@ def _points(collision: Collision) -> tuple[np.ndarray, float]:
     return _mesh(collision.shape), 0.0
 
 
+_BEYOND = 1e6
+"""m; the offset of a face that is none."""
+
+
+def _faces(points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return normals (h, 3) and offsets (h,) of the hull of points; None where it is flat."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        equations = ConvexHull(points).equations
+    except (QhullError, ValueError):
+        return None
+    # Triangles of one face have the same plane up to rounding.
+    _, first = np.unique(np.round(equations, 9), axis=0, return_index=True)
+    faces = equations[np.sort(first)]
+    return faces[:, :3], -faces[:, 3]
+
+
+def _solids(hulls: Sequence[tuple[int, np.ndarray]]) -> Solids:
+    """Return the convex bodies of shapes by their number and their points (n, 3)."""
+    found = [(index, faces) for index, p in hulls if (faces := _faces(p)) is not None]
+    if not found:
+        return no_solids()
+    rows = max(len(offset) for _, (_, offset) in found)
+    return Solids(
+        np.stack([np.pad(a, ((0, rows - len(a)), (0, 0))) for _, (a, _) in found]),
+        np.stack([
+            np.pad(b, (0, rows - len(b)), constant_values=_BEYOND) for _, (_, b) in found
+        ]),
+        np.array([index for index, _ in found]),
+    )  # fmt: skip
+
+
 def contact_points(
     collisions: Sequence[Collision], materials: Sequence[str | Material]
 ) -> ContactPoints:
@@ -89,14 +122,17 @@ def contact_points(
     """
     if not collisions:
         return no_contact()
-    positions, radii, edges, shapes = [], [], [], []
+    positions, radii, edges, shapes, hulls = [], [], [], [], []
     for index, collision in enumerate(collisions):
         points, radius = _points(collision)
-        positions.append(points @ collision.rotation.T + collision.translation)
+        points = points @ collision.rotation.T + collision.translation
+        positions.append(points)
+        if radius == 0:
+            hulls.append((index, points))
         radii.append(np.full(len(points), radius))
         edges.append(np.full(len(points), max(collision.shape.volume, 1e-12) ** (1 / 3)))
         shapes.append(np.full(len(points), index))
     return ContactPoints(
         np.concatenate(positions), np.concatenate(radii), np.concatenate(edges),
-        np.concatenate(shapes), tuple(materials),
+        np.concatenate(shapes), tuple(materials), _solids(hulls),
     )  # fmt: skip

@@ -11,14 +11,16 @@ from functools import cached_property
 
 import numpy as np
 
+from marine_sim_ros.arrays import Array, constant, namespace
 from marine_sim_ros.spatial import skew, transport
 
 __all__ = ['Buoyancy', 'Inertia', 'combined_buoyancy', 'combined_inertia']
 
 
-def _lever(offset: np.ndarray) -> np.ndarray:
+def _lever(offset: Array) -> Array:
     """Return (6, 3) that turns a force at an offset into a wrench: [E; S(r)]."""
-    return np.concatenate([np.eye(3), skew(offset)])
+    xp = namespace(offset)
+    return xp.concat([constant(xp, np.eye(3)), skew(offset)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +45,10 @@ class Inertia:
     @cached_property
     def matrix(self) -> np.ndarray:
         """(6, 6) rigid-body mass matrix about ``base_link`` (Fossen 2011, eq. 3.44)."""
-        at_com = np.zeros((6, 6))
-        at_com[:3, :3] = self.mass * np.eye(3)
-        at_com[3:, 3:] = self.tensor
+        xp = namespace(self.center_of_mass)
+        mass, tensor = self.mass * constant(xp, np.eye(3)), constant(xp, self.tensor)
+        none = xp.zeros_like(tensor)
+        at_com = xp.concat([xp.concat([mass, none], axis=1), xp.concat([none, tensor], axis=1)])
         h = transport(self.center_of_mass)
         return h.T @ at_com @ h
 

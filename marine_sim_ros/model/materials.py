@@ -223,6 +223,8 @@ def _pair(reader: YamlReader, given: set[str]) -> tuple[list[tuple[str, str]], C
         low, high = sorted(names)
         both = [(low, high)]
     else:
+        if len(set(names)) < 2:
+            raise reader.error(f'.materials has {names[0]!r} only; expected two or more names')
         both = [(a, b) for a, b in combinations_with_replacement(sorted(set(names)), 2) if a != b]
     values = _read(reader, _PAIR_RANGES, given)
     readers: dict[str, Callable[[YamlReader], dict[str, Any]]] = {

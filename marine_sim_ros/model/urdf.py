@@ -27,6 +27,7 @@ from marine_sim_ros.model.contact_tags import (
     read_contact_tags,
     set_mass_from_density,
 )
+from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.hull_reader import read_hull
 from marine_sim_ros.model.hull_settings import HullSettings
 from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
@@ -84,6 +85,15 @@ def _shapes(
     return read_collisions(robot, root, frames, HullSettings(), base=base, warnings=[])
 
 
+def _collision_meshes(root: Element, base: Path | None) -> list[Path]:
+    """Return the files that collisions name; the ones that are read raise where they are read."""
+    result = []
+    for element in root.iterfind('link/collision/geometry/mesh'):
+        with contextlib.suppress(ModelError):
+            result.append(mesh_path(str(element.get('filename', '')), base))
+    return result
+
+
 def _contact(shapes: Callable[[], list[Collision]], tags: ContactTags) -> ContactPoints:
     return contact_points(shapes(), tags.collisions)
 
@@ -137,6 +147,7 @@ def vehicle_from_urdf(
         frames=tuple(f for f in frames.values() if f.parent),
         warnings=hull.warnings + built.warnings + tags.warnings,
         urdf=text,
+        files=(*built.files, *_collision_meshes(root, base)),
         find_contact=partial(_contact, shapes, tags),
     )
     equipped = orca3.apply_plugins(vehicle, root, frames, source)

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
+from marine_sim_ros.arrays import namespace
 from marine_sim_ros.interpolation import Table
 from marine_sim_ros.model.contact import ContactPoints, no_contact
 from marine_sim_ros.model.hull import Hull, lever_mobility
@@ -162,6 +164,7 @@ class Vehicle:
         frames: links fixed to ``base_link``.
         warnings: what the description says that deserves a second look.
         urdf: the URDF as it was read, xacro expanded.
+        files: beside it that its masses and shapes are read from: parts, meshes.
         find_contact: makes ``contact``; called where a scene has something to touch, so that
             meshes nobody needs are not read.
     """
@@ -178,6 +181,7 @@ class Vehicle:
     frames: tuple[Frame, ...] = ()
     warnings: tuple[str, ...] = ()
     urdf: str = field(default='', repr=False)
+    files: tuple[Path, ...] = ()
     find_contact: Callable[[], ContactPoints] = field(default=no_contact, repr=False)
 
     @cached_property
@@ -198,7 +202,7 @@ class Vehicle:
     @cached_property
     def inverse_mass_matrix(self) -> np.ndarray:
         """(6, 6) inverse of the mass matrix."""
-        return np.linalg.inv(self.mass_matrix)
+        return namespace(self.mass_matrix).linalg.inv(self.mass_matrix)
 
     @cached_property
     def panel_mobility(self) -> np.ndarray:

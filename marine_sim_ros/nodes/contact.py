@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.model.materials import shipped_materials, without_effect
-from marine_sim_ros.physics.contact import ContactMemory, contact, touches
+from marine_sim_ros.physics.contact import ContactMemory, contact
+from marine_sim_ros.physics.contact_touch import touches
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.markers import contact_marker
 from marine_sim_ros.ros.node import ForceNode

@@ -8,7 +8,7 @@ wrench/total (weight included).
 Subscribes: wrench/<source> of each of ``wrench_sources``, wrench/external (WrenchStamped; holds
 for a second), joint_states where there is an arm, /ocean_current; recorder/written and /clock
 where asked to.
-Services: pause (SetBool), reset (Trigger: back to the start at time 0).
+Services: pause (SetBool); of Trigger: reset (to the start), step (a tick while paused), end.
 Parameters: the common ones, and those in ros/owner.py.
 Failure: a source that is silent for ``source_timeout`` is held or stops the run
 (``on_missing_wrench``); a wrench that is not finite is replaced by the source's last; a second

@@ -20,16 +20,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Joy
 
 from marine_sim_ros.control.gamepad import Grip, load_gamepad, read_sticks
 from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES, Pilot, follow, nudge, perform, stop
-from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import stamp_ns, state_from
-from marine_sim_ros.ros.helm import Helm
+from marine_sim_ros.ros.helm import STICKS, Helm, full_stick
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
@@ -43,10 +41,8 @@ PARAMETERS = (
     Parameter('output', 'pwm', 'what is driven, at the start', choices=OUTPUTS),
     Parameter('rate', 20.0, 'commands per second of wall time', 1.0, 200.0),
     Parameter('gain', 1.0, 'of full stick, at the start', 0.0, 1.0),
-    Parameter('max_speed', [1.0, 0.5, 0.5], 'of full stick: surge, sway, heave, m/s'),
-    Parameter('max_rate', [0.5, 0.5, 0.8], 'of full stick: roll, pitch, yaw, rad/s'),
+    *STICKS,
     Parameter('gamepad', 'xbox', 'shipped name or YAML file: what its sticks and buttons do'),
-    Parameter('dead_band', 0.08, 'of a stick around its middle', 0.0, 0.9),
     Parameter('joy_timeout', 0.5, 's of wall time', 0.05, 60.0),
 )
 
@@ -58,7 +54,7 @@ class TeleopNode(SuiteNode):
         """Create it as ``teleop``."""
         super().__init__('teleop', PARAMETERS, **options)
         self.gamepad = load_gamepad(self.values['gamepad'])
-        self.top = np.concatenate([self._top('max_speed'), self._top('max_rate')])
+        self.top = full_stick(self)
         self.pilot = Pilot(self.values['output'], self.values['gain'])
         self.helm = Helm(self, self.top)
         names = dict.fromkeys(name for name, _ in SWITCHES.values())
@@ -74,12 +70,6 @@ class TeleopNode(SuiteNode):
         self.listen(topics.ODOM, self._on_odom)
         self._period = 1.0 / self.values['rate']
         self.create_timer(self._period, self._tick, clock=self.wall_clock)
-
-    def _top(self, name: str) -> np.ndarray:
-        top = np.array(self.values[name], float)
-        if top.shape != (3,) or not np.all((top >= 0) & (top <= 1e3)):
-            raise ParameterError(f'teleop: {name} is {top.tolist()}; expected three of 0 to 1000')
-        return top
 
     @property
     def joy_alive(self) -> bool:

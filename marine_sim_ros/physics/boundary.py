@@ -24,6 +24,8 @@ the body's +z axis and the jet is J = −R [0, 0, T].
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from marine_sim_ros.arrays import Array, constant, matvec, namespace
@@ -47,6 +49,8 @@ FADE_START, FADE_END = 10.0, 20.0
 """Distances in rotor radii between which ``normal_only`` fades out."""
 _NO_BOUNDARY = 0.5
 """A normal shorter than this means that there is no boundary."""
+_APART, _ALIKE = math.cos(math.radians(45.0)), math.cos(math.radians(15.0))
+"""Cosines between normals from where and to where two surfaces become one."""
 _DOWN = np.array([0.0, 0.0, -1.0])
 
 
@@ -159,10 +163,11 @@ def boundary_forces(
     if scene is None:
         return total
     radius = constant(xp, set_.rotor_radius)
-    if len(scene) and not _far(vehicle, state, scene):
-        distance, normal = scene.surfaces(points)
+    near = _near(vehicle, state, scene)
+    if len(near):
+        distance, normal = near.surfaces(points)
         each = _disturbance(distance, normal, jet[..., None, :, :], radius, scene.jets)
-        total = total + xp.sum(each, axis=-3)
+        total = total + _merged(each, normal)
     if scene.water_surface:
         depth = environment.elevation(points) - points[..., 2]
         down = xp.zeros_like(points) + constant(xp, _DOWN)
@@ -170,18 +175,36 @@ def boundary_forces(
     return total
 
 
-def _far(vehicle: Vehicle, state: State, scene: Scene) -> bool:
-    """Return whether every surface is beyond the reach of all jets of one vehicle.
+def _near(vehicle: Vehicle, state: State, scene: Scene) -> Scene:
+    """Return a scene of the surfaces within the reach of all jets of one vehicle.
 
     It spares NumPy the work; other libraries get the same zeros from the formula.
     """
     if type(state.position) is not np.ndarray or state.position.ndim > 1:
-        return False
+        return scene
     if scene.jets.mode == 'documented':
-        return False
-    return scene.clearance(state.position) > vehicle.thrusters.arm + FADE_END * float(
-        vehicle.thrusters.rotor_radius.max(initial=0.0)
-    )
+        return scene
+    widest = float(vehicle.thrusters.rotor_radius.max(initial=0.0))
+    reach = vehicle.thrusters.arm + FADE_END * widest
+    return scene.part(scene.near(state.position, reach))
+
+
+def _merged(forces: Array, normal: Array) -> Array:
+    """Return the force (..., m, 3) of surfaces (..., k, m, 3), those that are one counted once.
+
+    Σᵢ wᵢ Fᵢ with wᵢ = fᵢ⁸/Σⱼ sᵢⱼ fⱼ⁸, fᵢ = |Fᵢ|, and s from 0 for normals 45° apart to 1 for
+    those within 15°: so two surfaces at the same place act as one, of two that face the same way
+    the stronger counts, a floor and a wall both, and nothing jumps in between.
+    """
+    xp = namespace(forces)
+    strong = xp.vecdot(forces, forces) ** 4
+    one, zero = xp.ones_like(strong), xp.zeros_like(strong)
+    alike = xp.vecdot(normal[..., :, None, :, :], normal[..., None, :, :, :])
+    share = xp.clip((alike - _APART) / (_ALIKE - _APART), 0.0, 1.0)
+    share = share * share * (3 - 2 * share)
+    others = xp.sum(share * strong[..., None, :, :], axis=-2)
+    weight = xp.where(strong > 0, strong / xp.where(strong > 0, others, one), zero)
+    return xp.sum(weight[..., None] * forces, axis=-3)
 
 
 def boundary(vehicle: Vehicle, state: State, environment: Environment, thrust: Array) -> Wrench:

@@ -37,13 +37,14 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact_pairs import PairTable, pair_table
 from marine_sim_ros.physics.contact_solver import Rows, impulse_work, solve
+from marine_sim_ros.physics.contact_touch import Touch, layout, near_touches, touches
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.drag import damping_matrix, drag
 from marine_sim_ros.physics.rigid_body import net_wrench, weight
-from marine_sim_ros.spatial import cross, normalized, rotation_matrix
+from marine_sim_ros.spatial import cross, normalized
 from marine_sim_ros.state import State, Wrench
 
-__all__ = ['ContactMemory', 'Touch', 'contact', 'touches']
+__all__ = ['ContactMemory', 'contact']
 
 _RIGID = 1e-4
 """Compliance of what is rigid, as a share of the inverse mass at the point."""
@@ -67,12 +68,14 @@ class ContactMemory(NamedTuple):
     Attributes:
         state: of the body.
         wrench: (..., 6) that it answered.
-        normal: (..., c) normal impulses of all pairs of a surface and a point, N·s.
+        known: (..., 6) what of M ν̇ followed from the state alone; None where nothing was near.
+        normal: (..., c) normal impulses of all pairs (see physics/contact_touch.py), N·s.
         tangent: (..., c, 3) friction's impulses, body frame, N·s.
     """
 
     state: State
     wrench: Wrench
+    known: Wrench | None
     normal: Array
     tangent: Array
 
@@ -84,44 +87,19 @@ class _Held(NamedTuple):
     tangent: Array
 
 
-class Touch(NamedTuple):
-    """Where surfaces and points are to each other, c pairs, surface by surface; body frame.
+class _Step(NamedTuple):
+    """What is known of a step before its solution.
 
     Attributes:
-        gap: (..., c) m, negative within.
-        normal: (..., c, 3) out of the surface.
-        point: (..., c, 3) of the body that is nearest to the surface, m.
+        mass: M + dt D (..., 6, 6).
+        free: ν* (..., 6).
+        known: (..., 6) what of M ν̇ follows from the state.
+        dt: s.
     """
-
-    gap: Array
-    normal: Array
-    point: Array
-
-
-def touches(vehicle: Vehicle, state: State, environment: Environment) -> Touch:
-    """Return gaps, normals and nearest points of a vehicle in an environment with a scene."""
-    assert environment.scene is not None
-    xp = namespace(state.position)
-    places = constant(xp, vehicle.contact.position)
-    radius = constant(xp, vehicle.contact.radius)
-    rotation = rotation_matrix(state.orientation)
-    in_map = places @ xp.matrix_transpose(rotation) + state.position[..., None, :]
-    distance, normal = environment.scene.surfaces(in_map)
-    normal = normal @ rotation[..., None, :, :]
-    point = places - radius[:, None] * normal
-    batch, count = distance.shape[:-2], distance.shape[-2] * distance.shape[-1]
-    return Touch(
-        xp.reshape(distance - radius, (*batch, count)),
-        xp.reshape(normal, (*batch, count, 3)),
-        xp.reshape(point, (*batch, count, 3)),
-    )
-
-
-class _Step(NamedTuple):
-    """What is known of a step before its solution: M + dt D (..., 6, 6), ν* (..., 6), dt."""
 
     mass: Array
     free: Array
+    known: Array
     dt: float
 
 
@@ -132,9 +110,11 @@ def _step(
     before = memory.state
     mass = _mass(vehicle, state, environment, dt)
     done = matvec(_mass(vehicle, before, environment, dt), state.velocity - before.velocity)
-    turned = _known(vehicle, state, environment) - _known(vehicle, before, environment)
-    others = done + dt * (turned - memory.wrench)
-    return _Step(mass, state.velocity + xp.linalg.solve(mass, others[..., None])[..., 0], dt)
+    known = _known(vehicle, state, environment)
+    earlier = _known(vehicle, before, environment) if memory.known is None else memory.known
+    others = done + dt * (known - earlier - memory.wrench)
+    free = state.velocity + xp.linalg.solve(mass, others[..., None])[..., 0]
+    return _Step(mass, free, known, dt)
 
 
 def _mass(vehicle: Vehicle, state: State, environment: Environment, dt: float) -> Array:
@@ -151,16 +131,16 @@ def _known(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
     return net_wrench(vehicle, state, environment, wrench + drag(vehicle, state, environment))
 
 
-def _adhesion(vehicle: Vehicle, pairs: PairTable, gap: Array) -> Array:
-    """Return the pull (..., c) in N: a shape's, shared among its points that touch a surface."""
+def _adhesion(pairs: PairTable, gap: Array) -> Array:
+    """Return the pull (..., c) in N: a shape's, shared among its pairs that touch a surface."""
     xp = namespace(gap)
     if not np.any(pairs.adhesion_force):
         return xp.zeros_like(gap)
     inside = -gap > constant(xp, pairs.adhesive_overlap) - _SKIN
     touching = xp.where(inside, xp.ones_like(gap), xp.zeros_like(gap))
-    member = constant(xp, vehicle.contact.membership)
-    by_surface = xp.reshape(touching, (*gap.shape[:-1], -1, len(vehicle.contact)))
-    count = xp.reshape(by_surface @ member @ xp.matrix_transpose(member), gap.shape)
+    _, member = np.unique(pairs.group, return_inverse=True)
+    groups = constant(xp, np.equal.outer(member, np.arange(member.max() + 1)).astype(float))
+    count = (touching @ groups) @ groups.T
     return constant(xp, pairs.adhesion_force) * touching / xp.maximum(count, xp.ones_like(count))
 
 
@@ -226,9 +206,10 @@ def _solved(
 ) -> _Result:
     xp = namespace(touch.gap)
     dt, gap = step.dt, touch.gap
-    normal = _lever_rows(touch.normal, touch.point)
     across = _tangents(touch.normal, pairs.primary_in_body(state.orientation))
-    tangents = xp.stack([_lever_rows(t, touch.point) for t in across], axis=-3)
+    directions = xp.stack([touch.normal, *across], axis=-3)
+    jacobian = _lever_rows(directions, touch.point[..., None, :, :] + xp.zeros_like(directions))
+    normal = jacobian[..., 0, :, :]
     incoming, free = matvec(normal, state.velocity), matvec(normal, step.free)
     tau = constant(xp, pairs.spook_damping)
     give = 1 / (pairs.stiffness(gap) * dt * (dt + tau))
@@ -236,8 +217,8 @@ def _solved(
     most = _FASTEST_EXIT + give * held.normal
     target, rebounds = _targets(pairs, gap, incoming, free, dt, most=most, bounce=bounce)
     inverse = xp.linalg.inv(step.mass)
-    mobility = xp.vecdot(normal @ inverse, normal)
-    sideways = xp.vecdot(tangents @ inverse[..., None, :, :], tangents)
+    mobilities = xp.vecdot(jacobian @ inverse[..., None, :, :], jacobian)
+    mobility, sideways = mobilities[..., 0, :], mobilities[..., 1:, :]
     soft = xp.where((gap <= 0) & ~rebounds, give, xp.zeros_like(give))
     wide = xp.zeros_like(sideways)
     friction = np.stack([pairs.friction, pairs.cross_friction])
@@ -245,9 +226,11 @@ def _solved(
     # The same along and across, so that what slides is braked against its direction.
     bristle = _BRISTLE * (wide + xp.mean(sideways, axis=-2, keepdims=True))
     before = xp.stack([xp.vecdot(held.tangent, t) for t in across], axis=-2)
+    hard = xp.maximum(_RIGID * mobility, soft)
     rows = Rows(
-        normal, tangents, target, bristle * before, xp.maximum(_RIGID * mobility, soft),
-        bristle + constant(xp, creep) / dt,
+        jacobian,
+        xp.concat([target[..., None, :], bristle * before], axis=-2),
+        xp.concat([hard[..., None, :], bristle + constant(xp, creep) / dt], axis=-2),
         constant(xp, friction) + wide, constant(xp, pairs.joint) + xp.zeros_like(gap),
         xp.where(constant(xp, pairs.lagged) * held.normal > 0, held.normal, -xp.ones_like(gap)),
     )  # fmt: skip
@@ -280,11 +263,19 @@ def _without_gain(step: _Step, hard: _Result, plain: _Result) -> _Result:
                    _Held(normal, plain.held.tangent))  # fmt: skip
 
 
+def _leaves(touch: Touch, step: _Step, held: _Held) -> bool:
+    """Return whether a body is off everything after the step anyway: all impulses are 0."""
+    free = matvec(_lever_rows(touch.normal, touch.point), step.free)
+    return bool(np.all(touch.gap + step.dt * free > 0) and np.all(held.normal == 0))
+
+
 def _impulse(
     pairs: PairTable, touch: Touch, state: State, step: _Step, held: _Held
 ) -> tuple[Array, _Held]:
     """Return the impulse (..., 6) of a step, and its contacts' to remember."""
     xp = namespace(touch.gap)
+    if xp is np and _leaves(touch, step, held):
+        return xp.zeros_like(step.free), _Held(*(xp.zeros_like(h) for h in held))
     result = _solved(pairs, touch, state, step, held, bounce=True)
     if xp is not np or np.any(result.work > result.allowed + 1e-12):
         plain = _solved(pairs, touch, state, step, held, bounce=False)
@@ -298,13 +289,18 @@ def _impulse(
     return share[..., None] * result.impulse, result.held
 
 
-def _near(vehicle: Vehicle, state: State, touch: Touch, dt: float) -> np.ndarray | None:
-    """Return the pairs that may matter in a step, or None for all: of a batch, or compiled."""
-    if namespace(touch.gap) is not np or touch.gap.ndim > 1:
-        return None
+def _within(vehicle: Vehicle, state: State, dt: float) -> float:
+    """Return the gap in m beyond which nothing matters in a step."""
     linear, turning = (float(np.linalg.norm(v)) for v in np.split(state.velocity, 2))
     fastest = linear + vehicle.contact.reach * turning + dt * _FIERCEST
-    return np.flatnonzero(touch.gap < 0.01 + 4 * dt * fastest)
+    return 0.01 + 4 * dt * fastest
+
+
+def _stays_off(touch: Touch, state: State, memory: ContactMemory, dt: float) -> bool:
+    """Return whether a body that touched nothing will not in this step either."""
+    closing = matvec(_lever_rows(touch.normal, touch.point), state.velocity)
+    ahead = touch.gap + dt * closing - 2 * dt * dt * _FIERCEST
+    return bool(np.all(ahead > _SKIN)) and not np.any(memory.normal)
 
 
 def contact(
@@ -331,31 +327,37 @@ def contact(
     """
     xp = namespace(state.velocity)
     none = xp.zeros_like(state.velocity)
-    if environment.scene is None or not len(environment.scene) or not len(vehicle.contact):
+    scene = environment.scene
+    if scene is None or not len(scene) or not len(vehicle.contact):
         return none, None
-    touch = touches(vehicle, state, environment)
-    free = _Held(xp.zeros_like(touch.gap), xp.zeros_like(touch.normal))
+    count = len(layout(vehicle, scene))
+    empty = none[..., :1] + constant(xp, np.zeros(count))
+    nothing = ContactMemory(state, none, None, empty, empty[..., None] + constant(xp, np.zeros(3)))
     if memory is None or dt <= 0:
-        return none, ContactMemory(state, none, free.normal, free.tangent)
-    near = _near(vehicle, state, touch, dt)
-    if near is not None and not len(near):
-        return none, ContactMemory(state, none, free.normal, free.tangent)
+        return none, nothing
+    # A batch, or what is compiled, has all pairs; one body of NumPy those that are near.
+    alone = xp is np and state.velocity.ndim == 1
+    if alone:
+        touch, near = near_touches(vehicle, state, environment, _within(vehicle, state, dt))
+        if not len(near) or _stays_off(touch, state, memory, dt):
+            return none, nothing
+    else:
+        touch, near = touches(vehicle, state, environment), np.arange(count)
     pairs = pair_table(vehicle, environment)
+    held = _Held(memory.normal, memory.tangent)
+    if alone:
+        pairs, held = pairs.picked(near), _Held(*(values[near] for values in held))
     step = _step(vehicle, state, environment, memory, dt)
-    pull = _adhesion(vehicle, pairs, touch.gap)
+    pull = _adhesion(pairs, touch.gap)
     rows = _lever_rows(touch.normal, touch.point)
     drawn = -matvec(xp.matrix_transpose(rows), pull)
     change = xp.linalg.solve(step.mass, drawn[..., None])[..., 0]
     step = step._replace(free=step.free + dt * change)
-    held = _Held(memory.normal, memory.tangent)
-    if near is not None:
-        touch = Touch(*(values[near] for values in touch))
-        pairs, held = pairs.picked(near), _Held(*(values[near] for values in held))
     impulse, held = _impulse(pairs, touch, state, step, held)
-    if near is not None:
-        held = _put_back(held, near, memory.normal.size)
+    if alone:
+        held = _put_back(held, near, count)
     wrench = impulse / dt + drawn
-    return wrench, ContactMemory(state, wrench, held.normal, held.tangent)
+    return wrench, ContactMemory(state, wrench, step.known, held.normal, held.tangent)
 
 
 def _put_back(held: _Held, near: np.ndarray, count: int) -> _Held:

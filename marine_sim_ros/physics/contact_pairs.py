@@ -15,6 +15,7 @@ from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.contact_material import ContactMaterial
 from marine_sim_ros.model.materials import Materials, shipped_materials
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.contact_touch import layout
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.spatial import rotation_matrix, to_body
 
@@ -50,7 +51,7 @@ def linear_stiffness(modulus: Array, area: Array, length: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PairTable:
-    """Coefficients of contacts: (k, m), or (c,) of those picked out.
+    """Coefficients of contacts, (c,): of all pairs of a layout, or of those picked out.
 
     Attributes:
         youngs_modulus: of the pair, Pa.
@@ -69,6 +70,7 @@ class PairTable:
         primary: (..., 3) primary direction; zero: any.
         radius: of the point, m.
         edge: of the material behind it, m.
+        group: number of the surface and the shape together.
     """
 
     youngs_modulus: np.ndarray
@@ -87,17 +89,10 @@ class PairTable:
     primary: np.ndarray
     radius: np.ndarray
     edge: np.ndarray
-
-    def flat(self) -> PairTable:
-        """Return the table with its pairs in one row, (k m,)."""
-        count = self.friction.size
-        return PairTable(*(
-            getattr(self, f.name).reshape(count, *getattr(self, f.name).shape[2:])
-            for f in fields(self)
-        ))  # fmt: skip
+    group: np.ndarray
 
     def picked(self, index: np.ndarray) -> PairTable:
-        """Return some pairs of a flat table."""
+        """Return some pairs of a table."""
         return PairTable(*(getattr(self, f.name)[index] for f in fields(self)))
 
     def stiffness(self, gap: Array) -> Array:
@@ -149,20 +144,23 @@ def _row(vehicle: Vehicle, material: ContactMaterial) -> list[float | np.ndarray
 
 @lru_cache(maxsize=16)
 def _table(vehicle: Vehicle, scene: Scene, materials: Materials) -> PairTable:
-    points = vehicle.contact
+    shapes, pairs = vehicle.contact.materials, layout(vehicle, scene)
     rows = [
-        [_row(vehicle, materials.contact(shape, surface)) for shape in points.materials]
+        [_row(vehicle, materials.contact(shape, surface)) for shape in shapes]
         for surface in scene.materials
     ]
     columns = [
-        np.array([[pair[i] for pair in surface] for surface in rows], float)[:, points.shape]
+        np.array([[pair[i] for pair in surface] for surface in rows], float)[
+            pairs.surface, pairs.shape
+        ]
         for i in range(len(rows[0][0]))
     ]
-    wide = [np.tile(v, (len(rows), 1)) for v in (points.radius, points.edge)]
-    return PairTable(*columns, *wide).flat()
+    group = pairs.surface * len(shapes) + pairs.shape
+    own = [pairs.radius, pairs.depth, group]
+    return PairTable(*columns, *own)
 
 
 def pair_table(vehicle: Vehicle, environment: Environment) -> PairTable:
-    """Return the coefficients of all k surfaces and m contact points, (k m,)."""
+    """Return the coefficients of all pairs of a vehicle and a scene."""
     assert environment.scene is not None
     return _table(vehicle, environment.scene, environment.materials or shipped_materials())

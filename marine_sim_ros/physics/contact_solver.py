@@ -33,33 +33,30 @@ on the way are no guide: those of stiff contacts are far off until all is in bal
 _QUICK_RENEWALS = 4
 """Of the bounds; later ones go half the way only, so that none swings for ever."""
 _LINE_STEPS = 20
-_PRECISION = 1e-6
+_PRECISION = 1e-5
 """Of velocities, relative to the largest there are."""
-_BOUND_PRECISION = 5e-4
+_BOUND_PRECISION = 2e-3
 """Of Coulomb's bounds, relative to the largest."""
 
 
 class Rows(NamedTuple):
     """c contacts: how their velocities follow from ν (...), and what they resist with.
 
+    The first of three is along the normal, the others are along and across the surface.
+
     Attributes:
-        normal: J_n (..., c, 6).
-        tangents: J_t (..., 2, c, 6), along and across.
-        target: b_n (..., c) m/s; the normal velocity is kept from falling below it.
-        tangent_target: b_t (..., 2, c) m/s, towards which friction works.
-        normal_compliance: r_n (..., c), 1/kg.
-        tangent_compliance: r_t (..., 2, c), 1/kg.
+        jacobian: J (..., 3, c, 6).
+        target: b (..., 3, c) m/s; the normal velocity is kept from falling below it, friction
+            works towards it.
+        compliance: r (..., 3, c), 1/kg.
         friction: μ (..., 2, c).
         joint: (..., c) 1 where the bound is on the tangents' length, 0 where on each alone.
         fixed_bound: (..., c) N·s, the normal impulse that bounds friction; below 0: the present.
     """
 
-    normal: Array
-    tangents: Array
+    jacobian: Array
     target: Array
-    tangent_target: Array
-    normal_compliance: Array
-    tangent_compliance: Array
+    compliance: Array
     friction: Array
     joint: Array
     fixed_bound: Array
@@ -89,106 +86,128 @@ def _any(xp: Any, condition: Array) -> bool:
     return bool(np.any(condition)) if xp is np else True
 
 
-class _Speeds(NamedTuple):
-    """Velocities of the contacts: v_n (..., c) and v_t (..., 2, c), m/s."""
-
-    normal: Array
-    tangent: Array
-
-
-def _speeds(rows: Rows, velocity: Array) -> _Speeds:
-    return _Speeds(matvec(rows.normal, velocity), matvec(rows.tangents, velocity[..., None, :]))
-
-
-def _after(speeds: _Speeds, change: _Speeds, share: Array) -> _Speeds:
-    """Return the velocities after a share (...) of a change."""
-    return _Speeds(
-        speeds.normal + share[..., None] * change.normal,
-        speeds.tangent + share[..., None, None] * change.tangent,
-    )
-
-
 class _Reaction(NamedTuple):
-    """Impulses γ_n (..., c) and γ_t (..., 2, c), and how they stiffen.
+    """Impulses γ (..., 3, c), and how they stiffen: −∂γ/∂v = diag(w) − diag(√w) t tᵀ diag(√w).
 
     Attributes:
-        normal: γ_n.
-        tangent: γ_t.
-        normal_stiffness: −∂γ_n/∂v_n (..., c).
-        root: s (..., 2, c) and
-        along: t (..., 2, c) of −∂γ_t/∂v_t = diag(s) (E − t tᵀ) diag(s).
+        impulse: γ.
+        weight: w (..., 3, c).
+        along: √w t (..., 2, c) of what slides with a bound on its length, t its direction.
     """
 
-    normal: Array
-    tangent: Array
-    normal_stiffness: Array
-    root: Array
+    impulse: Array
+    weight: Array
     along: Array
 
 
-def _normal_impulse(rows: Rows, speed: Array) -> Array:
-    xp = namespace(speed)
-    wanted = (rows.target - speed) / rows.normal_compliance
-    return xp.maximum(wanted, xp.zeros_like(wanted))
+class _Bound(NamedTuple):
+    """Coulomb's bounds B (..., 2, c), N·s, and what follows from them alone, (..., 2, c) too.
+
+    Attributes:
+        value: B.
+        inverse: 1/B; 0 where there is none.
+        grips: 1 where there is a bound, else 0.
+        joint: whether it is on the length.
+        zero: 0.
+        one: 1.
+    """
+
+    value: Array
+    inverse: Array
+    grips: Array
+    joint: Array
+    zero: Array
+    one: Array
 
 
-def _reaction(rows: Rows, bound: Array, speeds: _Speeds) -> _Reaction:
-    """Return what contacts answer to velocities, friction within bounds (..., 2, c)."""
-    xp = namespace(bound)
-    normal = _normal_impulse(rows, speeds.normal)
-    pressing = xp.where(normal > 0, 1 / rows.normal_compliance, xp.zeros_like(normal))
-    r, joint = rows.tangent_compliance, rows.joint[..., None, :] > 0
-    wanted = (rows.tangent_target - speeds.tangent) / r
-    zero, one = xp.zeros_like(wanted), xp.ones_like(wanted)
-    grips = bound > 0
-    safe = xp.where(grips, bound, one)
-    share = wanted / safe
-    together = xp.sqrt(xp.sum(share * share, axis=-2, keepdims=True))
-    length = xp.where(joint, together, xp.abs(share))
-    slides = grips & (length > 1)
-    keep = xp.where(slides, 1 / xp.where(slides, length, one), one)
-    keep = xp.where(grips, keep, zero)
+def _bound(rows: Rows, value: Array) -> _Bound:
+    xp = namespace(value)
+    one, zero = xp.ones_like(value), xp.zeros_like(value)
+    there = value > 0
+    inverse = xp.where(there, 1 / xp.where(there, value, one), zero)
+    joint = (rows.joint[..., None, :] > 0) & (one > 0)
+    return _Bound(value, inverse, xp.where(there, one, zero), joint, zero, one)
+
+
+def _speeds(rows: Rows, velocity: Array) -> Array:
+    """Return the contacts' velocities (..., 3, c)."""
+    return matvec(rows.jacobian, velocity[..., None, :])
+
+
+def _wanted(rows: Rows, speeds: Array) -> Array:
+    return (rows.target - speeds) / rows.compliance
+
+
+def _normal(wanted: Array) -> Array:
+    normal = wanted[..., 0, :]
+    return namespace(normal).maximum(normal, namespace(normal).zeros_like(normal))
+
+
+def _reaction(rows: Rows, bound: _Bound, speeds: Array) -> _Reaction:
+    """Return what contacts answer to velocities, friction within bounds."""
+    xp = namespace(speeds)
+    wanted = _wanted(rows, speeds)
+    across, zero, one = wanted[..., 1:, :], bound.zero, bound.one
+    presses = wanted[..., :1, :] > 0
+    ratio = across * bound.inverse
+    square = ratio * ratio
+    together = square[..., :1, :] + square[..., 1:, :]
+    length = xp.sqrt(xp.where(bound.joint, together, square))
+    slides = length > 1
+    keep = bound.grips / xp.maximum(length, one)
     # Joint, sliding: B/|y| (E − t tᵀ)/r with t the direction; alone, sliding: 0; sticking: E/r.
-    root = xp.where(slides & ~joint, zero, xp.sqrt(keep / r))
-    along = xp.where(slides & joint, share * keep, zero)
-    return _Reaction(normal, wanted * keep, pressing, root, along)
+    holding = xp.where(slides & ~bound.joint, zero, keep)
+    pressing = xp.where(presses, one[..., :1, :], zero[..., :1, :])
+    weight = xp.concat([pressing, holding], axis=-2) / rows.compliance
+    turned = xp.where(slides & bound.joint, ratio * keep, zero)
+    along = xp.sqrt(weight[..., 1:, :]) * turned
+    impulse = wanted * xp.concat([pressing, keep], axis=-2)
+    return _Reaction(impulse, weight, along)
 
 
-def _spread(rows: Rows, normal: Array, tangent: Array) -> Array:
+def _dot(a: Array, b: Array) -> Array:
+    """Return the sum (...) of products of two (..., n, c)."""
+    xp, flat = namespace(a), (*a.shape[:-2], -1)
+    return xp.vecdot(xp.reshape(a, flat), xp.reshape(b, flat))
+
+
+def _spread(rows: Rows, impulse: Array) -> Array:
     """Return Jᵀ γ (..., 6)."""
-    xp = namespace(normal)
-    first = matvec(xp.matrix_transpose(rows.normal), normal)
-    second = matvec(xp.matrix_transpose(rows.tangents), tangent)
-    return first + xp.sum(second, axis=-2)
+    xp = namespace(impulse)
+    flat = xp.reshape(impulse, (*impulse.shape[:-2], -1))
+    return matvec(xp.matrix_transpose(_flat(rows.jacobian)), flat)
+
+
+def _flat(jacobian: Array) -> Array:
+    """Return J with its rows in one column, (..., 3 c, 6)."""
+    return namespace(jacobian).reshape(jacobian, (*jacobian.shape[:-3], -1, 6))
 
 
 def _newton_step(rows: Rows, mass: Array, gradient: Array, reaction: _Reaction) -> Array:
     """Return the step (..., 6) to the minimum of the cost's second-order model."""
     xp = namespace(gradient)
-    weighted = reaction.normal_stiffness[..., None] * rows.normal
-    hessian = mass + xp.matrix_transpose(rows.normal) @ weighted
-    rooted = reaction.root[..., None] * rows.tangents
-    sliding = xp.sum(reaction.along[..., None] * rooted, axis=-3)
-    for i in range(2):
-        part = rooted[..., i, :, :]
-        hessian = hessian + xp.matrix_transpose(part) @ part
-    hessian = hessian - xp.matrix_transpose(sliding) @ sliding
+    lines = _flat(rows.jacobian)
+    weighted = _flat(reaction.weight[..., None] * rows.jacobian)
+    hessian = mass + xp.matrix_transpose(lines) @ weighted
+    if _any(xp, reaction.along != 0):
+        sliding = xp.sum(reaction.along[..., None] * rows.jacobian[..., 1:, :, :], axis=-3)
+        hessian = hessian - xp.matrix_transpose(sliding) @ sliding
     return -xp.linalg.solve(hessian, gradient[..., None])[..., 0]
 
 
 def _share_of_step(
-    rows: Rows, bound: Array, at: _Speeds, along: _Speeds, slope: Array, curvature: Array,
+    rows: Rows, bound: _Bound, at: Array, along: Array, slope: Array, curvature: Array,
     steepness: Array,
-) -> Array:  # fmt: skip
-    """Return how much of a step (...), 0 to 1, brings the cost to its least along the step.
+) -> tuple[Array, _Reaction]:  # fmt: skip
+    """Return how much of a step (...), 0 to 1, brings the cost to its least; the reaction there.
 
     Its slope never falls, for the cost is convex; Newton's method for its zero, within a bracket,
     starting from the stiff side.
 
     Args:
         rows: of the contacts.
-        bound: (..., 2, c) of friction.
-        at: velocities at the start of the step.
+        bound: of friction.
+        at: velocities (..., 3, c) at the start of the step.
         along: their change in the whole step.
         slope: (...) of the kinetic part of the cost at the start.
         curvature: (...) of the kinetic part.
@@ -196,19 +215,17 @@ def _share_of_step(
     """
     xp = namespace(slope)
 
-    def slopes(share: Array) -> tuple[Array, Array]:
-        answer = _reaction(rows, bound, _after(at, along, share))
-        pull = xp.vecdot(answer.normal, along.normal)
-        drag = xp.sum(xp.vecdot(answer.tangent, along.tangent), axis=-1)
-        stiff = xp.vecdot(answer.normal_stiffness, along.normal * along.normal)
-        rooted = answer.root * along.tangent
-        sliding = xp.sum(answer.along * rooted, axis=-2)
-        bend = xp.sum(xp.vecdot(rooted, rooted), axis=-1) - xp.vecdot(sliding, sliding)
-        return slope + share * curvature - pull - drag, curvature + stiff + bend
+    def slopes(share: Array) -> tuple[Array, Array, _Reaction]:
+        answer = _reaction(rows, bound, at + share[..., None, None] * along)
+        stiff = _dot(answer.weight * along, along)
+        turning = answer.along * along[..., 1:, :]
+        sliding = turning[..., 0, :] + turning[..., 1, :]
+        bend = curvature + stiff - xp.vecdot(sliding, sliding)
+        return slope + share * curvature - _dot(answer.impulse, along), bend, answer
 
     low, high = xp.zeros_like(slope), xp.ones_like(slope)
     share = high
-    value, rate = slopes(share)
+    value, rate, answer = slopes(share)
     done = value <= 0.1 * steepness
     for _ in range(_LINE_STEPS):
         if _all(xp, done):
@@ -218,9 +235,9 @@ def _share_of_step(
         guess = share - value / rate
         inside = (guess > low) & (guess < high)
         share = xp.where(done, share, xp.where(inside, guess, (low + high) / 2))
-        value, rate = slopes(share)
+        value, rate, answer = slopes(share)
         done = done | (xp.abs(value) <= 0.1 * steepness)
-    return share
+    return share, answer
 
 
 def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> Impulses:
@@ -239,42 +256,45 @@ def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> I
         pressed = xp.where(rows.fixed_bound < 0, normal, rows.fixed_bound)
         return rows.friction * pressed[..., None, :]
 
-    velocity, bound = start, bounds(guess)
+    velocity, bound = start, _bound(rows, bounds(guess))
     speeds = _speeds(rows, velocity)
+    reaction = _reaction(rows, bound, speeds)
     scale = xp.max(xp.abs(start), axis=-1) + xp.max(xp.abs(free), axis=-1) + 1e-6
     renewals = 0
     for _ in range(_NEWTON_STEPS):
-        reaction = _reaction(rows, bound, speeds)
         pulled = matvec(mass, velocity - free)
-        gradient = pulled - _spread(rows, reaction.normal, reaction.tangent)
+        gradient = pulled - _spread(rows, reaction.impulse)
         step = _newton_step(rows, mass, gradient, reaction)
         along = _speeds(rows, step)
         kinetic = xp.vecdot(step, matvec(mass, step))
-        share = _share_of_step(
+        share, reaction = _share_of_step(
             rows, bound, speeds, along, xp.vecdot(step, pulled), kinetic,
             -xp.vecdot(step, gradient),
         )  # fmt: skip
         velocity = velocity + share[..., None] * step
-        speeds = _after(speeds, along, share)
+        speeds = speeds + share[..., None, None] * along
         size = xp.max(xp.abs(step), axis=-1)
         near = size <= _NEARLY * scale
         if not _any(xp, near):
             continue
         renewals += 1
-        change = bounds(_normal_impulse(rows, speeds.normal)) - bound
-        most = xp.max(bound + change, axis=(-2, -1))
+        wanted = bounds(_normal(_wanted(rows, speeds)))
+        change = wanted - bound.value
+        most = xp.max(wanted, axis=(-2, -1))
         settled = xp.max(xp.abs(change), axis=(-2, -1)) <= _BOUND_PRECISION * most + 1e-12
         if _all(xp, (size <= _PRECISION * scale) & settled):
             break
         way = 1.0 if renewals <= _QUICK_RENEWALS else 0.5
-        bound = bound + way * xp.where(near[..., None, None], change, xp.zeros_like(change))
-    reaction = _reaction(rows, bound, speeds)
-    return Impulses(velocity, reaction.normal, reaction.tangent)
+        renewed = xp.where(near[..., None, None], change, xp.zeros_like(change))
+        bound = _bound(rows, bound.value + way * renewed)
+        reaction = _reaction(rows, bound, speeds)
+    return Impulses(velocity, reaction.impulse[..., 0, :], reaction.impulse[..., 1:, :])
 
 
 def impulse_work(rows: Rows, mass: Array, free: Array, result: Impulses) -> tuple[Array, Array]:
     """Return the impulse Jᵀγ (..., 6) and the energy (...) in J that it adds: pᵀ(ν* + M⁻¹p/2)."""
     xp = namespace(free)
-    impulse = _spread(rows, result.normal, result.tangent)
+    both = xp.concat([result.normal[..., None, :], result.tangent], axis=-2)
+    impulse = _spread(rows, both)
     change = xp.linalg.solve(mass, impulse[..., None])[..., 0]
     return impulse, xp.vecdot(impulse, free + change / 2)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from marine_sim_ros.arrays import Array, matvec, namespace
 from marine_sim_ros.spatial import (
+    cross,
     normalized,
     quaternion_product,
     rotation_matrix,
@@ -16,7 +17,7 @@ from marine_sim_ros.spatial import (
 )
 from marine_sim_ros.state import State
 
-__all__ = ['advance_pose', 'implicit_change', 'rk4']
+__all__ = ['advance_pose', 'carried', 'displaced', 'implicit_change', 'rk4']
 
 
 def implicit_change(mass: Array, damping: Array, force: Array, dt: float) -> Array:
@@ -45,6 +46,48 @@ def advance_pose(state: State, velocity: Array, dt: float) -> State:
         normalized(quaternion_product(state.orientation, turn)),
         velocity,
     )
+
+
+def _shift(twist: Array) -> Array:
+    """Return r (..., 3) of the displacement exp([v; φ]): r = v + A φ x v + B φ x (φ x v).
+
+    A = (1 − cos θ)/θ², B = (θ − sin θ)/θ³ with θ = |φ|.
+    """
+    xp = namespace(twist)
+    v, phi = twist[..., :3], twist[..., 3:]
+    square = xp.vecdot(phi, phi)[..., None]
+    small = square < 1e-2
+    angle = xp.sqrt(xp.where(small, xp.ones_like(square), square))
+    series = 1 / 6 - square / 120 * (1 - square / 42 * (1 - square / 72))
+    b = xp.where(small, series, (angle - xp.sin(angle)) / angle**3)
+    half = xp.where(small, xp.ones_like(square), xp.sin(angle / 2) / (angle / 2))
+    series = 1 / 2 - square / 24 * (1 - square / 30 * (1 - square / 56))
+    a = xp.where(small, series, half * half / 2)
+    turned = cross(phi, v)
+    return v + a * turned + b * cross(phi, turned)
+
+
+def displaced(state: State, twist: Array, velocity: Array) -> State:
+    """Displace a state by exp of a body twist (..., 6), m and rad, and give it a velocity."""
+    turn = rotation_vector_quaternion(twist[..., 3:])
+    return State(
+        state.position + matvec(rotation_matrix(state.orientation), _shift(twist)),
+        normalized(quaternion_product(state.orientation, turn)),
+        velocity,
+    )
+
+
+def carried(momentum: Array, twist: Array) -> Array:
+    """Return what a momentum [p; h] (..., 6) is in body axes after the body moved by a twist.
+
+    In space it stays: p⁺ = Eᵀ p, h⁺ = Eᵀ (h − r x p) with E and r of exp(twist). Its power along
+    the twist stays, too: twist·(P⁺ − P) = 0.
+    """
+    xp = namespace(momentum)
+    p, h = momentum[..., :3], momentum[..., 3:]
+    back = xp.matrix_transpose(rotation_matrix(rotation_vector_quaternion(twist[..., 3:])))
+    turned = h - cross(_shift(twist), p)
+    return xp.concat([matvec(back, p), matvec(back, turned)], axis=-1)
 
 
 def _rates(state: State, acceleration: Array) -> State:

@@ -9,16 +9,28 @@ the body frame about the ``base_link`` origin. Damping, restoring forces and thr
 
 from __future__ import annotations
 
+import numpy as np
+
 from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity, water_acceleration
 from marine_sim_ros.physics.drag import damping_matrix
-from marine_sim_ros.physics.integration import advance_pose, implicit_change, rk4
+from marine_sim_ros.physics.integration import (
+    advance_pose,
+    carried,
+    displaced,
+    implicit_change,
+    rk4,
+)
 from marine_sim_ros.spatial import momentum_rate, up_in_body
 from marine_sim_ros.state import State, Wrench
 
 __all__ = ['INTEGRATORS', 'kinetic_energy', 'net_wrench', 'step', 'weight']
+
+_MIDPOINTS = 20
+"""Iterations at most; each gains a factor of about dt |ω|/2."""
+_SETTLED = 1e-15
 
 
 def weight(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
@@ -82,7 +94,57 @@ def _rk4(
     return rk4(state, acceleration, dt)
 
 
-INTEGRATORS = {'semi_implicit': _semi_implicit, 'rk4': _rk4}
+def _conserving(
+    vehicle: Vehicle, state: State, environment: Environment, wrench: Wrench, dt: float,
+    implicit_drag: bool,
+) -> State:  # fmt: skip
+    """Step by exp of the mean twist, so that without forces energy and momentum in space stay.
+
+    P_c = Ad*(exp(dt (ν + ν_c)/2)) P with P = M ν and P_c = M ν_c, by iteration. The momentum in
+    space is that of before, and so is ½ νᵀ M ν, because (ν + ν_c)·(P_c − P) = 0. Forces change
+    ν_c by (M + dt D)⁻¹ dt τ, and the pose moves with what they changed, as in the semi-implicit
+    step. Source: Simo & Wong (1991), the conserving midpoint rule for rotations; here for
+    Kirchhoff's equations.
+    """
+    xp = namespace(state.velocity)
+    free = _unforced(vehicle, state, environment, dt)
+    if implicit_drag:
+        arm = constant(xp, vehicle.damping.arm)
+        damping = arm.T @ damping_matrix(
+            vehicle, matvec(arm, relative_velocity(state, environment))
+        ) @ arm  # fmt: skip
+        change = implicit_change(constant(xp, vehicle.mass_matrix), damping, wrench, dt)
+    else:
+        change = dt * matvec(constant(xp, vehicle.inverse_mass_matrix), wrench)
+    twist = dt * ((state.velocity + free) / 2 + change)
+    return displaced(state, twist, free + change)
+
+
+def _unforced(vehicle: Vehicle, state: State, environment: Environment, dt: float) -> Array:
+    """Return ν_c (..., 6), the velocity after a step without forces."""
+    xp = namespace(state.velocity)
+    nu, inverse = state.velocity, constant(xp, vehicle.inverse_mass_matrix)
+    if environment.still:
+        parts = [(matvec(constant(xp, vehicle.mass_matrix), nu), xp.zeros_like(nu))]
+        pushed = xp.zeros_like(nu)
+    else:
+        added, nu_r = constant(xp, vehicle.added_mass), relative_velocity(state, environment)
+        own = matvec(constant(xp, vehicle.rigid_body_mass), nu)
+        parts = [(own, xp.zeros_like(nu)), (matvec(added, nu_r), nu - nu_r)]
+        pushed = dt * matvec(added, water_acceleration(state, environment))
+    free = nu
+    for _ in range(_MIDPOINTS):
+        mean = (nu + free) / 2
+        change = pushed
+        for momentum, water in parts:
+            change = change + carried(momentum, dt * (mean - water)) - momentum
+        before, free = free, nu + matvec(inverse, change)
+        if xp is np and np.max(np.abs(free - before)) <= _SETTLED * np.max(np.abs(free)):
+            break
+    return free
+
+
+INTEGRATORS = {'semi_implicit': _semi_implicit, 'rk4': _rk4, 'conserving': _conserving}
 
 
 def step(

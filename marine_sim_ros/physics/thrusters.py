@@ -150,7 +150,9 @@ def thrusters(
     set_ = vehicle.thrusters
     xp = namespace(memory)
     target = set_.thrust_of_pwm(pwm)
-    target = xp.sign(target) * xp.sqrt(xp.abs(target))
+    # √|F| has no slope at 0; the detour keeps the derivative of nothing at nothing.
+    size = xp.where(target == 0, xp.ones_like(target), xp.abs(target))
+    target = xp.sign(target) * xp.sqrt(size)
     lag = constant(xp, set_.time_constant)
     memory = _lag(target, memory, lag, dt) if set_.any_lag else target
     thrust = memory * xp.abs(memory)

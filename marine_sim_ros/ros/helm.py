@@ -14,17 +14,43 @@ from std_msgs.msg import UInt16MultiArray
 from marine_sim_ros.control.allocation import PilotMixer
 from marine_sim_ros.control.pilot import Pilot
 from marine_sim_ros.control.target import Target
+from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.trajectory import NANOSECONDS
 
-__all__ = ['Helm']
+__all__ = ['STICKS', 'Helm', 'full_stick']
 
 TOPICS = {'pwm': topics.PWM, 'velocity': topics.COMMAND_VELOCITY, 'pose': topics.COMMAND_POSE}
-CONTROLLER = 'controller'
+RIVALS = ('controller', 'scenario')
+"""Nodes that drive the thrusters by themselves."""
 REPEAT = 0.5
 """s of wall time after which a pose that did not change is sent again."""
+
+STICKS = (
+    Parameter('max_speed', [1.0, 0.5, 0.5], 'of full stick: surge, sway, heave, m/s'),
+    Parameter('max_rate', [0.5, 0.5, 0.8], 'of full stick: roll, pitch, yaw, rad/s'),
+    Parameter('dead_band', 0.08, 'of a stick around its middle', 0.0, 0.9),
+)
+
+
+def full_stick(node: SuiteNode) -> np.ndarray:
+    """Return the velocities (6,) of full stick, m/s and rad/s, of a node with ``STICKS``.
+
+    Raises:
+        ParameterError: one is not three numbers of 0 to 1000.
+    """
+    result = []
+    for name in ('max_speed', 'max_rate'):
+        top = np.array(node.values[name], float)
+        if top.shape != (3,) or not np.all((top >= 0) & (top <= 1e3)):
+            raise ParameterError(
+                f'{node.get_name()}: {name} is {top.tolist()}; expected three of 0 to 1000'
+            )
+        result.append(top)
+    return np.concatenate(result)
 
 
 class Helm:
@@ -63,7 +89,7 @@ class Helm:
         name = self._node.resolve_topic_name(topics.PWM.name)
         here = self._node.get_namespace()
         self._rival = any(
-            (info.node_name, info.node_namespace) == (CONTROLLER, here)
+            info.node_name in RIVALS and info.node_namespace == here
             for info in self._node.get_publishers_info_by_topic(name)
         )
 

@@ -6,16 +6,21 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchContext, LaunchDescription
 from marine_sim_ros.control.gamepad import load_gamepad
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.library import vehicle_path, xacro_arguments
+from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.gazebo_launch import gazebo_actions
 from marine_sim_ros.suite import NodeSpec, RunOptions, describe
@@ -33,11 +38,17 @@ ARGUMENTS = {
     'gui': ('false', 'with gazebo: show its window'),
     'lockstep': ('true', 'wait for every force; false: latest wrenches'),
     'environment': ('', 'shipped name or YAML file: water, waves, current; empty: still water'),
+    'links': (
+        'true',
+        'robot_description and the links on tf, by robot_state_publisher if installed',
+    ),
     'markers': ('false', 'show forces, voxels and hull panels on the topic markers'),
+    'console': ('false', "the operator's console in a browser, at http://127.0.0.1:8060"),
     'publish_components': ('false', 'publish every kind of drag on drag/<kind>'),
     'scenario': ('', 'shipped name or YAML file; empty: commands come from outside'),
     'controller': ('', 'modern, thesis, or a YAML file; empty: PWM comes from outside'),
     'record': ('false', 'true, or the folder to record to'),
+    'recorder': ('suite', 'suite: every tick, and a manifest; ros2_bag: `ros2 bag record`'),
     'real_time_factor': ('1.0', '1: wall clock, 0: as fast as the graph answers'),
     'duration': ('0.0', "s of simulation time; 0: the scenario's, or until stopped"),
     'composed': ('false', 'all nodes in one process'),
@@ -77,6 +88,7 @@ def _options(values: dict[str, str]) -> RunOptions:
         controller=values['controller'],
         environment=values['environment'],
         markers=_true('markers', values['markers']),
+        console=_true('console', values['console']),
         publish_components=_true('publish_components', values['publish_components']),
         record=record,
         real_time_factor=_number('real_time_factor', values['real_time_factor']),
@@ -107,36 +119,75 @@ def _bag_recorder(directory: str, dynamics: NodeSpec, *, components: bool) -> Ex
     return ExecuteProcess(cmd=[*command, *names], output='screen')
 
 
-def _has_ros2_bag() -> bool:
+def _check_recorder(name: str) -> None:
+    """Raise ParameterError where a recorder does not exist or is not installed."""
+    if name not in ('suite', 'ros2_bag'):
+        raise ParameterError(f'recorder:={name}; expected one of: suite, ros2_bag')
+    if name == 'ros2_bag' and (find_spec('ros2bag') is None or shutil.which('ros2') is None):
+        raise ParameterError('recorder:=ros2_bag; `ros2 bag` is not installed; expected suite')
+
+
+def _link_publisher(options: RunOptions, namespace: str) -> list[Node]:
+    """Return what publishes the vehicle's description and, below base_link, its links on tf."""
     try:
-        import ros2bag  # noqa: F401
-    except ImportError:
-        return False
-    return shutil.which('ros2') is not None
+        get_package_prefix('robot_state_publisher')
+    except PackageNotFoundError:
+        return []
+    path = vehicle_path(options.vehicle)
+    text = read_description(path, xacro_arguments(options.vehicle_arguments))
+    parameters = {
+        'robot_description': ParameterValue(text, value_type=str),
+        'frame_prefix': options.frame_prefix,
+        'use_sim_time': True,
+    }
+    return [
+        Node(package='robot_state_publisher', executable='robot_state_publisher',
+             namespace=namespace, parameters=[parameters], output='screen')
+    ]  # fmt: skip
 
 
 def actions(
     options: RunOptions,
     *,
     composed: bool = False,
+    links: bool = True,
     joy: bool = False,
     gamepad: str = 'xbox',
     output: str = 'pwm',
+    recorder: str = 'suite',
 ) -> list[Any]:
-    """Return the launch actions of a run; ``joy`` adds a gamepad and what it drives."""
+    """Return the launch actions of a run.
+
+    Args:
+        options: of the run.
+        composed: all nodes in one process.
+        links: publish robot_description and the links on tf, where this can be done.
+        joy: add a gamepad and what it drives.
+        gamepad: shipped name or YAML file.
+        output: what the gamepad drives: pwm, velocity or pose.
+        recorder: ``suite``, which never misses a tick, or ``ros2_bag``, which starts to listen
+            when it has found the topics.
+
+    Raises:
+        ParameterError: a recorder that is not there.
+    """
     result: list[Any] = []
-    if options.record and _has_ros2_bag():
+    _check_recorder(recorder)
+    if options.record and recorder == 'ros2_bag':
         directory, options = options.record, replace(options, record='')
-        result.append(_bag_recorder(directory, describe(options)[-1],
-                                    components=options.publish_components))  # fmt: skip
+        owner = next(s for s in describe(options) if 'wrench_sources' in s.parameters)
+        result.append(_bag_recorder(directory, owner, components=options.publish_components))
     specs = describe(options)
     if composed:
-        arguments = [options.to_json()]
+        arguments = [replace(options, console=False).to_json()]
         ends = Shutdown()
         result.append(Node(package=PACKAGE, executable='composed', arguments=arguments,
                            output='screen', on_exit=ends))  # fmt: skip
+        result += [_node(spec) for spec in specs if spec.executable == 'console']
     else:
         result += [_node(spec) for spec in specs]
+    if links:
+        result += _link_publisher(options, specs[0].namespace)
     if joy:
         own: dict[str, Any] = {'vehicle': options.vehicle, 'gamepad': gamepad, 'output': output}
         if options.vehicle_arguments:
@@ -157,9 +208,11 @@ def _start(context: LaunchContext) -> list[Any]:
     return gazebo + actions(
         options,
         composed=_true('composed', values['composed']),
+        links=_true('links', values['links']),
         joy=_true('joy', values['joy']),
         gamepad=values['gamepad'],
         output=values['output'],
+        recorder=values['recorder'],
     )
 
 

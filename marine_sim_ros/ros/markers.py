@@ -12,6 +12,7 @@ from geometry_msgs.msg import Point, Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from marine_sim_ros.console.palette import FORCE_COLOURS, OTHER_FORCE
 from marine_sim_ros.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.hull import Panels, VoxelSet
 from marine_sim_ros.ros.convert import set_stamp
@@ -24,14 +25,6 @@ __all__ = [
     'voxel_marker', 'wrench_arrows',
 ]  # fmt: skip
 
-_COLOURS = {
-    'thrusters': (0.9, 0.2, 0.2), 'buoyancy': (0.1, 0.5, 0.9), 'drag': (0.95, 0.6, 0.1),
-    'weight': (0.4, 0.4, 0.4), 'total': (0.1, 0.1, 0.1), 'external': (0.8, 0.3, 0.8),
-    'boundary': (0.2, 0.7, 0.7), 'contact': (0.6, 0.3, 0.1),
-    'damping': (0.95, 0.6, 0.1), 'viscous': (0.2, 0.7, 0.3), 'pressure': (0.9, 0.3, 0.1),
-    'suction': (0.5, 0.2, 0.8), 'slamming': (0.9, 0.1, 0.5), 'air': (0.5, 0.8, 0.95),
-}  # fmt: skip
-_OTHER = (0.6, 0.6, 0.2)
 _WET = np.array([0.05, 0.35, 0.85])
 _DRY = np.array([0.95, 0.75, 0.3])
 _SMALLEST = 1e-3
@@ -88,7 +81,7 @@ def wrench_arrows(
             start = np.cross(force, torque) / size
             marker.points = [point(start), point(start + force * scale)]
             marker.scale = Vector3(x=0.012, y=0.03, z=0.04)
-        r, g, b = _COLOURS.get(name, _OTHER)
+        r, g, b = FORCE_COLOURS.get(name, OTHER_FORCE)
         marker.color = ColorRGBA(r=r, g=g, b=b, a=1.0)
         array.markers.append(marker)
     return array

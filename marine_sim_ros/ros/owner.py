@@ -74,6 +74,7 @@ class StateOwner(SuiteNode):
         self.state, self.stamp, self.published, self.paused = self._initial, 0, False, False
         self.pacer = Pacer(values['real_time_factor'] or (0.0 if values['lockstep'] else 1.0))
         self._end = round(values['duration'] * NANOSECONDS) if values['duration'] else None
+        self._single = False
         self._written = -1
         self._followed = 0
         self._ticks_reported = (0, wall.monotonic())
@@ -104,6 +105,8 @@ class StateOwner(SuiteNode):
             self.listen(topics.WRITTEN, self._on_written)
         self.create_service(SetBool, 'pause', self._on_pause)
         self.create_service(Trigger, 'reset', self._on_reset)
+        self.create_service(Trigger, 'step', self._on_step)
+        self.create_service(Trigger, 'end', self._on_end)
 
     @property
     def time(self) -> float:
@@ -147,13 +150,13 @@ class StateOwner(SuiteNode):
 
     def publish_when_due(self) -> None:
         """Publish the state unless it is out already or something holds it back."""
-        if self.published or self.paused or self.finished:
+        if self.published or self.finished or (self.paused and not self._single):
             return
         if self.held():
             return
         if not self.pacer.due(self.time, wall.monotonic()):
             return
-        self.published = True
+        self.published, self._single = True, False
         self._published_at = wall.monotonic()
         set_stamp(self._odom.header.stamp, self.stamp)
         set_odometry(self._odom, self.state)
@@ -209,6 +212,22 @@ class StateOwner(SuiteNode):
         response.success, response.message = True, 'back to the start at 0 s'
         return response
 
+    def _on_step(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        del request
+        response.success = self.paused
+        response.message = f'one tick from {self.time:.3f} s' if self.paused else 'not paused'
+        if self.paused:
+            self._single = True
+            self.pacer.restart()
+            self.publish_when_due()
+        return response
+
+    def _on_end(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        del request
+        self.end()
+        response.success, response.message = True, f'ends at {self.time:.3f} s'
+        return response
+
     def _finish(self) -> None:
         """End when the last tick is through, and written where that was asked for."""
         ended = self._end is not None and self.stamp >= self._end and self.paused
@@ -226,6 +245,7 @@ class StateOwner(SuiteNode):
         self.health.update(
             time=f'{self.time:.3f}', real_time_factor=f'{factor:.3f}',
             depth=f'{-self.state.position[2]:.3f}', ticks=self.stamp // self._step,
+            paused='yes' if self.paused else 'no',
         )  # fmt: skip
         owners = self.get_publishers_info_by_topic(self._odom_publisher.topic_name)
         if len(owners) < 2:

@@ -35,11 +35,15 @@ class Switches:
         """Return the names that were asked and have not answered."""
         return frozenset(self._asked)
 
+    def there(self, name: str) -> bool:
+        """Return whether somebody offers a switch."""
+        return bool(self._clients[name].service_is_ready())
+
     def ask(self, name: str, on: bool | None = None) -> None:
         """Ask for on, off, or (None) the other; an older question is forgotten."""
         self._forget(name)
         client = self._clients[name]
-        if not client.service_is_ready():
+        if not self.there(name):
             self._silent(name)
             return
         wanted = not self.states[name] if on is None else on
@@ -54,8 +58,8 @@ class Switches:
             if now - since > PATIENCE * NANOSECONDS:
                 self._forget(name)
                 self._silent(name)
-        for name, client in self._clients.items():
-            if self.states[name] is not None and not client.service_is_ready():
+        for name in self._clients:
+            if self.states[name] is not None and not self.there(name):
                 self.states[name] = None
 
     def _silent(self, name: str) -> None:

@@ -46,6 +46,7 @@ __all__ = [
     'JOINT_STATES',
     'JOY',
     'LATCHED',
+    'LIGHTS',
     'LOCKSTEP',
     'MARKERS',
     'OCEAN_CURRENT',
@@ -135,6 +136,8 @@ LATCHED = QoSProfile(
 )
 """Of what is sent once and kept for who comes later."""
 SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
+LIGHTS = Topic('lights', Float32MultiArray, LATCHED, per_tick=False)
+"""How bright each light of the URDF is, 0 to 1, in its order."""
 JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP, open_ended=True)
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
 COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)

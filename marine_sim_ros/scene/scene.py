@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from marine_sim_ros.arrays import Array, namespace
+from marine_sim_ros.scene.edges import Edges, obstacle_edges
 from marine_sim_ros.scene.jet_law import JetLaw
 from marine_sim_ros.scene.obstacles import KINDS, Obstacle, obstacle_surfaces
 from marine_sim_ros.scene.planes import Plane, plane_surfaces
@@ -117,17 +118,34 @@ class Scene:
             np.array([_half_edges(o) for o in self.obstacles]).reshape(-1, 3),
         )
 
-    def clearance(self, position: np.ndarray) -> float:
-        """Return a distance in m that every surface has at least from a point (3,), map.
+    def clearances(self, position: np.ndarray) -> np.ndarray:
+        """Return distances (k,) in m that the surfaces have at least from a point (3,), map.
 
-        Cheap, for who may leave the surfaces alone when they are far; infinite without any. Not
-        above 0 it says nothing: the point may be within something or not.
+        Cheap, for who may leave surfaces alone that are far. Not above 0 it says nothing: the
+        point may be within something or not.
         """
         normals, offsets, centers, edges = self._bounds
-        above = normals @ position - offsets
         gap = np.maximum(np.abs(centers - position) - edges, 0.0)
         apart = np.sqrt(np.sum(gap * gap, axis=-1))
-        return float(min(above.min(initial=np.inf), apart.min(initial=np.inf)))
+        return np.concatenate([normals @ position - offsets, apart])
+
+    def clearance(self, position: np.ndarray) -> float:
+        """Return the least of :meth:`clearances`; infinite without any surface."""
+        return float(self.clearances(position).min(initial=np.inf))
+
+    def near(self, position: np.ndarray, distance: float) -> tuple[int, ...]:
+        """Return which surfaces may be within a distance (m) of a point (3,), map."""
+        return tuple(np.flatnonzero(self.clearances(position) <= distance).tolist())
+
+    def part(self, surfaces: tuple[int, ...]) -> Scene:
+        """Return a scene of some of the surfaces, in their order."""
+        return self if len(surfaces) == len(self) else _part(self, surfaces)
+
+    @cached_property
+    def edges(self) -> Edges:
+        """Edges and spheres of the obstacles, numbered as surfaces."""
+        found, before = obstacle_edges(self.obstacles), len(self) - len(self.obstacles)
+        return replace(found, surface=found.surface + before, ball=found.ball + before)
 
     def ground(self, x: float, y: float) -> float:
         """Return the z in m of the highest seabed at a place, obstacles aside; −inf for none."""
@@ -135,3 +153,16 @@ class Scene:
         if self.terrain is not None:
             heights.append(float(self.terrain.height(np.array(x), np.array(y))))
         return max(heights, default=-np.inf)
+
+
+@lru_cache(maxsize=256)
+def _part(scene: Scene, surfaces: tuple[int, ...]) -> Scene:
+    planes, chosen = len(scene.planes), set(surfaces)
+    solid = len(scene) - len(scene.obstacles)
+    return Scene(
+        tuple(p for i, p in enumerate(scene.planes) if i in chosen),
+        scene.terrain if planes < solid and planes in chosen else None,
+        tuple(o for i, o in enumerate(scene.obstacles, solid) if i in chosen),
+        scene.water_surface,
+        scene.jets,
+    )

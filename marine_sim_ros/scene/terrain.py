@@ -15,6 +15,9 @@ from marine_sim_ros.errors import ParameterError
 
 __all__ = ['HeightMap']
 
+_FLAT = 0.02
+"""Change of slope across an edge of the grid below which it is no ridge."""
+
 
 @dataclass(frozen=True, eq=False)
 class HeightMap:
@@ -53,6 +56,19 @@ class HeightMap:
         h = self.heights
         corners = np.stack([h[:-1, :-1], h[:-1, 1:], h[1:, :-1], h[1:, 1:]], axis=-1)
         return corners.reshape(-1, 4)
+
+    @cached_property
+    def ridges(self) -> np.ndarray:
+        """(points, 5) h, next h in x and in y, 1 where the edges to those are ridges.
+
+        Along the grid's lines the ground is straight, and within its cells nothing bulges: what
+        stands out are edges across which the slope falls.
+        """
+        h = self.heights
+        next_x = np.concatenate([h[:, 1:], h[:, -1:]], axis=1)
+        next_y = np.concatenate([h[1:], h[-1:]], axis=0)
+        along_x, along_y = _folds(h, self.spacing), _folds(h.T, self.spacing).T
+        return np.stack([h, next_x, next_y, along_x, along_y], axis=-1).reshape(-1, 5)
 
     @property
     def extent(self) -> np.ndarray:
@@ -111,6 +127,13 @@ class HeightMap:
         normal = _upward(dx, dy)
         distance = (points[..., 2] - h) * normal[..., 2]
         return distance[..., None, :], normal[..., None, :, :]
+
+
+def _folds(heights: np.ndarray, spacing: float) -> np.ndarray:
+    """Return where (ny, nx) the edge from a point to the next one in x is a ridge."""
+    bend = (2 * heights[1:-1] - heights[2:] - heights[:-2]) / spacing
+    convex = np.pad(bend > _FLAT, ((1, 1), (0, 0)))
+    return np.pad(convex[:, :-1] | convex[:, 1:], ((0, 0), (0, 1)))
 
 
 def _upward(dx: Array, dy: Array) -> Array:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import platform
 import re
@@ -22,19 +23,14 @@ from rich.table import Table
 
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.environment import Environment
-from marine_sim_ros.environment_file import load_environment
-from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.physics import FORCES
-from marine_sim_ros.physics.boundary import boundary
-from marine_sim_ros.physics.contact import contact
 from marine_sim_ros.physics.drag import drag_with_memory
-from marine_sim_ros.physics.rigid_body import step, weight
-from marine_sim_ros.scene.planes import Plane
-from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.simulation import Simulation
 from marine_sim_ros.spatial import quaternion_from_rpy
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.state import State
 from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.tools.bench_solid import solid_milliseconds
+from marine_sim_ros.tools.bench_steps import step_microseconds
 from marine_sim_ros.tools.odometer import Odometer
 from marine_sim_ros.tools.supervisor import Supervisor
 
@@ -44,26 +40,13 @@ STEPS = 4000
 CLOSED = {'vehicle': 'investigator90', 'scenario': 'position_hold'}
 TRIANGLES = (192, 768, 3072, 12288)
 SEA = 'moderate_sea'
-SCENES = ('pool', 'deep_rock')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument('--rounds', type=int, default=3, help='of each measurement (default 3)')
     parser.add_argument('--seconds', type=float, default=4.0, help='of each graph measurement')
-
-
-def step_microseconds(name: str) -> float:
-    """Return the cost of a whole tick in process: all forces and the integration."""
-    vehicle = load_vehicle(name)
-    simulation = Simulation(vehicle)
-    pwm = np.full(len(vehicle.thrusters), 1600.0)
-    for _ in range(200):
-        simulation.tick(pwm)
-    start = time.perf_counter()
-    for _ in range(STEPS):
-        simulation.tick(pwm)
-    return (time.perf_counter() - start) / STEPS * 1e6
+    parser.add_argument('--steps-only', action='store_true', help='no graph, steps in process')
 
 
 def hulled(triangles: int) -> str:
@@ -104,29 +87,6 @@ def allocation_microseconds(name: str, size: float) -> float:
     allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
     wrench = size * np.array([1.0, -0.8, 0.9, 0.05, 0.04, -0.06])
     return 1e6 * _per_call(lambda: allocator.allocate(wrench), STEPS)
-
-
-def boundary_milliseconds(environment: str) -> float:
-    """Return ms of one evaluation of the boundary force of a BlueROV2 over the ground."""
-    vehicle, around = load_vehicle('bluerov2'), load_environment(environment)
-    assert around.scene is not None
-    state = rest((0.0, 0.0, around.scene.ground(0.0, 0.0) + 0.3))
-    thrust = np.full(len(vehicle.thrusters), 20.0)
-    return 1e3 * _per_call(lambda: boundary(vehicle, state, around, thrust))
-
-
-def contact_milliseconds() -> float:
-    """Return ms of one evaluation of the contact of a BlueROV2 that lies on sand."""
-    vehicle = load_vehicle('bluerov2', coefficients='von_benzon2022')
-    ground = Plane('seabed', np.array([0.0, 0.0, -5.0]), np.array([0.0, 0.0, 1.0]), 'sand')
-    around, state = Environment(scene=Scene((ground,))), rest((0.0, 0.0, -4.873))
-    memory, since = None, 0.0
-    for _ in range(100):
-        wrench, memory = contact(vehicle, state, around, memory, dt=since)
-        total = wrench + FORCES['buoyancy'](vehicle, state, around)
-        total = total + weight(vehicle, state, around)
-        state, since = step(vehicle, state, around, total, 0.005), 0.005
-    return 1e3 * _per_call(lambda: contact(vehicle, state, around, memory, dt=since))
 
 
 def _per_call(work: Callable[[], object], count: int = 200) -> float:
@@ -197,6 +157,62 @@ def _spread(values: list[float], form: str) -> str:
     return f'{format(median(values), form)}  ({low} to {high})'
 
 
+Add = Callable[[str, str, float], None]
+"""Takes name, format and value of a measurement."""
+
+
+def _steps(add: Add) -> None:
+    """Measure what needs no graph."""
+    if importlib.util.find_spec('jax') is not None:
+        from marine_sim_ros.tools.bench_engine import engine_rows
+
+        for row in engine_rows(hulled, TRIANGLES[:-1]):
+            add(*row)
+    for vehicle in ('bluerov2', 'bluerov2_heavy'):
+        cost = step_microseconds(load_vehicle(vehicle), STEPS)
+        add(f'in process, {vehicle}: µs/step', '.0f', cost)
+    for load, size in (('within limits', 10.0), ('saturated', 1000.0)):
+        cost = allocation_microseconds('bluerov2_heavy', size)
+        add(f'thrust allocation, bluerov2_heavy, {load}: µs', '.0f', cost)
+    for wanted in TRIANGLES:
+        panels, drag, buoyancy = force_milliseconds(wanted)
+        add(f'drag of {panels} hull triangles, ms', '.2f', drag)
+    add('buoyancy of 1,000 voxels, ms', '.2f', buoyancy)
+    for vehicle in vehicle_names():
+        afloat = solid_milliseconds(vehicle, height=20.0)
+        fallen = solid_milliseconds(vehicle, height=0.05)
+        add(f'contact, {vehicle} 20 m over rock: CPU ms', '.3f', afloat.contact)
+        add(f'contact, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.touching)
+        add(f'boundary, {vehicle} 20 m over rock: CPU ms', '.3f', afloat.boundary)
+        add(f'boundary, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.boundary)
+
+
+def _graphs(add: Add, seconds: float) -> None:
+    """Measure running graphs."""
+
+    def graph(name: str, **kind: Any) -> float:
+        rate, first = ticks_per_second(seconds, **kind)
+        add(f'graph, {name}: ticks/s', '.0f', rate)
+        add(f'graph, {name}: start to first odom, s', '.2f', first)
+        return rate
+
+    full = graph('separate processes', composed=False, compute=True)
+    null = graph('separate, computing nothing', composed=False, compute=False)
+    one = graph('composed', composed=True, compute=True)
+    for vehicle in ('simple_rov', 'surface_vessel'):
+        graph(f'separate, {vehicle}', vehicle=vehicle)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / 'bluerov2_hull.urdf'
+        path.write_text(hulled(TRIANGLES[-2]), encoding='utf-8')
+        graph('separate, bluerov2 with 2,112 triangles', vehicle=str(path))
+    graph('separate, surface_vessel in a sea', vehicle='surface_vessel', environment=SEA)
+    graph('separate, bluerov2 in a pool', environment='pool')
+    graph('separate, investigator90 in closed loop', **CLOSED)
+    graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
+    add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
+    add('ratio composed / separate (goal 3)', '.2f', one / full)
+
+
 def execute(options: argparse.Namespace) -> int:
     """Measure everything in turn, round by round, and print one table."""
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -206,41 +222,11 @@ def execute(options: argparse.Namespace) -> int:
     def add(name: str, form: str, value: float) -> None:
         rows.setdefault(name, (form, []))[1].append(value)
 
-    def graph(name: str, **kind: Any) -> float:
-        rate, first = ticks_per_second(options.seconds, **kind)
-        add(f'graph, {name}: ticks/s', '.0f', rate)
-        add(f'graph, {name}: start to first odom, s', '.2f', first)
-        return rate
-
     for _ in range(options.rounds):
-        for vehicle in ('bluerov2', 'bluerov2_heavy'):
-            add(f'in process, {vehicle}: µs/step', '.0f', step_microseconds(vehicle))
-        for load, size in (('within limits', 10.0), ('saturated', 1000.0)):
-            cost = allocation_microseconds('bluerov2_heavy', size)
-            add(f'thrust allocation, bluerov2_heavy, {load}: µs', '.0f', cost)
-        for wanted in TRIANGLES:
-            panels, drag, buoyancy = force_milliseconds(wanted)
-            add(f'drag of {panels} hull triangles, ms', '.2f', drag)
-        add('buoyancy of 1,000 voxels, ms', '.2f', buoyancy)
-        full = graph('separate processes', composed=False, compute=True)
-        null = graph('separate, computing nothing', composed=False, compute=False)
-        one = graph('composed', composed=True, compute=True)
-        for vehicle in ('simple_rov', 'surface_vessel'):
-            graph(f'separate, {vehicle}', vehicle=vehicle)
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / 'bluerov2_hull.urdf'
-            path.write_text(hulled(TRIANGLES[-2]), encoding='utf-8')
-            graph('separate, bluerov2 with 2,112 triangles', vehicle=str(path))
-        graph('separate, surface_vessel in a sea', vehicle='surface_vessel', environment=SEA)
-        for environment in SCENES:
-            add(f'boundary in {environment}, ms', '.2f', boundary_milliseconds(environment))
-        add('contact at rest on sand, ms', '.2f', contact_milliseconds())
-        graph('separate, bluerov2 in a pool', environment='pool')
-        graph('separate, investigator90 in closed loop', **CLOSED)
-        graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
-        add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
-        add('ratio composed / separate (goal 3)', '.2f', one / full)
-    _print(options.rounds, rows, node_costs(options.seconds))
+        _steps(add)
+        if not options.steps_only:
+            _graphs(add, options.seconds)
+    _print(options.rounds, rows, {} if options.steps_only else node_costs(options.seconds))
     return 0
 
 
@@ -257,6 +243,8 @@ def _print(
     for name, (form, values) in rows.items():
         table.add_row(name, _spread(values, form))
     write(table)
+    if not costs:
+        return
     table = Table(title='each node at real time, 200 ticks/s')
     for column in ('node', 'CPU, % of a core', 'memory, MB'):
         table.add_column(column, justify='right')

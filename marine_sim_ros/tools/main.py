@@ -15,18 +15,22 @@ from marine_sim_ros.errors import MarineSimError
 from marine_sim_ros.tools import (
     analyze,
     bench,
+    console,
     doctor,
     experiment,
     export_sdf,
+    identify,
     run,
     simulate,
+    sweep,
     teleop,
     validate,
 )
 
 __all__ = ['main']
 
-VERBS = (run, simulate, experiment, doctor, validate, analyze, export_sdf, teleop, bench)
+VERBS = (run, simulate, sweep, console, teleop, experiment, doctor, validate, analyze, identify,
+         export_sdf, bench)  # fmt: skip
 
 
 def parser() -> argparse.ArgumentParser:

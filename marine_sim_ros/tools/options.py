@@ -49,7 +49,9 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         '--current', type=float, nargs=3, default=(0.0, 0.0, 0.0), metavar=('E', 'N', 'UP'),
         help='velocity of the water, m/s',
     )  # fmt: skip
-    parser.add_argument('--integrator', default='semi_implicit', choices=('semi_implicit', 'rk4'))
+    parser.add_argument(
+        '--integrator', default='semi_implicit', choices=('semi_implicit', 'rk4', 'conserving')
+    )
 
 
 def xacro_arguments(texts: Sequence[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-__all__ = ['bar']
+__all__ = ['bar', 'waiting']
 
 
 @contextmanager
@@ -31,3 +31,14 @@ def bar(description: str) -> Iterator[Callable[[float], None]]:
         yield tell
     finally:
         progress.stop()
+
+
+@contextmanager
+def waiting(description: str) -> Iterator[None]:
+    """Show on a terminal that something takes a while."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(description):
+        yield

@@ -105,9 +105,9 @@ def _joint_topics(
 
 
 def write_recording(
-    folder: Path, vehicle: Vehicle, settings: RunOptions, trajectory: Trajectory
+    folder: Path, vehicle: Vehicle, settings: RunOptions, trajectory: Trajectory, **more: str
 ) -> None:
-    """Write bag and manifest of a trajectory.
+    """Write bag and manifest of a trajectory; ``more`` joins the settings in the manifest.
 
     Raises:
         RecordingError: the folder cannot be written.
@@ -118,7 +118,7 @@ def write_recording(
     store = get_typestore(Stores.ROS2_JAZZY)
     make = _Messages(store.types)
     namespace = '/' + (settings.namespace or vehicle.name)
-    manifest = Manifest(asdict(settings), vehicle)
+    manifest = Manifest({**asdict(settings), **more}, vehicle)
     folder.mkdir(parents=True, exist_ok=True)
     with Writer(folder / 'bag', version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         connections: dict[str, Any] = {}

@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--composed', action='store_true', help='all nodes in one process')
     parser.add_argument('--namespace', default='', help="default: the vehicle's name")
     parser.add_argument('--markers', action='store_true', help='show forces, voxels, hull')
+    parser.add_argument('--console', action='store_true', help="the operator's page in a browser")
     parser.add_argument(
         '--components', action='store_true', help='publish every kind of drag on drag/<kind>'
     )
@@ -54,6 +56,7 @@ def execute(options: argparse.Namespace) -> int:
         namespace=options.namespace,
         real_time_factor=options.real_time_factor,
         markers=options.markers,
+        console=options.console,
         publish_components=options.components,
         controller=options.controller,
         lockstep=not options.no_lockstep,
@@ -89,7 +92,9 @@ def run_graph(
     supervisor = Supervisor()
     supervisor.catch_signals()
     if composed:
-        supervisor.start_composed(settings)
+        # The console is a process of its own: drawing pages would hold the others up.
+        supervisor.start_composed(replace(settings, console=False))
+        supervisor.start([spec for spec in specs if spec.executable == 'console'])
     else:
         supervisor.start(specs)
     start = time.monotonic()

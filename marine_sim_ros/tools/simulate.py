@@ -8,14 +8,17 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import Any
 
+from marine_sim_ros.engine.availability import cache_folder, require_jax
 from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
-from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.progress import bar, waiting
+from marine_sim_ros.trajectory import Trajectory
 
 __all__ = ['add_arguments', 'execute']
 
@@ -23,6 +26,35 @@ __all__ = ['add_arguments', 'execute']
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add_run_arguments(parser)
+    parser.add_argument(
+        '--engine', default='numpy', choices=('numpy', 'jax'),
+        help='numpy, to the last bit that of the nodes, or jax, compiled (extra batch)',
+    )  # fmt: skip
+    parser.add_argument(
+        '--precision', default='float64', choices=('float64', 'float32'), help='of --engine jax'
+    )
+
+
+def _simulated(
+    options: argparse.Namespace, *arguments: Any, **settings: Any
+) -> tuple[Trajectory, float]:
+    """Return the trajectory of the chosen engine, and the seconds that compiling took.
+
+    Raises:
+        MarineSimError: of :func:`marine_sim_ros.simulation.simulate`, or JAX is missing.
+    """
+    if options.engine == 'numpy':
+        if options.precision != 'float64':
+            raise ParameterError(
+                f'--precision {options.precision}: the engine numpy counts in float64; '
+                'expected --engine jax'
+            )
+        return simulate(*arguments, **settings), 0.0
+    require_jax()
+    from marine_sim_ros.engine.compiled import simulate_compiled
+
+    with waiting('compiling'):
+        return simulate_compiled(*arguments, dtype=options.precision, **settings)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -43,20 +75,25 @@ def execute(options: argparse.Namespace) -> int:
         )
     environment = run_environment(settings.environment, current=settings.current)
     start = time.perf_counter()
-    trajectory = simulate(
-        vehicle, scenario, environment=environment, dt=settings.dt,
+    trajectory, compiling = _simulated(
+        options, vehicle, scenario, environment=environment, dt=settings.dt,
         integrator=settings.integrator, seed=settings.seed,
         duration=settings.duration or None,
     )  # fmt: skip
-    wall = time.perf_counter() - start
+    wall = time.perf_counter() - start - compiling
     if settings.record:
         from marine_sim_ros.tools.recorded import write_recording
 
-        write_recording(Path(settings.record), vehicle, settings, trajectory)
+        more = {} if options.engine == 'numpy' else {
+            'engine': options.engine, 'precision': options.precision
+        }  # fmt: skip
+        write_recording(Path(settings.record), vehicle, settings, trajectory, **more)
     verdicts = scenario.verdicts(trajectory.time, trajectory.position[:, 2])
     for ok, text in verdicts:
         print(('holds:         ' if ok else 'does not hold: ') + text)
     span = trajectory.time[-1] - trajectory.time[0]
     print(f'{len(trajectory.stamp)} ticks, {span:g} s in {wall:.2f} s ({span / wall:.1f} x)')
+    if options.engine == 'jax':
+        print(f'compiled in {compiling:.2f} s; programs are kept in {cache_folder()}')
     print(f'trajectory_sha256 {trajectory.sha256}')
     return 0 if all(ok for ok, _ in verdicts) else 1

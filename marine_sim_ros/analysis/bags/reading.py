@@ -16,7 +16,7 @@ from marine_sim_ros.analysis.bags.roles import EXTRA_TYPES
 from marine_sim_ros.analysis.bags.vehicle import Channel, Rows, VehicleRecord
 from marine_sim_ros.errors import MarineSimError, RecordingError
 
-__all__ = ['Bag', 'bag_path', 'read']
+__all__ = ['Bag', 'bag_path', 'opened', 'read']
 
 _FILES = ('.mcap', '.db3')
 _EVERY = 2000
@@ -97,7 +97,7 @@ def read(
         RecordingError: it is none, is cut off or damaged, is empty, or has nothing of a vehicle.
     """
     path = bag_path(text)
-    with _opened(path, text) as reader:
+    with opened(path, text) as reader:
         topics = {c.topic: c.msgtype for c in reader.connections}
         if not reader.message_count:
             raise RecordingError(f'{text}: has no messages; expected a recorded run')
@@ -149,7 +149,7 @@ def _stream(
 
 
 @contextmanager
-def _opened(path: Path, text: str) -> Iterator[Any]:
+def opened(path: Path, text: str) -> Iterator[Any]:
     """Open a bag; whatever a damaged one makes of its reader becomes one line."""
     from rosbags.highlevel import AnyReader
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore

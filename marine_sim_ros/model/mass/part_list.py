@@ -16,7 +16,9 @@ from marine_sim_ros.model.geometry.mesh_files import MAX_BYTES, mesh_path
 from marine_sim_ros.model.kinematics import FARTHEST
 from marine_sim_ros.yaml_file import YamlReader, parse_yaml
 
-__all__ = ['DENSEST', 'MAX_PARTS', 'Part', 'content_key', 'load_parts', 'parse_parts']
+__all__ = [
+    'DENSEST', 'MAX_PARTS', 'Part', 'content_key', 'load_parts', 'parse_parts', 'part_files',
+]  # fmt: skip
 
 DENSEST = 25_000.0
 """kg/m³; osmium, the densest element, has 22,600."""
@@ -83,6 +85,15 @@ def load_parts(uri: str, base: Path | None = None) -> tuple[Part, ...]:
         reason = getattr(error, 'strerror', None) or 'it is no name of a file'
         raise ModelError(f'{str(path)[:300]}: the parts cannot be read: {reason}') from None
     return parse_parts(text, str(path), path.parent)
+
+
+def part_files(uri: str, base: Path | None = None) -> tuple[Path, ...]:
+    """Return the file of a list of parts and, in their order, those of the meshes in it.
+
+    Arguments and errors as those of :func:`load_parts`.
+    """
+    meshes = [part.file for part in load_parts(uri, base) if part.file is not None]
+    return (mesh_path(uri, base), *meshes)
 
 
 def parse_parts(text: str, name: str, base: Path | None = None) -> tuple[Part, ...]:

@@ -14,7 +14,7 @@ from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.mass.cache import cached
 from marine_sim_ros.model.mass.grid import Progress, silent
-from marine_sim_ros.model.mass.part_list import content_key, load_parts
+from marine_sim_ros.model.mass.part_list import content_key, load_parts, part_files
 from marine_sim_ros.model.mass.properties import METHOD, MassProperties, assemble
 from marine_sim_ros.model.xml import Reader
 
@@ -33,11 +33,13 @@ class MassReading:
         inertias: of that link, in the body frame; empty without the element.
         volumes: that it displaces, by link, in the body frame.
         warnings: repairs of meshes, parts that came to nothing.
+        files: the list of parts, and the meshes in it.
     """
 
     inertias: dict[str, Inertia]
     volumes: Mapping[str, Buoyancy] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
 
 
 def mass_of_file(
@@ -94,6 +96,7 @@ def read_mass_from_parts(
         {BASE_LINK: Inertia(found.mass, found.center_of_mass, found.inertia)},
         {BASE_LINK: floats},
         tuple(reader.warning(text) for text in found.warnings),
+        part_files(uri, base),
     )
 
 

@@ -1,0 +1,112 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page: the view and the curves on the left, instruments and controls on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nicegui import ui
+
+from marine_sim_ros.console.page.parts import Part
+
+__all__ = ['lamp', 'left_side', 'meters', 'readings', 'show', 'theme']
+
+CSS = (Path(__file__).parent / 'console.css').read_text(encoding='utf-8')
+SIDES = ('above', 'below', 'north', 'south', 'east', 'west')
+CURVES = {'position': 'Position', 'attitude': 'Attitude', 'velocity': 'Velocity',
+          'rates': 'Angular velocity'}  # fmt: skip
+LAYERS = {'forces': 'Forces', 'trail': 'Path', 'water': 'Surface', 'voxels': 'Voxels',
+          'box': 'Bounding box'}  # fmt: skip
+WINDOWS = {6: '6 s', 30: '30 s', 120: '2 min', 300: '5 min'}
+
+
+def theme() -> ui.dark_mode:
+    """Give the page its looks; return what switches between light and dark."""
+    ui.add_css(CSS)
+    ui.colors(primary='#1f6fb5', secondary='#2b7a78', accent='#e07b2f', negative='#c62828')
+    return ui.dark_mode(None)
+
+
+def show(name: str, label: str = '') -> None:
+    """Add a number that the browser fills, with its label."""
+    with ui.element('span').classes('shown'):
+        if label:
+            ui.label(label).classes('what')
+        ui.element('output').props(f'data-show={name}').classes(f'value {name}')
+
+
+def lamp(label: str, on_click: Callable[[], Any], hint: str = '') -> ui.button:
+    """Add a button that is lit while what it says is so."""
+    result = ui.button(label, on_click=on_click, color=None).props('dense no-caps unelevated')
+    result.classes('lamp').props('aria-pressed=false')
+    if hint:
+        result.tooltip(hint)
+    return result
+
+
+def left_side(scenery: dict[str, Any]) -> tuple[Part, Part]:
+    """Add the view and the curves; return them."""
+    look = scenery['look']
+    eyes = {'follow': 'Follow', 'free': 'Free'}
+    eyes |= {name: f'Camera: {_plain(name)}' for name in look['cameras']}
+    eyes |= {name: f'Parallel, from {name}' for name in SIDES}
+    view = Part('view').classes('view')
+
+    def choose(event: Any) -> None:
+        view.call('choose', event.value)
+
+    with view, ui.row().classes('over'):
+        eye = ui.select(eyes, value='follow', label='Eye', on_change=choose)
+        eye.props('dense options-dense outlined').classes('eye').mark('eye')
+        layers = ui.button(icon='layers').props('dense flat aria-label="What is drawn"')
+        with layers, ui.menu(), ui.column().classes('layers'):
+            for name, label in LAYERS.items():
+                if name != 'voxels' or look['voxels'] is not None:
+                    _layer(view, name, label)
+    with view, ui.element('div').classes('facts').props('data-scale hidden'):
+        ui.label('squares of 1 m')
+    with ui.element('section').classes('history'):
+        with ui.row().classes('bar'):
+            which = ui.toggle(CURVES, value='position').props('dense no-caps unelevated')
+            ui.space()
+            span = ui.select(WINDOWS, value=30)
+            span.props('dense options-dense borderless aria-label="Window of time"')
+        chart = Part('curves').classes('curves')
+    which.on_value_change(lambda e: chart.call('choose', e.value))
+    span.on_value_change(lambda e: chart.call('span', e.value))
+    return view, chart
+
+
+def _layer(view: Part, name: str, label: str) -> None:
+    shown = name in ('forces', 'trail', 'water')
+    ui.switch(label, value=shown, on_change=lambda e: view.call('show', name, e.value))
+
+
+def meters() -> None:
+    """Add what one reads in passing."""
+    with ui.element('div').classes('meters'):
+        show('barometer', 'barometer')
+        show('barodepth', 'its depth')
+        show('speed', 'speed')
+        show('power', 'power')
+        show('energy', 'energy')
+    with ui.element('div').classes('meters').style('grid-template-columns: 1fr'):
+        show('position', 'at')
+
+
+def readings(look: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+    """Return the panels that only show: title -> what adds one."""
+    result: dict[str, Callable[[], Any]] = {'Forces': lambda: Part('gauges', 'forces')}
+    if look['thrusters']:
+        result = {'Thrust': lambda: Part('gauges', 'propellers'), **result}
+    return result
+
+
+def _plain(link: str) -> str:
+    """Return a link's name for people."""
+    words = [w for w in link.split('_') if w not in ('link', 'camera')]
+    return ' '.join(words) or 'main'

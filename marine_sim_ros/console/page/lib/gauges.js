@@ -1,0 +1,273 @@
+// Copyright 2026 The marine_sim_ros authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Instruments: compasses of yaw, roll and pitch, depth, propellers, forces.
+
+import { DEGREES, text, wire } from "./wire.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function draw(parent, kind, attributes = {}, inside = "") {
+  const element = document.createElementNS(SVG, kind);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  if (inside) element.textContent = inside;
+  parent.append(element);
+  return element;
+}
+
+function dial(host, name, label) {
+  const box = document.createElement("figure");
+  box.className = "dial";
+  box.innerHTML = `<figcaption>${label} <output data-show="${name}">–</output></figcaption>`;
+  const svg = draw(box, "svg", { viewBox: "-60 -60 120 120", role: "img", "aria-label": label });
+  draw(svg, "circle", { r: 56, class: "face" });
+  host.append(box);
+  return svg;
+}
+
+function ticks(svg, step, inner, names = {}) {
+  for (let a = 0; a < 360; a += step) {
+    const long = a % 30 === 0 ? inner - 4 : inner;
+    const s = Math.sin(a / DEGREES), c = -Math.cos(a / DEGREES);
+    draw(svg, "line", { x1: long * s, y1: long * c, x2: 54 * s, y2: 54 * c, class: "tick" });
+    if (names[a]) draw(svg, "text", { x: 36 * s, y: 36 * c + 4.5, class: "point" }, names[a]);
+  }
+}
+
+// 0 is north, clockwise; the rose turns below a fixed needle, as on a bridge.
+function yawDial(host) {
+  const svg = dial(host, "heading", "Yaw");
+  const rose = draw(svg, "g");
+  ticks(rose, 10, 49, { 0: "N", 90: "E", 180: "S", 270: "W" });
+  const wanted = draw(rose, "path", { d: "M0 -56 L-5 -44 L5 -44 Z", class: "wanted", visibility: "hidden" });
+  draw(svg, "path", { d: "M0 -22 L12 20 L0 13 L-12 20 Z", class: "craft" });
+  draw(svg, "path", { d: "M0 -50 L-4 -58 L4 -58 Z", class: "mark" });
+  return (heading, target) => {
+    rose.setAttribute("transform", `rotate(${-heading})`);
+    wanted.setAttribute("visibility", target === null ? "hidden" : "visible");
+    if (target !== null) wanted.setAttribute("transform", `rotate(${target})`);
+  };
+}
+
+function leaning(host, name, label, shape) {
+  const svg = dial(host, name, label);
+  ticks(svg, 10, 49);
+  draw(svg, "line", { x1: -44, y1: 0, x2: 44, y2: 0, class: "level" });
+  const wanted = draw(svg, "line", { x1: -54, y1: 0, x2: 54, y2: 0, class: "wanted", visibility: "hidden" });
+  const craft = draw(svg, "g");
+  draw(craft, "path", { d: shape, class: "craft" });
+  draw(craft, "line", { x1: -50, y1: 0, x2: 50, y2: 0, class: "beam" });
+  return (angle, target) => {
+    craft.setAttribute("transform", `rotate(${angle})`);
+    wanted.setAttribute("visibility", target === null ? "hidden" : "visible");
+    if (target !== null) wanted.setAttribute("transform", `rotate(${target})`);
+  };
+}
+
+const REAR = "M-24 -12 H24 V4 H18 V16 H10 V4 H-10 V16 H-18 V4 H-24 Z";
+const SIDE = "M-28 -10 H20 L30 0 L20 8 H-20 V14 H-28 Z"; // the bow on the right
+
+function depthScale(host) {
+  const box = document.createElement("figure");
+  box.className = "dial depth";
+  box.innerHTML = '<figcaption>Depth <output data-show="depth">–</output></figcaption>';
+  const svg = draw(box, "svg", { viewBox: "0 0 120 120", role: "img", "aria-label": "Depth" });
+  draw(svg, "rect", { x: 4, y: 4, width: 112, height: 112, rx: 6, class: "face" });
+  const glass = draw(svg, "svg", { x: 4, y: 5, width: 112, height: 110, viewBox: "4 5 112 110" });
+  const scale = draw(glass, "g");
+  draw(svg, "path", { d: "M62 60 L76 53 H112 V67 H76 Z", class: "craft" });
+  const wanted = draw(svg, "path", { d: "M58 0 L46 -6 L46 6 Z", class: "wanted", visibility: "hidden" });
+  host.append(box);
+  let drawn = null;
+  return (depth, target) => {
+    const each = 13; // px of a metre
+    const middle = Math.round(depth);
+    if (middle !== drawn) {
+      drawn = middle;
+      scale.replaceChildren();
+      for (let m = middle - 5; m <= middle + 5; m++) {
+        const y = m * each;
+        draw(scale, "line", { x1: m % 5 ? 34 : 26, y1: y, x2: 44, y2: y, class: m === 0 ? "surface" : "tick" });
+        if (m % 2 === 0) draw(scale, "text", { x: 22, y: y + 4, class: "small end" }, `${m}`.replace("-", "−"));
+      }
+    }
+    scale.setAttribute("transform", `translate(0 ${60 - depth * each})`);
+    wanted.setAttribute("visibility", target === null ? "hidden" : "visible");
+    if (target !== null) {
+      const y = Math.min(112, Math.max(8, 60 + (target - depth) * each));
+      wanted.setAttribute("transform", `translate(0 ${y})`);
+    }
+  };
+}
+
+// Which way each thruster pushes, seen from above, bow up.
+function hullMap(host, look) {
+  const svg = draw(host, "svg", { viewBox: "-70 -70 140 140", role: "img", class: "hull",
+    "aria-label": "Thrusters from above, bow up" });
+  const reach = Math.max(0.05, ...look.thrusters.map((t) => Math.hypot(t.at[0], t.at[1])));
+  draw(svg, "rect", { x: -34, y: -46, width: 68, height: 92, rx: 10, class: "face" });
+  draw(svg, "path", { d: "M0 -56 L-7 -48 H7 Z", class: "mark" });
+  const marks = look.thrusters.map((one, i) => {
+    const x = -48 * one.at[1] / reach, y = -48 * one.at[0] / reach;
+    const group = draw(svg, "g", { transform: `translate(${x} ${y})` });
+    draw(group, "circle", { r: 10, class: "prop" });
+    const ring = draw(group, "circle", { r: 0, class: "lift" });
+    const arrow = draw(group, "line", { class: "push" });
+    draw(group, "text", { y: 3.5, class: "number" }, `${i + 1}`);
+    return { arrow, ring, one };
+  });
+  return (thrust) => {
+    const most = Math.max(20, ...thrust.map((t) => Math.abs(t ?? 0)));
+    marks.forEach(({ arrow, ring, one }, i) => {
+      const share = (thrust[i] ?? 0) / most;
+      arrow.setAttribute("x2", -30 * share * one.axis[1]);
+      arrow.setAttribute("y2", -30 * share * one.axis[0]);
+      ring.setAttribute("r", Math.abs(10 * share * one.axis[2]));
+      ring.classList.toggle("down", share * one.axis[2] < 0);
+    });
+  };
+}
+
+function propellerTable(host, look) {
+  const table = document.createElement("table");
+  table.className = "numbers";
+  table.innerHTML = `<thead><tr><th scope="col">Thruster</th><th scope="col">PWM<br><small>µs</small></th>
+    <th scope="col">Thrust<br><small>N</small></th><th scope="col">Power<br><small>W</small></th>
+    <th scope="col">Rotor<br><small>rpm</small></th></tr></thead>`;
+  const body = table.createTBody();
+  const rows = look.thrusters.map((one, i) => {
+    const row = body.insertRow();
+    const head = document.createElement("th");
+    head.scope = "row";
+    head.textContent = `${i + 1} ${one.name}`;
+    row.append(head);
+    return ["pwm", "thrust", "power", "rpm"].map((name) => {
+      const cell = row.insertCell();
+      cell.dataset.show = `${name}-${i}`;
+      return cell;
+    });
+  });
+  host.append(table);
+  return (frame) => rows.forEach((cells, i) => {
+    const bend = ((frame.pwm[i] ?? 1500) - 1500) / 4; // % of the cell
+    cells[0].style.setProperty("--bar", `${Math.abs(bend)}%`);
+    cells[0].classList.toggle("back", bend < 0);
+    [frame.pwm, frame.thrust, frame.power, frame.rpm].forEach((values, k) => {
+      cells[k].textContent = text(values[i], [0, 1, 0, 0][k]);
+    });
+  });
+}
+
+function forceBars(host, colours) {
+  const table = document.createElement("table");
+  table.className = "numbers";
+  table.innerHTML = `<thead><tr><th scope="col">Force</th><th scope="col">Share</th>
+    <th scope="col">Size<br><small>N</small></th><th scope="col">Ahead<br><small>N</small></th>
+    <th scope="col">Port<br><small>N</small></th><th scope="col">Up<br><small>N</small></th></tr></thead>`;
+  const body = table.createTBody();
+  host.append(table);
+  const rows = {};
+  return (frame) => {
+    for (const [name, wrench] of Object.entries(frame.wrenches)) {
+      if (!rows[name]) {
+        const row = body.insertRow();
+        const rgb = (colours[name] ?? [0.6, 0.6, 0.2]).map((x) => Math.round(255 * x)).join(" ");
+        row.innerHTML = `<th scope="row"><i style="background: rgb(${rgb})"></i></th>${"<td></td>".repeat(5)}`;
+        row.firstChild.append(name);
+        rows[name] = [...row.cells].slice(1);
+      }
+      const [share, ...cells] = rows[name];
+      const part = frame.shares[name];
+      share.textContent = part === undefined ? "" : `${text(100 * part, 0)} %`;
+      share.style.setProperty("--bar", `${100 * (part ?? 0)}%`);
+      [Math.hypot(...wrench.slice(0, 3)), ...wrench.slice(0, 3)].forEach((value, i) => {
+        cells[i].textContent = text(value, 1);
+      });
+    }
+  };
+}
+
+// Fills every element with data-show="name" below an element.
+function fill(root, values) {
+  for (const element of root.querySelectorAll("[data-show]")) {
+    const value = values[element.dataset.show];
+    if (value !== undefined && element.textContent !== value) element.textContent = value;
+  }
+}
+
+const toHeading = (yaw) => ((90 - yaw * DEGREES) % 360 + 360) % 360;
+const whole = (degrees) => `${Math.round(degrees) % 360}`.padStart(3, "0");
+
+export class Gauges {
+  constructor(element, part) {
+    this.element = element;
+    this.due = 0;
+    wire.on("scenery", (scenery) => { this.make(scenery, part); if (wire.frame) this.update(wire.frame); });
+    wire.on("frame", (frame) => this.update(frame));
+  }
+
+  make(scenery, part) {
+    const { look, colours } = scenery;
+    const host = this.element;
+    if (part === "dials") {
+      const [yaw, roll, pitch] = [
+        yawDial(host), leaning(host, "roll", "Roll", REAR), leaning(host, "pitch", "Pitch", SIDE),
+      ];
+      const depth = depthScale(host);
+      this.paint = (frame) => {
+        const goals = frame.setpoints;
+        yaw(toHeading(frame.rpy[2]), goals[5] === null ? null : toHeading(goals[5]));
+        roll(frame.rpy[0] * DEGREES, goals[3] === null ? null : goals[3] * DEGREES);
+        pitch(frame.rpy[1] * DEGREES, goals[4] === null ? null : goals[4] * DEGREES);
+        depth(-frame.position[2], goals[2] === null ? null : -goals[2]);
+      };
+    } else if (part === "propellers") {
+      const table = propellerTable(host, look);
+      const map = hullMap(host, look);
+      this.paint = (frame) => { table(frame); map(frame.thrust); };
+    } else if (part === "forces") {
+      this.paint = forceBars(host, colours);
+    }
+  }
+
+  update(frame) {
+    if (!this.paint || !frame.rpy || frame.rpy[0] === null || !this.element.offsetParent) return;
+    this.paint(frame);
+    fill(this.element, values(frame));
+  }
+}
+
+// What labels all over the page show.
+function values(frame) {
+  const power = frame.power.reduce((sum, x) => sum + (x ?? 0), 0);
+  return {
+    heading: `${whole(toHeading(frame.rpy[2]))}°`,
+    roll: `${text(frame.rpy[0] * DEGREES, 1)}°`,
+    pitch: `${text(frame.rpy[1] * DEGREES, 1)}°`,
+    depth: `${text(-frame.position[2])} m`,
+    time: `${text(frame.time, 1)} s`,
+    position: `E ${text(frame.position[0])}  N ${text(frame.position[1])}  up ${text(frame.position[2])} m`,
+    speed: `${text(Math.hypot(...frame.velocity))} m/s`,
+    barometer: frame.pressure === null ? "none" : `${text(frame.pressure / 1000, 2)} kPa`,
+    barodepth: frame.barometer_depth === undefined ? "–" : `${text(frame.barometer_depth)} m`,
+    power: frame.power.length ? `${text(power, 0)} W` : "–",
+    energy: energy(frame.energy),
+  };
+}
+
+function energy(joules) {
+  if (joules === undefined || joules === null) return "–";
+  return joules < 3600 ? `${text(joules, 0)} J` : `${text(joules / 3600, 2)} Wh`;
+}
+
+wire.on("frame", (frame) => {
+  if (frame.rpy && frame.rpy[0] !== null) fill(document, { ...values(frame), ...health(frame) });
+});
+
+function health(frame) {
+  const found = frame.health ?? {};
+  return {
+    factor: found.real_time_factor === undefined ? "–" : `× ${found.real_time_factor}`,
+    ticks: found.ticks === undefined ? "–" : `${found.ticks} ticks`,
+  };
+}

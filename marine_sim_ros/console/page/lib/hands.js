@@ -1,0 +1,111 @@
+// Copyright 2026 The marine_sim_ros authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The operator's hands: two sticks on the screen, the keyboard, a gamepad. Twenty times a second
+// the page says what is held; that is its sign of life too.
+
+import { nipplejs } from "nicegui-joystick";
+import { wire } from "./wire.js";
+
+const AXES = ["surge", "sway", "heave", "roll", "pitch", "yaw"];
+const KEYS = {
+  w: ["surge", 1], s: ["surge", -1], a: ["sway", 1], d: ["sway", -1], r: ["heave", 1], f: ["heave", -1],
+  q: ["yaw", 1], e: ["yaw", -1], l: ["roll", 1], j: ["roll", -1], k: ["pitch", 1], i: ["pitch", -1],
+};
+const PERIOD = 50; // ms
+
+// Buttons of the browser's standard gamepad in the order of SDL, which joy's game_controller_node has.
+const SDL = [0, 1, 2, 3, 8, 16, 9, 10, 11, 4, 5, 12, 13, 14, 15];
+
+function typing(target) {
+  return target.closest?.("input, textarea, select, [contenteditable=true], .q-slider, .q-tab, .q-field") !== null;
+}
+
+export class Hands {
+  constructor(element) {
+    this.element = element;
+    this.screen = {};
+    this.keys = new Set();
+    this.makeStick("left", "sway", "surge");
+    this.makeStick("right", "yaw", "heave");
+    addEventListener("keydown", (event) => this.key(event, true));
+    addEventListener("keyup", (event) => this.key(event, false));
+    // What cannot be seen is not held.
+    addEventListener("blur", () => this.drop());
+    document.addEventListener("visibilitychange", () => document.hidden && this.drop());
+    addEventListener("pagehide", () => { this.drop(); wire.send("leave"); });
+    addEventListener("gamepaddisconnected", () => this.drop());
+    this.timer = setInterval(() => this.beat(), PERIOD);
+  }
+
+  makeStick(name, across, along) {
+    const zone = this.element.querySelector(`[data-stick=${name}]`);
+    const stick = nipplejs.create({
+      zone, mode: "static", position: { left: "50%", top: "50%" }, size: 110, color: "#2f8fe0",
+      dynamicPage: true,
+    });
+    stick.on("move", (event, data) => {
+      const { x, y } = (data ?? event.data).vector;
+      this.screen[across] = -x;
+      this.screen[along] = y;
+    });
+    stick.on("end", () => { this.screen[across] = this.screen[along] = 0; this.beat(); });
+  }
+
+  key(event, down) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (down && event.key === " " && (!typing(event.target) && event.target.tagName !== "BUTTON")) {
+      event.preventDefault();
+      this.drop();
+      wire.send("stop");
+      return;
+    }
+    const name = event.key.toLowerCase();
+    if (!KEYS[name] || (down && typing(event.target))) return;
+    if (down) this.keys.add(name); else this.keys.delete(name);
+  }
+
+  drop() {
+    this.screen = {};
+    this.keys.clear();
+    this.beat();
+  }
+
+  efforts() {
+    const held = Object.fromEntries(AXES.map((axis) => [axis, this.screen[axis] ?? 0]));
+    for (const name of this.keys) held[KEYS[name][0]] += KEYS[name][1];
+    return AXES.map((axis) => Math.min(1, Math.max(-1, held[axis])));
+  }
+
+  // A gamepad as the ROS 2 package joy would send it: ahead and left are positive.
+  gamepad() {
+    for (const pad of navigator.getGamepads?.() ?? []) {
+      if (!pad?.connected) continue;
+      const axes = pad.axes.map((x) => -x);
+      const buttons = pad.buttons.map((b) => Number(b.pressed));
+      if (pad.mapping === "standard") {
+        return { gamepad: "xbox", axes, buttons: SDL.map((i) => buttons[i] ?? 0), id: pad.id };
+      }
+      if (/T\.?16000M/i.test(pad.id)) {
+        return { gamepad: "thrustmaster_t16000m", axes: axes.slice(0, 4), buttons, id: pad.id };
+      }
+      return { gamepad: "", axes: [], buttons: [], id: `${pad.id}: layout unknown` };
+    }
+    return { gamepad: "", axes: [], buttons: [], id: "" };
+  }
+
+  beat() {
+    const { id, ...pad } = this.gamepad();
+    const told = this.element.querySelector("[data-gamepad]");
+    if (told && told.textContent !== id) told.textContent = id;
+    if (!wire.mine || document.hidden) {
+      if (wire.mine && !this.hidden) { // once, so that nothing stays held
+        this.hidden = true;
+        wire.send("hands", { sticks: AXES.map(() => 0) });
+      }
+      return;
+    }
+    this.hidden = false;
+    wire.send("hands", { sticks: this.efforts(), ...pad });
+  }
+}

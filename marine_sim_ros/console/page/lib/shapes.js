@@ -1,0 +1,217 @@
+// Copyright 2026 The marine_sim_ros authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Shapes of a scenery as three.js objects.
+
+import { THREE } from "nicegui-scene";
+import { numbers } from "./wire.js";
+
+const paint = (rgb) => new THREE.Color().setRGB(rgb[0], rgb[1], rgb[2], THREE.SRGBColorSpace);
+
+function triangles(corners) {
+  const shape = new THREE.BufferGeometry();
+  shape.setAttribute("position", new THREE.BufferAttribute(corners, 3));
+  shape.computeVertexNormals();
+  return shape;
+}
+
+function geometry(item) {
+  const [a, b, c] = item.size ?? [];
+  if (item.kind === "box") return new THREE.BoxGeometry(a, b, c);
+  if (item.kind === "sphere") return new THREE.SphereGeometry(a, 24, 16);
+  if (item.kind === "mesh") return triangles(numbers(item.corners));
+  // URDF has cylinders along z, three.js along y.
+  return new THREE.CylinderGeometry(a, a, b, 28).rotateX(Math.PI / 2);
+}
+
+function place(object, item) {
+  if (item.at) object.position.set(...item.at);
+  if (item.turn) object.quaternion.set(...item.turn);
+  return object;
+}
+
+function visual(item) {
+  const alpha = item.colour[3] ?? 1;
+  const material = new THREE.MeshStandardMaterial({
+    color: paint(item.colour), roughness: 0.55, metalness: 0.05,
+    transparent: alpha < 1, opacity: alpha, side: item.kind === "mesh" ? THREE.DoubleSide : THREE.FrontSide,
+  });
+  return place(new THREE.Mesh(geometry(item), material), item);
+}
+
+// The vehicle: a group with a group for each link, and what moves them.
+export function vehicle(look) {
+  const body = new THREE.Group();
+  const links = { base_link: body };
+  const joints = {};
+  for (const link of look.links) {
+    const group = link.name === "base_link" ? body : new THREE.Group();
+    links[link.name] = group;
+    for (const item of link.visuals ?? []) group.add(visual(item));
+    if (group === body) continue;
+    const mount = place(new THREE.Group(), link);
+    mount.add(group);
+    links[link.parent].add(mount);
+    if (link.joint) {
+      const axis = new THREE.Vector3(...link.joint.axis).normalize();
+      joints[link.joint.name] = (q) => link.joint.kind === "prismatic"
+        ? group.position.copy(axis).multiplyScalar(q)
+        : group.quaternion.setFromAxisAngle(axis, q);
+    }
+  }
+  return { body, links, joints };
+}
+
+function ring(radius) {
+  return new THREE.TorusGeometry(radius, radius / 7, 8, 24);
+}
+
+// Where the thrusters sit and push: a ring and a short axis each.
+export function thrusters(look, size) {
+  const group = new THREE.Group();
+  for (const one of look.thrusters) {
+    const mark = new THREE.Mesh(ring(size * 0.09), new THREE.MeshStandardMaterial({ color: 0x20262c }));
+    mark.position.set(...one.at);
+    mark.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), new THREE.Vector3(...one.axis));
+    group.add(mark);
+  }
+  return group;
+}
+
+export function voxels(found) {
+  const centers = numbers(found.centers);
+  const side = found.size * 0.55;
+  const material = new THREE.MeshStandardMaterial({ color: 0x2f7fd6, transparent: true, opacity: 0.55 });
+  const mesh = new THREE.InstancedMesh(new THREE.BoxGeometry(side, side, side), material, centers.length / 3);
+  const at = new THREE.Matrix4();
+  for (let i = 0; i < centers.length / 3; i++) {
+    mesh.setMatrixAt(i, at.makeTranslation(centers[3 * i], centers[3 * i + 1], centers[3 * i + 2]));
+  }
+  return mesh;
+}
+
+function fan(corners) {
+  const found = [];
+  for (let i = 1; i < corners.length / 3 - 1; i++) {
+    for (const k of [0, i, i + 1]) found.push(corners[3 * k], corners[3 * k + 1], corners[3 * k + 2]);
+  }
+  return triangles(new Float32Array(found));
+}
+
+function lines(points, colour) {
+  const shape = new THREE.BufferGeometry();
+  shape.setAttribute("position", new THREE.BufferAttribute(points, 3));
+  return new THREE.LineSegments(shape, new THREE.LineBasicMaterial({ color: colour, transparent: true, opacity: 0.5 }));
+}
+
+function terrain(found) {
+  const heights = numbers(found.heights);
+  const corners = new Float32Array(3 * heights.length);
+  const colours = new Float32Array(3 * heights.length);
+  const low = heights.reduce((a, b) => Math.min(a, b));
+  const high = heights.reduce((a, b) => Math.max(a, b));
+  for (let r = 0; r < found.rows; r++) {
+    for (let c = 0; c < found.columns; c++) {
+      const i = r * found.columns + c;
+      corners.set([found.origin[0] + c * found.spacing, found.origin[1] + r * found.spacing, heights[i]], 3 * i);
+      const light = 0.65 + 0.35 * (heights[i] - low) / Math.max(high - low, 1e-9);
+      colours.set(paint(found.colour).multiplyScalar(light).toArray(), 3 * i);
+    }
+  }
+  const faces = [];
+  for (let r = 0; r < found.rows - 1; r++) {
+    for (let c = 0; c < found.columns - 1; c++) {
+      const a = r * found.columns + c, d = a + found.columns;
+      faces.push(a, a + 1, d + 1, a, d + 1, d);
+    }
+  }
+  const shape = new THREE.BufferGeometry();
+  shape.setAttribute("position", new THREE.BufferAttribute(corners, 3));
+  shape.setAttribute("color", new THREE.BufferAttribute(colours, 3));
+  shape.setIndex(faces);
+  shape.computeVertexNormals();
+  return new THREE.Mesh(shape, new THREE.MeshStandardMaterial({ vertexColors: true, roughness: 1, side: THREE.DoubleSide }));
+}
+
+function obstacle(item) {
+  const [x, y, z] = item.size;
+  const size = { box: item.size, cylinder: [x / 2, z], sphere: [x / 2] }[item.kind];
+  return visual({ ...item, size });
+}
+
+// Seabed, walls and obstacles; never moves.
+export function solids(around) {
+  const group = new THREE.Group();
+  for (const plane of around.planes) {
+    const see = plane.ground ? 1 : 0.22;
+    const material = new THREE.MeshStandardMaterial({
+      color: paint(plane.colour), roughness: 1, side: THREE.DoubleSide,
+      transparent: see < 1, opacity: see, depthWrite: see === 1,
+    });
+    group.add(new THREE.Mesh(fan(numbers(plane.corners)), material));
+    group.add(lines(numbers(plane.lines), 0x101820));
+  }
+  if (around.terrain) group.add(terrain(around.terrain));
+  for (const item of around.obstacles) group.add(obstacle(item));
+  return group;
+}
+
+// The water's surface, with the waves of the run.
+export class Water {
+  constructor(waves, reach = 24, cells = 40) {
+    this.waves = waves;
+    this.shape = new THREE.PlaneGeometry(2 * reach, 2 * reach, cells, cells);
+    this.flat = this.shape.attributes.position.array.slice();
+    this.step = 2 * reach / cells;
+    const material = new THREE.MeshStandardMaterial({
+      color: 0x5fb4dc, transparent: true, opacity: 0.34, side: THREE.DoubleSide,
+      roughness: 0.2, metalness: 0.1, depthWrite: false, flatShading: waves.length > 0,
+    });
+    this.object = new THREE.Mesh(this.shape, material);
+    this.object.renderOrder = 2;
+  }
+
+  update(time, x, y) {
+    // It goes with the vehicle by whole cells, so that its corners do not swim.
+    const east = Math.round(x / this.step) * this.step, north = Math.round(y / this.step) * this.step;
+    this.object.position.set(east, north, 0);
+    if (!this.waves.length) return;
+    const at = this.shape.attributes.position;
+    for (let i = 0; i < at.count; i++) {
+      const px = this.flat[3 * i] + east, py = this.flat[3 * i + 1] + north;
+      let height = 0;
+      for (const [kx, ky, omega, phase, amplitude] of this.waves) {
+        height += amplitude * Math.cos(kx * px + ky * py - omega * time + phase);
+      }
+      at.array[3 * i + 2] = height;
+    }
+    at.needsUpdate = true;
+  }
+}
+
+// An arrow whose length can change: from a point along a vector.
+export class Arrow {
+  constructor(colour, thick) {
+    const material = new THREE.MeshStandardMaterial({
+      color: paint(colour), emissive: paint(colour), emissiveIntensity: 0.35, depthTest: false,
+    });
+    this.object = new THREE.Group();
+    this.shaft = new THREE.Mesh(new THREE.CylinderGeometry(thick, thick, 1, 10).translate(0, 0.5, 0), material);
+    this.head = new THREE.Mesh(new THREE.ConeGeometry(3 * thick, 7 * thick, 14), material);
+    this.shaft.renderOrder = this.head.renderOrder = 3;
+    this.thick = thick;
+    this.object.add(this.shaft, this.head);
+    this.object.visible = false;
+  }
+
+  set(from, along) {
+    const length = along.length();
+    this.object.visible = length > 4 * this.thick;
+    if (!this.object.visible) return;
+    this.object.position.copy(from);
+    this.object.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), along.clone().divideScalar(length));
+    const shaft = Math.max(length - 7 * this.thick, 1e-3);
+    this.shaft.scale.set(1, shaft, 1);
+    this.head.position.set(0, shaft + 3.5 * this.thick, 0);
+  }
+}

@@ -1,0 +1,248 @@
+// Copyright 2026 The marine_sim_ros authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The view: the vehicle in its water, what acts on it, where it has been and is to go.
+
+import { THREE } from "nicegui-scene";
+import { wire } from "./wire.js";
+import { Arrow, Water, solids, thrusters, vehicle, voxels } from "./shapes.js";
+import { Eye, SIDES } from "./eye.js";
+
+const TRAIL = 4000;
+const BUSY = 0.3; // share of the time that drawing may take: the sticks come first
+const SLOW = 40; // ms of drawing from which on the picture gets coarser
+
+export class View {
+  constructor(element) {
+    this.element = element;
+    this.renderer = new THREE.WebGLRenderer({ antialias: !software(), powerPreference: "low-power" });
+    this.sharpness = Math.min(window.devicePixelRatio, 1.5);
+    this.pixel = new Uint8Array(4);
+    this.canvas = this.renderer.domElement;
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "img");
+    this.canvas.setAttribute("aria-label", "View of the vehicle");
+    element.prepend(this.canvas);
+    this.scene = new THREE.Scene();
+    this.shown = { forces: true, trail: true, voxels: false, box: false, water: true };
+    this.arrows = {};
+    this.waypoints = [];
+    this.drawn = 0;
+    wire.on("scenery", (scenery) => this.build(scenery));
+    wire.on("frame", (frame) => this.update(frame));
+    wire.on("history", (past) => this.retrace(past));
+    new ResizeObserver(() => this.resize()).observe(element);
+    this.watch = new MutationObserver(() => this.shade());
+    this.watch.observe(document.body, { attributes: true, attributeFilter: ["class"] });
+    this.canvas.addEventListener("click", (event) => this.click(event));
+    this.resize();
+  }
+
+  build(scenery) {
+    const { look, around, colours } = scenery;
+    const { body, links, joints } = vehicle(look);
+    Object.assign(this, { body, links, joints, look });
+    const box = new THREE.Box3().setFromObject(body);
+    const edges = box.getSize(new THREE.Vector3());
+    this.size = Math.max(0.3, edges.x, edges.y, edges.z);
+    body.add(thrusters(look, this.size));
+    this.box = new THREE.Group();
+    const hull = new THREE.Box3Helper(box, 0xffc400);
+    this.box.add(hull);
+    body.add(this.box);
+    if (look.voxels) { this.voxels = voxels(look.voxels); body.add(this.voxels); }
+    this.forces = new THREE.Group();
+    body.add(this.forces);
+    for (const name of [...scenery.sources, "weight"]) {
+      this.arrows[name] = new Arrow(colours[name] ?? [0.6, 0.6, 0.2], this.size / 55);
+      this.forces.add(this.arrows[name].object);
+    }
+    this.lights = {};
+    for (const name of look.lights) {
+      const lamp = new THREE.SpotLight(0xfff4d6, 0, 25, 0.55, 0.5, 1.2);
+      lamp.target.position.set(5, 0, 0);
+      links[name].add(lamp, lamp.target);
+      this.lights[name] = lamp;
+    }
+    this.water = new Water(around.waves);
+    this.solids = solids(around);
+    this.eye = new Eye(this.canvas, this.size);
+    this.trail = new THREE.Line(
+      new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0xffa726 }),
+    );
+    this.trail.geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * TRAIL), 3));
+    this.trail.geometry.setDrawRange(0, 0);
+    this.trail.frustumCulled = false;
+    this.length = 0;
+    this.course = new THREE.Group();
+    this.sky = new THREE.HemisphereLight(0xeaf6ff, 0x35566b, 2.2);
+    const sun = new THREE.DirectionalLight(0xffffff, 1.6);
+    sun.position.set(-4, 3, 8);
+    this.scene.add(body, this.water.object, this.solids, this.trail, this.course, this.sky, sun, this.eye.grids);
+    this.shade();
+    this.choose("follow");
+    this.apply();
+    this.renderer.compile(this.scene, this.eye.camera);
+    this.loop();
+  }
+
+  shade() {
+    const dark = document.body.classList.contains("body--dark");
+    this.day = new THREE.Color(dark ? 0x0b2a3d : 0x9fd0e6);
+    this.scene.background = this.day;
+    this.scene.fog = this.eye && SIDES[this.eye.name] ? null : new THREE.FogExp2(this.day, 0.025);
+  }
+
+  choose(name) {
+    if (!this.eye) return;
+    this.eye.choose(name);
+    this.element.dataset.eye = name;
+    this.element.querySelector("[data-scale]").hidden = !SIDES[name];
+    this.apply();
+    this.shade();
+  }
+
+  show(name, on) {
+    this.shown[name] = on;
+    this.apply();
+  }
+
+  apply() {
+    if (!this.body) return;
+    this.forces.visible = this.shown.forces;
+    this.trail.visible = this.shown.trail;
+    this.box.visible = this.shown.box;
+    const flat = SIDES[this.eye.name]?.[0][2]; // from above or below the water only dims
+    this.water.object.visible = this.shown.water && !flat;
+    if (this.voxels) this.voxels.visible = this.shown.voxels;
+  }
+
+  retrace(past) {
+    this.length = 0;
+    for (const moment of past) this.mark(moment.position);
+  }
+
+  mark(at) {
+    if (!this.trail || !at || at[0] === null) return;
+    const points = this.trail.geometry.attributes.position;
+    const far = this.size / 20;
+    if (this.length) {
+      const i = 3 * (this.length - 1);
+      const moved = Math.hypot(at[0] - points.array[i], at[1] - points.array[i + 1], at[2] - points.array[i + 2]);
+      if (moved < far) return;
+    }
+    if (this.length === TRAIL) {
+      points.array.copyWithin(0, 3 * TRAIL / 2);
+      this.length = TRAIL / 2;
+    }
+    points.array.set(at, 3 * this.length);
+    this.length += 1;
+    this.trail.geometry.setDrawRange(0, this.length);
+    points.needsUpdate = true;
+  }
+
+  update(frame) {
+    if (!this.body || !frame.position || frame.position[0] === null) return;
+    this.body.position.set(...frame.position);
+    if (frame.turn[0] !== null) this.body.quaternion.set(...frame.turn);
+    this.look.joints.forEach((joint, i) => this.joints[joint.name]?.(frame.joints[i] ?? 0));
+    if (!wire.replay) {
+      if (frame.time < this.time) this.length = 0; // the run was reset
+      this.mark(frame.position);
+    }
+    this.time = frame.time;
+    this.push(frame);
+    for (const [name, lamp] of Object.entries(this.lights)) {
+      lamp.intensity = 40 * (frame.lights?.[name] ?? 0);
+    }
+    this.water.update(frame.time, frame.position[0], frame.position[1]);
+    this.element.dataset.time = frame.time.toFixed(2);
+  }
+
+  // An arrow per force, of the vehicle's size for its weight, from the point of its line of action nearest to the origin.
+  push(frame) {
+    const all = { ...frame.wrenches, weight: this.weightOf(frame) };
+    delete all.total;
+    for (const [name, wrench] of Object.entries(all)) {
+      if (!this.arrows[name]) continue;
+      const force = new THREE.Vector3(...wrench.slice(0, 3));
+      const torque = new THREE.Vector3(...wrench.slice(3));
+      const square = force.lengthSq();
+      const from = square > 0 ? force.clone().cross(torque).divideScalar(square) : new THREE.Vector3();
+      this.arrows[name].set(from.clampLength(0, this.size), force.multiplyScalar(1.2 * this.size / frame.weight));
+    }
+  }
+
+  weightOf(frame) {
+    const down = new THREE.Vector3(0, 0, -frame.weight).applyQuaternion(this.body.quaternion.clone().invert());
+    const arm = new THREE.Vector3(...this.look.center_of_mass).cross(down);
+    return [...down.toArray(), ...arm.toArray()];
+  }
+
+  // A click in the view from above, while waypoints are placed: its place in the map.
+  click(event) {
+    if (!this.placing || this.eye?.name !== "above") return;
+    const box = this.canvas.getBoundingClientRect();
+    const at = new THREE.Vector3(
+      2 * (event.clientX - box.left) / box.width - 1, 1 - 2 * (event.clientY - box.top) / box.height, 0,
+    ).unproject(this.eye.camera);
+    this.element.dispatchEvent(new CustomEvent("place", { detail: [at.x, at.y] }));
+  }
+
+  route(points) {
+    this.course.clear();
+    const material = new THREE.MeshBasicMaterial({ color: 0xe53935, depthTest: false });
+    for (const point of points) {
+      const ball = new THREE.Mesh(new THREE.SphereGeometry(this.size / 8, 16, 12), material);
+      ball.position.set(...point);
+      this.course.add(ball);
+    }
+    if (points.length > 1) {
+      const line = new THREE.BufferGeometry().setFromPoints(points.map((p) => new THREE.Vector3(...p)));
+      this.course.add(new THREE.Line(line, new THREE.LineBasicMaterial({ color: 0xe53935 })));
+    }
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.element;
+    if (!width || !height) return;
+    this.renderer.setPixelRatio(this.sharpness);
+    this.renderer.setSize(width, height);
+    this.aspect = width / height;
+    this.due = 0; // what was drawn is gone
+  }
+
+  // Draws what is new, at most 20 times a second, and never so often or so fine that the rest starves.
+  loop() {
+    requestAnimationFrame(() => this.loop());
+    const now = performance.now();
+    if (now < this.due || !this.element.offsetParent) return;
+    if (this.coarser) this.resize();
+    this.coarser = false;
+    this.eye.update(this.body, this.links, this.aspect ?? 2);
+    this.renderer.render(this.scene, this.eye.camera);
+    // Reading a pixel waits for the picture; else only the queue to the graphics would grow.
+    const gl = this.renderer.getContext();
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, this.pixel);
+    this.drawn += 1;
+    this.element.dataset.drawn = this.drawn;
+    const took = performance.now() - now;
+    this.due = now + Math.max(45, took / BUSY);
+    this.cost = 0.8 * (this.cost ?? SLOW / 2) + 0.2 * took;
+    if (this.cost > SLOW && this.sharpness > 0.6) {
+      this.sharpness = Math.max(0.6, 0.8 * this.sharpness);
+      this.cost = SLOW / 2;
+      this.due = now + 45;
+      this.coarser = true;
+    }
+  }
+}
+
+// Whether the graphics are drawn by the processor, for which smooth edges are too dear.
+function software() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  const told = gl?.getExtension("WEBGL_debug_renderer_info");
+  const name = told ? gl.getParameter(told.UNMASKED_RENDERER_WEBGL) : "";
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|software/i.test(name);
+}

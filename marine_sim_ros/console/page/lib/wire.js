@@ -1,0 +1,102 @@
+// Copyright 2026 The marine_sim_ros authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The wire to the node: moments come in, requests go out. In a replay, moments are asked for.
+
+class Wire extends EventTarget {
+  constructor() {
+    super();
+    this.frame = null;
+    this.mine = false;
+    this.open = false;
+    this.scenery = null;
+    this.time = 0; // of a replay, s
+  }
+
+  async start(page, replay) {
+    if (this.page) return;
+    this.page = page;
+    this.replay = replay;
+    const answer = await fetch("/scenery");
+    this.scenery = await answer.json();
+    this.tell("scenery", this.scenery);
+    if (replay) {
+      this.open = true;
+      this.seek(this.scenery.start);
+      return;
+    }
+    const past = await fetch("/history");
+    this.tell("history", await past.json());
+    this.connect();
+  }
+
+  connect() {
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const socket = new WebSocket(`${scheme}://${location.host}/wire?page=${this.page}`);
+    socket.onopen = () => { this.open = true; this.socket = socket; this.tell("state"); };
+    socket.onmessage = (event) => this.take(JSON.parse(event.data));
+    socket.onclose = () => {
+      this.open = this.mine = false;
+      this.tell("state");
+      setTimeout(() => this.connect(), 1000);
+    };
+  }
+
+  take(message) {
+    if (message.error) { this.tell("error", message.error); return; }
+    this.mine = message.mine;
+    this.frame = message.frame;
+    this.tell("frame", message.frame);
+    this.tell("state");
+  }
+
+  send(kind, value = null) {
+    if (this.open && this.socket) this.socket.send(JSON.stringify({ kind, value }));
+  }
+
+  tell(name, detail = null) { this.dispatchEvent(new CustomEvent(name, { detail })); }
+
+  on(name, use) {
+    this.addEventListener(name, (event) => use(event.detail));
+    if (name === "scenery" && this.scenery) use(this.scenery);
+  }
+
+  // Of a replay: shows a time; while one answer is awaited, only the newest other time is kept.
+  async seek(time, window = this.window || 30) {
+    this.time = time;
+    this.window = window;
+    if (this.busy) { this.next = time; return; }
+    this.busy = true;
+    try {
+      const answer = await fetch(`/moment?time=${time}&window=${window}`);
+      const found = await answer.json();
+      if (found.error) { this.tell("error", found.error); return; }
+      this.frame = found.frame;
+      this.tell("history", found.history);
+      this.tell("frame", found.frame);
+    } finally {
+      this.busy = false;
+      if (this.next !== undefined) {
+        const next = this.next;
+        this.next = undefined;
+        this.seek(next);
+      }
+    }
+  }
+}
+
+export const wire = new Wire();
+
+// Numbers with a fixed count of decimals and a minus that is as wide as a plus.
+export function text(value, decimals = 2) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const shown = value.toFixed(decimals);
+  return Number(shown) === 0 ? (0).toFixed(decimals) : shown.replace("-", "−");
+}
+
+export const DEGREES = 180 / Math.PI;
+
+export function numbers(base64) {
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  return new Float32Array(bytes.buffer);
+}

@@ -1,0 +1,144 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of a running graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from marine_sim_ros.console.link import Link
+from marine_sim_ros.console.page.layout import lamp, left_side, meters, readings, show, theme
+from marine_sim_ros.console.page.more_panels import arm_panel, health_panel, water_panel
+from marine_sim_ros.console.page.panels import Ask, Panel, command_panel, drive_panel, press
+from marine_sim_ros.console.page.parts import Part
+from marine_sim_ros.console.page.server import application, finish, wire
+from marine_sim_ros.errors import ParameterError
+
+__all__ = ['live_application']
+
+SYNC = 0.2
+"""s between updates of what the browser does not draw itself."""
+
+
+def live_application(link: Link, rate: float) -> Any:
+    """Return the web application of a running graph; moments go out at a rate, 1/s."""
+    title = f'{link.scenery["look"]["name"]} · console'
+    app = application(partial(_page, link), title)
+    wire(app, link, rate)
+    return finish(app)
+
+
+def _asker(link: Link, page: str) -> Ask:
+    """Return what asks the node for something, and tells why not."""
+
+    def ask(kind: str, value: Any = None) -> None:
+        try:
+            reason = link.refuse({'kind': kind, 'value': value}, page)
+        except ParameterError as error:
+            reason = str(error)
+        if reason:
+            ui.notify(reason, type='negative')
+
+    return ask
+
+
+def _page(link: Link) -> None:
+    page = ui.context.client.id
+    ask, panel = _asker(link, page), Panel()
+    dark = theme()
+    sync_top = _top(link, page, ask, panel, dark)
+    with ui.element('main').classes('left'):
+        view, _ = left_side(link.scenery)
+    with ui.element('aside').classes('right'):
+        Part('gauges', 'dials')
+        meters()
+        notice = ui.label().classes('notice').props('role=status')
+        _tabs(link, ask, panel, view)
+    ui.label('The connection is lost; the thrusters are stopped.').classes('lost')
+    Part('wire', page=page).on('refused', lambda e: ui.notify(str(e.args), type='negative'))
+
+    def sync() -> None:
+        frame, mine = link.frame, link.seat.page == page
+        panel.sync(frame, mine)
+        sync_top(frame)
+        notice.text = frame.get('notice', '')
+
+    ui.timer(SYNC, sync)
+
+
+def _top(
+    link: Link, page: str, ask: Ask, panel: Panel, dark: ui.dark_mode
+) -> Callable[[dict[str, Any]], None]:
+    """Add the bar at the top: the seat, the run, the stop."""
+
+    def pause() -> None:
+        ask('pause', not panel.frame.get('paused', False))
+
+    def sit() -> None:
+        if link.seat.page == page:
+            ask('leave')
+        else:
+            ask('take', bool(link.seat.page))
+
+    with ui.element('header').classes('top'):
+        ui.label(link.scenery['look']['name']).classes('name')
+        show('time')
+        show('factor')
+        seat = ui.label().classes('seat').mark('seat')
+        take = lamp('Take control', sit).mark('take')
+        name = ui.input(placeholder='your name', on_change=lambda e: ask('hello', e.value or ''))
+        name.props('dense borderless aria-label="Your name" maxlength=30').classes('who')
+        ui.space()
+        paused = panel.add(lamp('Pause', pause, 'the run waits')).mark('pause')
+        panel.add(lamp('Step', lambda: ask('step', 1), 'one tick, while it waits')).mark('step')
+        panel.add(lamp('Reset', lambda: ask('reset'), 'back to the start')).mark('reset')
+        record = panel.add(lamp('Record', lambda: ask('record', not panel.frame.get('recording'))))
+        record.mark('record')
+        panel.add(lamp('End run', lambda: sure.open(), 'ends all nodes')).mark('end')
+        ui.button(icon='contrast', on_click=lambda: dark.set_value(not dark.value)).props(
+            'flat dense aria-label="Light or dark"'
+        ).mark('dark')
+        stop = panel.add(ui.button('STOP', on_click=lambda: ask('stop'), color='negative'))
+        stop.classes('stop').mark('stop').tooltip('thrusters neutral at once (space)')
+    with ui.dialog() as sure, ui.card():
+        ui.label('End the run?')
+        with ui.row():
+            ui.button('End it', on_click=lambda: ask('end')).props('no-caps').mark('sure')
+            ui.button('Go on', on_click=sure.close).props('flat no-caps')
+
+    def sync(frame: dict[str, Any]) -> None:
+        who = link.seat
+        mine = who.page == page
+        seat.text = 'You steer' if mine else f'{who.name} steers' if who.page else 'Nobody steers'
+        take.text = 'Leave' if mine else 'Take over' if who.page else 'Take control'
+        press(paused, frame.get('paused'))
+        press(record, frame.get('recording'))
+
+    return sync
+
+
+def _tabs(link: Link, ask: Ask, panel: Panel, view: Part) -> None:
+    look = link.scenery['look']
+    pages: dict[str, Callable[[], Any]] = {
+        'Drive': lambda: drive_panel(panel, ask),
+        'Command': lambda: command_panel(panel, ask, view),
+    }
+    if look['joints'] or look['lights']:
+        title = 'Arm' if look['joints'] else 'Lights'
+        pages[title] = lambda: arm_panel(panel, ask, look)
+    pages['Water'] = lambda: water_panel(panel, ask, link.scenery)
+    pages |= readings(look)
+    pages['Health'] = lambda: health_panel(panel)
+    with ui.tabs().props('dense no-caps align=justify narrow-indicator') as tabs:
+        for title in pages:
+            ui.tab(title)
+    # Hidden panels stay, so that no stick loses what it holds.
+    with ui.tab_panels(tabs, value='Drive', animated=False, keep_alive=True).classes('w-full'):
+        for title, fill in pages.items():
+            with ui.tab_panel(title), ui.element('div').classes('panel'):
+                fill()

@@ -1,0 +1,238 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What an operator has in hand: modes, switches, sticks, targets, waypoints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from marine_sim_ros.console.page.layout import lamp
+from marine_sim_ros.console.page.parts import Part
+
+__all__ = ['Panel', 'command_panel', 'drive_panel']
+
+Ask = Callable[..., None]
+Frame = dict[str, Any]
+
+OUTPUTS = {
+    'pwm': ('Thrusters', 'sticks drive the thrusters'),
+    'velocity': ('Joystick mode', 'sticks command speeds of a controller'),
+    'pose': ('Command mode', 'a controller holds a pose; targets, and sticks that move it'),
+}
+SWITCHES = {
+    'arm': 'Armed', 'auto_depth': 'Auto depth', 'auto_heading': 'Auto heading',
+    'station_keeping': 'Station keeping',
+}  # fmt: skip
+TARGETS = {
+    'x': ('East', 'm'), 'y': ('North', 'm'), 'z': ('Depth', 'm'),
+    'roll': ('Roll', '°'), 'pitch': ('Pitch', '°'), 'yaw': ('Heading', '°'),
+}  # fmt: skip
+
+
+class Panel:
+    """Controls that only the operator can use, and what shows their state.
+
+    Attributes:
+        frame: the newest moment.
+    """
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self.frame: Frame = {}
+        self._controls: list[Any] = []
+        self._syncs: list[Callable[[Frame], None]] = []
+        self._mine: bool | None = None
+
+    def add(self, control: Any) -> Any:
+        """Take in a control."""
+        self._controls.append(control)
+        return control
+
+    def show(self, sync: Callable[[Frame], None]) -> None:
+        """Take in what shows a moment."""
+        self._syncs.append(sync)
+
+    def sync(self, frame: Frame, mine: bool) -> None:
+        """Show a moment, and who may use the controls."""
+        self.frame = frame
+        if mine != self._mine:
+            self._mine = mine
+            for control in self._controls:
+                control.set_enabled(mine)
+        for sync in self._syncs:
+            sync(frame)
+
+
+def press(button: ui.button, on: Any) -> None:
+    """Light a lamp, or put it out."""
+    button.props(f'aria-pressed={"true" if on else "false"}')
+
+
+def drive_panel(panel: Panel, ask: Ask) -> None:
+    """Add modes, switches and sticks."""
+
+    def flip(name: str) -> None:
+        on = panel.frame.get('mode', {}).get('switches', {}).get(name)
+        ask('switch', {'name': name, 'on': not on})
+
+    with ui.element('div').classes('group').props('role=group aria-label="Control mode"'):
+        modes = {name: panel.add(lamp(label, partial(ask, 'output', name), hint)).mark(name)
+                 for name, (label, hint) in OUTPUTS.items()}  # fmt: skip
+    with ui.element('div').classes('group').props('role=group aria-label="Controller"'):
+        switches = {name: panel.add(lamp(label, partial(flip, name))).mark(name)
+                    for name, label in SWITCHES.items()}  # fmt: skip
+    with ui.element('div').classes('group').style('flex-wrap: nowrap'):
+        ui.label('Gain').classes('what')
+        gain = panel.add(ui.slider(min=0.1, max=1.0, step=0.05, value=0.5))
+        gain.props('aria-label="Gain of sticks"')
+        gain.on('change', lambda e: ask('gain', float(e.args)))
+        told = ui.label().style('width: 44px')
+    with Part('hands').classes('sticks'):
+        _stick('left', 'ahead w', 'astern s', 'a port', 'starb. d')
+        _stick('right', 'up r', 'down f', 'q turn', 'turn e')
+        ui.label('Keys l j roll, k i pitch, space stops.').classes('what')
+        with ui.element('div').classes('what'):
+            ui.label('Gamepad:').style('display: inline')
+            ui.element('span').props('data-gamepad')
+
+    def sync(frame: Frame) -> None:
+        mode = frame.get('mode', {})
+        for name, button in modes.items():
+            press(button, mode.get('output') == name)
+        for name, button in switches.items():
+            press(button, mode.get('switches', {}).get(name))
+        told.text = f'{100 * mode.get("gain", 0.5):.0f} %'
+
+    panel.show(sync)
+
+
+def _stick(name: str, *labels: str) -> None:
+    with ui.element('div').classes('stick').props(f'data-stick={name}'):
+        for side, label in zip('nswe', labels, strict=True):
+            with ui.element('span').classes(side):
+                ui.label(label).style('display: inline')
+
+
+class _Axis:
+    """A target that is held or free, beside what is and what is wanted."""
+
+    def __init__(self, panel: Panel, name: str) -> None:
+        self.name = name
+        self.label, self.unit = TARGETS[name]
+        ui.label(f'{self.label}, {self.unit}')
+        self.field = panel.add(ui.number(placeholder='free', format='%.2f'))
+        self.field.props(f'dense outlined clearable aria-label="Target {self.label}"')
+        self.field.mark(f'target-{name}')
+        self.present = ui.label('–').classes('value')
+        self.wanted = ui.label('free').classes('what')
+
+    def value(self) -> float | None:
+        """Return the target in SI units, ENU; None where it is free."""
+        if self.field.value is None or self.field.value == '':
+            return None
+        return self.to_map(float(self.field.value))
+
+    def to_map(self, shown: float) -> float:
+        """Return what people read as the map has it: depth down, headings clockwise."""
+        if self.name == 'z':
+            return -shown
+        if self.name == 'yaw':
+            return math.remainder(math.pi / 2 - math.radians(shown), 2 * math.pi)
+        return math.radians(shown) if self.unit == '°' else shown
+
+    def shown(self, value: float | None) -> float | None:
+        """Return what people read of a number of the map."""
+        if value is None:
+            return None
+        if self.name == 'z':
+            return -value
+        if self.name == 'yaw':
+            return (90.0 - math.degrees(value)) % 360.0
+        return math.degrees(value) if self.unit == '°' else value
+
+    def sync(self, now: float | None, goal: float | None) -> None:
+        """Show what is and what is wanted."""
+        here, there = self.shown(now), self.shown(goal)
+        decimals = 1 if self.unit == '°' else 2
+        self.present.text = '–' if here is None else f'{here:.{decimals}f} {self.unit}'
+        self.wanted.text = 'free' if there is None else f'→ {there:.{decimals}f} {self.unit}'
+
+
+def command_panel(panel: Panel, ask: Ask, view: Part) -> None:
+    """Add targets for each axis, and waypoints by clicking in the view from above."""
+    ui.label('Empty is free. Set sends all six; the controller must be armed.').classes('what')
+    with ui.element('div').classes('target'):
+        for title in ('Axis', 'Target', 'Now', 'Wanted'):
+            ui.label(title).classes('what')
+        axes = [_Axis(panel, name) for name in TARGETS]
+
+    def here() -> None:
+        now = [*panel.frame.get('position', []), *panel.frame.get('rpy', [])]
+        for axis, value in zip(axes, now, strict=False):
+            shown = axis.shown(value)
+            axis.field.value = None if shown is None else round(shown, 2)
+
+    def clear() -> None:
+        for axis in axes:
+            axis.field.value = None
+        ask('clear')
+
+    with ui.element('div').classes('group'):
+        panel.add(lamp('Set', lambda: ask('target', {a.name: a.value() for a in axes}))).mark(
+            'set'
+        )
+        panel.add(lamp('Clear', clear, 'let everything free; the vehicle holds still')).mark(
+            'clear'
+        )
+        panel.add(lamp('Fill in here', here))
+    _waypoints(panel, ask, view)
+
+    def sync(frame: Frame) -> None:
+        now = [*frame.get('position', [None] * 3), *frame.get('rpy', [None] * 3)]
+        goals = frame.get('setpoints', [None] * 12)
+        for axis, is_, goal in zip(axes, now, goals, strict=False):
+            axis.sync(is_, goal)
+
+    panel.show(sync)
+
+
+def _waypoints(panel: Panel, ask: Ask, view: Part) -> None:
+    points: list[list[float]] = []
+
+    def tell() -> None:
+        view.call('route', points)
+        count.text = f'{len(points)} waypoints'
+
+    def place(event: Any) -> None:
+        if len(points) < 100:
+            points.append(
+                [*(round(float(x), 2) for x in event.args[:2]), -float(depth.value or 0)]
+            )
+            tell()
+
+    def toggle() -> None:
+        press(placing, on := placing.props.get('aria-pressed') != 'true')
+        view.put('placing', on)
+        if on:
+            view.call('choose', 'above')
+
+    def drop() -> None:
+        points.clear()
+        tell()
+
+    ui.separator()
+    with ui.element('div').classes('group'):
+        placing = panel.add(lamp('Place waypoints', toggle, 'then click in the view from above'))
+        depth = panel.add(ui.number('Depth, m', value=2.0, min=0.0, step=0.5)).props('dense')
+        depth.style('width: 90px')
+        count = ui.label('0 waypoints').classes('what')
+    with ui.element('div').classes('group'):
+        panel.add(lamp('Go along them', lambda: ask('path', points)))
+        panel.add(lamp('Forget them', drop))
+    view.on('place', place)

@@ -1,0 +1,33 @@
+// Copyright 2026 The marine_sim_ros authors
+// SPDX-License-Identifier: Apache-2.0
+
+import { Gauges, View, Curves, Hands, wire } from "marine-sim-console";
+
+// One element of the page; what it is, its kind says.
+export default {
+  template: '<div :class="kind" :data-part="part"><slot></slot></div>',
+  props: { kind: String, part: String, page: String, replay: Boolean },
+  mounted() {
+    const make = {
+      view: (host) => {
+        this.own = new View(host);
+        host.addEventListener("place", (event) => this.$emit("place", event.detail));
+      },
+      gauges: (host) => { this.own = new Gauges(host, this.part); },
+      curves: (host) => { this.own = new Curves(host); },
+      hands: (host) => { this.own = new Hands(host); },
+    };
+    make[this.kind]?.(this.$el);
+    this.$el.own = this.own;
+    if (this.page) {
+      wire.start(this.page, this.replay);
+      wire.on("error", (text) => this.$emit("refused", text));
+      wire.on("state", () => { document.body.dataset.wire = wire.open ? "open" : "lost"; });
+    }
+  },
+  methods: {
+    call(name, ...values) { return this.own?.[name]?.(...values); },
+    set(name, value) { if (this.own) this.own[name] = value; },
+    seek(time) { wire.seek(time); },
+  },
+};

@@ -1,0 +1,158 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of a bag: the same instruments, and a slider of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI
+from nicegui import ui
+
+from marine_sim_ros.console.page.layout import lamp, left_side, meters, readings, show, theme
+from marine_sim_ros.console.page.panels import press
+from marine_sim_ros.console.page.parts import Part
+from marine_sim_ros.console.page.server import application, finish
+from marine_sim_ros.console.replay import Replay
+from marine_sim_ros.errors import MarineSimError
+
+__all__ = ['replay_application']
+
+PERIOD = 0.1
+"""s between moments while it plays."""
+SPEEDS = {0.25: '× 0.25', 1.0: '× 1', 4.0: '× 4', 16.0: '× 16'}
+
+
+def replay_application(replay: Replay, label: str) -> FastAPI:
+    """Return the web application of a bag; the label is shown."""
+    app = application(partial(_page, replay, label), f'{label} · console')
+
+    @app.get('/scenery')
+    def scenery() -> dict[str, Any]:
+        return replay.scenery
+
+    @app.get('/moment')
+    def moment(time: float, window: float) -> dict[str, Any]:
+        try:
+            frame = replay.moment(time)
+            past = replay.history(frame['time'], min(max(window, 1.0), 3600.0))
+        except MarineSimError as error:
+            return {'error': str(error)}
+        return {'frame': frame, 'history': past}
+
+    return finish(app)
+
+
+def _page(replay: Replay, label: str) -> None:
+    dark = theme()
+    with ui.element('header').classes('top'):
+        ui.label(replay.scenery['look']['name']).classes('name')
+        ui.label(f'replay of {label}').classes('seat')
+        show('time')
+        ui.space()
+        ui.button(icon='contrast', on_click=lambda: dark.set_value(not dark.value)).props(
+            'flat dense aria-label="Light or dark"'
+        )
+    with ui.element('main').classes('left'):
+        left_side(replay.scenery)
+    with ui.element('aside').classes('right'):
+        Part('gauges', 'dials')
+        meters()
+        panels: dict[str, Callable[[], Any]] = {
+            'Recording': partial(_overview, replay), **readings(replay.scenery['look'])
+        }  # fmt: skip
+        with ui.tabs().props('dense no-caps align=justify narrow-indicator') as tabs:
+            for title in panels:
+                ui.tab(title)
+        first = next(iter(panels))
+        with ui.tab_panels(tabs, value=first, animated=False, keep_alive=True).classes('w-full'):
+            for title, fill in panels.items():
+                with ui.tab_panel(title), ui.element('div').classes('panel'):
+                    fill()
+    wire = Part('wire', page=ui.context.client.id, replay=True)
+    wire.on('refused', lambda e: ui.notify(str(e.args), type='negative'))
+    _timeline(replay, wire)
+
+
+def _timeline(replay: Replay, wire: Part) -> None:
+    def play() -> None:
+        timer.active = not timer.active
+        press(button, timer.active)
+        if timer.active and slider.value >= replay.duration:
+            slider.value = 0.0
+
+    def advance() -> None:
+        slider.value = min(replay.duration, slider.value + PERIOD * float(speed.value))
+        if slider.value >= replay.duration:
+            timer.active = False
+            press(button, False)
+
+    with ui.element('footer').classes('timeline'):
+        button = lamp('Play', play).mark('play')
+        speed = ui.select(SPEEDS, value=1.0).props('dense options-dense borderless')
+        speed.props('aria-label="Speed"')
+        slider = ui.slider(min=0.0, max=replay.duration, step=0.01, value=0.0).props(
+            'aria-label="Time, s"'
+        )
+        slider.on_value_change(lambda e: wire.run_method('seek', float(e.value)))
+        told = ui.label().style('white-space: nowrap')
+        told.bind_text_from(
+            slider, 'value', lambda value: f'{value:.2f} s of {replay.duration:.1f} s'
+        )
+    timer = ui.timer(PERIOD, advance, active=False)
+
+
+def _overview(replay: Replay) -> None:
+    """Add what ``analyze`` says of the bag, when it has been read once."""
+    bar = ui.linear_progress(0.0, show_value=False)
+    told = ui.label('reading the bag for curves and sums ...').classes('what')
+    grid = ui.element('table').classes('numbers')
+
+    def fill() -> None:
+        found = replay.overview()
+        bar.value = found['progress']
+        if found['failed']:
+            told.text = found['failed']
+            timer.deactivate()
+        if 'vehicle' not in found:
+            return
+        timer.deactivate()
+        bar.set_visibility(False)
+        told.text = 'As marine_sim analyze has it.'
+        with grid, ui.element('tbody'):
+            for name, value, unit, key in _facts(found):
+                with ui.element('tr'):
+                    with ui.element('th').props('scope=row'):
+                        ui.label(name)
+                    with ui.element('td').props(f'data-metric={key}'):
+                        ui.label(f'{value} {unit}'.strip())
+
+    timer = ui.timer(0.5, fill)
+
+
+def _facts(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Return name, number, unit and key in metrics.json of what is shown."""
+    motion, energy = found['vehicle']['motion'] or {}, found['vehicle']['energy'] or {}
+    wanted = (
+        ('Duration', motion, 'duration_s', 's', 2), ('Distance', motion, 'distance_m', 'm', 2),
+        ('Mean speed', motion, 'mean_speed_m_s', 'm/s', 3),
+        ('Highest speed', motion, 'max_speed_m_s', 'm/s', 3),
+        ('Deepest', motion, 'max_depth_m', 'm', 3),
+        ('Largest roll', motion, 'max_roll_deg', '°', 2),
+        ('Largest pitch', motion, 'max_pitch_deg', '°', 2),
+        ('Energy', energy, 'total_J', 'J', 1), ('Mean power', energy, 'mean_power_W', 'W', 2),
+        ('Highest power', energy, 'max_power_W', 'W', 2),
+    )  # fmt: skip
+    facts = [
+        (name, f'{source[key]:.{digits}f}', unit, key)
+        for name, source, key, unit, digits in wanted
+        if source.get(key) is not None
+    ]
+    for name, impulse in found['vehicle']['impulse'].items():
+        if impulse['force_share'] is not None:
+            share = f'{100 * impulse["force_share"]:.1f}'
+            facts.append((f'Share of {name}', share, '%', f'share-{name}'))
+    return [*facts, ('Messages', str(found['bag']['messages']), '', 'messages')]

@@ -1,0 +1,148 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Serves the pages from a thread of their own; whoever starts it never waits for a page."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI, WebSocket, WebSocketDisconnect
+from fastapi.middleware.gzip import GZipMiddleware
+from nicegui import ui
+
+from marine_sim_ros.console.link import Link
+from marine_sim_ros.console.page.access import LOOPBACK, Gate
+from marine_sim_ros.errors import ParameterError
+
+__all__ = ['Server', 'application', 'wire']
+
+LARGEST = 2**16
+"""Bytes of a message from a page."""
+
+
+class Server:
+    """A web server in a thread of its own.
+
+    Attributes:
+        address: to open in a browser, with the token where there is one.
+    """
+
+    def __init__(self, app: FastAPI, host: str, port: int, token: str = '') -> None:
+        """Listen; beyond this machine only with a token, which is made where none is given.
+
+        Raises:
+            ParameterError: the address cannot be listened on.
+        """
+        if host not in LOOPBACK:
+            token = token or secrets.token_urlsafe(24)
+        self._socket = _listen(host, port)
+        port = self._socket.getsockname()[1]
+        shown = socket.gethostname() if host in ('0.0.0.0', '::') else host
+        shown = f'[{shown}]' if ':' in shown else shown
+        self.address = f'http://{shown}:{port}/' + (f'?token={token}' if token else '')
+        config = uvicorn.Config(
+            Gate(app, token), log_level='warning', access_log=False, ws_max_size=LARGEST,
+            timeout_graceful_shutdown=1,
+        )  # fmt: skip
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={'sockets': [self._socket]}, daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it serves."""
+        return self._thread.is_alive()
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.should_exit = True
+        self._thread.join(2.0)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ':' in host else socket.AF_INET
+    result = socket.socket(family, socket.SOCK_STREAM)
+    result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        result.bind((host, port))
+        result.listen(128)  # so that who knows the address can connect, if not at once be served
+    except (OSError, OverflowError) as error:
+        result.close()
+        raise ParameterError(
+            f'console: cannot listen on {host} port {port}: {error}; expected a free one (--port)'
+        ) from None
+    return result
+
+
+def application(page: Callable[[], None], title: str) -> FastAPI:
+    """Return a web application without any route but its one page, which ``finish`` mounts."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(GZipMiddleware, minimum_size=2000)
+    ui.page('/', title=title)(page)
+    return app
+
+
+def finish(app: FastAPI) -> FastAPI:
+    """Mount the pages below an application's own routes."""
+    ui.run_with(app, show_welcome_message=False, tailwind=False, reconnect_timeout=5.0)
+    return app
+
+
+def wire(app: FastAPI, link: Link, rate: float) -> None:
+    """Add the wire: moments to the pages at a rate (1/s), requests from them."""
+
+    @app.get('/scenery')
+    def scenery() -> dict[str, Any]:
+        return link.scenery
+
+    @app.get('/history')
+    def history() -> list[dict[str, Any]]:
+        return list(link.history)
+
+    @app.websocket('/wire')
+    async def connect(socket: WebSocket, page: str) -> None:
+        await socket.accept()
+        sender = asyncio.create_task(_send(socket, link, page, 1 / rate))
+        try:
+            while True:
+                if reason := _take(link, page, await socket.receive_text()):
+                    await socket.send_text(json.dumps({'error': reason}))
+        except (WebSocketDisconnect, RuntimeError):
+            pass
+        finally:
+            sender.cancel()
+            link.lose(page)
+
+
+def _take(link: Link, page: str, text: str) -> str:
+    try:
+        return link.refuse(json.loads(text), page)
+    except (ValueError, RecursionError):
+        return 'not JSON'
+    except ParameterError as error:
+        return str(error)
+
+
+async def _send(socket: WebSocket, link: Link, page: str, period: float) -> None:
+    """Send what is new; a page that is slow to take it misses moments, and delays nobody."""
+    sent = None
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+        while True:
+            frame = link.frame
+            state = (id(frame), link.seat.page == page)
+            if frame and state != sent:
+                mine = json.dumps(state[1])
+                await socket.send_text(f'{{"mine": {mine}, "frame": {json.dumps(frame)}}}')
+                sent = state
+            await asyncio.sleep(period)

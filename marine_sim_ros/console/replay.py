@@ -1,0 +1,302 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A bag at any time, without reading it whole: what a page shows while its slider moves."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.analysis.bags.mapping import vehicles_of
+from marine_sim_ros.analysis.bags.metrics import bag_metrics, vehicle_metrics
+from marine_sim_ros.analysis.bags.reading import Bag, bag_path, opened, read
+from marine_sim_ros.analysis.bags.roles import numbers_of
+from marine_sim_ros.analysis.bags.streams import HOLD
+from marine_sim_ros.analysis.bags.vehicle import ODOM, Channel, VehicleRecord
+from marine_sim_ros.console.looks import vehicle_look
+from marine_sim_ros.console.moment import moment, wrench_names
+from marine_sim_ros.console.palette import FORCE_COLOURS
+from marine_sim_ros.console.surroundings import surroundings
+from marine_sim_ros.environment import STANDARD_GRAVITY
+from marine_sim_ros.environment_file import run_environment
+from marine_sim_ros.errors import MarineSimError, RecordingError
+from marine_sim_ros.model.library import load_vehicle, vehicle_names, vehicle_path, xacro_arguments
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['Replay', 'recorded_settings']
+
+REACH = (0.1, 1.0, 10.0)
+"""s; so far back the newest message of a topic is looked for, one after the other."""
+SOON = 10.0
+"""s of curves while the bag has not been read once."""
+POINTS = 400
+"""Of a curve."""
+EVERY = 0.1
+"""s between the energies that are kept, at first."""
+ENERGIES = 40_000
+"""Of them are kept at most; then every other one goes."""
+EPOCH = 1e8
+"""s; stamps beyond are of a wall clock, and are shown since the start."""
+
+
+def recorded_settings(path: Path) -> dict[str, Any]:
+    """Return the parameters in the manifest beside a bag; nothing where there is none."""
+    for folder in (path, path.parent, path.parent.parent):
+        try:
+            manifest = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
+            return dict(manifest['parameters'])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return {}
+
+
+class _Energies:
+    """Takes every row of a bag's power and keeps the sum up to it, a few a second."""
+
+    def __init__(self) -> None:
+        self.time: list[float] = [-np.inf]
+        self.joules: list[float] = [0.0]
+        self._sum = 0.0
+        self._every = EVERY
+        self._last: tuple[float, float] | None = None
+
+    def __call__(
+        self, channel: Channel, stamps: np.ndarray, receipts: np.ndarray, rows: np.ndarray
+    ) -> None:
+        """Add Σ P Δt of a block of rows, as ``analyze`` does."""
+        del receipts
+        if channel.role != 'power':
+            return
+        for time, power in zip(stamps / NANOSECONDS, np.nansum(rows, axis=1), strict=True):
+            if self._last is not None and 0 < time - self._last[0] <= HOLD:
+                self._sum += self._last[1] * (time - self._last[0])
+            self._last = float(time), float(power)
+            if time - self.time[-1] >= self._every:
+                self.time.append(float(time))
+                self.joules.append(self._sum)
+        if len(self.time) > ENERGIES:
+            self.time, self.joules, self._every = self.time[::2], self.joules[::2], 2 * self._every
+
+    def at(self, time: float) -> float | None:
+        """Return the energy up to a stamp (s), J; None where no power was recorded."""
+        if self._last is None:
+            return None
+        if time >= self._last[0]:
+            return self._sum
+        return float(np.interp(time, self.time[1:], self.joules[1:]))
+
+
+class Replay:
+    """A vehicle of a bag.
+
+    Attributes:
+        scenery: what does not change.
+        duration: of the bag, s of receipt.
+        progress: share of the bag that has been read once, for curves and sums.
+        bag: what was read of it, or None so far.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        vehicle: str = '',
+        environment: str = '',
+        namespace: str = '',
+    ) -> None:
+        """Open a bag.
+
+        Args:
+            text: path of a bag, of a recording's folder, or of a file.
+            vehicle: shipped name or file; default: the recorded one, or the namespace's.
+            environment: shipped name or file; default: the recorded one.
+            namespace: of the vehicle; default: the only one, or the first.
+
+        Raises:
+            MarineSimError: the bag, the vehicle or the environment cannot be used.
+        """
+        self._text = text
+        path = bag_path(text)
+        settings = recorded_settings(path)
+        self._stack = ExitStack()
+        self._reader = self._stack.enter_context(opened(path, text))
+        self._lock = threading.Lock()
+        self._start, self._end = int(self._reader.start_time), int(self._reader.end_time)
+        self.duration = (self._end - self._start) / NANOSECONDS
+        self.name, record = self._record(namespace)
+        self.vehicle, base = _vehicle(vehicle, settings, self.name)
+        around = run_environment(
+            environment or settings.get('environment', ''),
+            current=settings.get('current', (0.0, 0.0, 0.0)),
+        )
+        self._weight = self.vehicle.inertia.mass * (around.gravity or STANDARD_GRAVITY)
+        self._topics = {c.topic: (c.name, numbers_of(c.role, c.type))
+                        for c in record.channels.values()}  # fmt: skip
+        self._connections = [c for c in self._reader.connections if c.topic in self._topics]
+        self._zero = self._first_stamp()
+        self.scenery: dict[str, Any] = {
+            'look': vehicle_look(self.vehicle, base), 'around': surroundings(around),
+            'colours': FORCE_COLOURS, 'start': 0.0, 'end': self.duration,
+            'sources': wrench_names(record.channels),
+        }  # fmt: skip
+        self.progress = 0.0
+        self.bag: Bag | None = None
+        self.failed = ''
+        self._energies = _Energies()
+
+    def _record(self, namespace: str) -> tuple[str, VehicleRecord]:
+        topics = {c.topic: c.msgtype for c in self._reader.connections}
+        vehicles = vehicles_of(topics, {}, self._text)
+        wanted = namespace.strip('/')
+        known = ', '.join(vehicles) or 'none'
+        if not vehicles or (wanted and wanted not in vehicles):
+            raise RecordingError(f'{self._text}: has no vehicle {wanted!r}; it has {known}')
+        name = wanted or next(iter(vehicles))
+        return name, vehicles[name]
+
+    def _first_stamp(self) -> float:
+        """Return what is taken from stamps (s) so that they can be read: a wall clock's start."""
+        for _, name, data in self._messages(self._start, self._end):
+            if name == 'odom':
+                stamp = _stamp(data)
+                return stamp if stamp is not None and stamp > EPOCH else 0.0
+        return 0.0
+
+    def _messages(self, start: int, stop: int) -> Iterator[tuple[int, str, Any]]:
+        """Yield receipt, our name and a reader of each message from start up to stop (ns)."""
+        for connection, receipt, data in self._reader.messages(
+            self._connections, start=start, stop=stop + 1
+        ):
+            yield receipt, self._topics[connection.topic][0], self._lazy(connection, data)
+
+    def _lazy(self, connection: Any, data: bytes) -> Callable[[], Any]:
+        return lambda: self._reader.deserialize(data, connection.msgtype)
+
+    def read_once(self) -> None:
+        """Read the whole bag for curves and sums, in memory that its length does not change."""
+
+        def told(share: float) -> None:
+            self.progress = share
+
+        try:
+            self.bag = read(self._text, rows=self._sink, progress=told)
+        except MarineSimError as error:
+            self.failed = str(error)
+        self.progress = 1.0
+
+    def _sink(self, record: VehicleRecord) -> _Energies | None:
+        return self._energies if record.name == self.name else None
+
+    def moment(self, time: float) -> dict[str, Any]:
+        """Return what a page shows at a time since the start (s): the newest of every topic."""
+        stop = self._start + round(min(max(time, 0.0), self.duration) * NANOSECONDS)
+        newest: dict[str, Callable[[], Any]] = {}
+        with self._lock:
+            late = stop
+            for reach in REACH:
+                early = max(self._start, stop - round(reach * NANOSECONDS))
+                older: dict[str, Callable[[], Any]] = {}
+                for _, name, data in self._messages(early, late):
+                    older[name] = data
+                newest = {**older, **newest}
+                late = early - 1
+                if len(newest) == len(self._topics) or early == self._start:
+                    break
+            messages = {name: data() for name, data in newest.items()}
+        rows = {
+            name: numbers(messages[name])
+            for name, numbers in self._topics.values()
+            if name in messages
+        }
+        odom = messages.get('odom')
+        stamp = None if odom is None else _header(odom)
+        now = time if stamp is None else stamp
+        found = moment(
+            now - self._zero, rows, weight=self._weight, barometer=self.vehicle.barometer
+        )
+        found['energy'] = self._energies.at(now) if self.bag is not None else None
+        return found
+
+    def history(self, until: float, window: float) -> list[dict[str, Any]]:
+        """Return moments for curves, of a window (s) up to a shown time (s)."""
+        record = None if self.bag is None else self.bag.vehicles.get(self.name)
+        if record is None or (odom := record.get('odom')) is None:
+            return []
+        start = until + self._zero - window
+        rows, time = odom.rows, odom.time
+        first, last = np.searchsorted(time, (start, until + self._zero + 1e-6))
+        chosen = np.arange(first, last, max(1, (last - first) // POINTS))
+        goals = record.get('controller/setpoints')
+        return [
+            _past(float(time[i]) - self._zero, rows[i], _newest(goals, float(time[i])))
+            for i in chosen
+        ]
+
+    def overview(self) -> dict[str, Any]:
+        """Return how far the bag has been read, and then what ``analyze`` says of it."""
+        if self.bag is None:
+            return {'progress': self.progress, 'failed': self.failed}
+        record = self.bag.vehicles[self.name]
+        return {
+            'progress': 1.0, 'failed': '', 'bag': bag_metrics(self.bag),
+            'vehicle': vehicle_metrics(record, self.vehicle),
+        }  # fmt: skip
+
+    def close(self) -> None:
+        """Close the bag."""
+        self._stack.close()
+
+
+def _vehicle(wanted: str, settings: dict[str, Any], namespace: str) -> tuple[Vehicle, Path]:
+    last = namespace.rsplit('/', 1)[-1]
+    source = wanted or settings.get('vehicle', '') or (last if last in vehicle_names() else '')
+    if not source:
+        raise RecordingError(
+            f'nothing says which vehicle {namespace!r} is; expected --vehicle, one of: '
+            + ', '.join(vehicle_names())
+        )
+    arguments = {} if wanted else xacro_arguments(settings.get('vehicle_arguments', ()))
+    return load_vehicle(source, **arguments), vehicle_path(source).parent
+
+
+def _header(message: Any) -> float | None:
+    header = getattr(message, 'header', None)
+    if header is None:
+        return None
+    return float(header.stamp.sec + header.stamp.nanosec / NANOSECONDS)
+
+
+def _stamp(data: Callable[[], Any]) -> float | None:
+    return _header(data())
+
+
+def _newest(series: Any, time: float) -> list[float | None]:
+    if series is None:
+        return [None] * 12
+    i = int(np.searchsorted(series.time, time + 1e-6)) - 1
+    if i < 0:
+        return [None] * 12
+    return [float(x) if np.isfinite(x) else None for x in series.rows[i]]
+
+
+def _past(time: float, row: np.ndarray, goals: list[float | None]) -> dict[str, Any]:
+    values = {n: float(v) if np.isfinite(v) else None for n, v in zip(ODOM, row, strict=True)}
+
+    def some(*names: str) -> list[float | None]:
+        return [values[n] for n in names]
+
+    angles = [None if a is None else float(np.remainder(a + np.pi, 2 * np.pi) - np.pi)
+              for a in some('roll', 'pitch', 'yaw')]  # fmt: skip
+    return {
+        'time': time, 'position': some('x', 'y', 'z'), 'rpy': angles,
+        'velocity': some('ahead', 'port', 'up'),
+        'rates': some('roll_rate', 'pitch_rate', 'yaw_rate'), 'setpoints': goals,
+    }  # fmt: skip

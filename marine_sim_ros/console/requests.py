@@ -1,0 +1,206 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a page may ask for; nothing it sends is believed before it is checked here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES
+from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.errors import ParameterError
+
+__all__ = ['FREE_FOR_ALL', 'REQUESTS', 'Hands', 'Request', 'parse_request']
+
+FARTHEST = 1e5
+"""m; nothing that is wanted is farther away."""
+FASTEST_WATER = 100.0
+"""m/s; no current is faster."""
+LONGEST = 1000
+"""Waypoints of a path, steps at once, letters of a text."""
+CONTROLS = 64
+"""Axes and buttons that a gamepad may have."""
+
+FREE_FOR_ALL = frozenset({'take', 'hello'})
+"""Requests that need no operator's seat."""
+
+
+@dataclass(frozen=True)
+class Hands:
+    """What an operator holds.
+
+    Attributes:
+        sticks: six efforts of sticks on the screen and keys, −1 to 1 (FLU).
+        gamepad: shipped name of its layout, or empty.
+        axes: of the gamepad, in the senses of the ROS 2 package joy.
+        buttons: of the gamepad, 0 or 1.
+    """
+
+    sticks: tuple[float, ...]
+    gamepad: str = ''
+    axes: tuple[float, ...] = ()
+    buttons: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request of a page: its kind, of ``REQUESTS``, and a value that was checked."""
+
+    kind: str
+    value: Any = None
+
+
+def _number(value: Any, low: float, high: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ParameterError(f'is {_short(value)}; expected a number')
+    if not low <= value <= high:
+        raise ParameterError(f'is {_short(value)}; expected {low:g} to {high:g}')
+    return float(value)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + '...'
+
+
+def _list(value: Any, most: int) -> list[Any]:
+    if not isinstance(value, list) or len(value) > most:
+        raise ParameterError(f'is {_short(value)}; expected a list of up to {most}')
+    return value
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict) or not all(isinstance(k, str) for k in value):
+        raise ParameterError(f'is {_short(value)}; expected an object')
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST or not value.isprintable():
+        raise ParameterError(f'is {_short(value)}; expected a short text')
+    return value
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ParameterError(f'is {_short(value)}; expected true or false')
+    return value
+
+
+def _nothing(value: Any) -> None:
+    del value
+
+
+def _one_of(*names: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in names:
+            raise ParameterError(f'is {_short(value)}; expected one of: {", ".join(names)}')
+        return str(value)
+
+    return check
+
+
+def _hands(value: Any) -> Hands:
+    held = _object(value)
+    sticks = _list(held.get('sticks', []), len(AXES))
+    if len(sticks) != len(AXES):
+        raise ParameterError(f'has {len(sticks)} efforts; expected {len(AXES)}')
+    return Hands(
+        tuple(_number(x, -1.0, 1.0) for x in sticks),
+        _one_of('', 'xbox', 'thrustmaster_t16000m')(held.get('gamepad', '')),
+        tuple(_number(x, -2.0, 2.0) for x in _list(held.get('axes', []), CONTROLS)),
+        tuple(int(_number(x, 0, 1)) for x in _list(held.get('buttons', []), CONTROLS)),
+    )
+
+
+def _switch(value: Any) -> tuple[str, bool]:
+    wanted = _object(value)
+    names = dict.fromkeys(name for name, _ in SWITCHES.values())
+    return _one_of(*names)(wanted.get('name')), _flag(wanted.get('on'))
+
+
+def _target(value: Any) -> tuple[float, ...]:
+    """Return x, y, z (m), roll, pitch, yaw (rad), NaN where free."""
+    wanted = _object(value)
+    limits = dict.fromkeys(QUANTITIES[:3], FARTHEST) | dict.fromkeys(QUANTITIES[3:6], math.pi)
+    if unknown := set(wanted) - set(limits):
+        raise ParameterError(
+            f'has {_short(sorted(unknown)[0])}; expected some of: {", ".join(limits)}'
+        )
+    return tuple(
+        math.nan if wanted.get(name) is None else _number(wanted[name], -most, most)
+        for name, most in limits.items()
+    )
+
+
+def _point(value: Any) -> tuple[float, ...]:
+    numbers = _list(value, 3)
+    if len(numbers) != 3:
+        raise ParameterError(f'is {_short(value)}; expected x, y, z in m')
+    return tuple(_number(x, -FARTHEST, FARTHEST) for x in numbers)
+
+
+def _path(value: Any) -> tuple[tuple[float, ...], ...]:
+    return tuple(_point(p) for p in _list(value, LONGEST))
+
+
+def _joints(value: Any) -> dict[str, float]:
+    return {_text(name): _number(q, -100.0, 100.0) for name, q in _object(value).items()}
+
+
+def _current(value: Any) -> tuple[float, ...]:
+    if len(_list(value, 3)) != 3:
+        raise ParameterError(f'is {_short(value)}; expected east, north, up in m/s')
+    return tuple(_number(x, -FASTEST_WATER, FASTEST_WATER) for x in value)
+
+
+def _lights(value: Any) -> dict[str, float]:
+    return {_text(name): _number(share, 0.0, 1.0) for name, share in _object(value).items()}
+
+
+REQUESTS: dict[str, Callable[[Any], Any]] = {
+    'take': _flag,  # true: from whoever has it
+    'hello': _text,
+    'leave': _nothing,
+    'hands': _hands,
+    'stop': _nothing,
+    'output': _one_of(*OUTPUTS),
+    'gain': lambda value: _number(value, 0.0, 1.0),
+    'switch': _switch,
+    'target': _target,
+    'path': _path,
+    'clear': _nothing,
+    'joints': _joints,
+    'lights': _lights,
+    'current': _current,
+    'faults': lambda value: tuple(_text(name) for name in _list(value, LONGEST)),
+    'pause': _flag,
+    'step': lambda value: int(_number(value, 1, LONGEST)),
+    'reset': _nothing,
+    'end': _nothing,
+    'record': _flag,
+}
+"""Kind -> check of its value; what a check returns is what a request holds."""
+
+
+def parse_request(data: Any) -> Request:
+    """Return a request of a page: an object with ``kind`` and, for most, ``value``.
+
+    Raises:
+        ParameterError: it is none; one line with what, and what was expected.
+    """
+    if not isinstance(data, dict) or data.get('kind') not in REQUESTS:
+        kind = data.get('kind') if isinstance(data, dict) else data
+        raise ParameterError(
+            f'request {_short(kind)} is unknown; expected one of: {", ".join(REQUESTS)}'
+        )
+    kind = data['kind']
+    try:
+        return Request(kind, REQUESTS[kind](data.get('value')))
+    except ParameterError as error:
+        raise ParameterError(f'{kind}: {error}') from None

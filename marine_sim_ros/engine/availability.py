@@ -1,0 +1,52 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whether JAX is here, its cache of compiled programs, and the precision it counts in."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from marine_sim_ros.errors import ParameterError
+
+__all__ = ['PRECISIONS', 'cache_folder', 'precision', 'require_jax']
+
+PRECISIONS = ('float64', 'float32')
+
+
+def require_jax() -> None:
+    """Raise ParameterError where JAX is missing; else point its cache to :func:`cache_folder`."""
+    if importlib.util.find_spec('jax') is None:
+        raise ParameterError(
+            "the engine 'jax' needs JAX, which is not installed; "
+            "expected: pip install 'marine_sim_ros[batch]'"
+        )
+    import jax
+
+    if jax.config.jax_compilation_cache_dir is None:
+        jax.config.update('jax_compilation_cache_dir', str(cache_folder()))
+        jax.config.update('jax_persistent_cache_min_compile_time_secs', 0.1)
+
+
+def cache_folder() -> Path:
+    """Return where compiled programs are kept between runs."""
+    base = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
+    return Path(base) / 'marine_sim_ros' / 'jax'
+
+
+def precision(name: str) -> AbstractContextManager[Any]:
+    """Return a context in which JAX counts in ``float64`` or ``float32``.
+
+    Raises:
+        ParameterError: another name, or no JAX.
+    """
+    if name not in PRECISIONS:
+        raise ParameterError(f'precision is {name!r}; expected one of: {", ".join(PRECISIONS)}')
+    require_jax()
+    from jax.experimental import enable_x64
+
+    return enable_x64(name == 'float64')

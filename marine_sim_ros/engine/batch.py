@@ -1,0 +1,216 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Many vehicles in one call: other parameters, environments, scenarios, and seeds each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from marine_sim_ros.engine.compiled import Program, setting_of, ticks_of, trajectory_of
+from marine_sim_ros.engine.loop import Setting, everything, states
+from marine_sim_ros.engine.script import as_long
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.scenario import Scenario
+from marine_sim_ros.simulation import DEFAULT_STEP
+from marine_sim_ros.state import State
+from marine_sim_ros.trajectory import NANOSECONDS, Trajectory
+
+__all__ = [
+    'BLOCK', 'Batch', 'first_states', 'run_in_blocks', 'settings_of', 'simulate_batch',
+]  # fmt: skip
+
+Item = TypeVar('Item')
+BLOCK = 1024
+"""Vehicles that a program moves at a time: what it works on stays in a core's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What many vehicles did; t ticks are kept of N vehicles.
+
+    Attributes:
+        stamp: (t,) ns.
+        position: (t, N, 3) m, map.
+        orientation: (t, N, 4) x, y, z, w.
+        velocity: (t, N, 6) body, m/s and rad/s.
+        compile_time: s.
+        trajectory: of one vehicle by its number, where everything was kept.
+    """
+
+    stamp: np.ndarray
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    compile_time: float
+    trajectory: Callable[[int], Trajectory]
+
+    @property
+    def time(self) -> np.ndarray:
+        """(t,) s."""
+        return self.stamp / NANOSECONDS
+
+    @property
+    def state(self) -> np.ndarray:
+        """(t, N, 13): position, orientation, velocity."""
+        return np.concatenate([self.position, self.orientation, self.velocity], axis=-1)
+
+    @property
+    def finite(self) -> np.ndarray:
+        """(N,) whether a vehicle's state stayed finite."""
+        return np.asarray(np.isfinite(self.state).all(axis=(0, 2)))
+
+
+def _each(items: Item | Sequence[Item], count: int, what: str) -> list[Item]:
+    """Return one item for each vehicle: all of a list, or the same for all.
+
+    Raises:
+        ParameterError: a list of another length.
+    """
+    if not isinstance(items, list | tuple | np.ndarray):
+        return [items] * count  # type: ignore[list-item]
+    if len(items) != count:
+        raise ParameterError(f'batch: {len(items)} {what}; expected one, or {count} as the others')
+    return list(items)
+
+
+def settings_of(
+    vehicles: Sequence[Vehicle], scenarios: Sequence[Scenario],
+    environments: Sequence[Environment | None],
+) -> list[Setting]:  # fmt: skip
+    """Return what programs are made of, with scripts of one length; same parts are read once.
+
+    Raises:
+        MarineSimError: a scenario that does not fit its vehicle.
+    """
+    made: dict[tuple[int, int, int], Setting] = {}
+    result = []
+    for parts in zip(vehicles, scenarios, environments, strict=True):
+        key = (id(parts[0]), id(parts[1]), id(parts[2]))
+        if key not in made:
+            made[key] = setting_of(*parts)
+        result.append(made[key])
+    longest = max(len(s.script.start) for s in made.values())
+    if all(len(s.script.start) == longest for s in made.values()):
+        return result
+    return [replace(s, script=as_long(s.script, longest)) for s in result]
+
+
+def simulate_batch(
+    vehicles: Vehicle | Sequence[Vehicle],
+    scenarios: Scenario | Sequence[Scenario],
+    *,
+    environments: Environment | Sequence[Environment | None] | None = None,
+    initial: State | None = None,
+    seeds: int | Sequence[int] = 0,
+    dt: float = DEFAULT_STEP,
+    integrator: str = 'semi_implicit',
+    implicit_drag: bool = True,
+    duration: float | None = None,
+    every: int = 20,
+    dtype: str = 'float64',
+    all_quantities: bool = False,
+) -> Batch:
+    """Run many vehicles, and return one tick in ``every`` of each.
+
+    Vehicles must have the same structure: as many thrusters, a hull or none, and so on. Lists
+    are of one length; what is no list holds for all. A vehicle's result does not depend on who
+    else is in the batch, but for rounding.
+
+    Args:
+        vehicles: one or a list.
+        scenarios: one or a list; the longest duration counts for all.
+        environments: one or a list.
+        initial: state (N, 3), (N, 4), (N, 6); None: the scenarios'.
+        seeds: of the barometers' noise.
+        dt: step, s.
+        integrator: ``semi_implicit`` or ``rk4``.
+        implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
+        duration: s.
+        every: one tick in so many is kept, beginning with the first.
+        dtype: ``float64`` or ``float32``.
+        all_quantities: keep what a :class:`~marine_sim_ros.trajectory.Trajectory` needs.
+
+    Raises:
+        MarineSimError: an argument out of range, or vehicles that cannot share a batch.
+    """
+    lists = (vehicles, scenarios, environments, seeds)
+    lengths = [len(x) for x in lists if isinstance(x, list | tuple | np.ndarray)]
+    count = lengths[0] if lengths else 1 if initial is None else len(initial.position)
+    if count < 1:
+        raise ParameterError('batch: no vehicles; expected at least one')
+    scenario = _each(scenarios, count, 'scenarios')
+    settings = settings_of(
+        _each(vehicles, count, 'vehicles'), scenario, _each(environments, count, 'environments')
+    )
+    noise = _each(seeds, count, 'seeds')
+    longest = max(s.duration for s in scenario) if duration is None else duration
+    ticks = (ticks_of(longest, dt) - 1) // every * every + 1
+    program = Program(
+        settings, ticks=ticks, dt=dt, integrator=integrator, implicit_drag=implicit_drag,
+        dtype=dtype, every=every, keep=everything if all_quantities else states,
+        size=min(count, BLOCK),
+    )  # fmt: skip
+    kept = run_in_blocks(program, first_states(initial, scenario), count)
+
+    def trajectory(i: int) -> Trajectory:
+        if not all_quantities:
+            raise ParameterError('batch: only states were kept; expected all_quantities=True')
+        one = {name: values[..., i] for name, values in kept.items()}
+        return trajectory_of(settings[i], one, program.kept, noise[i])
+
+    state = State(*(np.moveaxis(kept[name], -1, 1) for name in State._fields))
+    return Batch(
+        program.kept, state.position, state.orientation, state.velocity, program.compile_time,
+        trajectory,
+    )  # fmt: skip
+
+
+def first_states(initial: State | None, scenarios: Sequence[Scenario]) -> State:
+    """Return the first states, the batch's axis last."""
+    if initial is None:
+        begun = {id(s): s.initial_state() for s in scenarios}
+        rows = [begun[id(s)] for s in scenarios]
+        return State(*(np.stack(x, axis=-1) for x in zip(*rows, strict=True)))
+    return State(*(np.moveaxis(np.asarray(x, float), 0, -1) for x in initial))
+
+
+def run_in_blocks(
+    program: Program,
+    initial: State,
+    count: int,
+    *,
+    size: int | None = None,
+    arguments: Sequence[np.ndarray] | None = None,
+) -> dict[str, np.ndarray]:
+    """Run blocks of vehicles side by side; the last one is filled up with vehicles it has.
+
+    Args:
+        program: of vehicles of the same structure.
+        initial: state, the batch's axis last.
+        count: of vehicles.
+        size: of the program's batch; None: ``BLOCK``, or all if they are fewer.
+        arguments: of ``program.arguments_of``; None: those it was made with.
+    """
+    size = min(count, BLOCK) if size is None else size
+    given = program.arguments if arguments is None else arguments
+    rows = [np.arange(i, min(i + size, count)) for i in range(0, count, size)]
+
+    def block(chosen: np.ndarray) -> dict[str, np.ndarray]:
+        filled = np.resize(chosen, size)
+        kept = program.run(
+            State(*(x[..., filled] for x in initial)), [a[..., filled] for a in given]
+        )
+        return {name: values[..., : len(chosen)] for name, values in kept.items()}
+
+    with ThreadPoolExecutor(max(os.cpu_count() or 1, 1)) as pool:
+        done = list(pool.map(block, rows))
+    return {name: np.concatenate([d[name] for d in done], axis=-1) for name in done[0]}

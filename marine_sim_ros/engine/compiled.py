@@ -1,0 +1,219 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A scenario of one vehicle in a compiled program; its trajectory is that of ``simulate``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from marine_sim_ros.engine.availability import precision
+from marine_sim_ros.engine.loop import Recorder, Setting, everything, rollout
+from marine_sim_ros.engine.records import arguments_for, derived, stacked
+from marine_sim_ros.engine.script import script
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.rigid_body import INTEGRATORS
+from marine_sim_ros.scenario import Scenario
+from marine_sim_ros.simulation import DEFAULT_STEP, noisy_pressure, step_nanoseconds
+from marine_sim_ros.state import State
+from marine_sim_ros.tick import Stepping
+from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
+
+__all__ = ['Program', 'setting_of', 'simulate_compiled', 'ticks_of', 'trajectory_of']
+
+
+def setting_of(vehicle: Vehicle, scenario: Scenario, environment: Environment | None) -> Setting:
+    """Return what a program is made of.
+
+    Raises:
+        MarineSimError: a scenario that does not fit, or that this engine cannot run.
+    """
+    if scenario.closed_loop:
+        raise ParameterError(
+            f"scenario {scenario.name}: the engine 'jax' runs no controller yet; "
+            'expected a scenario of axes, depth or pwm, or --engine numpy'
+        )
+    return derived(Setting(vehicle, environment or Environment(), script(scenario, vehicle)))
+
+
+def ticks_of(duration: float, dt: float) -> int:
+    """Return how many ticks of a step there are in a duration (s), both ends included."""
+    return round(duration * NANOSECONDS) // step_nanoseconds(dt) + 1
+
+
+def _of_few_numbers(setting: Setting) -> bool:
+    """Return whether the physics is small enough to be written out number by number."""
+    around = setting.environment
+    plain = around.waves is None and around.fluctuation is None and around.scene is None
+    return plain and setting.vehicle.hull is None
+
+
+class Program:
+    """One compiled closed loop, to be run with any numbers of the same structure.
+
+    Attributes:
+        arguments: what differs among the vehicles, their axis last.
+        stamps: of all ticks, ns.
+        kept: stamps of the ticks that are kept, ns.
+        compile_time: s that tracing and compiling took; little where the cache had it.
+    """
+
+    def __init__(
+        self,
+        settings: Sequence[Setting],
+        *,
+        ticks: int,
+        dt: float = DEFAULT_STEP,
+        integrator: str = 'semi_implicit',
+        implicit_drag: bool = True,
+        dtype: str = 'float64',
+        every: int = 1,
+        keep: Recorder = everything,
+        size: int | None = None,
+    ) -> None:
+        """Compile for vehicles of one structure.
+
+        Args:
+            settings: one for each vehicle.
+            ticks: how many; one more than a multiple of ``every``.
+            dt: step, s.
+            integrator: ``semi_implicit`` or ``rk4``.
+            implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
+            dtype: ``float64`` or ``float32``.
+            every: one tick in so many is kept.
+            keep: what of it.
+            size: of the batch that runs at a time; None: a single vehicle without a batch axis.
+
+        Raises:
+            ParameterError: an argument out of its range, or vehicles that differ in structure.
+        """
+        if integrator not in INTEGRATORS:
+            raise ParameterError(
+                f'integrator is {integrator!r}; expected one of: {", ".join(INTEGRATORS)}'
+            )
+        self.stamps = np.arange(ticks, dtype=np.int64) * step_nanoseconds(dt)
+        self._dtype = dtype
+        self._template, self.arguments = stacked(settings)
+        few = _of_few_numbers(settings[0])
+        stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS, integrator, implicit_drag)
+        run = partial(
+            rollout, self._template, stepping=stepping, every=every, keep=keep, written_out=few
+        )
+        if size is not None and not few:
+            run = jax.vmap(run, in_axes=(-1, -1, None), out_axes=-1)
+        batch = () if size is None else (size,)
+        start = State(*(np.zeros((n, *batch)) for n in (3, 4, 6)))
+        shapes = [np.zeros((*a.shape[:-1], *batch)) for a in self.arguments]
+        with precision(dtype):
+            before = time.perf_counter()
+            self._compiled = jax.jit(run).lower(*self._inputs(shapes, start)).compile()
+            self.compile_time = time.perf_counter() - before
+        self.kept = self.stamps[::every]
+
+    def _inputs(self, arguments: Sequence[np.ndarray], initial: State) -> tuple[Any, ...]:
+        times = self.stamps / NANOSECONDS
+        return jax.tree.map(
+            partial(jnp.asarray, dtype=self._dtype), (list(arguments), initial, times)
+        )
+
+    def arguments_of(self, settings: Sequence[Setting]) -> list[np.ndarray]:
+        """Return the arguments of other vehicles of the same structure.
+
+        Raises:
+            ParameterError: they differ where the program has constants.
+        """
+        return arguments_for(self._template, settings)
+
+    def run(self, initial: State, arguments: Sequence[np.ndarray] = ()) -> dict[str, np.ndarray]:
+        """Return what was kept, (ticks, ..., *batch) by name.
+
+        Args:
+            initial: state, a batch's axis last.
+            arguments: of ``arguments``, those of this batch.
+        """
+        with precision(self._dtype):
+            kept = self._compiled(*self._inputs(arguments, initial))
+            return {name: np.asarray(values) for name, values in kept.items()}
+
+
+def _finite(vehicle: Vehicle, kept: dict[str, np.ndarray], stamps: np.ndarray) -> None:
+    """Raise MarineSimError where a state is no longer finite."""
+    sound = np.isfinite(kept['position'].sum(axis=1) + kept['velocity'].sum(axis=1))
+    if not sound.all():
+        after = stamps[max(int(np.argmin(sound)) - 1, 0)] / NANOSECONDS
+        raise MarineSimError(
+            f'{vehicle.name}: the state is not finite after {after:g} s; try a smaller step'
+        )
+
+
+def trajectory_of(
+    setting: Setting, kept: dict[str, np.ndarray], stamps: np.ndarray, seed: int
+) -> Trajectory:
+    """Return the trajectory of one vehicle of which everything was kept, with noise of a seed."""
+    digest = TrajectoryHash()
+    pose = np.concatenate([kept['position'], kept['orientation']], axis=1).tolist()
+    for stamp, place, motion in zip(stamps.tolist(), pose, kept['velocity'].tolist(), strict=True):
+        digest.add(stamp, tuple(place), tuple(motion))
+    pressure = np.full(len(stamps), np.nan)
+    sensor = setting.vehicle.barometer
+    if sensor is not None:
+        pressure = np.array(
+            [noisy_pressure(p, sensor.variance, seed, stamp)
+             for p, stamp in zip(kept['pressure'].tolist(), stamps.tolist(), strict=True)]
+        )  # fmt: skip
+    plan = setting.script
+    rows = np.searchsorted(plan.start, stamps / NANOSECONDS, side='right') - 1
+    return Trajectory(
+        stamp=stamps,
+        position=kept['position'],
+        orientation=kept['orientation'],
+        velocity=kept['velocity'],
+        pwm=kept['pwm'],
+        thrust=kept['thrust'],
+        wrench=kept['wrench'],
+        sources={n.removeprefix('wrench/'): w for n, w in kept.items() if n.startswith('wrench/')},
+        pressure=pressure,
+        sha256=digest.hexdigest(),
+        joints=kept.get('joints', np.zeros((len(stamps), 0))),
+        targets=plan.setpoints[rows],
+    )
+
+
+def simulate_compiled(
+    vehicle: Vehicle,
+    scenario: Scenario,
+    *,
+    environment: Environment | None = None,
+    dt: float = DEFAULT_STEP,
+    integrator: str = 'semi_implicit',
+    implicit_drag: bool = True,
+    seed: int = 0,
+    duration: float | None = None,
+    dtype: str = 'float64',
+) -> tuple[Trajectory, float]:
+    """Run a scenario, and return its trajectory and the s that compiling took.
+
+    The arguments are those of :func:`marine_sim_ros.simulation.simulate`, whose trajectory it is
+    but for rounding, and ``dtype``: ``float64`` or ``float32``.
+
+    Raises:
+        MarineSimError: an argument out of range, or a state that is no longer finite.
+    """
+    setting = setting_of(vehicle, scenario, environment)
+    wanted = scenario.duration if duration is None else duration
+    program = Program(
+        [setting], ticks=ticks_of(wanted, dt), dt=dt, integrator=integrator,
+        implicit_drag=implicit_drag, dtype=dtype,
+    )  # fmt: skip
+    kept = program.run(scenario.initial_state())
+    _finite(vehicle, kept, program.kept)
+    return trajectory_of(setting, kept, program.kept, seed), program.compile_time

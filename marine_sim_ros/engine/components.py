@@ -1,0 +1,450 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Small arrays written out number by number, for a compiler to fuse.
+
+A vehicle is a few vectors of three to six numbers. As arrays, every product of them is a call
+that costs more than its arithmetic; written out, XLA turns a whole tick into few loops without
+calls, over all vehicles of a batch side by side. So a :class:`Components` is an array whose
+elements are numbers that are known (Python's) or JAX arrays, all of one shape: () for one
+vehicle, (N,) for a batch. The shape of the Components is that of one vehicle, so the core runs
+on them as it is, and does not see the batch. What is known to be 0 or 1 costs nothing.
+
+It follows the Python array API standard as far as the core uses it: ``namespace(array)`` of
+:mod:`marine_sim_ros.arrays` is this module's :class:`Namespace`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+__all__ = ['Components', 'Namespace', 'components', 'joined', 'mixture']
+
+Element = Any
+"""A number, or a JAX array of the batch's shape."""
+
+
+def _known(x: Element) -> bool:
+    return isinstance(x, float | int | bool)
+
+
+def _add(a: Element, b: Element) -> Element:
+    if _known(a) and a == 0:
+        return b
+    if _known(b) and b == 0:
+        return a
+    return a + b
+
+
+def _subtract(a: Element, b: Element) -> Element:
+    if _known(b) and b == 0:
+        return a
+    if _known(a) and a == 0:
+        return -b
+    return a - b
+
+
+def _multiply(a: Element, b: Element) -> Element:
+    for x, y in ((a, b), (b, a)):
+        if _known(x):
+            if x == 0:
+                return 0.0
+            if x == 1:
+                return y
+            if x == -1:
+                return -y
+    return a * b
+
+
+def _divide(a: Element, b: Element) -> Element:
+    if _known(a) and _known(b):
+        return float(np.float64(a) / np.float64(b))
+    if _known(a) and a == 0:
+        return 0.0
+    if _known(b):
+        return a / b
+    return a / b
+
+
+def _power(a: Element, b: Element) -> Element:
+    if _known(b) and b == 2:
+        return a * a
+    return a**b
+
+
+def _invert(a: Element) -> Element:
+    return (not a) if _known(a) else ~a
+
+
+def _where(condition: Element, a: Element, b: Element) -> Element:
+    if _known(condition):
+        return a if condition else b
+    if a is b or (_known(a) and _known(b) and a == b):
+        return a
+    return jnp.where(condition, a, b)
+
+
+def _unary(known: Callable[..., Any], traced: Callable[..., Any]) -> Any:
+    """Return a function of one argument, of numbers by NumPy and of JAX arrays by JAX."""
+
+    def apply(a: Element) -> Element:
+        return known(a).item() if _known(a) else traced(a)
+
+    return np.frompyfunc(apply, 1, 1)
+
+
+def _binary(known: Callable[..., Any], traced: Callable[..., Any]) -> Any:
+    def apply(a: Element, b: Element) -> Element:
+        return known(a, b).item() if _known(a) and _known(b) else traced(a, b)
+
+    return np.frompyfunc(apply, 2, 1)
+
+
+_ADD = np.frompyfunc(_add, 2, 1)
+_SUBTRACT = np.frompyfunc(_subtract, 2, 1)
+_MULTIPLY = np.frompyfunc(_multiply, 2, 1)
+_DIVIDE = np.frompyfunc(_divide, 2, 1)
+_POWER = np.frompyfunc(_power, 2, 1)
+_INVERT = np.frompyfunc(_invert, 1, 1)
+_WHERE = np.frompyfunc(_where, 3, 1)
+_MAXIMUM = _binary(np.maximum, jnp.maximum)
+_MINIMUM = _binary(np.minimum, jnp.minimum)
+_AND = _binary(np.logical_and, jnp.logical_and)
+_OR = _binary(np.logical_or, jnp.logical_or)
+
+
+def _numbers(values: Any) -> np.ndarray:
+    """Return an object array of Python's numbers."""
+    plain = np.asarray(values)
+    out = np.empty(plain.shape, object)
+    out[...] = plain.tolist() if plain.shape else plain.item()
+    return out
+
+
+def _data(x: Any) -> np.ndarray:
+    """Return the elements of Components, of a NumPy array, or of one element."""
+    if isinstance(x, Components):
+        return x.data
+    if isinstance(x, np.ndarray | np.generic | float | int):
+        return _numbers(x)
+    return _cell(x)
+
+
+def _cell(x: Element) -> np.ndarray:
+    """Return an object array () of one element, which NumPy is kept from looking into."""
+    out = np.empty(1, object)
+    out[0] = x
+    return out.reshape(())
+
+
+def _wrapped(x: Any) -> Components:
+    """Return Components of an object array, or of one element that NumPy has unpacked."""
+    return Components(x if isinstance(x, np.ndarray) else _cell(x))
+
+
+def _operator(function: Any) -> Callable[[Components, Any], Components]:
+    return lambda self, other: _wrapped(function(self.data, _data(other)))
+
+
+def _reflected(function: Any) -> Callable[[Components, Any], Components]:
+    return lambda self, other: _wrapped(function(_data(other), self.data))
+
+
+def _compare(known: Callable[..., Any], traced: Callable[..., Any]) -> Any:
+    return _operator(_binary(known, traced))
+
+
+class Components:
+    """An array of elements, see the module.
+
+    Attributes:
+        data: NumPy object array.
+    """
+
+    __slots__ = ('data',)
+    __array_ufunc__ = None  # NumPy arrays leave operators with Components to this class
+
+    def __init__(self, data: np.ndarray) -> None:
+        """Take an object array."""
+        self.data = data
+
+    def __array_namespace__(self, api_version: str | None = None) -> type[Namespace]:
+        """Return the functions for these arrays."""
+        return Namespace
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one vehicle's array."""
+        return self.data.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.data.ndim
+
+    @property
+    def T(self) -> Components:
+        """With its axes reversed."""
+        return Components(self.data.T)
+
+    def __getitem__(self, key: Any) -> Components:
+        """Return a part; always Components."""
+        return _wrapped(self.data[key])
+
+    def __len__(self) -> int:
+        """Return the length of the first axis."""
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        """Return the elements."""
+        return f'Components({self.data!r})'
+
+    __add__, __radd__ = _operator(_ADD), _reflected(_ADD)
+    __sub__, __rsub__ = _operator(_SUBTRACT), _reflected(_SUBTRACT)
+    __mul__, __rmul__ = _operator(_MULTIPLY), _reflected(_MULTIPLY)
+    __truediv__, __rtruediv__ = _operator(_DIVIDE), _reflected(_DIVIDE)
+    __pow__ = _operator(_POWER)
+    __and__, __rand__ = _operator(_AND), _reflected(_AND)
+    __or__, __ror__ = _operator(_OR), _reflected(_OR)
+    __lt__ = _compare(np.less, jnp.less)
+    __le__ = _compare(np.less_equal, jnp.less_equal)
+    __gt__ = _compare(np.greater, jnp.greater)
+    __ge__ = _compare(np.greater_equal, jnp.greater_equal)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> Components:  # type: ignore[override]
+        """Compare by element."""
+        return _compare(np.equal, jnp.equal)(self, other)
+
+    def __ne__(self, other: object) -> Components:  # type: ignore[override]
+        """Compare by element."""
+        return _compare(np.not_equal, jnp.not_equal)(self, other)
+
+    def __neg__(self) -> Components:
+        """Return −x."""
+        return _wrapped(np.negative(self.data))
+
+    def __invert__(self) -> Components:
+        """Return not x."""
+        return _wrapped(_INVERT(self.data))
+
+    def __matmul__(self, other: Any) -> Components:
+        """Return the matrix product."""
+        return _matmul(self.data, _data(other))
+
+    def __rmatmul__(self, other: Any) -> Components:
+        """Return the matrix product."""
+        return _matmul(_data(other), self.data)
+
+
+def _reduced(function: Any, data: np.ndarray, axis: Any, *, keepdims: bool, empty: float) -> Any:
+    if axis is None:
+        data, axis = data.reshape(-1), 0
+    if data.shape[axis] == 0:
+        out = _numbers(np.full(np.delete(data.shape, axis), empty))
+        return _wrapped(np.expand_dims(out, axis) if keepdims else out)
+    return _wrapped(function.reduce(data, axis=axis, keepdims=keepdims))
+
+
+def _sum(data: np.ndarray, axis: Any = None, *, keepdims: bool = False) -> Components:
+    return _reduced(_ADD, data, axis, keepdims=keepdims, empty=0.0)
+
+
+def _matmul(a: np.ndarray, b: np.ndarray) -> Components:
+    if b.ndim == 1:
+        return _sum(_MULTIPLY(a, b), -1)
+    if a.ndim == 1:
+        return _sum(_MULTIPLY(a[..., :, None], b), -2)
+    return _sum(_MULTIPLY(a[..., :, :, None], b[..., None, :, :]), -2)
+
+
+def _eliminated(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return X of A X = B by elimination without exchanges of rows.
+
+    That is stable for what the core solves: mass matrices with damping, whose symmetric part is
+    positive definite (Golub and Van Loan 2013, section 4.4.3). Zeros that are known stay out.
+    """
+    a, x, n = matrix.copy(), right.copy(), len(matrix)
+    for i in range(n):
+        inverse = _divide(1.0, a[i, i])
+        a[i, i] = inverse
+        for j in range(i + 1, n):
+            factor = _cell(_multiply(a[j, i], inverse))
+            a[j, i + 1 :] = _SUBTRACT(a[j, i + 1 :], _MULTIPLY(factor, a[i, i + 1 :]))
+            x[j] = _SUBTRACT(x[j], _MULTIPLY(factor, x[i]))
+    for i in reversed(range(n)):
+        for j in range(i + 1, n):
+            x[i] = _SUBTRACT(x[i], _MULTIPLY(a[i, j : j + 1], x[j]))
+        x[i] = _MULTIPLY(x[i], a[i, i : i + 1])
+    return x
+
+
+class _Linalg:
+    @staticmethod
+    def solve(a: Any, b: Any) -> Components:
+        """Return A⁻¹ B of one matrix with a positive definite symmetric part."""
+        return Components(_eliminated(_data(a), _data(b)))
+
+    @staticmethod
+    def inv(a: Any) -> Components:
+        """Return A⁻¹ of one matrix with a positive definite symmetric part."""
+        matrix = _data(a)
+        return Components(_eliminated(matrix, _numbers(np.eye(len(matrix)))))
+
+
+def _function(ufunc: Any) -> Any:
+    def apply(*arguments: Any) -> Components:
+        with np.errstate(all='ignore'):  # of numbers that a condition leaves out
+            return _wrapped(ufunc(*map(_data, arguments)))
+
+    return staticmethod(apply)
+
+
+class Namespace:
+    """What the core uses of the Python array API standard."""
+
+    linalg = _Linalg
+    inf = float('inf')
+    pi = float(np.pi)
+    float64 = np.float64
+
+    sqrt = _function(_unary(np.sqrt, jnp.sqrt))
+    exp = _function(_unary(np.exp, jnp.exp))
+    sin = _function(_unary(np.sin, jnp.sin))
+    cos = _function(_unary(np.cos, jnp.cos))
+    asin = _function(_unary(np.arcsin, jnp.arcsin))
+    abs = _function(_unary(np.abs, jnp.abs))
+    sign = _function(_unary(np.sign, jnp.sign))
+    round = _function(_unary(np.rint, jnp.rint))
+    floor = _function(_unary(np.floor, jnp.floor))
+    isnan = _function(_unary(np.isnan, jnp.isnan))
+    atan2 = _function(_binary(np.arctan2, jnp.arctan2))
+    maximum, minimum = _function(_MAXIMUM), _function(_MINIMUM)
+    where = _function(_WHERE)
+
+    @staticmethod
+    def asarray(x: Any, **_: Any) -> Components:
+        """Return Components of an array or of one element."""
+        return x if isinstance(x, Components) else Components(_data(x))
+
+    @staticmethod
+    def clip(x: Any, low: Any, high: Any) -> Components:
+        """Return x within its limits."""
+        return Namespace.minimum(Namespace.maximum(x, low), high)
+
+    @staticmethod
+    def full_like(x: Components, value: float) -> Components:
+        """Return one number in the shape of an array."""
+        return Components(_numbers(np.full(x.shape, value)))
+
+    @staticmethod
+    def zeros_like(x: Components) -> Components:
+        """Return zeros."""
+        return Namespace.full_like(x, 0.0)
+
+    @staticmethod
+    def ones_like(x: Components) -> Components:
+        """Return ones."""
+        return Namespace.full_like(x, 1.0)
+
+    @staticmethod
+    def concat(arrays: Sequence[Any], axis: int = 0) -> Components:
+        """Join arrays along an axis."""
+        return Components(np.concatenate([_data(a) for a in arrays], axis=axis))
+
+    @staticmethod
+    def stack(arrays: Sequence[Any], axis: int = 0) -> Components:
+        """Join arrays along a new axis."""
+        return Components(np.stack([_data(a) for a in arrays], axis=axis))
+
+    @staticmethod
+    def reshape(x: Components, shape: tuple[int, ...]) -> Components:
+        """Return the same elements in another shape."""
+        return Components(x.data.reshape(shape))
+
+    @staticmethod
+    def matrix_transpose(x: Any) -> Components:
+        """Exchange the last two axes."""
+        return Components(np.swapaxes(_data(x), -1, -2))
+
+    @staticmethod
+    def take(x: Any, indices: np.ndarray, axis: int = 0) -> Components:
+        """Return elements by index."""
+        return Components(np.take(_data(x), np.asarray(_data(indices), int), axis=axis))
+
+    @staticmethod
+    def sum(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
+        """Add up along an axis."""
+        return _sum(_data(x), axis, keepdims=keepdims)
+
+    @staticmethod
+    def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
+        """Return the largest along an axis."""
+        return _reduced(_MAXIMUM, _data(x), axis, keepdims=keepdims, empty=-np.inf)
+
+    @staticmethod
+    def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
+        """Return the least along an axis."""
+        return _reduced(_MINIMUM, _data(x), axis, keepdims=keepdims, empty=np.inf)
+
+    @staticmethod
+    def any(x: Any, axis: Any = None) -> Components:
+        """Return whether any is true."""
+        return _reduced(_OR, _data(x), axis, keepdims=False, empty=False)
+
+    @staticmethod
+    def all(x: Any, axis: Any = None) -> Components:
+        """Return whether all are true."""
+        return _reduced(_AND, _data(x), axis, keepdims=False, empty=True)
+
+    @staticmethod
+    def vecdot(a: Any, b: Any) -> Components:
+        """Return Σ a b over the last axis."""
+        return _sum(_MULTIPLY(_data(a), _data(b)), -1)
+
+
+def components(array: Any, axes: int) -> Components:
+    """Return Components of a JAX array whose first ``axes`` axes are one vehicle's.
+
+    What is left, after them, is the batch: () or (N,).
+    """
+    shape = array.shape[:axes]
+    out = np.empty(shape, object)
+    for index in np.ndindex(shape):
+        out[index] = array[index]
+    return Components(out)
+
+
+def mixture(base: np.ndarray, varying: np.ndarray, given: Sequence[Element]) -> Components:
+    """Return Components of the numbers of an array, but of given elements where they vary."""
+    out = _numbers(base)
+    for place, element in zip(np.argwhere(varying), given, strict=True):
+        out[tuple(place)] = element
+    return Components(out)
+
+
+def joined(value: Components, batch: tuple[int, ...], dtype: Any) -> jax.Array:
+    """Return Components as a JAX array with the batch last: one vehicle's axes, then N."""
+    flat = [jnp.broadcast_to(jnp.asarray(x, dtype), batch) for x in value.data.reshape(-1)]
+    if not flat:
+        return jnp.zeros((*value.shape, *batch), dtype)
+    return jnp.stack(flat).reshape((*value.shape, *batch))
+
+
+def _flatten(value: Components) -> tuple[tuple[Element, ...], tuple[int, ...]]:
+    return tuple(value.data.reshape(-1)), value.shape
+
+
+def _unflatten(shape: tuple[int, ...], elements: Sequence[Element]) -> Components:
+    out = np.empty(len(elements), object)
+    for i, element in enumerate(elements):
+        out[i] = element
+    return Components(out.reshape(shape))
+
+
+jax.tree_util.register_pytree_node(Components, _flatten, _unflatten)

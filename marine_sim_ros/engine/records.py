@@ -1,0 +1,149 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Vehicles, environments and scripts as trees of numbers: stacked for a batch, and traced.
+
+A record is a frozen dataclass; its numbers are floats and arrays, those of cached properties too,
+so that nothing is derived again in every step. What all vehicles of a batch share stays a
+constant, which the compiler folds; what differs becomes an argument of the compiled program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, is_dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.vehicle import Vehicle
+
+__all__ = ['Slot', 'arguments_for', 'derived', 'filled', 'stacked']
+
+Record = TypeVar('Record')
+
+_LATER = {'contact', 'panel_mobility'}
+"""Properties that only a scene or panels have a use for."""
+_ALL = {'still'}
+"""Truths that a batch has only where each of its vehicles has it; for others any is enough."""
+
+
+@dataclass(frozen=True, eq=False)
+class Slot:
+    """An array of which some numbers come as an argument; the others are the same for all.
+
+    Attributes:
+        index: of the argument, (k,) for one vehicle and (k, N) for a batch.
+        base: an array with what is the same.
+        varying: where in it the k numbers belong.
+    """
+
+    index: int
+    base: np.ndarray
+    varying: np.ndarray
+
+
+def derived(record: Record) -> Record:
+    """Have a record and all within it compute their cached properties, and return it."""
+    if is_dataclass(record):
+        for name, value in vars(type(record)).items():
+            if isinstance(value, cached_property) and name not in _LATER:
+                getattr(record, name)
+        if isinstance(record, Vehicle) and record.hull is not None and record.hull.panels:
+            _ = record.panel_mobility
+        for value in list(vars(record).values()):
+            derived(value)
+    return record
+
+
+def _numeric(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_ | int):
+        return False
+    return isinstance(value, float | np.ndarray | Slot) or hasattr(value, 'aval')
+
+
+def _mapped(function: Callable[..., Any], where: str, records: Sequence[Any]) -> Any:
+    """Return the first record with its numbers replaced by a function of all records' numbers."""
+    first = records[0]
+    if len(records) > 1 and all(r is first for r in records):
+        return first
+    if is_dataclass(first) and not isinstance(first, Slot):
+        result: Any = object.__new__(type(first))
+        # In the order of the fields: the same program is found in the cache again.
+        for name in dict.fromkeys(name for r in records for name in vars(r)):
+            values = [vars(r).get(name) for r in records]
+            result.__dict__[name] = (
+                all(values) if name in _ALL else _mapped(function, f'{where}.{name}', values)
+            )
+        return result
+    if any(_numeric(r) for r in records):
+        if not all(_numeric(r) for r in records):
+            raise ParameterError(f'batch: some vehicles have {where} and some have not')
+        return function(where, *records)
+    if all(isinstance(r, bool | np.bool_) for r in records):
+        return any(records)
+    if any((r is None) != (first is None) for r in records):
+        raise ParameterError(f'batch: some vehicles have {where} and some have not')
+    return first
+
+
+def stacked(records: Sequence[Record]) -> tuple[Record, list[np.ndarray]]:
+    """Return one record for a batch, and what differs within it, the batch's axis last.
+
+    Raises:
+        ParameterError: records of different structure, such as another number of thrusters.
+    """
+    found: list[np.ndarray] = []
+
+    def together(where: str, *values: Any) -> Any:
+        if all(v is values[0] for v in values):
+            return values[0]
+        arrays = [np.asarray(v) for v in values]
+        if len({a.shape for a in arrays}) > 1:
+            shapes = sorted({str(a.shape) for a in arrays})
+            raise ParameterError(f'batch: {where} has shapes {" and ".join(shapes)}; expected one')
+        rows = np.stack(arrays, axis=-1)
+        same = (rows == rows[..., :1]) | (np.isnan(rows) & np.isnan(rows[..., :1]))
+        varying = ~same.all(axis=-1)
+        if not varying.any():
+            return values[0]
+        found.append(rows[varying].reshape(-1, rows.shape[-1]))
+        return Slot(len(found) - 1, np.asarray(arrays[0], float), varying)
+
+    name = type(records[0]).__name__.lower()
+    return _mapped(together, name, list(records)), found
+
+
+def arguments_for(template: Record, records: Sequence[Record]) -> list[np.ndarray]:
+    """Return what other records of a batch have in a template's slots, the batch's axis last.
+
+    Raises:
+        ParameterError: they differ from the template elsewhere.
+    """
+    found: dict[int, np.ndarray] = {}
+
+    def place(where: str, wanted: Any, *values: Any) -> Any:
+        base = wanted.base if isinstance(wanted, Slot) else np.asarray(wanted)
+        rows = np.stack([np.asarray(v) for v in values], axis=-1)
+        same = (rows == base[..., None]) | (np.isnan(rows) & np.isnan(base[..., None]))
+        if isinstance(wanted, Slot):
+            found[wanted.index] = rows[wanted.varying].reshape(-1, len(values))
+            same = same | wanted.varying[..., None]
+        if not same.all():
+            raise ParameterError(f'batch: {where} is not what the program was compiled for')
+        return wanted
+
+    _mapped(place, type(template).__name__.lower(), [template, *records])
+    return [found[i] for i in range(len(found))]
+
+
+def filled(record: Record, convert: Callable[[Any], Any]) -> Record:
+    """Return a record with a function applied to its slots and traced numbers."""
+
+    def one(where: str, value: Any) -> Any:
+        del where
+        return value if isinstance(value, float | np.ndarray) else convert(value)
+
+    return _mapped(one, '', [record])

@@ -1,0 +1,106 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A scenario as tables of numbers, read with the time of a tick: no branches, so it compiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.control.allocation import PilotMixer, mixed
+from marine_sim_ros.control.depth import depth_effort
+from marine_sim_ros.control.setpoints import all_free
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.scenario import Scenario
+from marine_sim_ros.scripted import failed_thrusters, joint_targets
+from marine_sim_ros.spatial import rotation_matrix
+from marine_sim_ros.state import State
+
+__all__ = ['Script', 'as_long', 'held', 'open_loop', 'script']
+
+
+@dataclass(frozen=True, eq=False)
+class Script:
+    """What a scenario commands, by segments that hold from a start on; s of them.
+
+    Attributes:
+        start: (s,) s; the first is −∞.
+        efforts: (s, 6) of the sticks.
+        depth: (s,) to hold, m; NaN for none.
+        pwm: (s, n) µs; NaN where efforts count.
+        setpoints: (s, 12) for the controller; NaN where free.
+        joints: (s, k) that the arm's joints go to.
+        failed: (s, n) 1.0 where a thruster stands still.
+        patterns: (n, 6) of the mixer.
+    """
+
+    start: np.ndarray
+    efforts: np.ndarray
+    depth: np.ndarray
+    pwm: np.ndarray
+    setpoints: np.ndarray
+    joints: np.ndarray
+    failed: np.ndarray
+    patterns: np.ndarray
+
+
+def script(scenario: Scenario, vehicle: Vehicle) -> Script:
+    """Return a scenario's tables; faults and commands start segments alike.
+
+    Raises:
+        ScenarioError: the scenario does not fit the vehicle.
+    """
+    scenario.check(vehicle)
+    count = len(vehicle.thrusters)
+    changes = {s.start for s in scenario.segments} | {f.start for f in scenario.faults}
+    starts = sorted({0.0} | changes)
+    segments = [scenario.segment_at(s) for s in starts]
+    joints = [joint_targets(scenario, vehicle, s) for s in starts]
+    return Script(
+        start=np.array([-np.inf, *starts[1:]]),
+        efforts=np.array([s.efforts for s in segments], float),
+        depth=np.array([np.nan if s.depth is None else s.depth for s in segments]),
+        pwm=np.stack([np.full(count, np.nan) if s.pwm is None else np.array(s.pwm, float)
+                      for s in segments]),
+        setpoints=np.stack([all_free() if s.control is None else s.control for s in segments]),
+        joints=np.stack([np.zeros(0) if j is None else j for j in joints]),
+        failed=np.stack([failed_thrusters(scenario, vehicle, s) for s in starts]).astype(float),
+        patterns=PilotMixer(vehicle.thrusters).patterns,
+    )  # fmt: skip
+
+
+def held(start: Array, table: Array, time: Array) -> Array:
+    """Return the row (...) of a table (s, ...) that holds at a time in s."""
+    xp = namespace(time)
+    rows, starts = constant(xp, table), constant(xp, start)
+    result = rows[0]
+    for i in range(1, len(start)):
+        result = xp.where(starts[i] <= time, rows[i], result)
+    return result
+
+
+def open_loop(plan: Script, time: Array, state: State) -> Array:
+    """Return the pulse widths (n,) in µs that a script sends at a time to a state."""
+    xp = namespace(time)
+    efforts = held(plan.start, plan.efforts, time)
+    depth = held(plan.start, plan.depth, time)
+    climb_rate = (rotation_matrix(state.orientation)[2] @ state.velocity[:3])[None]
+    heave = depth_effort(-state.position[2:3], climb_rate, depth)
+    heave = xp.where(xp.isnan(depth), efforts[2:3], heave)
+    pwm = held(plan.start, plan.pwm, time)
+    mixed_pwm = mixed(plan.patterns, xp.concat([efforts[:2], heave, efforts[3:]]))
+    return xp.where(xp.isnan(pwm), mixed_pwm, pwm)
+
+
+def as_long(plan: Script, segments: int) -> Script:
+    """Return a script with more segments, which never start."""
+    more = segments - len(plan.start)
+    tables = {
+        name: np.concatenate([table, np.repeat(table[-1:], more, axis=0)])
+        for name, table in vars(plan).items()
+        if name not in ('start', 'patterns')
+    }
+    return replace(plan, start=np.append(plan.start, np.full(more, np.inf)), **tables)

@@ -1,0 +1,102 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Takes what a fit needs from a bag: every odometry and every command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from marine_sim_ros.analysis.bags.vehicle import Channel, VehicleRecord
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.identification.samples import Samples, make_samples
+from marine_sim_ros.identification.thrust import Commands, commands_of_pwm, commands_of_thrust
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['Collector', 'samples_of']
+
+_WANTED = ('odom', 'thrusters/pwm', 'thrusters/state')
+
+
+class Collector:
+    """Keeps every row of a vehicle's motion and thrust; it is a ``Rows``."""
+
+    def __init__(self, record: VehicleRecord) -> None:
+        """Start with nothing.
+
+        Args:
+            record: of the vehicle, which the rows are of.
+        """
+        self.record = record
+        self._parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+
+    def __call__(
+        self, channel: Channel, stamps: np.ndarray, receipts: np.ndarray, rows: np.ndarray
+    ) -> None:
+        """Take rows (n, k) of a channel with their stamps (n,) in ns."""
+        if channel.name in _WANTED:
+            self._parts.setdefault(channel.name, []).append((stamps, rows))
+
+    def get(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return stamps (n,) in ns and rows (n, k) of a topic; None where there are none."""
+        parts = self._parts.get(name)
+        if not parts:
+            return None
+        return np.concatenate([s for s, _ in parts]), np.concatenate([r for _, r in parts])
+
+
+def samples_of(
+    collector: Collector,
+    vehicle: Vehicle,
+    *,
+    current: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    span: Sequence[float | None] = (None, None),
+) -> Samples:
+    """Return a run on an even grid, its first odometry at time 0.
+
+    Thrust is that of the pulse widths; of a bag without them, that of ``thrusters/state``.
+
+    Args:
+        collector: of the bag.
+        vehicle: that made it.
+        current: of the water, m/s in ``map``.
+        span: from when to when (s since the first odometry) the run counts; None: all of it.
+
+    Raises:
+        ParameterError: no odometry, no thrust, or nothing within the span.
+    """
+    odom = collector.get('odom')
+    if odom is None:
+        raise ParameterError('the bag has no odom; expected nav_msgs/Odometry, or --map odom:=...')
+    stamps, rows = odom
+    first = int(stamps.min())
+    time = (stamps - first) / NANOSECONDS
+    low, high = span
+    inside = (time >= (-np.inf if low is None else low)) & (
+        time <= (np.inf if high is None else high)
+    )
+    if not inside.any():
+        raise ParameterError(
+            f'no odometry between {low or 0:g} and {high or np.inf:g} s; '
+            f'expected times within the {time.max():g} s of the bag'
+        )
+    return make_samples(
+        vehicle, time[inside], rows[inside], _commands(collector, vehicle, first), current
+    )
+
+
+def _commands(collector: Collector, vehicle: Vehicle, first: int) -> Commands:
+    pwm, state = collector.get('thrusters/pwm'), collector.get('thrusters/state')
+    if pwm is not None:
+        stamps, rows = pwm
+        return commands_of_pwm((stamps - first) / NANOSECONDS, rows, vehicle.thrusters)
+    if state is not None:
+        stamps, rows = state
+        return commands_of_thrust((stamps - first) / NANOSECONDS, rows, vehicle.thrusters)
+    raise ParameterError(
+        'the bag has neither thrusters/pwm nor thrusters/state; expected one of them, '
+        'or --map thrusters/pwm:=...'
+    )

@@ -1,0 +1,119 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How well a fit knows its parameters, and which it does not know at all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marine_sim_ros.identification.parameters import ParameterSet
+
+__all__ = ['NORMAL_95', 'covariance', 'reasons']
+
+NORMAL_95 = 1.96
+"""Standard deviations to either side that hold 95 % of a normal distribution."""
+WIDEST = 0.25
+"""Half an interval over what the parameter is compared with, beyond which it is not observable."""
+_STILL = 3.0
+"""How far an axis's motion must stand out of the noise not to count as one that hardly moved."""
+_BLOCK = 20
+"""Samples over which noise is averaged out to see that."""
+_ALIKE = 0.9
+"""Correlation of estimates above which one is named as what the other cannot be told from."""
+
+
+def covariance(
+    jacobian: np.ndarray, residuals: np.ndarray, stretches: int, prior: np.ndarray
+) -> np.ndarray:
+    """Return the covariance (k, k) of a fit whose residuals may be coloured.
+
+    (JᵀJ + P)⁻¹ [Σ_ij J_iᵀ R(i − j) J_j + P] (JᵀJ + P)⁻¹ with the autocorrelation R of each axis's
+    residuals within stretches, tapered to zero over half of one (Bartlett), so that an
+    error that lasts is not counted as many that agree. Source: Morelli & Klein (1997), "Accuracy
+    of aerodynamic model parameters estimated from flight test data", eq. 15.
+
+    Args:
+        jacobian: J (s · l · 6, k) of weighted residuals.
+        residuals: (s · l · 6,), weighted.
+        stretches: s.
+        prior: P (k,), weights of what was known before, far below what a run can tell.
+    """
+    count = jacobian.shape[1]
+    slopes = jacobian.reshape(stretches, -1, 6, count)
+    errors = residuals.reshape(stretches, -1, 6)
+    length = slopes.shape[1]
+    inverse = np.linalg.inv(jacobian.T @ jacobian + np.diag(prior))
+    middle = np.diag(prior).astype(float)
+    last = max(1, length // 2)
+    for lag in range(last):
+        taper = 1 - lag / last
+        share = np.sum(errors[:, lag:] * errors[:, : length - lag], axis=(0, 1))
+        share = taper * share / (stretches * length)
+        later, earlier = slopes[:, lag:], slopes[:, : length - lag]
+        part = (later * share[:, None]).reshape(-1, count).T @ earlier.reshape(-1, count)
+        middle += part if lag == 0 else part + part.T
+    return np.asarray(inverse @ middle @ inverse)
+
+
+def comparable(parameters: ParameterSet, theta: np.ndarray, speed: np.ndarray) -> np.ndarray:
+    """Return what each interval is held against (k,): what would make a difference.
+
+    An added mass beside the rigid body's, a coefficient of drag beside what all drag of its axis
+    is at the run's typical speed u (6,), the volume beside a hundredth of itself; each value
+    beside itself where that is more.
+    """
+    u = np.maximum(speed, 1e-9)
+    linear, quadratic = theta[6:12], theta[12:18]
+    drag = linear + quadratic * u
+    own = np.diag(parameters.vehicle.rigid_body_mass)
+    rest = [theta[18]] * parameters.lag
+    rest += [0.01 * parameters.vehicle.buoyancy.volume] * parameters.volume
+    result = np.concatenate([own, drag, drag / u, rest])
+    return np.where(np.arange(len(theta)) < 18, np.maximum(result, theta), result)
+
+
+def reasons(
+    parameters: ParameterSet,
+    theta: np.ndarray,
+    found: np.ndarray,
+    measured: np.ndarray,
+    noise: np.ndarray,
+) -> list[str]:
+    """Return why each parameter cannot be told from the run; empty where it can.
+
+    An axis that only seems to move, by its noise, tells nothing, whatever the fit makes of it.
+
+    Args:
+        parameters: k of them.
+        theta: (k,) their values.
+        found: (k, k) their covariance.
+        measured: (s, l, 6) velocity.
+        noise: (6,) its noise.
+    """
+    speed = np.sqrt(np.mean(measured**2, axis=(0, 1)))
+    deviation = np.sqrt(np.diag(found))
+    wide = NORMAL_95 * deviation > WIDEST * comparable(parameters, theta, speed)
+    alike = np.abs(found) / np.outer(deviation, deviation) - 2 * np.eye(len(theta))
+    still = _still(measured, noise)
+    result = []
+    for i, parameter in enumerate(parameters.parameters):
+        text, axis = '', i % 6
+        other = int(np.argmax(alike[i]))
+        if parameter.axis and still[axis]:
+            unit = 'm/s' if axis < 3 else 'rad/s'
+            text = f'{parameter.axis} hardly moves ({speed[axis]:.2g} {unit} rms, noise included)'
+        elif wide[i] and alike[i, other] > _ALIKE:
+            text = f'cannot be told from {parameters.parameters[other].name}'
+        elif wide[i]:
+            text = 'too little excitation'
+        result.append(text)
+    return result
+
+
+def _still(measured: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return which axes (6,) show no more motion in means over blocks than noise would."""
+    size = min(_BLOCK, measured.shape[1])
+    whole = measured.shape[1] // size * size
+    blocks = measured[:, :whole].reshape(len(measured), -1, size, 6).mean(axis=2)
+    return np.asarray(np.sqrt(np.mean(blocks**2, axis=(0, 1))) < _STILL * noise / np.sqrt(size))

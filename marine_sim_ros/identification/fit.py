@@ -1,0 +1,229 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Finds the coefficients with which a simulated vehicle moves as the recorded one did."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.identification.confidence import NORMAL_95, covariance, reasons
+from marine_sim_ros.identification.parameters import Parameter, ParameterSet
+from marine_sim_ros.identification.samples import Samples
+from marine_sim_ros.identification.shooting import Shooting, stretches
+from marine_sim_ros.identification.weak_form import first_guess
+from marine_sim_ros.model.vehicle import Vehicle
+
+__all__ = ['LENGTH', 'Estimate', 'Identification', 'identify']
+
+LENGTH = 4.0
+"""Of a stretch, s."""
+_FEWEST = 4
+_VAGUE = 100.0
+"""Deviation of what is believed beforehand, over a parameter's size: next to nothing."""
+_ROUNDS = 2
+"""Fits; each weighs the axes by the residuals of the one before."""
+_EVALUATIONS = 25
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run says of a parameter.
+
+    Attributes:
+        parameter: which.
+        value: that fits best.
+        half: half of the 95 % interval.
+        reason: why the run cannot tell it; empty where it can.
+    """
+
+    parameter: Parameter
+    value: float
+    half: float
+    reason: str
+
+    @property
+    def observable(self) -> bool:
+        """Whether the run can tell it."""
+        return not self.reason
+
+    def texts(self) -> tuple[str, str]:
+        """Return the value and half the interval with as many digits as the interval has two."""
+        decimals = max(0, 1 - math.floor(math.log10(self.half))) if self.half > 0 else 6
+        return f'{self.value:.{decimals}f}', f'{self.half:.{decimals}f}'
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it; a value that the run cannot tell is None."""
+        return {
+            'parameter': self.parameter.kind,
+            'axis': self.parameter.axis or None,
+            'unit': self.parameter.unit,
+            'observable': self.observable,
+            'value': self.value if self.observable else None,
+            'half_interval_95': self.half if self.observable else None,
+            'described': self.parameter.described,
+            'reason': self.reason or None,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """A fit.
+
+    Attributes:
+        estimates: of every parameter.
+        time: (s, l + 1) of each stretch, s.
+        measured: (s, l + 1, 6) velocity, m/s and rad/s.
+        fitted: (s, l + 1, 6), simulated with what was found.
+        noise: (6,) deviation of the measured velocity from a smooth one.
+    """
+
+    estimates: tuple[Estimate, ...]
+    time: np.ndarray
+    measured: np.ndarray
+    fitted: np.ndarray
+    noise: np.ndarray
+
+    def value(self, kind: str) -> list[Estimate]:
+        """Return the estimates of a kind, in the order of the axes."""
+        return [e for e in self.estimates if e.parameter.kind == kind]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        error = self.fitted - self.measured
+        spread = self.measured.reshape(-1, 6).std(axis=0)
+        rms = np.sqrt(np.mean(error.reshape(-1, 6) ** 2, axis=0))
+        return {
+            'seconds': float(self.time[:, -1].sum() - self.time[:, 0].sum()),
+            'stretches': len(self.time),
+            'estimates': [e.to_dict() for e in self.estimates],
+            'axes': {
+                axis: {
+                    'rms_measured': float(np.sqrt(np.mean(self.measured[..., i] ** 2))),
+                    'rms_residual': float(rms[i]),
+                    'noise': float(self.noise[i]),
+                    'explained': float(1 - (rms[i] / spread[i]) ** 2) if spread[i] > 0 else None,
+                }
+                for i, axis in enumerate(AXES)
+            },
+        }
+
+
+def _silent(share: float) -> None:
+    del share
+
+
+def identify(
+    vehicle: Vehicle,
+    samples: Samples,
+    *,
+    length: float = LENGTH,
+    progress: Callable[[float], None] = _silent,
+) -> Identification:
+    """Fit added mass, drag, rotor lag and volume to a run.
+
+    The weak form of the equations of motion gives a first guess; from there the squared
+    difference of simulated and measured velocity over stretches of a few seconds is made least
+    (output error with multiple shooting; scipy's trust-region reflective solver within bounds),
+    the axes weighed by their residuals. Rigid-body mass, centres, thrusters and what is not on a
+    diagonal are taken from the description.
+
+    Args:
+        vehicle: that made the run.
+        samples: of :func:`marine_sim_ros.identification.samples.make_samples`.
+        length: of a stretch, s.
+        progress: is told the share that is done, 0 to 1.
+
+    Raises:
+        ParameterError: a run that is too short or has too many holes.
+    """
+    starts = stretches(samples, length)
+    if len(starts) < _FEWEST:
+        raise ParameterError(
+            f'the run has {len(starts)} stretches of {length:g} s with odometry and thrust '
+            f'throughout; expected {_FEWEST} or more'
+        )
+    lumped = vehicle.hull is None or vehicle.hull.voxels is None
+    parameters = ParameterSet(
+        vehicle,
+        lag=samples.commands.lagging,
+        volume=lumped and vehicle.buoyancy.volume > 0,
+    )
+    shooting = Shooting(parameters, samples, starts, length)
+    theta = first_guess(parameters, samples)
+    prior = _Prior(parameters)
+    for fit in range(_ROUNDS):
+        theta = _solve(shooting, prior, theta, _share(progress, fit))
+        if fit < _ROUNDS - 1:
+            shooting.weigh(shooting.residuals(theta))
+    jacobian = shooting.jacobian(theta)
+    residuals = shooting.residuals(theta)
+    found = covariance(jacobian, residuals, len(starts), prior.weight**2)
+    measured = shooting.measured
+    told = reasons(parameters, theta, found, measured, samples.noise)
+    half = NORMAL_95 * np.sqrt(np.diag(found))
+    progress(1.0)
+    return Identification(
+        estimates=tuple(
+            Estimate(p, float(v), float(h), text)
+            for p, v, h, text in zip(parameters.parameters, theta, half, told, strict=True)
+        ),
+        time=samples.time[shooting.rows],
+        measured=measured,
+        fitted=shooting.simulated(theta),
+        noise=samples.noise,
+    )
+
+
+def _share(progress: Callable[[float], None], fit: int) -> Callable[[int], None]:
+    """Return what tells the progress of a fit from how often it has looked at its residuals."""
+
+    def tell(evaluations: int) -> None:
+        progress((fit + 1 - math.exp(-evaluations / 8)) / _ROUNDS)
+
+    return tell
+
+
+class _Prior:
+    """Keeps what a run cannot tell from running away; far weaker than anything it can tell."""
+
+    def __init__(self, parameters: ParameterSet) -> None:
+        self.weight = 1 / (_VAGUE * parameters.size)
+        coefficient = np.arange(len(parameters)) < 18
+        self.centre = np.where(coefficient, 0.0, parameters.described)
+
+    def residuals(self, theta: np.ndarray) -> np.ndarray:
+        return self.weight * (theta - self.centre)
+
+
+def _solve(
+    shooting: Shooting, prior: _Prior, start: np.ndarray, tell: Callable[[int], None]
+) -> np.ndarray:
+    low, high = shooting.parameters.low, shooting.parameters.high
+    evaluations = 0
+
+    def residuals(theta: np.ndarray) -> np.ndarray:
+        nonlocal evaluations
+        evaluations += 1
+        tell(evaluations)
+        return np.concatenate([shooting.residuals(theta), prior.residuals(theta)])
+
+    def jacobian(theta: np.ndarray) -> np.ndarray:
+        return np.concatenate([shooting.jacobian(theta), np.diag(prior.weight)])
+
+    room = 1e-6 * shooting.parameters.size
+    inside = np.clip(start, low + room, high - room)
+    return np.asarray(
+        least_squares(
+            residuals, inside, jacobian, bounds=(low, high), x_scale='jac',
+            xtol=1e-6, ftol=1e-8, max_nfev=_EVALUATIONS,
+        ).x
+    )  # fmt: skip

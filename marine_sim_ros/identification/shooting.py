@@ -1,0 +1,236 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Simulated beside measured velocity over many short stretches: multiple shooting.
+
+M ν̇ = τ(t) + g(t) − C(ν) ν − D(ν) ν with attitude and thrust as they were, from an initial velocity
+of its own for each stretch, which is found with each set of coefficients (variable projection:
+Golub & Pereyra 1973; the derivative is Kaufman's). All stretches and all derivatives are
+integrated together, by the classical Runge-Kutta method.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from marine_sim_ros.identification.parameters import ParameterSet
+from marine_sim_ros.identification.samples import Samples
+from marine_sim_ros.spatial import momentum_rate
+
+__all__ = ['Shooting', 'stretches']
+
+_MOST = 400
+"""Stretches; of a longer run evenly spread ones count."""
+_STIFF = 1.5
+"""Largest product of decay rate and step; Runge-Kutta's limit is 2.78."""
+_MOST_PARTS = 20
+_DIFFERENCE = 1e-4
+"""Of derivatives, as a share of a parameter's value or size."""
+_LAG_DIFFERENCE = 0.002
+"""Of the derivative by the time constant, s."""
+
+
+def stretches(samples: Samples, length: float) -> np.ndarray:
+    """Return where stretches of a length (s) begin (s,): they touch and have no holes."""
+    count = max(2, round(length / samples.step))
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], samples.known.astype(int), [0]])))
+    result = [
+        start
+        for first, end in edges.reshape(-1, 2).tolist()
+        for start in range(first, end - count, count)
+    ]
+    if len(result) > _MOST:
+        result = [result[i] for i in np.linspace(0, len(result) - 1, _MOST).astype(int)]
+    return np.array(result, int)
+
+
+class Shooting:
+    """Residuals of all stretches and their derivatives, for a least-squares solver."""
+
+    def __init__(
+        self, parameters: ParameterSet, samples: Samples, starts: np.ndarray, length: float
+    ) -> None:
+        """Set up s stretches of l steps.
+
+        Args:
+            parameters: what is fitted.
+            samples: the run.
+            starts: (s,) of :func:`stretches`.
+            length: s, as there.
+        """
+        self.parameters, self.samples = parameters, samples
+        self.steps = max(2, round(length / samples.step))
+        self.rows = starts[:, None] + np.arange(self.steps + 1)
+        self.measured = samples.velocity[self.rows]
+        self.deviation = samples.noise.copy()
+        self._half = 2 * starts[:, None] + np.arange(2 * self.steps + 1)
+        self._restoring = self._halved(samples.restoring)
+        self._lift = self._halved(samples.lift)
+        few = min(self.steps, max(4, round(0.2 / samples.step)))
+        self._first = _line_start(self.measured[:, : few + 1])
+        self._fastest = np.max(np.abs(samples.velocity[samples.known]), axis=0)
+        size = parameters.size
+        self._delta = _DIFFERENCE * np.where(parameters.described > 0, parameters.described, size)
+        if parameters.lag:
+            self._delta[18] = _LAG_DIFFERENCE
+        self._nudge = _DIFFERENCE * (self._fastest + 1e-3)
+
+    def _halved(self, values: np.ndarray) -> np.ndarray:
+        """Return values (2l + 1, s, 6) at every half step of every stretch."""
+        at = values[self.rows]
+        result = np.empty((2 * self.steps + 1, len(at), values.shape[1]))
+        result[::2] = np.moveaxis(at, 1, 0)
+        result[1::2] = 0.5 * (result[:-1:2] + result[2::2])
+        return result
+
+    def residuals(self, theta: np.ndarray) -> np.ndarray:
+        """Return weighted simulated − measured (s · (l + 1) · 6,), initial velocities free."""
+        run = self._run(theta, derivatives=False)
+        basis, _ = self._initial(run)
+        error = self._weighted(run[0] - self.measured)
+        return (error - _onto(basis, error)).ravel()
+
+    def jacobian(self, theta: np.ndarray) -> np.ndarray:
+        """Return the derivative (s · (l + 1) · 6, k); better initial velocities are kept."""
+        run = self._run(theta, derivatives=True)
+        basis, triangle = self._initial(run)
+        error = self._weighted(run[0] - self.measured)
+        steps = np.linalg.solve(triangle, (np.swapaxes(basis, 1, 2) @ error[..., None]))[..., 0]
+        self._first = self._first - steps * self._nudge
+        count = len(self.parameters)
+        columns = [self._weighted(run[7 + i] - run[0]) for i in range(count)]
+        matrix = np.stack(columns, axis=-1) / self._delta
+        matrix = matrix - basis @ (np.swapaxes(basis, 1, 2) @ matrix)
+        return matrix.reshape(-1, count)
+
+    def simulated(self, theta: np.ndarray) -> np.ndarray:
+        """Return velocities (s, l + 1, 6) with the best initial ones."""
+        for _ in range(2):
+            run = self._run(theta, derivatives=False)
+            basis, triangle = self._initial(run)
+            error = self._weighted(run[0] - self.measured)
+            steps = np.linalg.solve(triangle, np.swapaxes(basis, 1, 2) @ error[..., None])
+            self._first = self._first - steps[..., 0] * self._nudge
+        return self._run(theta, derivatives=False)[0]
+
+    def weigh(self, residuals: np.ndarray) -> None:
+        """Take each axis's deviation from residuals as they are weighted now."""
+        each = residuals.reshape(-1, 6)
+        self.deviation = self.deviation * np.maximum(np.sqrt(np.mean(each**2, axis=0)), 1e-3)
+
+    def _weighted(self, error: np.ndarray) -> np.ndarray:
+        return (error / self.deviation).reshape(len(error), -1)
+
+    def _initial(self, run: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return Q (s, m, 6) and R (s, 6, 6) of the derivative by the initial velocities."""
+        columns = [self._weighted(run[1 + i] - run[0]) for i in range(6)]
+        basis, triangle = np.linalg.qr(np.stack(columns, axis=-1))
+        return basis, triangle
+
+    def _run(self, theta: np.ndarray, *, derivatives: bool) -> np.ndarray:
+        """Return velocities (p, s, l + 1, 6): as they are, and a little beside it.
+
+        First θ itself, then each initial velocity nudged, then each parameter.
+        """
+        samples, parameters = self.samples, self.parameters
+        count = len(parameters) if derivatives else 0
+        moved = np.concatenate([np.zeros((7, len(theta))), np.diag(self._delta)[:count]])
+        thetas = theta + moved
+        first = np.broadcast_to(self._first, (7 + count, *self._first.shape)).copy()
+        first[1:7] += self._nudge * np.eye(6)[:, None, :]
+        lag = parameters.time_constant(theta)
+        thrust = samples.commands.wrenches(samples.start, samples.step, len(samples), lag)
+        force = np.moveaxis(thrust[self._half], 1, 0) + self._restoring
+        slower = None
+        if lag is not None and derivatives:
+            slower = samples.commands.wrenches(
+                samples.start, samples.step, len(samples), lag + self._delta[18]
+            )
+            slower = np.moveaxis(slower[self._half] - thrust[self._half], 1, 0)
+        integrator = _Integrator(parameters, thetas, self._fastest, samples.step)
+        extra = parameters.extra_volume(thetas)[:, None, None]
+
+        def push(i: int) -> np.ndarray:
+            result = force[i] + extra * self._lift[i]
+            if slower is not None:
+                result[7 + 18] += slower[i]
+            return result
+
+        result = np.empty((7 + count, len(self.rows), self.steps + 1, 6))
+        result[:, :, 0] = nu = first
+        for i in range(self.steps):
+            nu = integrator.step(nu, push(2 * i), push(2 * i + 1), push(2 * i + 2))
+            result[:, :, i + 1] = nu
+        return result
+
+
+class _Integrator:
+    """Steps of velocities (p, s, 6), each p with coefficients of its own."""
+
+    def __init__(
+        self, parameters: ParameterSet, thetas: np.ndarray, fastest: np.ndarray, step: float
+    ) -> None:
+        mass = parameters.mass(thetas)
+        linear, quadratic = parameters.linear(thetas), parameters.quadratic(thetas)
+        self._mass = np.swapaxes(mass, -1, -2)
+        self._inverse = np.swapaxes(np.linalg.inv(mass), -1, -2)
+        self._linear = np.swapaxes(linear, -1, -2)
+        self._quadratic = np.swapaxes(quadratic, -1, -2)
+        damping = parameters.vehicle.damping
+        self._arm = None if np.array_equal(damping.arm, np.eye(6)) else damping.arm
+        self._modulus = damping.modulus
+        diagonal = np.diagonal(linear + 2 * quadratic * fastest, axis1=-2, axis2=-1)
+        decay = np.max(diagonal / np.diagonal(mass, axis1=-2, axis2=-1))
+        self._parts = min(_MOST_PARTS, max(1, math.ceil(float(decay) * step / _STIFF)))
+        self._dt = step / self._parts
+        # A guess that runs away must stay a number that the solver can turn back from.
+        self._limit = 10 * fastest + 1
+
+    def _rate(self, nu: np.ndarray, push: np.ndarray) -> np.ndarray:
+        u = nu if self._arm is None else nu @ self._arm.T
+        drag = u @ self._linear + (np.abs(u) * u) @ self._quadratic
+        if self._modulus is not None:
+            drag = drag + (np.abs(u) @ self._modulus.T) * u
+        if self._arm is not None:
+            drag = drag @ self._arm
+        return (push - drag - momentum_rate(nu, nu @ self._mass)) @ self._inverse
+
+    def step(
+        self, nu: np.ndarray, start: np.ndarray, middle: np.ndarray, end: np.ndarray
+    ) -> np.ndarray:
+        """Return ν after a step with the wrenches at its start, middle and end."""
+        dt = self._dt
+        for part in range(self._parts):
+            a, b, c = start, middle, end
+            if self._parts > 1:
+                a, b, c = (
+                    _between(start, middle, end, (part + share) / self._parts)
+                    for share in (0.0, 0.5, 1.0)
+                )
+            k1 = self._rate(nu, a)
+            k2 = self._rate(nu + 0.5 * dt * k1, b)
+            k3 = self._rate(nu + 0.5 * dt * k2, b)
+            k4 = self._rate(nu + dt * k3, c)
+            nu = nu + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            nu = np.clip(nu, -self._limit, self._limit)
+        return nu
+
+
+def _between(start: np.ndarray, middle: np.ndarray, end: np.ndarray, share: float) -> np.ndarray:
+    """Return what is at a share of the way, by straight lines."""
+    if share <= 0.5:
+        return start + 2 * share * (middle - start)
+    return middle + (2 * share - 1) * (end - middle)
+
+
+def _line_start(values: np.ndarray) -> np.ndarray:
+    """Return where straight lines through values (s, m, 6) begin (s, 6)."""
+    x = np.arange(values.shape[1]) - 0.5 * (values.shape[1] - 1)
+    slope = np.einsum('m,smk->sk', x, values) / np.sum(x**2)
+    return np.asarray(values.mean(axis=1) + slope * x[0])
+
+
+def _onto(basis: np.ndarray, error: np.ndarray) -> np.ndarray:
+    return np.asarray((basis @ (np.swapaxes(basis, 1, 2) @ error[..., None]))[..., 0])

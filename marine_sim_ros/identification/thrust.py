@@ -1,0 +1,125 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Thrust that was commanded, and what rotors that take their time make of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import lfilter
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.vehicle import ThrusterSet
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+
+__all__ = ['Commands', 'commands_of_pwm', 'commands_of_thrust']
+
+_FINEST = 0.005
+"""s; thrust follows its command on a grid at least as fine."""
+_LONGEST = 1.0
+"""s; a command that is older holds no longer, as the thrusters' own time-out has it."""
+_SETTLED = 0.5
+"""s; rotors have forgotten by then how fast they turned before."""
+_PULSES = (800.0, 2200.0)
+"""µs; anything else (0, 65535) is a channel that is switched off."""
+
+
+@dataclass(frozen=True, eq=False)
+class Commands:
+    """Thrust that was asked for, or known, from each time to the next.
+
+    Attributes:
+        time: (m,) s, rising.
+        thrust: (m, n) N.
+        effectiveness: (6, n) wrench per thrust.
+        lagging: whether rotors have yet to follow: False where the bag has the thrust itself.
+    """
+
+    time: np.ndarray
+    thrust: np.ndarray
+    effectiveness: np.ndarray
+    lagging: bool
+
+    def known(self, grid: np.ndarray, step: float) -> np.ndarray:
+        """Return at which times (n,) of a grid the thrust within a step is known."""
+
+        def told(at: np.ndarray) -> np.ndarray:
+            newest = np.searchsorted(self.time, at - step / 2, side='right') - 1
+            age = at + step / 2 - self.time[np.maximum(newest, 0)]
+            return np.asarray((newest >= 0) & (age <= _LONGEST + step))
+
+        # How fast rotors turned before the first command nobody knows.
+        return told(grid) & told(grid - _SETTLED) if self.lagging else told(grid)
+
+    def wrenches(
+        self, start: float, step: float, count: int, time_constant: float | None
+    ) -> np.ndarray:
+        """Return the wrench at every half step of a grid (2 count − 1, 6), from its first time.
+
+        Rotor speed follows its target as a first-order lag, so that s = sgn(F) √|F| does; between
+        commands that is exact.
+
+        Args:
+            start: of the grid, s.
+            step: of the grid, s.
+            count: of its times.
+            time_constant: of the rotors, s; None: the thrust is the command.
+        """
+        parts = math.ceil(0.5 * step / _FINEST)
+        fine = start + 0.5 * step / parts * np.arange(2 * (count - 1) * parts + 1)
+        newest = np.maximum(np.searchsorted(self.time, fine + 1e-9, side='right') - 1, 0)
+        thrust = self.thrust[newest]
+        if time_constant is not None:
+            decay = math.exp(-0.5 * step / parts / max(time_constant, 1e-6))
+            root = np.sign(thrust) * np.sqrt(np.abs(thrust))
+            root, _ = lfilter([0, 1 - decay], [1, -decay], root, axis=0, zi=root[:1])
+            thrust = root * np.abs(root)
+        return np.asarray(thrust[::parts] @ self.effectiveness.T)
+
+
+def commands_of_pwm(time: np.ndarray, pwm: np.ndarray, thrusters: ThrusterSet) -> Commands:
+    """Return the thrust that pulse widths (m, w) in µs ask for at times (m,) in s.
+
+    Of more channels than thrusters the first ones count, as autopilots number their motors.
+
+    Raises:
+        ParameterError: fewer channels than thrusters.
+    """
+    count = len(thrusters)
+    if pwm.shape[1] < count:
+        raise ParameterError(
+            f'thrusters/pwm has {pwm.shape[1]} channels; '
+            f'expected one for each of {count} thrusters'
+        )
+    pulses = pwm[:, :count]
+    on = (pulses >= _PULSES[0]) & (pulses <= _PULSES[1])
+    thrust = np.asarray(thrusters.thrust_of_pwm(np.where(on, pulses, PWM_NEUTRAL)))
+    return _sorted(time, thrust, thrusters, lagging=True)
+
+
+def commands_of_thrust(time: np.ndarray, state: np.ndarray, thrusters: ThrusterSet) -> Commands:
+    """Return the thrust (m, n) in N, rotors (m, n) beside it, that a bag has at times (m,) in s.
+
+    Raises:
+        ParameterError: another number of thrusters, or no thrust in the messages.
+    """
+    count = len(thrusters)
+    thrust = state[:, : state.shape[1] // 2]
+    if thrust.shape[1] != count or not np.isfinite(thrust).all():
+        raise ParameterError(
+            f'thrusters/state has the thrust of {thrust.shape[1]} thrusters, or none; '
+            f'expected efforts of {count}'
+        )
+    return _sorted(time, thrust, thrusters, lagging=False)
+
+
+def _sorted(
+    time: np.ndarray, thrust: np.ndarray, thrusters: ThrusterSet, *, lagging: bool
+) -> Commands:
+    order = np.argsort(time, kind='stable')
+    time, thrust = time[order], thrust[order]
+    last = np.append(np.diff(time) > 0, True)
+    return Commands(time[last], thrust[last], thrusters.effectiveness, lagging)

@@ -1,0 +1,152 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Console: the operator's page in a browser; it shows everything, and one page steers.
+
+Subscribes: odom, wrench/*, thrusters/*, barometer/*, controller/setpoints, joint_states (the
+newest of each, ``rate`` times a second of wall time); /diagnostics.
+Publishes, for the operator: thrusters/pwm, cmd_vel or cmd_pose; cmd_path, joint_commands, lights
+(Float32MultiArray, 0 to 1), /ocean_current.
+Calls: arm, auto_depth, auto_heading, station_keeping, pause, step, reset, end; sets
+``failed_thrusters`` and ``free_axes`` of thrusters and controller; starts a recorder.
+Parameters: the common ones, and those below.
+Failure: an operator's page that is closed, hidden, or silent for 0.7 s stops: neutral pulse widths
+or a zero velocity once, and the controller is disarmed (``on_loss``). The server runs in a thread;
+nothing waits for it. Without the extra ``console`` the node ends with exit code 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from marine_sim_ros.console.link import Link
+from marine_sim_ros.console.looks import vehicle_look
+from marine_sim_ros.console.moment import Energy, moment
+from marine_sim_ros.console.palette import FORCE_COLOURS
+from marine_sim_ros.console.surroundings import surroundings
+from marine_sim_ros.control.pilot import OUTPUTS
+from marine_sim_ros.environment import STANDARD_GRAVITY
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.library import vehicle_path
+from marine_sim_ros.ros.desk import Desk
+from marine_sim_ros.ros.helm import STICKS
+from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.parameters import SOURCES, Parameter
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.recording import Recording
+from marine_sim_ros.ros.watch import Watch
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['ConsoleNode', 'main']
+
+PARAMETERS = (
+    Parameter('host', '127.0.0.1', 'address to listen on; others than this machine need a token'),
+    Parameter('port', 8060, 'to listen on; 0: any free one', 0, 65535),
+    Parameter('token', '', 'that a browser must bring; empty: made where one is needed'),
+    Parameter('rate', 20.0, 'moments per second of wall time', 1.0, 60.0),
+    Parameter('output', 'pwm', 'what the sticks drive, at the start', choices=OUTPUTS),
+    Parameter('operator_timeout', 0.7, 's of wall time that their page may be silent', 0.1, 60.0),
+    Parameter('gain', 0.5, 'of full stick, at the start', 0.0, 1.0),
+    Parameter(
+        'on_loss', 'disarm', 'what a controller does when the operator is lost',
+        choices=('disarm', 'hold'),
+    ),
+    Parameter('recorder', '', 'parameters of a recorder that the operator may start, JSON'),
+    Parameter('folder', 'out', 'in which such recordings are made'),
+    *STICKS,
+    SOURCES,
+)  # fmt: skip
+NOTICE = 5.0
+"""s that a complaint is shown."""
+KEPT = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
+"""Of moments that are past."""
+
+
+class ConsoleNode(SuiteNode):
+    """The node."""
+
+    def __init__(self, **options: Any) -> None:
+        """Create it as ``console`` and start to serve."""
+        super().__init__('console', PARAMETERS, **options)
+        try:
+            from marine_sim_ros.console.page.live import live_application
+            from marine_sim_ros.console.page.server import Server
+        except ImportError as error:
+            raise ParameterError(
+                f'console: {error}; expected the extra: pip install marine_sim_ros[console]'
+            ) from None
+        source = self.values['vehicle']
+        base = None if self.values['robot_description'] else vehicle_path(source).parent
+        look = vehicle_look(self.vehicle, base)
+        for text in look['told']:
+            self.complain(text)
+        around = surroundings(self.environment)
+        self.link = Link({
+            'look': look, 'around': around, 'colours': FORCE_COLOURS,
+            'sources': [s for s in self.values['wrench_sources'] if s],
+        })  # fmt: skip
+        self._weight = self.vehicle.inertia.mass * (self.environment.gravity or STANDARD_GRAVITY)
+        self._energy = Energy()
+        self._turn = 0
+        self._notice = ('', 0.0)
+        period = 1.0 / self.values['rate']
+        self._watch = Watch(self)
+        self._recording = Recording(self, self.values['recorder'], self.values['folder'])
+        self._desk = Desk(self, self.link, period, self._recording.switch)
+        self._server = Server(
+            live_application(self.link, self.values['rate']),
+            self.values['host'], self.values['port'], self.values['token'],
+        )  # fmt: skip
+        self.get_logger().info(f'console at {self._server.address}')
+        self.create_timer(period, self._tick, clock=self.wall_clock)
+
+    def complain(self, text: str, *, error: bool = False) -> None:
+        """Log it as every node does, and show it to the pages."""
+        super().complain(text, error=error)
+        self._notice = (text, self._now())
+
+    def _now(self) -> float:
+        return self.wall_clock.now().nanoseconds / NANOSECONDS
+
+    def _tick(self) -> None:
+        watch, desk = self._watch, self._desk
+        watch.look()
+        desk.serve(self._now(), watch)
+        if watch.state is not None:
+            self._show(watch.stamp / NANOSECONDS)
+
+    def _show(self, time: float) -> None:
+        rows, desk = self._watch.rows, self._desk
+        now = moment(time, rows, weight=self._weight, barometer=self.vehicle.barometer)
+        text, since = self._notice
+        mode = desk.mode()
+        now |= {
+            'energy': self._energy.add(time, rows.get('thrusters/power', ())),
+            'mode': mode,
+            'lights': desk.lights,
+            'paused': desk.paused,
+            'recording': self._recording.running and self._recording.directory,
+            'notice': text if self._now() - since < NOTICE else mode['trouble'],
+            'health': self._watch.health,
+        }
+        self._turn += 1
+        if self._turn % 2 == 0:
+            self.link.history.append({name: now[name] for name in KEPT})
+        self.link.frame = now
+
+    def close(self) -> None:
+        """Leave no command behind."""
+        if self.link.seat.page:
+            self._desk.halt()
+        self._recording.close()
+        self._server.close()
+        self._watch.close()
+
+
+def main() -> None:
+    """Run the executable."""
+    run(ConsoleNode)
+
+
+if __name__ == '__main__':
+    main()

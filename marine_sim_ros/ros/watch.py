@@ -1,0 +1,96 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the console sees of a graph: the newest row of every topic, and what the nodes report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+
+from marine_sim_ros.analysis.bags.roles import numbers_of, role_of
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import stamp_ns, state_from
+from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.sampler import Sampler
+from marine_sim_ros.state import State
+
+__all__ = ['Watch']
+
+LEVELS = ('ok', 'warning', 'error', 'stale')
+
+
+class Watch:
+    """The newest of everything.
+
+    Attributes:
+        rows: by our names of the topics.
+        state: of the vehicle, or None before the first.
+        stamp: of that, ns.
+    """
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Look at the topics of a node's namespace; the node has ``SOURCES``."""
+        sources = [s for s in node.values['wrench_sources'] if s]
+        looked_at = (
+            topics.ODOM, topics.PWM, topics.THRUSTER_STATE, topics.THRUSTER_POWER,
+            topics.BAROMETER_PRESSURE, topics.BAROMETER_TEMPERATURE, topics.SETPOINTS,
+            topics.JOINT_STATES, *(topics.wrench_topic(s) for s in (*sources, 'total')),
+        )  # fmt: skip
+        self._sampler = Sampler(node, looked_at)
+        self._namespace = node.get_namespace().rstrip('/') + '/'
+        self._numbers = {t.name: numbers_of(role_of(t.name) or '', _type(t)) for t in looked_at}
+        self._said: dict[str, dict[str, str]] = {}
+        self._values: dict[str, dict[str, str]] = {}
+        self.rows: dict[str, tuple[float, ...]] = {}
+        self.state: State | None = None
+        self.stamp = 0
+        node.listen(topics.DIAGNOSTICS, self._on_diagnostics)
+
+    def look(self) -> None:
+        """Take what is new."""
+        for name, message in self._sampler.newest().items():
+            if name == topics.ODOM.name:
+                if (state := state_from(message)) is None:
+                    continue
+                self.state, self.stamp = state, stamp_ns(message.header.stamp)
+            self.rows[name] = self._numbers[name](message)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._sampler.close()
+
+    @property
+    def health(self) -> dict[str, Any]:
+        """Return what the state's owner says of the run, and what every node says of itself."""
+        nodes = [self._said[name] for name in sorted(self._said)]
+        return {**self._owner, 'nodes': nodes}
+
+    @property
+    def paused(self) -> bool:
+        """Whether the run waits."""
+        return self._owner.get('paused') == 'yes'
+
+    @property
+    def armed(self) -> bool | None:
+        """Whether the controller is armed; None without one."""
+        mode = self._values.get('controller', {}).get('mode')
+        return None if mode is None else mode != 'disarmed'
+
+    @property
+    def _owner(self) -> dict[str, str]:
+        return next((v for v in self._values.values() if 'real_time_factor' in v), {})
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            name = status.name.removeprefix(self._namespace)
+            if name == status.name:
+                continue  # another vehicle's
+            level = min(int.from_bytes(status.level, 'little'), 3)
+            self._said[name] = {'node': name, 'state': LEVELS[level], 'message': status.message}
+            self._values[name] = {v.key: v.value for v in status.values}
+
+
+def _type(topic: topics.Topic) -> str:
+    return f'{topic.type.__module__.split(".")[0]}/msg/{topic.type.__name__}'

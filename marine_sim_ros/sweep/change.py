@@ -1,0 +1,98 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Puts a number where a sweep's parameter points: into a vehicle, an environment, a scenario."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.scenario import Fault, Scenario
+from marine_sim_ros.sweep.plan import Parameter
+
+__all__ = ['Case', 'changed']
+
+_PART = re.compile(r'([a-z_A-Z0-9]+)(?:\[([0-9, ]+)\])?')
+_PLACES = ('position', 'rpy')
+
+
+class Case(NamedTuple):
+    """What a run consists of."""
+
+    vehicle: Vehicle
+    environment: Environment
+    scenario: Scenario
+
+
+def _number(parameter: Parameter, old: Any, value: float) -> float:
+    return float(old) * value if parameter.relative else value
+
+
+def _inside(parameter: Parameter, record: Any, path: list[str], value: float) -> Any:
+    """Return a record with the number at a path replaced."""
+    match = _PART.fullmatch(path[0])
+    names = [f.name for f in fields(record)] if is_dataclass(record) else []
+    if match is None or match[1] not in names:
+        raise ParameterError(
+            f'sweep: {parameter.name}: {path[0]!r} is unknown; expected one of: '
+            f'{", ".join(names) or "a number there"}'
+        )
+    name, index = match[1], match[2]
+    old = getattr(record, name)
+    if len(path) > 1:
+        return replace(record, **{name: _inside(parameter, old, path[1:], value)})
+    if index is None:
+        if not isinstance(old, float | int) or isinstance(old, bool):
+            raise ParameterError(
+                f'sweep: {parameter.name} is no single number; expected an index, as in '
+                f'{parameter.name}[0]'
+            )
+        return replace(record, **{name: _number(parameter, old, value)})
+    place = tuple(int(i) for i in index.split(','))
+    array = np.array(old, float)
+    if len(place) != array.ndim or any(i >= n for i, n in zip(place, array.shape, strict=False)):
+        raise ParameterError(
+            f'sweep: {parameter.name} is outside of shape {array.shape}; expected an index in it'
+        )
+    array[place] = _number(parameter, array[place], value)
+    return replace(record, **{name: tuple(array.tolist()) if isinstance(old, tuple) else array})
+
+
+def changed(case: Case, parameter: Parameter, value: float) -> Case:
+    """Return a case with a number of its own.
+
+    ``vehicle.…`` and ``environment.…`` are attributes of :class:`Vehicle` and
+    :class:`Environment`; ``initial.position[2]`` or ``initial.rpy[0]`` where the run starts;
+    ``fault.THRUSTER`` the time in s at which a thruster stops.
+
+    Raises:
+        ParameterError: it points nowhere.
+    """
+    kind, _, rest = parameter.name.partition('.')
+    path = rest.split('.')
+    if kind == 'fault':
+        known = case.vehicle.thrusters.names
+        if rest not in known:
+            raise ParameterError(
+                f'sweep: {parameter.name}: {rest!r} is unknown; expected one of: '
+                f'{", ".join(known)}'
+            )
+        faults = (*case.scenario.faults, Fault(value, rest))
+        return case._replace(scenario=replace(case.scenario, faults=faults))
+    if kind == 'initial':
+        if path[0].split('[')[0] not in _PLACES:
+            raise ParameterError(
+                f'sweep: {parameter.name} is unknown; expected initial.position[…] or '
+                'initial.rpy[…]'
+            )
+        return case._replace(scenario=_inside(parameter, case.scenario, path, value))
+    if kind == 'environment':
+        return case._replace(environment=_inside(parameter, case.environment, path, value))
+    return case._replace(vehicle=_inside(parameter, case.vehicle, path, value))

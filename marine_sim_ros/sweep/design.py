@@ -1,0 +1,53 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which numbers every run of a sweep has: a function of the plan and its seed alone."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from scipy.stats import norm, qmc
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.noise import uniform
+from marine_sim_ros.sweep.plan import Parameter, Plan
+
+__all__ = ['MOST', 'design']
+
+MOST = 10_000_000
+"""Runs of a sweep."""
+
+
+def _at(parameter: Parameter, shares: np.ndarray) -> np.ndarray:
+    """Return the values (n,) below which lie shares (n,) of a distribution."""
+    if parameter.values:
+        index = np.minimum((shares * len(parameter.values)).astype(int), len(parameter.values) - 1)
+        return np.array(parameter.values)[index]
+    if parameter.mean is not None:
+        return np.asarray(parameter.mean + parameter.deviation * norm.ppf(shares))
+    return parameter.low + (parameter.high - parameter.low) * shares
+
+
+def design(plan: Plan) -> np.ndarray:
+    """Return the numbers (runs, parameters) of all runs.
+
+    A grid has every combination, the last parameter changing fastest; a Latin hypercube one run
+    in each of as many slices of every parameter (McKay, Beckman and Conover 1979); Monte Carlo
+    draws each run by itself.
+
+    Raises:
+        ParameterError: a grid of more than MOST runs.
+    """
+    names = plan.parameters
+    if plan.method == 'grid':
+        count = int(np.prod([len(p.values) for p in names]))
+        if count > MOST:
+            raise ParameterError(f'sweep: the grid has {count:,} runs; expected up to {MOST:,}')
+        return np.array(list(product(*(p.values for p in names))), float)
+    if plan.method == 'latin_hypercube':
+        shares = qmc.LatinHypercube(len(names), rng=plan.seed).random(plan.runs)
+    else:
+        shares = uniform(plan.seed, 'sweep', plan.runs * len(names)).reshape(plan.runs, -1)
+    return np.stack([_at(p, shares[:, i]) for i, p in enumerate(names)], axis=1)

@@ -1,0 +1,183 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a sweep file says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.sweep.metrics import METRICS
+from marine_sim_ros.yaml_file import YamlReader, parse_yaml, read_config
+
+__all__ = ['METHODS', 'Parameter', 'Plan', 'load_plan', 'parse_plan']
+
+METHODS = ('grid', 'latin_hypercube', 'monte_carlo')
+_KEYS = {
+    'description', 'vehicle', 'arguments', 'environment', 'scenario', 'duration', 'dt', 'engine',
+    'method', 'runs', 'seed', 'every', 'worst', 'parameters',
+}  # fmt: skip
+_KINDS = ('vehicle.', 'environment.', 'initial.', 'fault.')
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that differs from run to run.
+
+    Attributes:
+        name: where it is, such as ``vehicle.damping.quadratic[0,0]``.
+        values: to choose from, or none.
+        low: of a uniform distribution.
+        high: of a uniform distribution.
+        mean: of a normal distribution, or None for a uniform one.
+        deviation: of a normal distribution.
+        relative: whether it multiplies what the vehicle or environment has.
+    """
+
+    name: str
+    values: tuple[float, ...] = ()
+    low: float = 0.0
+    high: float = 0.0
+    mean: float | None = None
+    deviation: float = 0.0
+    relative: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep.
+
+    Attributes:
+        vehicle: shipped name or path.
+        arguments: of its xacro file.
+        environment: shipped name or path; empty: still water.
+        scenario: shipped name or path.
+        duration: s; 0: the scenario's.
+        dt: step, s.
+        engine: jax or numpy.
+        method: one of METHODS.
+        runs: how many; 0 for a grid, which has as many as there are combinations.
+        seed: of everything random.
+        every: one tick in so many counts for the metrics.
+        worst: metric of which the highest values are the worst runs.
+        parameters: what differs.
+        description: one line.
+    """
+
+    vehicle: str
+    arguments: tuple[tuple[str, str], ...]
+    environment: str
+    scenario: str
+    duration: float
+    dt: float
+    engine: str
+    method: str
+    runs: int
+    seed: int
+    every: int
+    worst: str
+    parameters: tuple[Parameter, ...]
+    description: str = ''
+
+    def text(self) -> str:
+        """Return the plan as JSON, the same text for the same plan."""
+        return json.dumps(asdict(self), indent=2)
+
+
+def _choices(reader: YamlReader) -> tuple[float, ...]:
+    values = tuple(r.number() for r in reader.items())
+    if not values:
+        raise reader.error(' is empty; expected numbers')
+    return values
+
+
+def _parameter(name: str, reader: YamlReader) -> Parameter:
+    if not name.startswith(_KINDS):
+        kinds = ', '.join(f'{kind}…' for kind in _KINDS)
+        raise reader.error(f': unknown parameter {name!r}; expected one of: {kinds}')
+    known = {'values', 'low', 'high', 'mean', 'deviation', 'relative'}
+    given = set(reader.mapping(known)) - {'relative'}
+    relative = reader.child('relative', False).truth()
+    if given == {'values'}:
+        return Parameter(name, _choices(reader.child('values')), relative=relative)
+    if given == {'low', 'high'}:
+        low, high = reader.child('low').number(), reader.child('high').number()
+        if high < low:
+            raise reader.error(f': low is {low:g} and high is {high:g}; expected low up to high')
+        return Parameter(name, low=low, high=high, relative=relative)
+    if given == {'mean', 'deviation'}:
+        return Parameter(
+            name, mean=reader.child('mean').number(), relative=relative,
+            deviation=reader.child('deviation').number(0.0),
+        )  # fmt: skip
+    raise reader.error(': expected values, or low and high, or mean and deviation')
+
+
+def _arguments(reader: YamlReader) -> tuple[tuple[str, str], ...]:
+    if not isinstance(reader.value, dict):
+        raise reader.error(f' is {reader.value!r}; expected a mapping of xacro arguments')
+    return tuple(sorted((str(k), str(v)) for k, v in reader.value.items()))
+
+
+def _checked(plan: Plan, root: YamlReader) -> Plan:
+    """Raise ParameterError for what does not fit together."""
+    for parameter in plan.parameters:
+        if plan.method == 'grid' and not parameter.values:
+            raise root.error(f': a grid needs values of {parameter.name}')
+        if plan.method == 'latin_hypercube' and parameter.values:
+            raise root.error(f': a Latin hypercube needs a distribution of {parameter.name}')
+    if plan.method != 'grid' and plan.runs < 1:
+        raise root.error(f": 'runs' is missing; expected how many for {plan.method}")
+    return plan
+
+
+def _text(root: YamlReader, name: str, default: str = '') -> str:
+    value = root.child(name, default).value
+    if not isinstance(value, str):
+        raise root.child(name).error(f' is {value!r}; expected a name')
+    return value
+
+
+def parse_plan(text: str, name: str) -> Plan:
+    """Return the sweep of a YAML text.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    root = YamlReader(name, parse_yaml(text, name, ParameterError), ParameterError)
+    root.mapping(_KEYS, {'vehicle', 'scenario', 'parameters'})
+    parameters = root.child('parameters', {})
+    if not isinstance(parameters.value, Mapping) or not parameters.value:
+        raise parameters.error(f' is {parameters.value!r}; expected a mapping of parameters')
+    return _checked(Plan(
+        vehicle=_text(root, 'vehicle'),
+        arguments=_arguments(root.child('arguments', {})),
+        environment=_text(root, 'environment'),
+        scenario=_text(root, 'scenario'),
+        duration=root.child('duration', 0.0).number(0.0),
+        dt=root.child('dt', 0.005).number(1e-6, 1.0),
+        engine=root.child('engine', 'jax').choice(('jax', 'numpy')),
+        method=root.child('method', 'latin_hypercube').choice(METHODS),
+        runs=root.child('runs', 0).whole(0, 10_000_000),
+        seed=root.child('seed', 0).whole(0, 2**31),
+        every=root.child('every', 20).whole(1, 100_000),
+        worst=root.child('worst', 'max_depth').choice(METRICS),
+        parameters=tuple(
+            _parameter(str(n), parameters.child(n)) for n in parameters.value
+        ),
+        description=_text(root, 'description'),
+    ), root)  # fmt: skip
+
+
+def load_plan(name_or_path: str) -> Plan:
+    """Return a sweep by its shipped name or by the path of a YAML file.
+
+    Raises:
+        ParameterError: it cannot be found, read or used.
+    """
+    path, text = read_config(name_or_path, 'sweeps', 'sweep', ParameterError)
+    return parse_plan(text, Path(path).name)

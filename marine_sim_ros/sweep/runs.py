@@ -1,0 +1,160 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs of a sweep, block by block; a block is a function of the plan and its number alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.environment_file import run_environment
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.simulation import simulate
+from marine_sim_ros.state import State
+from marine_sim_ros.sweep.change import Case, changed
+from marine_sim_ros.sweep.design import design
+from marine_sim_ros.sweep.metrics import metrics
+from marine_sim_ros.sweep.plan import Plan
+
+__all__ = ['BLOCK', 'blocks', 'case_of', 'run_block', 'seed_of']
+
+BLOCK = 256
+"""Runs that are computed, and written, at a time."""
+
+
+@lru_cache(maxsize=2)
+def _base(plan: Plan) -> Case:
+    """Return what the runs of a plan have in common."""
+    arguments: dict[str, Any] = dict(plan.arguments)
+    vehicle = load_vehicle(plan.vehicle, **arguments)
+    environment = run_environment(plan.environment)
+    scenario = load_scenario(plan.scenario)
+    duration = plan.duration or scenario.duration
+    return Case(vehicle, environment or Environment(), replace(scenario, duration=duration))
+
+
+@lru_cache(maxsize=2)
+def _design(plan: Plan) -> np.ndarray:
+    return design(plan)
+
+
+def case_of(plan: Plan, run: int) -> Case:
+    """Return the vehicle, environment and scenario of a run.
+
+    Raises:
+        ParameterError: there is no such run, a parameter points nowhere, or a number is out of
+            range.
+    """
+    rows = _design(plan)
+    if not 0 <= run < len(rows):
+        raise ParameterError(f'sweep: run {run} does not exist; expected 0 to {len(rows) - 1}')
+    return _case(plan, rows[run])
+
+
+def _case(plan: Plan, numbers: Sequence[float]) -> Case:
+    """Return a case with its numbers.
+
+    Raises:
+        ParameterError: a parameter points nowhere, or a number is out of range.
+    """
+    case = _base(plan)
+    for parameter, value in zip(plan.parameters, numbers, strict=True):
+        case = changed(case, parameter, float(value))
+    return case
+
+
+def seed_of(plan: Plan, run: int) -> int:
+    """Return the seed of everything random in a run."""
+    return plan.seed + run
+
+
+def blocks(plan: Plan) -> int:
+    """Return how many blocks of runs there are."""
+    return -(-len(_design(plan)) // BLOCK)
+
+
+def _extremes(plan: Plan) -> list[Case]:
+    """Return cases that differ wherever those of a plan may differ."""
+    rows = _design(plan)
+    middle = rows[len(rows) // 2]
+    result = [_case(plan, middle)]
+    for i in range(rows.shape[1]):
+        for value in (rows[:, i].min(), rows[:, i].max()):
+            result.append(_case(plan, [*middle[:i], value, *middle[i + 1 :]]))
+    return result
+
+
+@lru_cache(maxsize=2)
+def _program(plan: Plan) -> Any:
+    """Return the compiled program of all blocks of a plan."""
+    return _compiled(plan, _extremes(plan))
+
+
+def _compiled(plan: Plan, cases: list[Case]) -> Any:
+    """Return a program for runs that differ where these cases do."""
+    from marine_sim_ros.engine.batch import settings_of
+    from marine_sim_ros.engine.compiled import Program, ticks_of
+    from marine_sim_ros.engine.loop import states
+
+    vehicles, environments, scenarios = zip(*cases, strict=True)
+    ticks = (ticks_of(cases[0].scenario.duration, plan.dt) - 1) // plan.every * plan.every + 1
+    settings = settings_of(vehicles, scenarios, environments)
+    return Program(settings, ticks=ticks, dt=plan.dt, every=plan.every, keep=states, size=BLOCK)
+
+
+def _with_jax(plan: Plan, cases: list[Case]) -> tuple[np.ndarray, State]:
+    from marine_sim_ros.engine.batch import first_states, run_in_blocks, settings_of
+
+    vehicles, environments, scenarios = zip(*cases, strict=True)
+    settings = settings_of(vehicles, scenarios, environments)
+    try:
+        program = _program(plan)
+        arguments = program.arguments_of(settings)
+    except ParameterError:
+        # Together, parameters changed what none of them changes alone.
+        program = _compiled(plan, [*cases, *_extremes(plan)])
+        arguments = [a[..., : len(cases)] for a in program.arguments]
+    start = first_states(None, scenarios)
+    kept = run_in_blocks(program, start, len(cases), size=BLOCK, arguments=arguments)
+    return program.kept / 1e9, State(*(np.moveaxis(kept[n], -1, 1) for n in State._fields))
+
+
+def _with_numpy(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.ndarray, State]:
+    found = [
+        simulate(c.vehicle, c.scenario, environment=c.environment, dt=plan.dt,
+                 seed=seed_of(plan, run))
+        for c, run in zip(cases, runs, strict=True)
+    ]  # fmt: skip
+    states = (np.stack([getattr(t, name)[:: plan.every] for t in found], axis=1)
+              for name in State._fields)  # fmt: skip
+    return found[0].time[:: plan.every], State(*states)
+
+
+def run_block(plan: Plan, number: int) -> dict[str, np.ndarray]:
+    """Return the columns of a block: run, seed, the run's numbers, its metrics.
+
+    Raises:
+        MarineSimError: a run that cannot be set up.
+    """
+    rows = _design(plan)
+    runs = np.arange(number * BLOCK, min((number + 1) * BLOCK, len(rows)))
+    if not len(runs):
+        raise ParameterError(f'sweep: block {number} has no runs; there are {blocks(plan)}')
+    cases = [_case(plan, rows[i]) for i in runs]
+    if plan.engine == 'jax':
+        time, states = _with_jax(plan, cases)
+    else:
+        time, states = _with_numpy(plan, cases, runs.tolist())
+    numbers = {p.name: rows[runs, i] for i, p in enumerate(plan.parameters)}
+    seeds = np.array([seed_of(plan, i) for i in runs.tolist()])
+    return {
+        'run': runs, 'seed': seeds, **numbers, **metrics(time, states, _base(plan).scenario)
+    }  # fmt: skip

@@ -1,0 +1,58 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Show a recorded bag in a browser, with a slider of time; needs no ROS."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+
+from marine_sim_ros.console.replay import Replay
+from marine_sim_ros.errors import ParameterError
+
+__all__ = ['add_arguments', 'execute']
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    parser.add_argument(
+        'bag', metavar='BAG', help='rosbag2 folder or file, or a folder of --record'
+    )
+    parser.add_argument(
+        '--vehicle', default='', metavar='URDF',
+        help='shipped name or file; default: the recorded one',
+    )  # fmt: skip
+    parser.add_argument('--environment', default='', metavar='E', help='default: the recorded one')
+    parser.add_argument('--namespace', default='', help='of the vehicle, where there are several')
+    parser.add_argument('--host', default='127.0.0.1', help='beyond this machine with a token')
+    parser.add_argument('--port', type=int, default=8060, help='0: any free one')
+    parser.add_argument('--token', default='', help='default: made where one is needed')
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Serve the bag until ctrl-C."""
+    try:
+        from marine_sim_ros.console.page.recorded import replay_application
+        from marine_sim_ros.console.page.server import Server
+    except ImportError as error:
+        raise ParameterError(
+            f'console: {error}; expected the extra: pip install marine_sim_ros[console]'
+        ) from None
+    replay = Replay(
+        options.bag, vehicle=options.vehicle, environment=options.environment,
+        namespace=options.namespace,
+    )  # fmt: skip
+    label = options.bag.rstrip('/').rsplit('/', 1)[-1]
+    server = Server(
+        replay_application(replay, label), options.host, options.port, options.token
+    )  # fmt: skip
+    print(f'console at {server.address}', flush=True)
+    threading.Thread(target=replay.read_once, daemon=True).start()
+    try:
+        while server.alive:
+            threading.Event().wait(0.2)
+    finally:
+        server.close()
+        replay.close()
+    return 0

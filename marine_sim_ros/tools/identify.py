@@ -1,0 +1,182 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Find drag, added mass and rotor lag of the vehicle that made a bag, without ROS."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from marine_sim_ros.analysis.bags.mapping import parse_maps
+from marine_sim_ros.analysis.bags.reading import bag_path, read
+from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.errors import ParameterError, RecordingError
+from marine_sim_ros.identification.bag import Collector, samples_of
+from marine_sim_ros.identification.fit import LENGTH, Estimate, Identification, identify
+from marine_sim_ros.identification.parameters import KINDS
+from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.tools.options import add_xacro_arguments, xacro_arguments
+from marine_sim_ros.tools.progress import bar
+
+__all__ = ['add_arguments', 'execute']
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    parser.add_argument(
+        'bag', metavar='BAG', help='rosbag2 folder or file, or a folder of --record'
+    )
+    parser.add_argument(
+        '--vehicle', default='', metavar='URDF',
+        help='shipped name or file: masses, centres, thrusters; default: of the manifest',
+    )  # fmt: skip
+    add_xacro_arguments(parser)
+    parser.add_argument(
+        '--map', dest='maps', action='append', default=[], metavar='OURS:=THEIRS',
+        help='a topic under another name, as in odom:=/rov/odometry; may be repeated',
+    )  # fmt: skip
+    parser.add_argument(
+        '--namespace', default=None, metavar='NAME', help='of the vehicle, where there are several'
+    )
+    parser.add_argument(
+        '--from', dest='begin', type=float, metavar='S', help='of the run, since its first odom'
+    )
+    parser.add_argument('--to', dest='end', type=float, metavar='S', help='likewise')
+    parser.add_argument(
+        '--current', type=float, nargs=3, default=(0.0, 0.0, 0.0), metavar=('E', 'N', 'UP'),
+        help='velocity of the water, m/s',
+    )  # fmt: skip
+    parser.add_argument(
+        '--stretch', type=float, default=LENGTH, metavar='S',
+        help=f'that is simulated in one go (default {LENGTH:g})',
+    )  # fmt: skip
+    parser.add_argument('--json', action='store_true', help='print JSON instead of a table')
+    parser.add_argument('--urdf', default='', metavar='FILE', help='write the whole description')
+    parser.add_argument('--plot', default='', metavar='FILE', help='write a PNG: measured, fitted')
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Fit and tell; 1 where the bag tells no coefficient at all."""
+    if not 0.2 <= options.stretch <= 600:
+        raise ParameterError(f'--stretch is {options.stretch:g}; expected 0.2 to 600 s')
+    maps = parse_maps(options.maps)
+    vehicle = _vehicle(options)
+    collectors: list[Collector] = []
+
+    def rows(record: Any) -> Collector:
+        collectors.append(Collector(record))
+        return collectors[-1]
+
+    with bar('reading') as told:
+        bag = read(options.bag, maps=maps, rows=rows, progress=told)
+    _all_mapped(maps, {topic for topic, _, _ in bag.topics})
+    collector = _chosen(collectors, set(bag.vehicles), options.namespace)
+    samples = samples_of(
+        collector, vehicle, current=tuple(options.current), span=(options.begin, options.end)
+    )
+    with bar('fitting') as told:
+        found = identify(vehicle, samples, length=options.stretch, progress=told)
+    if options.urdf:
+        _write(Path(options.urdf), fitted_urdf(vehicle, found))
+    if options.plot:
+        from marine_sim_ros.analysis.figures import fit_figure
+
+        title = f'{vehicle.name}: velocity, measured and fitted'
+        fit_figure(Path(options.plot), found.time, found.measured, found.fitted, title=title)
+    if options.json:
+        print(json.dumps({'vehicle': vehicle.name, **found.to_dict()}, indent=2, allow_nan=False))
+    else:
+        _print(vehicle, found)
+    return 0 if any(e.observable for kind in KINDS for e in found.value(kind)) else 1
+
+
+def _vehicle(options: argparse.Namespace) -> Vehicle:
+    """Return the vehicle that is named, else that of the manifest beside the bag."""
+    name, given = options.vehicle, list(options.vehicle_arguments)
+    if not name:
+        path = bag_path(options.bag)
+        folder = path if path.is_dir() else path.parent
+        manifest = next(
+            (p / 'manifest.json' for p in (folder, folder.parent)
+             if (p / 'manifest.json').is_file()), None,
+        )  # fmt: skip
+        if manifest is None:
+            raise ParameterError('--vehicle is missing; expected a shipped name or a URDF')
+        try:
+            settings = json.loads(manifest.read_text(encoding='utf-8'))['parameters']
+            name, given = str(settings['vehicle']), [*settings['vehicle_arguments'], *given]
+        except (OSError, ValueError, KeyError, TypeError):
+            raise ParameterError(
+                f'{manifest}: tells no vehicle; expected --vehicle with a shipped name or a URDF'
+            ) from None
+    with bar('building') as told:
+        return load_vehicle(name, progress=told, **xacro_arguments(given))
+
+
+def _all_mapped(maps: dict[str, str], there: set[str]) -> None:
+    for theirs, ours in maps.items():
+        if theirs not in there:
+            raise ParameterError(
+                f'--map {ours}:={theirs}: the bag has no {theirs}; expected one of '
+                + ', '.join(sorted(there))
+            )
+
+
+def _chosen(collectors: list[Collector], names: set[str], wanted: str | None) -> Collector:
+    known = {c.record.name: c for c in collectors if c.record.name in names}
+    if wanted is not None:
+        key = wanted.strip('/')
+        if key not in known:
+            raise ParameterError(
+                f'--namespace {wanted}: the bag has no such vehicle; expected one of '
+                + ', '.join(sorted(known))
+            )
+        return known[key]
+    moving = [c for c in known.values() if c.get('odom') is not None] or list(known.values())
+    if len(moving) > 1:
+        raise ParameterError('--namespace is missing; expected one of ' + ', '.join(sorted(known)))
+    return moving[0]
+
+
+def _print(vehicle: Vehicle, found: Identification) -> None:
+    content = found.to_dict()
+    print(f'{vehicle.name}: {content["seconds"]:.0f} s in {content["stretches"]} stretches')
+    print()
+    rows = [('parameter', 'axis', 'value', '95 %', 'unit', 'described')]
+    rows += [_row(e) for e in found.estimates]
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        print('  '.join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip())
+    for estimate in found.estimates:
+        if not estimate.observable:
+            print(f'not observable: {estimate.parameter.name}: {estimate.reason}')
+    print()
+    print('axis   measured rms  residual rms  noise    explained')
+    for axis in AXES:
+        a = content['axes'][axis]
+        share = '–' if a['explained'] is None else f'{100 * a["explained"]:.1f} %'
+        print(f'{axis:6} {a["rms_measured"]:<13.4g} {a["rms_residual"]:<13.4g} '
+              f'{a["noise"]:<8.3g} {share}')  # fmt: skip
+    print()
+    print(tags(vehicle, found))
+
+
+def _row(estimate: Estimate) -> tuple[str, ...]:
+    p = estimate.parameter
+    described = f'{p.described:.4g}'
+    if not estimate.observable:
+        return (p.kind, p.axis, 'not observable', '', '', described)
+    value, half = estimate.texts()
+    return (p.kind, p.axis, value, f'± {half}', p.unit, described)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding='utf-8')
+    except OSError as error:
+        raise RecordingError(f'--urdf {path}: cannot be written: {error.strerror}') from None

@@ -1,0 +1,90 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Run a scenario many times with other numbers each; one dataset, one report."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.simulation import simulate
+from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.sweep.dataset import Dataset
+from marine_sim_ros.sweep.plan import Plan, load_plan
+from marine_sim_ros.sweep.report import write_report
+from marine_sim_ros.sweep.runs import case_of, seed_of
+from marine_sim_ros.sweep.schedule import run_missing
+from marine_sim_ros.tools.options import free_folder
+from marine_sim_ros.tools.progress import bar
+
+__all__ = ['add_arguments', 'execute']
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    parser.add_argument('sweep', metavar='SWEEP', help='shipped name or YAML file')
+    parser.add_argument('--out', default='', metavar='DIR', help='default: out/sweep/NAME')
+    parser.add_argument(
+        '--scheduler', default='', metavar='TCP', help='of a running Dask cluster; default: here'
+    )
+    parser.add_argument('--workers', type=int, default=0, help='default: one per core')
+    parser.add_argument('--run', type=int, default=-1, metavar='N', help='this run alone')
+    parser.add_argument('--record', default='', metavar='DIR', help='write its bag, manifest.json')
+    parser.add_argument('--overwrite', action='store_true', help='replace an old recording')
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run what is missing; 1 when a run did not stay finite."""
+    plan = load_plan(options.sweep)
+    if options.run >= 0:
+        return _one(options, plan)
+    if options.record:
+        raise ParameterError('--record: a recording is of one run; expected --run N with it')
+    if options.workers < 0:
+        raise ParameterError(f'--workers is {options.workers}; expected 1 or more')
+    name = Path(options.sweep).stem
+    folder = Path(options.out or f'out/sweep/{name}')
+    dataset = Dataset(folder, plan)
+    start = time.perf_counter()
+    with bar('sweep') as told:
+        ran = run_missing(
+            plan, dataset, scheduler=options.scheduler, workers=options.workers or None,
+            progress=told,
+        )  # fmt: skip
+    columns = dataset.columns()
+    write_report(folder, options.sweep, plan, columns)
+    lost = int((~columns['finite']).sum())
+    print(f'{len(columns["run"])} runs, {ran} blocks in {time.perf_counter() - start:.1f} s')
+    print(f'{lost} not finite, {int((~columns["as_expected"]).sum())} not as expected')
+    print(f'{folder / "report.md"}, {folder / "runs"}')
+    return 1 if lost else 0
+
+
+def _one(options: argparse.Namespace, plan: Plan) -> int:
+    """Run one run of the sweep, and record it where that is asked for."""
+    case = case_of(plan, options.run)
+    seed = seed_of(plan, options.run)
+    if options.record:
+        free_folder(options.record, overwrite=options.overwrite)
+    trajectory = simulate(
+        case.vehicle, case.scenario, environment=case.environment, dt=plan.dt, seed=seed
+    )
+    if options.record:
+        from marine_sim_ros.tools.recorded import write_recording
+
+        settings = RunOptions(
+            vehicle=plan.vehicle, scenario=plan.scenario, environment=plan.environment,
+            dt=plan.dt, seed=seed,
+        )  # fmt: skip
+        write_recording(
+            Path(options.record), case.vehicle, settings, trajectory,
+            sweep=plan.text(), run=str(options.run),
+        )  # fmt: skip
+    for ok, text in case.scenario.verdicts(trajectory.time, trajectory.position[:, 2]):
+        print(('holds:         ' if ok else 'does not hold: ') + text)
+    end = ' '.join(f'{x:.4f}' for x in trajectory.position[-1])
+    print(f'run {options.run}, seed {seed}: ends at {end}')
+    return 0

@@ -1,0 +1,113 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What tests of real nodes share: starting them, listening, and reading what they recorded."""
+
+import json
+import subprocess
+import sys
+import time
+from collections import defaultdict
+
+import numpy as np
+
+from marine_sim_ros.suite import RunOptions, describe
+
+
+class NotInTime(AssertionError):
+    """Something that was waited for has not come."""
+
+
+def manifest(directory):
+    return json.loads((directory / 'manifest.json').read_text())
+
+
+def recorded(directory):
+    """Return the messages of a recording by topic (below the namespace) and stamp."""
+    from rosbags.highlevel import AnyReader
+
+    result = defaultdict(dict)
+    with AnyReader([directory / 'bag']) as reader:
+        for connection, stamp, data in reader.messages():
+            message = reader.deserialize(data, connection.msgtype)
+            result[connection.topic.split('/', 2)[-1]][stamp] = message
+    return result
+
+
+def numbers(message):
+    """Return the six numbers of a WrenchStamped."""
+    f, t = message.wrench.force, message.wrench.torque
+    return np.array([f.x, f.y, f.z, t.x, t.y, t.z])
+
+
+def simulated(*arguments):
+    """Return the hash of the trajectory that ``marine_sim simulate`` computes."""
+    command = [sys.executable, '-m', 'marine_sim_ros.tools.main', 'simulate', *map(str, arguments)]
+    # 1 is a scenario whose expectations do not hold, as when it is cut short.
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return done.stdout.split('trajectory_sha256 ')[1].strip()
+
+
+def start_graph(processes, **options):
+    """Start every node of a run; return the processes and the specifications by name."""
+    specs = {s.executable: s for s in describe(RunOptions(**options))}
+    return {name: processes.node(spec) for name, spec in specs.items()}, specs
+
+
+class Watcher:
+    """A node of the test that listens and speaks."""
+
+    def __init__(self, namespace='/bluerov2'):
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+        from rclpy.signals import SignalHandlerOptions
+
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context, signal_handler_options=SignalHandlerOptions.NO)
+        self.node = rclpy.create_node('watcher', namespace=namespace, context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self.seen = {}
+
+    def listen(self, topic, kind, depth=200):
+        self.seen[topic] = []
+        self.node.create_subscription(kind, topic, self.seen[topic].append, depth)
+
+    def until(self, condition, timeout=60.0):
+        """Wait for a condition; one on a message that has not come does not hold yet."""
+        deadline = time.monotonic() + timeout
+        while not self._holds(condition):
+            if time.monotonic() > deadline:
+                raise NotInTime(self.account())
+            self.executor.spin_once(timeout_sec=0.05)
+
+    @staticmethod
+    def _holds(condition):
+        try:
+            return condition()
+        except IndexError:  # the last one of none
+            return False
+
+    def account(self):
+        counts = {topic: len(messages) for topic, messages in self.seen.items()}
+        told = [s.message for a in self.seen.get('/diagnostics', [])[-8:] for s in a.status]
+        return f'seen {counts}, last told {told}'
+
+    def spin(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.executor.spin_once(timeout_sec=0.02)
+
+    def close(self):
+        self.node.destroy_node()
+        self.context.try_shutdown()
+
+
+def statuses(watcher, name):
+    """Return what a node has told of its health."""
+    return [
+        status
+        for array in watcher.seen['/diagnostics']
+        for status in array.status
+        if status.name.endswith('/' + name)
+    ]

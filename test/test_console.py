@@ -1,0 +1,273 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The console's core: who steers, what a page may ask, what it is shown, who is let in."""
+
+import asyncio
+import json
+import math
+
+import numpy as np
+import pytest
+from conftest import OTHERS, VEHICLES
+from hypothesis import given
+from hypothesis import strategies as st
+
+from marine_sim_ros.console.link import LOST, WAITING, Link
+from marine_sim_ros.console.looks import vehicle_look
+from marine_sim_ros.console.moment import Energy, level_velocity, moment
+from marine_sim_ros.console.page.access import Gate
+from marine_sim_ros.console.requests import REQUESTS, Hands, parse_request
+from marine_sim_ros.console.seat import PATIENCE, Seat, beat, expired, leave, take
+from marine_sim_ros.console.surroundings import surroundings
+from marine_sim_ros.environment_file import run_environment
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.library import load_vehicle, vehicle_path
+from marine_sim_ros.spatial import quaternion_from_rpy
+
+MOVES = st.lists(
+    st.tuples(
+        st.sampled_from(['take', 'over', 'leave', 'beat']), st.sampled_from('abc'),
+        st.floats(0, 2),
+    ),
+    max_size=40,
+)  # fmt: skip
+
+
+@given(MOVES)
+def test_one_page_steers_and_keeps_the_seat_until_it_leaves_or_is_taken_over(moves):
+    seat, now = Seat(), 0.0
+    for what, page, later in moves:
+        now += later
+        before = seat
+        if what in ('take', 'over'):
+            seat = take(seat, page, page.upper(), now, over=what == 'over')
+            sits = what == 'over' or before.page in ('', page)
+            assert seat == (Seat(page, page.upper(), now) if sits else before)
+        elif what == 'leave':
+            seat = leave(seat, page)
+            assert seat == (Seat() if before.page == page else before)
+        else:
+            seat = beat(seat, page, now)
+            assert seat.page == before.page
+            assert not expired(seat, now) or page != seat.page
+        assert expired(seat, now + PATIENCE + 0.01) == bool(seat.page)
+
+
+def test_an_empty_seat_hears_nobody():
+    assert beat(Seat(), '', 5.0) == Seat()
+    assert not expired(Seat(), 1e9)
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=7) | st.dictionaries(st.text(max_size=5), inner,
+                                                                max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(ANY | st.fixed_dictionaries({'kind': st.sampled_from(list(REQUESTS)), 'value': ANY}))
+def test_a_request_is_taken_or_refused_in_one_line(data):
+    told = ''
+    try:
+        assert parse_request(data).kind in REQUESTS
+    except ParameterError as error:
+        told = str(error)
+    assert '\n' not in told
+
+
+@pytest.mark.parametrize(
+    ('kind', 'value', 'expected'),
+    [
+        ('hands', {'sticks': [0, 0, 0, 0, 0, 1.5]}, 'hands: is 1.5; expected -1 to 1'),
+        ('hands', {'sticks': [0] * 5}, 'hands: has 5 efforts; expected 6'),
+        ('hands', {'sticks': [0] * 6, 'gamepad': 'snes'}, "is 'snes'; expected one of"),
+        ('hands', {'sticks': [math.nan] * 6}, 'hands: is nan; expected -1 to 1'),
+        ('gain', 10**400, 'expected 0 to 1'),
+        ('gain', True, 'gain: is True; expected a number'),
+        ('target', {'warp': 9}, "target: has 'warp'; expected some of: x, y, z"),
+        ('target', {'yaw': 4.0}, 'target: is 4.0; expected -3.14159 to 3.14159'),
+        ('target', {'x': math.inf}, 'target: is inf; expected -100000 to 100000'),
+        ('current', [0, 0], 'expected east, north, up in m/s'),
+        ('path', [[0, 0, 0]] * 1001, 'expected a list of up to 1000'),
+        ('switch', {'name': 'self_destruct', 'on': True}, 'expected one of: arm'),
+        ('hello', 'a\nb', 'expected a short text'),
+        ('warp', None, "request 'warp' is unknown; expected one of: take"),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_told(kind, value, expected):
+    with pytest.raises(ParameterError) as caught:
+        parse_request({'kind': kind, 'value': value})
+    assert expected in str(caught.value)
+
+
+def test_requests_become_what_the_node_needs():
+    target = parse_request({'kind': 'target', 'value': {'z': -2, 'yaw': None, 'roll': 0.1}}).value
+    np.testing.assert_equal(target, (math.nan, math.nan, -2, 0.1, math.nan, math.nan))
+    held = {'sticks': [0, 0, -1, 0, 0, 0.5], 'gamepad': 'xbox', 'axes': [0, 1], 'buttons': [0, 1]}
+    assert parse_request({'kind': 'hands', 'value': held}).value == Hands(
+        (0, 0, -1, 0, 0, 0.5), 'xbox', (0, 1), (0, 1)
+    )
+    assert parse_request({'kind': 'step', 'value': 3.0}).value == 3
+
+
+def test_a_link_passes_on_and_drops_what_floods():
+    link = Link({})
+    assert link.refuse({'kind': 'take', 'value': False}, 'a') == ''
+    link.lose('a')
+    assert [(p, r.kind) for p, r in link.requests()] == [('a', 'take'), ('a', LOST)]
+    told = [link.refuse({'kind': 'stop'}, 'b') for _ in range(WAITING + 5)]
+    assert set(told[:WAITING]) == {''}
+    assert all('too many' in text for text in told[WAITING:])
+    assert len(link.requests()) == WAITING
+    assert link.requests() == []
+
+
+def test_a_moment_of_known_rows():
+    q = quaternion_from_rpy(0.1, -0.2, math.pi / 2)  # heads north
+    rows = {
+        'odom': (1, 2, -3, *q, 1.0, 0, 0, 0.1, 0.2, 0.3),
+        'thrusters/pwm': (1500, 1600), 'thrusters/state': (1.0, -2.0, 10.0, -20.0),
+        'thrusters/power': (5.0, 7.0), 'barometer/pressure': (101300 + 997 * 9.8 * 3, 4.0),
+        'wrench/drag': (3, 0, 4, 0, 0, 0), 'wrench/buoyancy': (0, 0, 15, 0, 0, 0),
+        'wrench/total': (1, 1, 1, 0, 0, 0),
+        'controller/setpoints': (math.nan, 0, -3) + (math.nan,) * 9,
+    }  # fmt: skip
+    now = moment(7.5, rows, weight=98.0)
+    assert now['rpy'] == pytest.approx([0.1, -0.2, math.pi / 2])
+    # Ahead by the bow raised by 0.2 rad (a negative pitch): cos 0.2 ahead and sin 0.2 up.
+    assert now['velocity'] == pytest.approx([math.cos(0.2), 0, math.sin(0.2)])
+    assert now['thrust'] == [1, -2]
+    assert now['rpm'] == pytest.approx([300 / math.pi, -600 / math.pi])
+    assert now['barometer_depth'] == pytest.approx(3)
+    assert now['shares'] == {'drag': 0.25, 'buoyancy': 0.75}
+    assert list(now['wrenches']) == ['drag', 'buoyancy', 'total']
+    assert now['setpoints'][:3] == [None, 0, -3]
+    assert json.loads(json.dumps(now, allow_nan=False)) == now
+    empty = moment(0.0, {}, weight=1.0)
+    assert empty['setpoints'] == [None] * 12
+    assert empty['pressure'] is None
+
+
+@given(st.floats(-3, 3), st.floats(-1.4, 1.4), st.floats(-3, 3))
+def test_the_level_velocity_keeps_speed_and_climb(roll, pitch, yaw):
+    q = quaternion_from_rpy(roll, pitch, yaw)
+    velocity = np.array([0.3, -0.2, 0.1, 0, 0, 0])
+    level = level_velocity(q, velocity)
+    assert np.linalg.norm(level) == pytest.approx(np.linalg.norm(velocity[:3]))
+    up = (
+        -math.sin(pitch) * 0.3
+        - math.cos(pitch) * math.sin(roll) * 0.2
+        + math.cos(pitch) * math.cos(roll) * 0.1
+    )
+    assert level[2] == pytest.approx(up, abs=1e-12)
+
+
+def test_energy_is_summed_over_samples_and_not_over_gaps():
+    energy = Energy()
+    assert energy.add(0.0, (10, 20)) == 0
+    assert energy.add(0.5, (30, 40)) == 15
+    assert energy.add(10.0, (50, math.nan)) == 15
+    assert energy.add(11.0, ()) == 65
+    assert energy.add(0.1, (1,)) == 0  # the run was reset
+
+
+@pytest.mark.parametrize('name', [*VEHICLES, *OTHERS])
+def test_every_vehicle_can_be_drawn(name):
+    vehicle = load_vehicle(name)
+    look = vehicle_look(vehicle, vehicle_path(name).parent)
+    json.dumps(look, allow_nan=False)
+    assert look['told'] == []
+    known = {'base_link'}
+    for link in look['links']:
+        assert link['name'] == 'base_link' or link['parent'] in known
+        known.add(link['name'])
+    assert sum(len(link.get('visuals', [])) for link in look['links']) > 0
+    moving = {e['joint']['name'] for e in look['links'] if 'joint' in e}
+    arm = vehicle.manipulator
+    assert moving == (set() if arm is None else set(arm.names))
+    assert [t['name'] for t in look['thrusters']] == list(vehicle.thrusters.names)
+
+
+def test_a_lost_mesh_costs_that_mesh_alone(tmp_path):
+    text = (
+        '<robot name="r"><link name="base_link"><inertial><mass value="1"/>'
+        '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+        '<visual><geometry><mesh filename="gone.stl"/></geometry></visual>'
+        '<visual><geometry><sphere radius="0.2"/></geometry></visual></link></robot>'
+    )
+    look = vehicle_look(load_vehicle(text), tmp_path)
+    assert [v['kind'] for v in look['links'][0]['visuals']] == ['sphere']
+    assert len(look['told']) == 1
+    assert 'gone.stl' in look['told'][0]
+
+
+def test_the_sea_of_a_page_is_the_sea_of_the_run():
+    environment = run_environment('moderate_sea')
+    waves = np.array(surroundings(environment)['waves'])
+    points = np.random.default_rng(1).uniform(-50, 50, (20, 2))
+    k_x, k_y, omega, phase, amplitude = waves.T
+    time = 12.5
+    heights = np.cos(points @ np.stack([k_x, k_y]) - omega * time + phase) @ amplitude
+    np.testing.assert_allclose(heights, environment.at(time).elevation(points), atol=1e-9)
+
+
+def test_surroundings_of_shipped_environments_are_json():
+    for name in ('', 'shallow_sand', 'deep_rock', 'pool', 'test_grid', 'swell'):
+        around = surroundings(run_environment(name))
+        json.dumps(around, allow_nan=False)
+    around = surroundings(run_environment('pool'))
+    assert around['planes']
+
+
+def asked(path='/', *, token='', kind='http', query='', **headers):
+    """Return status (or None: let through), and headers, of a request at the gate."""
+    sent, passed = [], []
+
+    async def app(scope, receive, send):
+        passed.append(scope['path'])
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        'type': kind, 'path': path, 'query_string': query.encode(),
+        'headers': [(k.encode(), v.encode()) for k, v in headers.items()],
+    }  # fmt: skip
+    asyncio.run(Gate(app, token)(scope, None, send))
+    if passed:
+        return None, {}
+    if kind == 'websocket':
+        return sent[0]['code'], {}
+    return sent[0]['status'], {k.decode(): v.decode() for k, v in sent[0]['headers']}
+
+
+@pytest.mark.parametrize('kind', ['http', 'websocket'])
+def test_the_gate_on_this_machine(kind):
+    refused = {'http': 403, 'websocket': 1008}[kind]
+    for host in ('127.0.0.1:8060', 'localhost:8060', '[::1]:8060'):
+        assert asked(kind=kind, host=host)[0] is None
+        assert asked(kind=kind, host=host, origin=f'http://{host}')[0] is None
+    for host in ('evil.example', '127.0.0.1.evil.example:8060', '', '[', '192.168.0.5:8060'):
+        assert asked(kind=kind, host=host)[0] == refused
+    assert asked(kind=kind, host='localhost:8060', origin='http://evil.example')[0] == refused
+    assert asked(kind=kind, host='localhost:8060', origin='http://localhost:1')[0] == refused
+    assert asked(kind=kind, host='localhost:8060', origin='null')[0] == refused
+
+
+def test_the_gate_with_a_token():
+    home = {'host': '192.168.0.5:8060'}
+    assert asked(token='secret', **home)[0] == 403
+    assert asked(token='secret', query='token=secre', **home)[0] == 403
+    assert asked(token='secret', cookie='marine_sim_console=x', **home)[0] == 403
+    assert asked(token='secret', kind='websocket', query='token=secret', **home)[0] == 1008
+    status, headers = asked(token='secret', query='token=secret', **home)
+    assert (status, headers['location']) == (303, '/')
+    assert 'HttpOnly' in headers['set-cookie']
+    assert 'SameSite=Strict' in headers['set-cookie']
+    cookie = headers['set-cookie'].split(';')[0]
+    for kind in ('http', 'websocket'):
+        assert asked(token='secret', kind=kind, cookie=cookie, **home)[0] is None
+        refused = asked(token='secret', kind=kind, cookie=cookie, origin='http://x', **home)[0]
+        assert refused in (403, 1008)

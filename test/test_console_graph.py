@@ -1,0 +1,189 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The console's node on its wire, without a browser: seats, silence, nonsense, foreigners."""
+
+import json
+import time
+
+import pytest
+from conftest import has
+from test_console_page import address_of, start
+from test_graph import Watcher
+
+from marine_sim_ros.console.seat import PATIENCE
+from marine_sim_ros.suite import NodeSpec, RunOptions, describe
+
+pytestmark = [
+    pytest.mark.ros,
+    pytest.mark.skipif(not has('nicegui'), reason='the extra console is not installed'),
+]
+
+
+def pushed(message):
+    return max(abs(p - 1500) for p in message.data) > 100
+
+
+class Wire:
+    """A page that is no browser."""
+
+    def __init__(self, address, page, **options):
+        from websockets.sync.client import connect
+
+        where = address.replace('http', 'ws').split('?')[0]
+        self.socket = connect(
+            f'{where}wire?page={page}', proxy=None, ping_interval=None, **options
+        )
+
+    def ask(self, kind, value=None):
+        self.socket.send(json.dumps({'kind': kind, 'value': value}))
+
+    def newest(self):
+        """Return the newest message that has come; the next one where none has."""
+        return self._drain() or json.loads(self.socket.recv(timeout=10))
+
+    def _drain(self):
+        message = None
+        while True:
+            try:
+                message = json.loads(self.socket.recv(timeout=0))
+            except TimeoutError:
+                return message
+
+    def until(self, condition, timeout=20.0):
+        deadline = time.monotonic() + timeout
+        while not condition(message := self.newest()):
+            assert time.monotonic() < deadline, message
+        return message
+
+    def hold(self, watcher, condition, timeout=20.0, **sticks):
+        """Hold sticks until a condition."""
+        axes = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
+        deadline = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < deadline
+            self.ask('hands', {'sticks': [sticks.get(axis, 0.0) for axis in axes]})
+            self._drain()
+            watcher.spin(0.05)
+
+
+@pytest.fixture
+def watcher(ros_environment):
+    from std_msgs.msg import UInt16MultiArray
+
+    result = Watcher()
+    result.listen('thrusters/pwm', UInt16MultiArray)
+    yield result
+    result.close()
+
+
+def test_a_silent_operator_is_lost_and_others_only_watch(processes, watcher):
+    pwm = watcher.seen['thrusters/pwm']
+    options = RunOptions(vehicle='bluerov2', console=True, dt=0.01)
+    address = start(processes, options, operator_timeout=PATIENCE)
+    one, two = Wire(address, 'one'), Wire(address, 'two')
+    one.until(lambda m: 'frame' in m)
+    one.ask('hello', 'Ada')
+    one.ask('take', False)
+    one.hold(watcher, lambda: pwm and pushed(pwm[-1]), heave=-1.0)
+    # Who watches can neither steer nor stop, and does not get the seat by asking.
+    two.ask('take', False)
+    two.ask('stop')
+    two.ask('hands', {'sticks': [1.0] * 6})
+    count = len(pwm)
+    one.hold(watcher, lambda: len(pwm) > count + 10, heave=-1.0)
+    assert all(list(m.data[:4]) == [1500] * 4 and pushed(m) for m in pwm[count + 1 :])
+    assert one.newest()['mine']
+    assert not two.newest()['mine']
+    # Silence: the page is there, and says nothing.
+    silent = time.monotonic()
+    watcher.until(lambda: set(pwm[-1].data) == {1500}, timeout=5)
+    assert time.monotonic() - silent < 1.0
+    one.until(lambda m: not m.get('mine', True))
+    # Another one takes it, and is taken over.
+    two.ask('take', False)
+    two.hold(watcher, lambda: pushed(pwm[-1]), surge=1.0)
+    one.ask('take', True)
+    watcher.until(lambda: set(pwm[-1].data) == {1500}, timeout=5)
+    one.until(lambda m: m.get('mine'))
+    # A closed page.
+    one.hold(watcher, lambda: pushed(pwm[-1]), heave=1.0)
+    one.socket.close()
+    closed = time.monotonic()
+    watcher.until(lambda: set(pwm[-1].data) == {1500}, timeout=5)
+    assert time.monotonic() - closed < 1.0
+
+
+def test_a_gamepad_steers_and_switches(processes, watcher):
+    pwm = watcher.seen['thrusters/pwm']
+    address = start(processes, RunOptions(vehicle='bluerov2', console=True, dt=0.01))
+    wire = Wire(address, 'pad')
+    wire.ask('take', False)
+    held = {'sticks': [0.0] * 6, 'gamepad': 'xbox', 'axes': [0.0] * 4, 'buttons': [0] * 15}
+    wire.ask('hands', held)
+    wire.ask('hands', {**held, 'axes': [0.0, 0.0, 0.0, 1.0]})  # right stick ahead: up
+    watcher.until(lambda: pwm and pushed(pwm[-1]))
+    # It is pulled out: the page says that there is none.
+    wire.ask('hands', {'sticks': [0.0] * 6})
+    watcher.until(lambda: set(pwm[-1].data) == {1500})
+    wire.ask('hands', held)
+    wire.ask('hands', {**held, 'buttons': [0, 0, 0, 1] + [0] * 11})  # Y: the next output
+    wire.until(lambda m: m.get('frame', {}).get('mode', {}).get('output') == 'velocity')
+
+
+def test_nonsense_is_told_and_survived(processes, watcher):
+    from websockets.exceptions import InvalidStatus
+
+    address = start(processes, RunOptions(vehicle='bluerov2', console=True, dt=0.01))
+    wire = Wire(address, 'x')
+    wire.ask('take', False)
+    for text, expected in (
+        ('{', 'not JSON'), ('[' * 5000, 'not JSON'), ('7', 'request 7 is unknown'),
+        ('{"kind": "gain", "value": 1e999}', 'gain: is inf; expected 0 to 1'),
+        ('{"kind": "hands", "value": {"sticks": [9]}}', 'hands: has 1 efforts'),
+    ):  # fmt: skip
+        wire.socket.send(text)
+        assert expected in wire.until(lambda m: 'error' in m)['error']
+    wire.ask('faults', ['warp_drive'])
+    wire.until(lambda m: 'warp_drive' in m.get('frame', {}).get('notice', ''))
+    with pytest.raises(InvalidStatus):
+        Wire(address, 'y', origin='http://evil.example')
+
+
+@pytest.mark.parametrize(
+    ('parameters', 'expected'),
+    [
+        ({'host': '203.0.113.1'}, 'console: cannot listen on 203.0.113.1 port'),
+        ({'output': 'warp'}, 'expected one of: pwm, velocity, pose'),
+    ],
+)
+def test_bad_parameters_give_one_line(processes, parameters, expected):
+    process = processes.node(NodeSpec('console', '/bluerov2', {'port': 0, **parameters}))
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert output.startswith('ERROR: ')
+    assert expected in output
+    assert output.count('\n') == 1
+
+
+def test_beyond_this_machine_only_with_a_token(processes):
+    import urllib.error
+    import urllib.request
+
+    spec = next(
+        s for s in describe(RunOptions(vehicle='bluerov2', console=True))
+        if s.executable == 'console'
+    )  # fmt: skip
+    spec.parameters.update({'host': '0.0.0.0', 'port': 0})
+    address = address_of(processes.node(spec))
+    assert '?token=' in address
+    port = int(address.split(':')[2].split('/')[0])
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        opener.open(f'http://127.0.0.1:{port}/scenery', timeout=10)
+    assert refused.value.code == 403
+    cookies = urllib.request.HTTPCookieProcessor()
+    opener.add_handler(cookies)
+    token = address.split('?')[1]
+    with opener.open(f'http://127.0.0.1:{port}/scenery?{token}', timeout=10) as answer:
+        assert json.load(answer)['look']['name'] == 'bluerov2'

@@ -1,0 +1,325 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The console in a real browser: a running graph is steered, a bag is replayed.
+
+With MARINE_SIM_PICTURES=DIR the pictures of what is done are kept there.
+"""
+
+import json
+import math
+import os
+import re
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import browser, has
+from test_graph import Watcher
+
+from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.tools.main import main
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.browser,
+    pytest.mark.skipif(not has('nicegui'), reason='the extra console is not installed'),
+    pytest.mark.skipif(not has('playwright'), reason='playwright is not installed'),
+]
+PATIENCE = 60_000
+PICTURES = os.environ.get('MARINE_SIM_PICTURES', '')
+FLAGS = [
+    '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
+    '--no-proxy-server', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+]  # fmt: skip
+
+
+class Page:
+    """A tab, and what went wrong in it."""
+
+    def __init__(self, chromium, address, size=(1280, 720), scheme='light'):
+        width, height = size
+        self.tab = chromium.new_page(
+            viewport={'width': width, 'height': height}, color_scheme=scheme
+        )
+        self.tab.set_default_timeout(PATIENCE)
+        self.wrong = []
+        self.tab.on('console', self._told)
+        self.tab.on('pageerror', lambda error: self.wrong.append(str(error)))
+        self.tab.on('requestfailed', lambda request: self.wrong.append(request.url))
+        self.tab.goto(address)
+        self.tab.wait_for_selector('.view[data-drawn]')
+
+    def _told(self, message):
+        # Chromium's own remark on reading a picture that the processor has drawn.
+        if message.type in ('error', 'warning') and 'ReadPixels' not in message.text:
+            self.wrong.append(message.text)
+
+    def press(self, name):
+        self.tab.get_by_role('button', name=name, exact=True).click()
+
+    def go_to(self, tab):
+        self.tab.get_by_role('tab', name=tab, exact=True).click()
+
+    def shows(self, name, condition):
+        """Wait until the number of a label fulfils a condition of JavaScript on x."""
+        self.tab.wait_for_function(
+            f"""() => {{ const x = Number.parseFloat(
+                document.querySelector('[data-show="{name}"]').textContent.replace('−', '-'));
+                return {condition}; }}"""
+        )
+
+    def reads(self, text):
+        self.tab.get_by_text(text, exact=True).first.wait_for()
+
+    def picture(self, name):
+        if PICTURES:
+            self.tab.evaluate(
+                """() => { const view = document.querySelector('.view').own;
+                view.sharpness = 1.25; view.cost = -1e9; view.resize(); }"""
+            )
+            drawn = int(self.tab.get_attribute('.view', 'data-drawn'))
+            self.tab.wait_for_function(
+                f"() => document.querySelector('.view').dataset.drawn > {drawn + 2}"
+            )
+            self.tab.screenshot(path=Path(PICTURES) / f'{name}.png')
+
+    def push(self, name, x, y):
+        """Push a stick on the screen and hold it: x to the right and y up, −1 to 1."""
+        zone = self.tab.locator(f'[data-stick={name}]')
+        zone.scroll_into_view_if_needed()
+        box = zone.bounding_box()
+        across, down = box['x'] + box['width'] / 2, box['y'] + box['height'] / 2
+        mouse = self.tab.mouse
+        mouse.move(across, down)
+        mouse.down()
+        mouse.move(across + 55 * x, down - 55 * y, steps=4)
+
+    def let_go(self):
+        self.tab.mouse.up()
+
+
+@pytest.fixture(scope='module')
+def playwright():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as found:
+        yield found
+
+
+@pytest.fixture
+def chromium(playwright):
+    found = playwright.chromium.launch(executable_path=browser(), args=FLAGS)
+    yield found
+    found.close()
+
+
+def start(processes, options, **console):
+    """Start a graph with its console; return the console's address."""
+    processes.start(
+        sys.executable, '-m', 'marine_sim_ros.nodes.composed',
+        replace(options, console=False).to_json(), stdout=None,
+    )  # fmt: skip
+    spec = next(s for s in describe(options) if s.executable == 'console')
+    # A machine that draws with its processor and is busy with tests leaves a page little time.
+    spec.parameters.update({'port': 0, 'operator_timeout': 10.0, **console})
+    return address_of(processes.node(spec))
+
+
+def address_of(process):
+    for line in process.stdout:
+        if found := re.search(r'console at (http://\S+)', line):
+            return found[1]
+    raise AssertionError('the console did not start')
+
+
+@pytest.fixture
+def watcher(ros_environment):
+    made = []
+
+    def watch(namespace):
+        made.append(Watcher(namespace))
+        return made[-1]
+
+    yield watch
+    for one in made:
+        one.close()
+
+
+@pytest.mark.ros
+def test_an_operator_dives_holds_a_depth_moves_the_arm_and_stops(processes, chromium, watcher):
+    from nav_msgs.msg import Odometry
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import UInt16MultiArray
+
+    vehicle = watcher('/investigator90')
+    vehicle.listen('odom', Odometry)
+    vehicle.listen('joint_states', JointState)
+    vehicle.listen('thrusters/pwm', UInt16MultiArray)
+    odom, joints, pwm = (vehicle.seen[t] for t in ('odom', 'joint_states', 'thrusters/pwm'))
+
+    def depth():
+        return -odom[-1].pose.pose.position.z
+
+    options = RunOptions(
+        vehicle='investigator90', vehicle_arguments=('ballast:=21.9',), controller='modern',
+        environment='shallow_sand', console=True, dt=0.01,
+    )  # fmt: skip
+    page = Page(chromium, start(processes, options))
+    page.reads('Nobody steers')
+    assert page.tab.get_by_role('button', name='Armed').is_disabled()
+    page.press('Take control')
+    page.reads('You steer')
+    page.press('Armed')
+    page.tab.wait_for_selector('button[aria-pressed=true]:has-text("Armed")')
+    vehicle.until(lambda: odom)
+    before = depth()
+    page.push('right', 0, -1)
+    vehicle.until(lambda: depth() > before + 0.4)
+    page.shows('depth', f'x > {before + 0.3}')
+    page.picture('dive')
+    page.let_go()
+    page.press('Auto heading')
+    page.tab.wait_for_selector('button[aria-pressed=true]:has-text("Auto heading")')
+
+    page.go_to('Command')
+    page.tab.get_by_label('Target Depth').fill('2.2')
+    page.tab.get_by_label('Target Heading').fill('60')
+    page.press('Set')
+    vehicle.until(lambda: abs(depth() - 2.2) < 0.05, timeout=90)
+    page.shows('depth', 'Math.abs(x - 2.2) < 0.06')
+    page.reads('→ 2.20 m')
+    page.shows('heading', 'Math.abs(x - 60) <= 2')
+    wanted = page.tab.locator('.curves').get_attribute('data-wanted')
+    assert wanted == 'up'
+    page.picture('command')
+    page.go_to('Drive')
+    page.tab.wait_for_selector('button[aria-pressed=true]:has-text("Command mode")')
+    page.press('Joystick mode')
+    page.tab.wait_for_selector('button[aria-pressed=true]:has-text("Joystick mode")')
+
+    page.go_to('Arm')
+    page.tab.get_by_label('arm 2, °').locator('[tabindex="0"]').focus()
+    for _ in range(12):
+        page.tab.keyboard.press('ArrowRight')
+    vehicle.until(lambda: joints and joints[-1].position[1] > 0.15)
+    page.press('light port')
+    page.picture('arm')
+    page.tab.get_by_role('combobox', name='Eye').click()
+    page.tab.get_by_role('option', name='Parallel, from south').click()
+    page.tab.wait_for_selector('.view[data-eye=south]')
+    page.go_to('Forces')
+    page.picture('parallel')
+
+    page.press('STOP')
+    vehicle.until(lambda: set(pwm[-1].data) == {1500})
+    page.go_to('Drive')
+    page.tab.wait_for_selector('button[aria-pressed=false]:has-text("Armed")')
+    page.press('Pause')
+    page.tab.wait_for_selector('button[aria-pressed=true]:has-text("Pause")')
+    vehicle.spin(0.5)
+    held = odom[-1].header.stamp
+    page.press('Step')
+    vehicle.until(lambda: odom[-1].header.stamp != held)
+    vehicle.spin(0.5)
+    step = odom[-1].header.stamp
+    passed = (step.sec - held.sec) * 10**9 + step.nanosec - held.nanosec
+    assert passed == 10_000_000
+    page.press('Pause')
+    page.press('Reset')
+    vehicle.until(lambda: odom[-1].header.stamp.sec < held.sec)
+    assert page.wrong == []
+
+
+@pytest.mark.ros
+def test_a_closed_browser_stops_the_thrusters_and_a_second_tab_only_watches(
+    processes, playwright, chromium, watcher
+):
+    from std_msgs.msg import UInt16MultiArray
+
+    vehicle = watcher('/bluerov2')
+    vehicle.listen('thrusters/pwm', UInt16MultiArray)
+    pwm = vehicle.seen['thrusters/pwm']
+    options = RunOptions(vehicle='bluerov2', console=True, dt=0.01)
+    address = start(processes, options)
+    other = playwright.chromium.launch(executable_path=browser(), args=FLAGS)
+    first = Page(other, address, size=(1024, 768))
+    second = Page(chromium, address, scheme='dark')
+    first.press('Take control')
+    first.reads('You steer')
+    second.reads('Take over')
+    assert second.tab.get_by_role('button', name='STOP').is_disabled()
+    second.push('left', 0, 1)
+    first.push('right', 0, -1)
+    vehicle.until(lambda: pwm and max(pwm[-1].data) > 1600)
+    # Heave alone: what the tab that watches does has no effect.
+    assert list(pwm[-1].data[:4]) == [1500] * 4
+    first.picture('tablet')
+    second.picture('dark')
+    closed = time.monotonic()
+    other.close()
+    vehicle.until(lambda: set(pwm[-1].data) == {1500})
+    assert time.monotonic() - closed < 1.0
+    second.let_go()
+    second.reads('Nobody steers')
+    second.press('Take control')
+    second.reads('You steer')
+    second.push('left', 0, 1)
+    vehicle.until(lambda: max(pwm[-1].data) > 1600)
+    # A tab that cannot be seen holds nothing.
+    hide = "Object.defineProperty(document, 'hidden', {get: () => true, configurable: true});"
+    second.tab.evaluate(hide + "document.dispatchEvent(new Event('visibilitychange'))")
+    hidden = time.monotonic()
+    vehicle.until(lambda: set(pwm[-1].data) == {1500})
+    assert time.monotonic() - hidden < 1.0
+    assert second.wrong == []
+    assert [text for text in first.wrong if 'WebSocket' not in text] == []
+
+
+def test_a_replay_shows_what_analyze_says(chromium, processes, tmp_path):
+    run, report = tmp_path / 'run', tmp_path / 'report'
+    for command in (
+        ['simulate', 'bluerov2', '--scenario', 'dive', '--record', str(run)],
+        ['analyze', str(run), '-o', str(report), '--table', 'csv'],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(command)
+        assert ended.value.code == 0
+    metrics = json.loads((report / 'metrics.json').read_text())['bags'][0]
+    found = metrics['vehicles']['bluerov2']
+    process = processes.marine_sim('console', run, '--port', '0')
+    page = Page(chromium, address_of(process))
+
+    def shown(key):
+        text = page.tab.locator(f'[data-metric="{key}"]').inner_text()
+        return float(text.split()[0].replace('−', '-'))
+
+    for key, digits in (('duration_s', 2), ('distance_m', 2), ('max_depth_m', 3),
+                        ('max_speed_m_s', 3), ('max_roll_deg', 2)):  # fmt: skip
+        assert shown(key) == pytest.approx(found['motion'][key], abs=0.51 * 10**-digits)
+    for name in ('thrusters', 'buoyancy', 'drag'):
+        share = 100 * found['impulse'][name]['force_share']
+        assert shown(f'share-{name}') == pytest.approx(share, abs=0.051)
+    assert shown('messages') == metrics['messages']
+
+    (table,) = report.rglob('odom.csv')
+    odom = np.genfromtxt(table, delimiter=',', names=True)
+    slider = page.tab.get_by_label('Time, s')
+    box = slider.bounding_box()
+    for share in (0.75, 0.3):
+        page.tab.mouse.click(box['x'] + share * box['width'], box['y'] + box['height'] / 2)
+        page.shows('time', f'Math.abs(x - {40 * share}) < 0.5')
+        page.tab.wait_for_function("() => document.querySelector('.curves').dataset.points > 50")
+        page.tab.wait_for_timeout(500)  # as long as no other answer is on its way
+        at = float(page.tab.get_attribute('.view', 'data-time'))
+        row = odom[int(np.argmin(abs(odom['stamp_ns'] - at * 1e9)))]
+        page.shows('depth', f'Math.abs(x + {row["z_m"]}) < 0.006')
+        speed = math.sqrt(sum(row[n] ** 2 for n in ('surge_m_s', 'sway_m_s', 'heave_m_s')))
+        page.shows('speed', f'Math.abs(x - {speed}) < 0.006')
+    page.picture('replay')
+    page.press('Play')
+    page.shows('time', f'x > {40 * 0.3 + 1}')
+    assert page.wrong == []

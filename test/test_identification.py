@@ -1,0 +1,390 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Coefficients that made a run are found again in what sensors tell of it."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from bags import MAVROS, header, odometry
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.identification.confidence import covariance
+from marine_sim_ros.identification.fit import identify
+from marine_sim_ros.identification.parameters import ParameterSet
+from marine_sim_ros.identification.samples import make_samples
+from marine_sim_ros.identification.sensors import Noise, noisy_odometry
+from marine_sim_ros.identification.thrust import commands_of_pwm, commands_of_thrust
+from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
+from marine_sim_ros.identification.weak_form import first_guess
+from marine_sim_ros.model.vehicle import Damping
+from marine_sim_ros.scenario import load_scenario, parse_scenario
+from marine_sim_ros.simulation import simulate
+from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.tools.main import main
+from marine_sim_ros.tools.recorded import write_recording
+
+
+def sampled(vehicle, run, seed=0, **options):
+    commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
+    return make_samples(vehicle, run.time, noisy_odometry(run, seed), commands, **options)
+
+
+def mattering(vehicle, speed):
+    """Return what an error of a coefficient (18,) is to be held against.
+
+    It is the coefficient itself, or what else resists the same motion where that is more.
+    """
+    damping = vehicle.damping
+    linear, quadratic = np.diag(damping.linear), np.diag(damping.quadratic)
+    drag = linear + quadratic * speed
+    return np.concatenate([np.diag(vehicle.mass_matrix), drag, drag / speed])
+
+
+VEHICLES = {'bluerov2_heavy': 'von_benzon2022', 'bluerov2': 'wu2018'}
+
+
+@pytest.fixture(scope='module', params=VEHICLES)
+def excited(request):
+    vehicle = load_vehicle(request.param, coefficients=VEHICLES[request.param])
+    return vehicle, simulate(vehicle, load_scenario('excitation'), dt=0.005)
+
+
+def test_coefficients_are_found_again_within_five_percent(excited):
+    vehicle, run = excited
+    speed = np.sqrt(np.mean(run.velocity**2, axis=0))
+    for seed in (1, 2):
+        found = identify(vehicle, sampled(vehicle, run, seed))
+        assert all(e.observable for e in found.estimates)
+        values = np.array([e.value for e in found.estimates])
+        true = np.array([e.parameter.described for e in found.estimates])
+        error = np.abs(values - true)
+        # A coefficient that is nearly all of what resists its axis is found within 5 % of
+        # itself; a small one beside a large one, within 5 % of both together.
+        assert np.all(error[:18] < 0.05 * mattering(vehicle, speed))
+        large = true[:18] > 0.4 * mattering(vehicle, speed)
+        assert large.sum() >= 8
+        assert np.all(error[:18][large] < 0.05 * true[:18][large])
+        assert values[18] == pytest.approx(0.1, rel=0.03)
+        assert values[19] == pytest.approx(vehicle.buoyancy.volume, rel=0.001)
+        half = np.array([e.half for e in found.estimates])
+        assert np.max(half[:18] / mattering(vehicle, speed)) < 0.15
+        rms = np.sqrt(np.mean((found.fitted - found.measured) ** 2, axis=(0, 1)))
+        np.testing.assert_allclose(rms, found.noise, rtol=0.8)
+
+
+def test_the_first_guess_is_near_without_noise(excited):
+    vehicle, run = excited
+    commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
+    rows = np.column_stack([run.position, run.orientation, run.velocity])
+    samples = make_samples(vehicle, run.time, rows, commands)
+    parameters = ParameterSet(vehicle, lag=True, volume=True)
+    guess = first_guess(parameters, samples)
+    speed = np.sqrt(np.mean(run.velocity**2, axis=0))
+    error = np.abs(guess - parameters.described)[:18]
+    assert np.all(error < 0.15 * mattering(vehicle, speed))
+    assert guess[18] == 0.1
+
+
+def scripted(vehicle, segments, duration=40.0, **options):
+    lines = ''.join(f'  - {{at: {t}, axes: {axes}}}\n' for t, axes in segments)
+    text = f'duration: {duration}\ninitial: {{position: [0, 0, -40]}}\nsegments:\n{lines}'
+    return simulate(vehicle, parse_scenario(text, 'run'), dt=0.01, **options)
+
+
+def told(found):
+    return {e.parameter.name: e.reason for e in found.estimates}
+
+
+def test_axes_that_never_moved_are_not_observable():
+    vehicle = load_vehicle('bluerov2', coefficients='bluerov2_gz')
+    steps = [0.2, 0.5, -0.3, 0.1, -0.5, 0.4, -0.15, 0.0, 0.3, -0.4]
+    run = scripted(vehicle, [(4 * i, f'{{surge: {s}}}') for i, s in enumerate(steps)])
+    found = identify(vehicle, sampled(vehicle, run))
+    reasons = told(found)
+    for kind in ('added_mass', 'linear_damping', 'quadratic_damping'):
+        assert reasons[f'{kind} surge'] == ''
+        assert reasons[f'{kind} sway'].startswith('sway hardly moves')
+        assert reasons[f'{kind} yaw'].startswith('yaw hardly moves')
+    assert reasons['time_constant'] == ''
+    content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    sway = content['estimates'][1]
+    assert (sway['observable'], sway['value'], sway['described']) == (False, None, 0.0)
+    # And so they keep what the description says.
+    text = tags(vehicle, found)
+    quadratic = re.search('<quadratic_damping>(.*)</quadratic_damping>', text)[1].split()
+    assert [float(v) for v in quadratic][1] == 54.16
+    assert float(quadratic[0]) == pytest.approx(33.732, rel=0.05)
+
+
+def test_drag_at_one_speed_alone_is_neither_linear_nor_quadratic():
+    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    deep = replace(
+        vehicle, buoyancy=replace(vehicle.buoyancy, center_of_volume=np.array([0, 0, 3.0]))
+    )
+    run = scripted(deep, [(0, '{yaw: 0.3}')], duration=30.0)
+    late = run.time > 10  # the start would tell them apart
+    commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
+    reasons = told(
+        identify(deep, make_samples(deep, run.time[late], noisy_odometry(run, 0)[late], commands))
+    )
+    assert reasons['linear_damping yaw'] == 'cannot be told from quadratic_damping yaw'
+    assert reasons['quadratic_damping yaw'] == 'cannot be told from linear_damping yaw'
+
+
+def test_a_run_in_a_current_needs_to_know_it():
+    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    drift = (0.3, -0.2, 0.0)
+    run = simulate(vehicle, load_scenario('excitation'), dt=0.01, duration=20.0,
+                   environment=Environment(current=np.array(drift)))  # fmt: skip
+    quiet = Noise(linear=1e-4, angular=1e-4, attitude=1e-5, position=1e-3)
+    commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
+    rows = noisy_odometry(run, 0, quiet)
+
+    def sway(current):
+        samples = make_samples(vehicle, run.time, rows, commands, current)
+        residual = identify(vehicle, samples).to_dict()['axes']['sway']['rms_residual']
+        return residual
+
+    assert sway(drift) < 0.01
+    assert sway((0.0, 0.0, 0.0)) > 3 * sway(drift)
+
+
+def test_intervals_hold_errors_that_last():
+    """The scatter of a line's slope under coloured noise, drawn many times."""
+    rng = np.random.default_rng(0)
+    stretches, length, decay = 12, 200, 0.9
+    x = np.cos(np.linspace(0, 9, stretches * length)).reshape(stretches, length)
+    jacobian = np.zeros((stretches, length, 6, 1))
+    jacobian[:, :, 0, 0] = x
+    jacobian = jacobian.reshape(-1, 1)
+    slopes, variances = [], []
+    for _ in range(120):
+        noise = np.zeros((stretches, length, 6))
+        noise[:, 0, 0] = rng.normal(0, 1 / np.sqrt(1 - decay**2), stretches)
+        pushes = rng.normal(size=(stretches, length))
+        for i in range(1, length):
+            noise[:, i, 0] = decay * noise[:, i - 1, 0] + pushes[:, i]
+        slope = np.linalg.lstsq(jacobian, noise.ravel(), rcond=None)[0]
+        residuals = noise.ravel() - jacobian @ slope
+        slopes.append(slope[0])
+        variances.append(covariance(jacobian, residuals, stretches, np.full(1, 1e-9))[0, 0])
+    white = np.var(noise[..., 0]) / np.sum(x**2)
+    assert np.mean(variances) == pytest.approx(np.var(slopes), rel=0.4)
+    assert np.var(slopes) > 8 * white  # as if every sample were an error of its own
+
+
+def test_what_a_run_cannot_tell_has_the_vague_interval_of_before():
+    jacobian = np.zeros((4 * 10 * 6, 2))
+    jacobian[:, 0] = 1
+    residuals = np.random.default_rng(0).normal(size=len(jacobian))
+    prior = np.array([1e-4, 1e-4])
+    assert covariance(jacobian, residuals, 4, prior)[1, 1] == pytest.approx(1e4)
+
+
+@pytest.mark.parametrize('lag', [0.05, 0.3])
+def test_rotors_follow_as_a_first_order_lag_of_their_speed(lag):
+    vehicle = load_vehicle('bluerov2')
+    pwm = np.full((2, 6), 1500.0)
+    pwm[1, 4:] = 1900
+    commands = commands_of_pwm(np.array([0.0, 0.25]), pwm, vehicle.thrusters)
+    wrench = commands.wrenches(0.0, 0.02, 50, lag)
+    time = 0.01 * np.arange(99)
+    since = np.maximum(time - 0.25, 0)
+    share = (1 - np.exp(-since / lag)) ** 2
+    np.testing.assert_allclose(wrench[:, 2], -2 * 51.485 * share, atol=0.02 * 103 * 0.005 / lag)
+    at_once = commands.wrenches(0.0, 0.02, 50, None)
+    np.testing.assert_allclose(at_once[:, 2], np.where(time >= 0.25, -2 * 51.485, 0))
+
+
+def test_commands_that_are_old_unknown_or_switched_off():
+    thrusters = load_vehicle('bluerov2').thrusters
+    channels = np.full((3, 16), 1700.0)
+    channels[:, 1] = 0
+    channels[:, 2] = 65535
+    commands = commands_of_pwm(np.array([1.0, 1.5, 4.0]), channels, thrusters)
+    np.testing.assert_allclose(commands.thrust[0], [17.848, 0, 0, 17.848, 17.848, 17.848])
+    grid = np.array([0.5, 1.1, 1.6, 2.4, 3.0, 4.1, 4.6])
+    known = [False, False, True, True, False, False, True]
+    assert commands.known(grid, 0.02).tolist() == known
+    at_once = replace(commands, lagging=False).known(grid, 0.02)
+    assert at_once.tolist() == [False, True, True, True, False, True, True]
+    with pytest.raises(ParameterError, match='has 4 channels; expected one for each of 6'):
+        commands_of_pwm(np.zeros(3), channels[:, :4], thrusters)
+    with pytest.raises(ParameterError, match='expected efforts of 6'):
+        commands_of_thrust(np.zeros(3), np.full((3, 12), np.nan), thrusters)
+
+
+def test_means_over_uneven_steps_are_exact_for_straight_lines():
+    vehicle = load_vehicle('bluerov2')
+    rng = np.random.default_rng(3)
+    time = np.cumsum(rng.uniform(0.002, 0.009, 2000))
+    rows = np.zeros((2000, 13))
+    rows[:, 2], rows[:, 6] = -30, 1
+    rows[:, 7:] = np.outer(time, np.arange(1, 7)) - 3
+    rows[1000:, 3:7] *= -1  # the same attitude
+    thrust = commands_of_thrust(time, np.zeros((2000, 12)), vehicle.thrusters)
+    samples = make_samples(vehicle, time, rows, thrust)
+    expected = np.outer(samples.time, np.arange(1, 7)) - 3
+    np.testing.assert_allclose(samples.velocity, expected, atol=1e-9)
+    np.testing.assert_allclose(samples.restoring[:, 2], 0.277, atol=0.02)
+    assert samples.known.all()
+    holes = (time < 3) | (time > 4)
+    cut = make_samples(vehicle, time[holes], rows[holes], thrust)
+    hidden = (cut.time > 3) & (cut.time < 4)
+    assert not cut.known[hidden].any()
+    assert cut.known[(cut.time < 2.9) | (cut.time > 4.1)].all()
+
+
+def test_what_is_not_on_a_diagonal_stays():
+    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    full = vehicle.damping.linear.copy()
+    full[0, 4] = 0.5
+    coupled = replace(vehicle, damping=Damping(full, vehicle.damping.quadratic, np.zeros(3)))
+    run = simulate(coupled, load_scenario('excitation'), dt=0.01, duration=24.0)
+    found = identify(coupled, sampled(coupled, run))
+    text = fitted_urdf(coupled, found)
+    again = load_vehicle(text)
+    assert again.damping.linear[0, 4] == 0.5
+    assert again.damping.quadratic[0, 0] == pytest.approx(18.18, rel=0.1)
+    values = [float(e.texts()[0]) for e in found.value('quadratic_damping')]
+    np.testing.assert_array_equal(np.diag(again.damping.quadratic), values)
+    (lag,) = found.value('time_constant')
+    np.testing.assert_allclose(again.thrusters.time_constant, lag.value, atol=1e-3)
+    assert again.buoyancy.volume == pytest.approx(found.value('volume')[0].value, abs=1e-6)
+
+
+def test_a_plugin_of_orca3_has_no_place_for_values():
+    vehicle = replace(load_vehicle('bluerov2'), urdf='<robot><gazebo><plugin '
+                      'filename="libOrcaDragPlugin.so"/></gazebo></robot>')  # fmt: skip
+    with pytest.raises(ParameterError, match='Orca3 plugin; expected <hydrodynamics>'):
+        fitted_urdf(vehicle, None)
+
+
+# The command.
+
+
+@pytest.fixture(scope='module')
+def recording(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('run')
+    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    run = simulate(vehicle, load_scenario('excitation'), dt=0.01, duration=24.0)
+    settings = RunOptions(vehicle='bluerov2', vehicle_arguments=('coefficients:=wu2018',), dt=0.01)
+    write_recording(folder / 'rec', vehicle, settings, run)
+    return folder / 'rec', run
+
+
+def command(*arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(['identify', *map(str, arguments)])
+    return ended.value.code
+
+
+def estimates(text):
+    return {(e['parameter'], e['axis']): e for e in json.loads(text)['estimates']}
+
+
+def test_a_recording_knows_its_vehicle(recording, tmp_path, capsys):
+    urdf, plot = tmp_path / 'fitted.urdf', tmp_path / 'fit.png'
+    assert command(recording[0], '--urdf', urdf, '--plot', plot) == 0
+    said = capsys.readouterr()
+    assert said.err == ''
+    assert re.search(r'quadratic_damping  surge  18\.\d+ +± \d\.\d+ +N·s²/m²  18\.18', said.out)
+    assert '<hydrodynamics>' in said.out
+    assert load_vehicle(urdf).damping.quadratic[0, 0] == pytest.approx(18.18, rel=0.05)
+    assert plot.read_bytes()[:4] == b'\x89PNG'
+
+
+def foreign(path, run, *, state=False):
+    """Write odometry and motor outputs as another autopilot names and packs them."""
+    store = get_typestore(Stores.ROS2_JAZZY)
+    store.register(get_types_from_msg(MAVROS, 'mavros_msgs/msg/RCOut'))
+    types, empty = store.types, np.zeros(0)
+    kind = 'sensor_msgs/msg/JointState' if state else 'mavros_msgs/msg/RCOut'
+    with Writer(path, version=9, storage_plugin=StoragePlugin.SQLITE3) as writer:
+        odom = writer.add_connection('/sub/state', 'nav_msgs/msg/Odometry', typestore=store)
+        motors = writer.add_connection('/sub/motors', kind, typestore=store)
+        for i, since in enumerate(run.stamp.tolist()):
+            stamp = since + 1_700_000_000 * 10**9
+            pose = (*run.position[i], *run.orientation[i])
+            message = odometry(types, stamp, pose, run.velocity[i])
+            writer.write(odom, stamp, store.serialize_cdr(message, odom.msgtype))
+            if state:
+                fields = ([f'm{j}' for j in range(6)], empty, empty, run.thrust[i])
+            else:
+                fields = (np.append(run.pwm[i], np.zeros(10)).astype(np.uint16),)
+            message = types[kind](header(types, stamp), *fields)
+            writer.write(motors, stamp, store.serialize_cdr(message, kind))
+    return path
+
+
+def test_a_bag_of_another_autopilot_through_maps(recording, tmp_path, capsys):
+    bag = foreign(tmp_path / 'sea', recording[1])
+    vehicle = ('--vehicle', 'bluerov2', '--set', 'coefficients:=wu2018')
+    maps = ('--map', 'odom:=/sub/state', '--map', 'thrusters/pwm:=/sub/motors')
+    assert command(bag, *vehicle, *maps, '--json') == 0
+    found = estimates(capsys.readouterr().out)
+    assert found['quadratic_damping', 'surge']['value'] == pytest.approx(18.18, rel=0.1)
+    assert found['time_constant', None]['value'] == pytest.approx(0.1, rel=0.1)
+
+
+def test_thrust_that_was_recorded_has_no_lag_left(recording, tmp_path, capsys):
+    bag = foreign(tmp_path / 'sea', recording[1], state=True)
+    vehicle = ('--vehicle', 'bluerov2', '--set', 'coefficients:=wu2018')
+    maps = ('--map', 'odom:=/sub/state', '--map', 'thrusters/state:=/sub/motors')
+    assert command(bag, *vehicle, *maps, '--json', '--to', '20') == 0
+    found = estimates(capsys.readouterr().out)
+    assert ('time_constant', None) not in found
+    assert found['added_mass', 'surge']['value'] == pytest.approx(5.5, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'text'),
+    [
+        (['--map', 'odom:=/none'], 'the bag has no /none'),
+        (['--namespace', 'rov'], 'no such vehicle; expected one of bluerov2'),
+        (['--from', '100'], 'no odometry between 100 and inf s'),
+        (['--to', '9'], 'has 2 stretches of 4 s'),
+        (['--stretch', '0'], '--stretch is 0'),
+        (['--vehicle', 'bluerov2_heavy'], 'has 6 channels; expected one for each of 8'),
+        (['--vehicle', 'boat'], 'neither a file nor a shipped vehicle'),
+        (['--urdf', '/none/f.urdf', '--to', '20'], '--urdf /none/f.urdf: cannot be written'),
+    ],
+)
+def test_bad_input_is_one_line(recording, capsys, arguments, text):
+    assert command(recording[0], *arguments) == 2
+    error = capsys.readouterr().err
+    assert error.startswith('ERROR: ')
+    assert error.count('\n') == 1
+    assert text in error
+
+
+def test_a_bag_without_a_manifest_needs_a_vehicle(recording, tmp_path, capsys):
+    bag = foreign(tmp_path / 'sea', recording[1])
+    assert command(bag, '--map', 'odom:=/sub/state') == 2
+    assert '--vehicle is missing' in capsys.readouterr().err
+    assert command(bag, '--map', 'odom:=/sub/state', '--vehicle', 'bluerov2') == 2
+    assert 'neither thrusters/pwm nor thrusters/state' in capsys.readouterr().err
+    maps = ('--map', 'thrusters/pwm:=/sub/motors')
+    assert command(bag, *maps, '--vehicle', 'bluerov2') == 2
+    assert 'the bag has no odom' in capsys.readouterr().err
+
+
+def test_a_vehicle_that_never_moved_tells_nothing(tmp_path, capsys):
+    vehicle = load_vehicle('bluerov2')
+    run = scripted(vehicle, [(0, '{}')], duration=18.0)
+    still = replace(run, velocity=0 * run.velocity, position=0 * run.position - 5)
+    write_recording(tmp_path / 'rec', vehicle, RunOptions(vehicle='bluerov2'), still)
+    assert command(tmp_path / 'rec', '--json') == 1
+    found = estimates(capsys.readouterr().out)
+    # At rest it weighs what it displaces, and that is all.
+    assert [k for (k, _), e in found.items() if e['observable']] == ['volume']
+    assert len(found) == 3 * len(AXES) + 2

@@ -1,0 +1,111 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reports on what is shipped: every scenario's bag, and how browsers take the page."""
+
+import json
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from bags import analyze, page_charts
+from conftest import ROOT, browser
+
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.simulation import simulate
+from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.tools.recorded import write_recording
+
+SCENARIOS = sorted(p.stem for p in (ROOT / 'config' / 'scenarios').glob('*.yaml'))
+DURATION = 4.0
+
+
+def record(folder, name):
+    """Record the start of a scenario, with a vehicle that has what it moves."""
+    scenario = load_scenario(name)
+    arm = any(segment.joints for segment in scenario.segments)
+    vehicle = load_vehicle('investigator90' if arm else 'bluerov2')
+    run = simulate(vehicle, scenario, dt=0.02, duration=DURATION)
+    settings = RunOptions(vehicle=vehicle.name, scenario=name, dt=0.02)
+    write_recording(folder, vehicle, settings, run)
+
+
+@pytest.mark.parametrize('name', SCENARIOS)
+def test_every_scenario_gives_a_report_with_data_in_every_chart(tmp_path, name):
+    record(tmp_path / 'run', name)
+    assert analyze(tmp_path / 'run', '-o', tmp_path / 'out', '--table', 'none') == 0
+    charts = page_charts((tmp_path / 'out' / 'report.html').read_text(encoding='utf-8'))['charts']
+    kinds = {c['key'].split('-')[1] for c in charts}
+    expected = {'space', 'plan', 'pose', 'speed', 'forces', 'share', 'thrusters', 'barometer'}
+    assert expected | {'timing'} <= kinds
+    assert ('joints' in kinds) == (name == 'balance')
+    for chart in charts:
+        assert chart['data'], chart['key']
+        for line in chart['data']:
+            values = [v for v in line['y'] if v is not None]
+            assert values, f'{chart["key"]}: {line.get("name")}'
+            assert np.isfinite(values).all()
+    (bag,) = json.loads((tmp_path / 'out' / 'metrics.json').read_text())['bags']
+    (found,) = bag['vehicles'].values()
+    assert found['motion']['duration_s'] == pytest.approx(DURATION)
+    if load_scenario(name).closed_loop:
+        assert found['response'] is not None, found['response_note']
+
+
+def check_in_browser(report, profile, theme):
+    """Open a report without a network; every chart is drawn, and nothing is complained of."""
+    opened = subprocess.run(
+        [browser(), '--headless=new', '--no-sandbox', '--use-angle=swiftshader',
+         '--enable-unsafe-swiftshader', f'--user-data-dir={profile}',
+         '--host-resolver-rules=MAP * ~NOTFOUND', '--virtual-time-budget=20000',
+         '--enable-logging=stderr', '--window-size=1280,720', '--dump-dom',
+         f'{report.as_uri()}?{theme}#all'],
+        capture_output=True, text=True, timeout=90, check=True,
+    )  # fmt: skip
+    said = [line for line in opened.stderr.splitlines() if ':CONSOLE' in line]
+    # A remark of Chromium on how plotly.js reads its own canvas; no error.
+    assert [line for line in said if 'willReadFrequently' not in line] == []
+    charts = page_charts(opened.stdout)['charts']
+    assert f'data-drawn="{len(charts)}"' in opened.stdout
+    assert f'data-theme="{theme}"' in opened.stdout
+    for chart in charts:
+        tag = re.search(rf'<div class="chart[^"]*" id="{chart["key"]}"[^>]*>', opened.stdout)
+        # Lines that never change, as those of the tick and of resting joints, have two points.
+        least = 1 if chart['key'].endswith(('timing', 'joints')) else 50
+        points = int(re.search(r'data-points="(\d+)"', tag[0])[1])
+        assert points > least, chart['key']
+    assert 'WebGL is not supported' not in opened.stdout.split('id="v0-space"')[1][:3000]
+    # Lines that are really there: a path with more than a point or two.
+    lines = re.findall(r'<path class="js-line"[^>]* d="([^"]*)"', opened.stdout)
+    assert sum(len(d) > 30 for d in lines) > 30
+
+
+@pytest.mark.ros
+@pytest.mark.slow
+@pytest.mark.browser
+def test_a_recorded_graph_opens_in_a_browser(processes, tmp_path):
+    """The recorder's own bag; every chart has data, and the browser has nothing to complain of."""
+    done = processes.marine_sim(
+        'run', 'bluerov2', '--scenario', 'dive', '--duration', '2', '--composed',
+        '--real-time-factor', '0', '--record', tmp_path / 'run',
+    )  # fmt: skip
+    output = done.communicate(timeout=60)[0]
+    assert (tmp_path / 'run' / 'manifest.json').exists(), output
+    assert analyze(tmp_path / 'run', '-o', tmp_path / 'out', '--table', 'none') == 0
+    metrics = json.loads((tmp_path / 'out' / 'metrics.json').read_text())
+    found = metrics['bags'][0]['vehicles']['bluerov2']
+    assert found['motion']['ticks'] == 401
+    assert found['energy']['total_J'] == pytest.approx(sum(found['energy']['thrusters_J']))
+    assert found['energy']['total_J'] > 100
+    assert all(c['ticks_without'] == 0 for c in found['channels'].values())
+    check_in_browser(tmp_path / 'out' / 'report.html', tmp_path / 'profile', 'dark')
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_a_report_with_an_arm_and_set_points_opens_in_a_browser(tmp_path):
+    record(tmp_path / 'run', 'balance')
+    assert analyze(tmp_path / 'run', '-o', tmp_path / 'out', '--table', 'none') == 0
+    check_in_browser(tmp_path / 'out' / 'report.html', tmp_path / 'profile', 'light')
