@@ -44,8 +44,9 @@ def pytest_collection_modifyitems(items):
     missing = {
         'ros': not has('rclpy'),
         'launch': not (has('launch_ros') and has('ros2cli')),
-        'gazebo': not has('gz.sim8'),
+        'gazebo': not has('gz.transport13'),
         'drake': not has('pydrake'),
+        'sdformat': not has('sdformat14'),
         'browser': browser() is None,
     }
     # A wait that is too short on a busy machine is waited for once more, and the report says so;

@@ -448,28 +448,6 @@ def test_what_gazebo_does_not_read_of_a_material_file_is_told(capsys, tmp_path):
     assert 'roughness' not in err
 
 
-@pytest.mark.drake
-@pytest.mark.parametrize('name', ['bluerov2', 'investigator90', 'simple_rov', ORCA3])
-def test_libsdformat_reads_the_same_mass(name, tmp_path):
-    from pydrake.multibody.parsing import Parser
-    from pydrake.multibody.plant import MultibodyPlant
-    from pydrake.multibody.tree import BodyIndex
-
-    vehicle = load_vehicle(name)
-    plant = MultibodyPlant(0.0)
-    Parser(plant).AddModelsFromString(sdf_model(vehicle).text, 'sdf')
-    plant.Finalize()
-    bodies = [BodyIndex(i) for i in range(1, plant.num_bodies())]
-    assert len(bodies) == 1 + (len(vehicle.manipulator) if vehicle.manipulator else 0)
-    total = plant.CalcSpatialInertia(
-        plant.CreateDefaultContext(), plant.GetFrameByName('base_link'), bodies
-    ).CopyToFullMatrix6()  # rotations first
-    order = [3, 4, 5, 0, 1, 2]
-    np.testing.assert_allclose(
-        total[np.ix_(order, order)], vehicle.rigid_body_mass, rtol=1e-9, atol=1e-9
-    )
-
-
 @pytest.mark.skipif(which('gz') is None, reason='gz: not on this machine')
 @pytest.mark.parametrize('name', ['bluerov2', 'investigator90', 'surface_vessel'])
 def test_gz_finds_no_fault(name, tmp_path):
