@@ -239,7 +239,7 @@ def test_commands_that_are_old_unknown_or_switched_off():
 
 
 def test_means_over_uneven_steps_are_exact_for_straight_lines():
-    vehicle = load_vehicle('bluerov2')
+    vehicle = load_vehicle('bluerov2', coefficients='bluerov2_gz')
     rng = np.random.default_rng(3)
     time = np.cumsum(rng.uniform(0.002, 0.009, 2000))
     rows = np.zeros((2000, 13))
