@@ -143,10 +143,10 @@ def setup():
     if STAMP.is_file() and STAMP.read_text() == wanted and PYTHON.exists():
         return
     check_machine()
-    print('Setting up .venv (once; about a minute):', flush=True)
+    print('Setting up .venv (once; about two minutes):', flush=True)
     make_venv()
     pip = (PYTHON, '-m', 'pip', 'install', '--quiet')
-    run('installing the locked packages (300 MB)', *pip, '--requirement', LOCK)
+    run('installing the locked packages (500 MB)', *pip, '--requirement', LOCK)
     build_tf2_msgs()
     point_ament_here()
     run('installing marine_sim_ros', *pip, '--no-deps', '--no-build-isolation', '--editable', ROOT)
