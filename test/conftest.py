@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from _pytest.tmpdir import tmppath_result_key
 from graph import NotInTime
 
 from marine_sim_ros import load_vehicle
@@ -38,6 +39,11 @@ def browser():
     """Return the path of a browser without a window, or None."""
     names = ('chromium', 'chromium-browser', 'google-chrome')
     return next(filter(None, map(shutil.which, names)), None)
+
+
+def pytest_runtest_teardown(item):
+    # tmp_path, when it ends, asks for the result of the test; a second try has reported none.
+    item.stash.setdefault(tmppath_result_key, {})
 
 
 def pytest_collection_modifyitems(items):
