@@ -11,6 +11,7 @@ from graph import NotInTime, manifest, numbers, recorded, simulated
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.errors import MarineSimError
 from marine_sim_ros.physics.boundary import boundary
 from marine_sim_ros.state import State
 from marine_sim_ros.suite import RunOptions, describe
@@ -86,6 +87,18 @@ def until(path, text, timeout=90):
         time.sleep(0.1)
 
 
+def under_way(odometer, timeout=60.0):
+    """Wait until ticks pass: every node has joined."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            if odometer.ticks() > 20:
+                return
+        except MarineSimError as error:  # nothing is told yet
+            if time.monotonic() > deadline:
+                raise NotInTime(str(error)) from None
+
+
 def test_lost_thrusters_are_held_and_taken_in_again(processes, tmp_path):
     from marine_sim_ros.tools.odometer import Odometer
 
@@ -99,8 +112,7 @@ def test_lost_thrusters_are_held_and_taken_in_again(processes, tmp_path):
         with told[name].open('w') as file:
             started[name] = processes.node(spec, stdout=file)
     with Odometer('/bluerov2') as odometer:
-        odometer.wait(60.0)
-        odometer.spin(0.5)
+        under_way(odometer)  # at the first odom, nodes may still be on their way
         started['thrusters'].terminate()
         until(told['dynamics'], 'no wrench from thrusters, boundary')
         until(told['boundary'], 'thrusters/state: silent; the last thrust holds')
