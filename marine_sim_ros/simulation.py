@@ -25,7 +25,15 @@ from marine_sim_ros.state import State, Wrench, rest
 from marine_sim_ros.tick import Commands, Stepping, advance, begin
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
 
-__all__ = ['DEFAULT_STEP', 'Command', 'Simulation', 'Tick', 'noisy_pressure', 'simulate']
+__all__ = [
+    'DEFAULT_STEP',
+    'Command',
+    'Simulation',
+    'Tick',
+    'diverged',
+    'noisy_pressure',
+    'simulate',
+]
 
 DEFAULT_STEP = 0.005
 """s; stable for every shipped vehicle at top speed, spinning, and afloat."""
@@ -46,6 +54,13 @@ def step_nanoseconds(dt: float) -> int:
     if not 1e-6 <= dt <= 1.0:
         raise ParameterError(f'step is {dt} s; expected 0.000001 to 1')
     return round(dt * NANOSECONDS)
+
+
+def diverged(vehicle: Vehicle, time: float) -> MarineSimError:
+    """Return the error of a state that is no longer finite after a time (s)."""
+    return MarineSimError(
+        f'{vehicle.name}: the state is not finite after {time:g} s; try a smaller step'
+    )
 
 
 def noisy_pressure(pressure: float, variance: float, seed: int, stamp: int) -> float:
@@ -157,10 +172,7 @@ class Simulation:
                 failed=None if failed is None else failed(time),
             )
             if not np.isfinite(np.sum(self.state.velocity) + np.sum(self.state.position)):
-                raise MarineSimError(
-                    f'{self.vehicle.name}: the state is not finite after {time:g} s; '
-                    'try a smaller step'
-                )
+                raise diverged(self.vehicle, time)
 
 
 def _collect(

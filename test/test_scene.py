@@ -75,10 +75,10 @@ def test_clearance_is_never_more_than_the_least_distance(place):
     point = np.array(place)
     for scene in (ALL, load_environment('deep_rock').scene, load_environment('pool').scene):
         distance, _ = scene.surfaces(point[None, :])
-        clearance = scene.clearance(point)
+        clearance = scene.clearances(point).min(initial=math.inf)
         assert clearance <= distance.min() + 1e-9 or clearance <= 0
-    assert ALL.clearance(np.array([0.0, 0.0, 20.0])) == pytest.approx(4.0)  # the wall
-    assert Scene().clearance(point) == math.inf
+    assert ALL.clearances(np.array([0.0, 0.0, 20.0])).min() == pytest.approx(4.0)  # the wall
+    assert Scene().clearances(point).min(initial=math.inf) == math.inf
 
 
 def test_planes():

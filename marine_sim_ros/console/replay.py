@@ -35,8 +35,6 @@ __all__ = ['Replay', 'recorded_settings']
 
 REACH = (0.1, 1.0, 10.0)
 """s; so far back the newest message of a topic is looked for, one after the other."""
-SOON = 10.0
-"""s of curves while the bag has not been read once."""
 POINTS = 400
 """Of a curve."""
 EVERY = 0.1

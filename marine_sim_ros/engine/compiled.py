@@ -19,11 +19,11 @@ from marine_sim_ros.engine.loop import Recorder, Setting, everything, rollout
 from marine_sim_ros.engine.records import arguments_for, derived, stacked
 from marine_sim_ros.engine.script import script
 from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.scenario import Scenario
-from marine_sim_ros.simulation import DEFAULT_STEP, noisy_pressure, step_nanoseconds
+from marine_sim_ros.simulation import DEFAULT_STEP, diverged, noisy_pressure, step_nanoseconds
 from marine_sim_ros.state import State
 from marine_sim_ros.tick import Stepping
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
@@ -150,9 +150,7 @@ def _finite(vehicle: Vehicle, kept: dict[str, np.ndarray], stamps: np.ndarray) -
     sound = np.isfinite(kept['position'].sum(axis=1) + kept['velocity'].sum(axis=1))
     if not sound.all():
         after = stamps[max(int(np.argmin(sound)) - 1, 0)] / NANOSECONDS
-        raise MarineSimError(
-            f'{vehicle.name}: the state is not finite after {after:g} s; try a smaller step'
-        )
+        raise diverged(vehicle, float(after))
 
 
 def trajectory_of(

@@ -66,8 +66,6 @@ def _divide(a: Element, b: Element) -> Element:
         return float(np.float64(a) / np.float64(b))
     if _known(a) and a == 0:
         return 0.0
-    if _known(b):
-        return a / b
     return a / b
 
 

@@ -129,10 +129,6 @@ class Scene:
         apart = np.sqrt(np.sum(gap * gap, axis=-1))
         return np.concatenate([normals @ position - offsets, apart])
 
-    def clearance(self, position: np.ndarray) -> float:
-        """Return the least of :meth:`clearances`; infinite without any surface."""
-        return float(self.clearances(position).min(initial=np.inf))
-
     def near(self, position: np.ndarray, distance: float) -> tuple[int, ...]:
         """Return which surfaces may be within a distance (m) of a point (3,), map."""
         return tuple(np.flatnonzero(self.clearances(position) <= distance).tolist())

@@ -10,15 +10,14 @@ import threading
 
 from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.tools.options import add_bag_argument
 
 __all__ = ['add_arguments', 'execute']
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    parser.add_argument(
-        'bag', metavar='BAG', help='rosbag2 folder or file, or a folder of --record'
-    )
+    add_bag_argument(parser)
     parser.add_argument(
         '--vehicle', default='', metavar='URDF',
         help='shipped name or file; default: the recorded one',

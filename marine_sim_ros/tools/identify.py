@@ -20,7 +20,7 @@ from marine_sim_ros.identification.parameters import KINDS
 from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.tools.options import add_xacro_arguments, xacro_arguments
+from marine_sim_ros.tools.options import add_bag_argument, add_xacro_arguments, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 
 __all__ = ['add_arguments', 'execute']
@@ -28,9 +28,7 @@ __all__ = ['add_arguments', 'execute']
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    parser.add_argument(
-        'bag', metavar='BAG', help='rosbag2 folder or file, or a folder of --record'
-    )
+    add_bag_argument(parser)
     parser.add_argument(
         '--vehicle', default='', metavar='URDF',
         help='shipped name or file: masses, centres, thrusters; default: of the manifest',

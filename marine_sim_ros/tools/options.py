@@ -14,7 +14,8 @@ from marine_sim_ros.model import library
 from marine_sim_ros.suite import RunOptions
 
 __all__ = [
-    'add_run_arguments', 'add_xacro_arguments', 'free_folder', 'run_options', 'xacro_arguments',
+    'add_bag_argument', 'add_run_arguments', 'add_xacro_arguments', 'free_folder', 'run_options',
+    'xacro_arguments',
 ]  # fmt: skip
 
 
@@ -24,6 +25,13 @@ def add_xacro_arguments(parser: argparse.ArgumentParser) -> None:
         '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
         help='xacro argument, such as coefficients:=wu2018; may be repeated',
     )  # fmt: skip
+
+
+def add_bag_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the one bag that a verb reads."""
+    parser.add_argument(
+        'bag', metavar='BAG', help='rosbag2 folder or file, or a folder of --record'
+    )
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
