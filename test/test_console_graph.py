@@ -60,7 +60,7 @@ class Wire:
         """Hold sticks until a condition."""
         axes = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
         deadline = time.monotonic() + timeout
-        while not condition():
+        while not watcher.holds(condition):
             assert time.monotonic() < deadline
             self.ask('hands', {'sticks': [sticks.get(axis, 0.0) for axis in axes]})
             self._drain()
