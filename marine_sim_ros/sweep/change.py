@@ -13,8 +13,9 @@ import numpy as np
 
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.faults.kinds import Dead
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.scenario import Fault, Scenario
+from marine_sim_ros.scenario import Scenario
 from marine_sim_ros.sweep.plan import Parameter
 
 __all__ = ['Case', 'changed']
@@ -84,7 +85,7 @@ def changed(case: Case, parameter: Parameter, value: float) -> Case:
                 f'sweep: {parameter.name}: {rest!r} is unknown; expected one of: '
                 f'{", ".join(known)}'
             )
-        faults = (*case.scenario.faults, Fault(value, rest))
+        faults = (*case.scenario.faults, Dead(start=value, thruster=rest))
         return case._replace(scenario=replace(case.scenario, faults=faults))
     if kind == 'initial':
         if path[0].split('[')[0] not in _PLACES:

@@ -92,10 +92,11 @@ def _extremes(plan: Plan) -> list[Case]:
 @lru_cache(maxsize=2)
 def _program(plan: Plan) -> Any:
     """Return the compiled program of all blocks of a plan."""
-    return _compiled(plan, _extremes(plan))
+    cases = _extremes(plan)
+    return _compiled(plan, cases, range(plan.seed, plan.seed + len(cases)))
 
 
-def _compiled(plan: Plan, cases: list[Case]) -> Any:
+def _compiled(plan: Plan, cases: list[Case], seeds: Sequence[int]) -> Any:
     """Return a program for runs that differ where these cases do."""
     from marine_sim_ros.engine.batch import settings_of
     from marine_sim_ros.engine.compiled import Program, ticks_of
@@ -103,23 +104,25 @@ def _compiled(plan: Plan, cases: list[Case]) -> Any:
 
     vehicles, environments, scenarios = zip(*cases, strict=True)
     ticks = (ticks_of(cases[0].scenario.duration, plan.dt) - 1) // plan.every * plan.every + 1
-    settings = settings_of(vehicles, scenarios, environments)
+    settings = settings_of(vehicles, scenarios, environments, seeds)
     return Program(
         settings, ticks=ticks, dt=plan.dt, every=plan.every, keep=states, size=plan.block
     )
 
 
-def _with_jax(plan: Plan, cases: list[Case]) -> tuple[np.ndarray, State]:
+def _with_jax(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.ndarray, State]:
     from marine_sim_ros.engine.batch import first_states, run_in_blocks, settings_of
 
     vehicles, environments, scenarios = zip(*cases, strict=True)
-    settings = settings_of(vehicles, scenarios, environments)
+    seeds = [seed_of(plan, run) for run in runs]
+    settings = settings_of(vehicles, scenarios, environments, seeds)
     try:
         program = _program(plan)
         arguments = program.arguments_of(settings)
     except ParameterError:
         # Together, parameters changed what none of them changes alone.
-        program = _compiled(plan, [*cases, *_extremes(plan)])
+        others = _extremes(plan)
+        program = _compiled(plan, [*cases, *others], [*seeds, *range(len(others))])
         arguments = [a[..., : len(cases)] for a in program.arguments]
     start = first_states(None, scenarios)
     kept = run_in_blocks(program, start, len(cases), size=plan.block, arguments=arguments)
@@ -149,7 +152,7 @@ def run_block(plan: Plan, number: int) -> dict[str, np.ndarray]:
         raise ParameterError(f'sweep: block {number} has no runs; there are {blocks(plan)}')
     cases = [_case(plan, rows[i]) for i in runs]
     if plan.engine == 'jax':
-        time, states = _with_jax(plan, cases)
+        time, states = _with_jax(plan, cases, runs.tolist())
     else:
         time, states = _with_numpy(plan, cases, runs.tolist())
     numbers = {p.name: rows[runs, i] for i, p in enumerate(plan.parameters)}
