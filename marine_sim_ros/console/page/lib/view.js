@@ -220,6 +220,8 @@ export class View {
   // A click in the view from above, while waypoints are placed: its place in the map.
   click(event) {
     if (!this.placing || this.eye?.name !== "above") return;
+    this.eye.update(this.body, this.links, this.aspect); // it may not have been drawn yet
+    this.eye.camera.updateMatrixWorld();
     const box = this.canvas.getBoundingClientRect();
     const at = new THREE.Vector3(
       2 * (event.clientX - box.left) / box.width - 1, 1 - 2 * (event.clientY - box.top) / box.height, 0,
