@@ -5,7 +5,7 @@
 
 import { THREE } from "nicegui-scene";
 import { text, wire } from "./wire.js";
-import { Arrow, Water, solids, thrusters, vehicle, voxels } from "./shapes.js";
+import { Arrow, Water, glass, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { Eye, SIDES } from "./eye.js";
 
 const TRAIL = 4000;
@@ -144,7 +144,10 @@ export class View {
     this.box.visible = this.shown.box;
     const flat = SIDES[this.eye.name]?.[0][2]; // from above or below the water only dims
     this.water.object.visible = this.shown.water && !flat;
-    if (this.voxels) this.voxels.visible = this.shown.voxels;
+    if (this.voxels) {
+      this.voxels.visible = this.shown.voxels;
+      glass(this.body, this.shown.voxels);
+    }
     this.element.dataset.shown = Object.keys(this.shown).filter((name) => this.shown[name]).join(" ");
     this.touch();
   }
