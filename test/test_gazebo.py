@@ -313,6 +313,7 @@ class World:
         self.parameters = {'model': 'rov', 'link': 'base_link', 'period': str(period),
                            'lockstep': lockstep}  # fmt: skip
         self.rotation = Rotation.from_euler('z', 90, degrees=True)
+        self.checked = False
         self.exists, self.published, self.statuses, self.exerted = True, [], [], []
         self.callback = self.answer = None
         self.seat = Seat(self)
@@ -363,7 +364,7 @@ class World:
         return self.exists
 
     def enable_velocity_checks(self, ecm, wanted):
-        assert wanted
+        self.checked = wanted
 
     def world_pose(self, ecm):
         place = SimpleNamespace(x=lambda: 1.0, y=lambda: 2.0, z=lambda: -3.0)
@@ -373,7 +374,7 @@ class World:
         return SimpleNamespace(pos=lambda: place, rot=lambda: turn)
 
     def world_linear_velocity(self, ecm):
-        return np.array([0.0, 2.0, 0.0])
+        return np.array([0.0, 2.0, 0.0]) if self.checked else None
 
     def world_angular_velocity(self, ecm):
         return None
@@ -478,14 +479,16 @@ def test_a_paused_world_and_a_missing_vehicle_are_told_and_survived():
     assert [stamp_of(m) for m in world.published] == [5 * MS]
 
 
-def test_a_reset_forgets_the_wrench():
+def test_a_reset_forgets_the_wrench_and_asks_for_velocities_again():
     world = World()
     replying(world)
     world.step(5 * MS)
+    world.checked = False  # as Gazebo does
     world.seat.reset(None, None)
     assert world.seat.exchange.stamp == -1
     world.step(5 * MS)  # waits for a new answer to the same stamp
     assert len(world.published) == 2
+    assert world.published[-1].twist.linear.x == pytest.approx(2.0)
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ class Seat:
         """Start anew with the world."""
         del info, ecm
         self.exchange.clear()
-        self._held = None
+        self._held = self._link = None  # its velocities are to be asked for again
 
     def shutdown(self) -> None:
         """Let go of the topics."""
