@@ -148,7 +148,7 @@ def setup():
     check_machine()
     print('Setting up .venv (once; about two minutes):', flush=True)
     make_venv()
-    run('installing the locked packages (400 MB)', *PIP, '--requirement', LOCK)
+    run('installing the locked packages (200 MB)', *PIP, '--requirement', LOCK)
     build_tf2_msgs()
     point_ament_here()
     run('installing marine_sim_ros', *PIP, '--no-deps', '--no-build-isolation', '--editable', ROOT)
@@ -161,7 +161,7 @@ def setup_dev():
     if DEV_STAMP.is_file() and DEV_STAMP.read_text() == wanted:
         return
     print('Adding JAX, sweeps, tests and linters (once; about a minute):', flush=True)
-    run('installing the locked packages (400 MB)', *PIP, '--requirement', DEV_LOCK)
+    run('installing the locked packages (230 MB)', *PIP, '--requirement', DEV_LOCK)
     DEV_STAMP.write_text(wanted)
 
 
