@@ -9,7 +9,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 from importlib import import_module
 
 from marine_sim_ros import __version__
@@ -25,9 +24,8 @@ VERBS = ('run', 'simulate', 'sweep', 'console', 'teleop', 'experiment', 'doctor'
 def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser of the verb that is asked for, or of all: some take a second to import."""
     result = argparse.ArgumentParser(
-        prog='marine_sim', description='Underwater vehicles for ROS 2, in lockstep.',
-        formatter_class=partial(argparse.HelpFormatter, max_help_position=16),
-    )  # fmt: skip
+        prog='marine_sim', description='Underwater vehicles for ROS 2, in lockstep.'
+    )
     result.add_argument('--version', action='version', version=f'marine_sim {__version__}')
     verbs = result.add_subparsers(dest='verb', metavar='VERB', required=True)
     asked = [name for name in VERBS if name in arguments[:1]]
