@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.gazebo.effort import exerted_wrench
+from marine_sim_ros.gazebo.kinematics import stepped_velocity
 from marine_sim_ros.gazebo.run_files import write_run
 from marine_sim_ros.gazebo.world import SEAT_FOLDER
 from marine_sim_ros.physics.rigid_body import weight
@@ -45,6 +46,7 @@ class GazeboServer:
             env={**os.environ, 'GZ_SIM_SYSTEM_PLUGIN_PATH': paths},
         )
         self.stamp, self.state = self.next_state(-1)
+        self.stepped = None
 
     def next_state(self, after):
         """Return stamp (ns) and state that come after a stamp, which may have been told twice."""
@@ -61,21 +63,39 @@ class GazeboServer:
 
     def exert(self, wrench):
         """Answer the present state with a wrench (6,) and take the next one."""
+        before = self.stamp, self.state
+        self._publish(wrench)
+        self.stamp, self.state = self.next_state(self.stamp)
+        self.records.append((*before, np.array(wrench), self.stamp, self.state))
+
+    def _publish(self, wrench):
         message = self._wrench()
         message.header.stamp.sec, message.header.stamp.nsec = divmod(self.stamp, 10**9)
         x, y, z, k, m, n = (float(value) for value in wrench)
         message.force.x, message.force.y, message.force.z = x, y, z
         message.torque.x, message.torque.y, message.torque.z = k, m, n
         self._publisher.publish(message)
-        before = self.stamp, self.state
-        self.stamp, self.state = self.next_state(self.stamp)
-        self.records.append((*before, np.array(wrench), self.stamp, self.state))
 
     def step(self, vehicle, state, environment, wrench, dt, **options):
         """Do in Gazebo what ``marine_sim_ros.physics.rigid_body.step`` does."""
-        assert state is self.state or self.stamp == 0
-        self.exert(exerted_wrench(vehicle, self.state, environment, wrench, dt, **options))
-        return self.state
+        assert state is self.stepped or self.stamp == 0
+        self.exert(exerted_wrench(vehicle, state, environment, wrench, dt, **options))
+        velocity = stepped_velocity(self.state.velocity, dt)
+        self.stepped = self.state._replace(velocity=velocity)
+        return self.stepped
+
+    def reset(self):
+        """Put the world back: ask, answer the state that it waits with, and take the first."""
+        from gz.msgs10.boolean_pb2 import Boolean
+        from gz.msgs10.world_control_pb2 import WorldControl
+
+        asked = WorldControl()
+        asked.reset.all = True
+        service = f'/world/{self.made.name}/control'
+        self._node.request(service, asked, WorldControl, Boolean, 1000)
+        self._publish(np.zeros(6))
+        while self.stamp != 0:
+            self.stamp, self.state = self.next_state(-1)
 
     def imbalance(self, vehicle, environment):
         """Return the largest error of |M ν̇ + C ν − w − τ| of all ticks over the largest |τ| or w.
