@@ -3,12 +3,11 @@
 
 """A real Gazebo server moves the body: as the embedded dynamics, every wrench once."""
 
-import os
 import shutil
 
 import numpy as np
 import pytest
-from gazebo_server import GazeboServer
+from gazebo_server import CASES, STILL, GazeboServer, imbalance, scenario_file
 
 from marine_sim_ros import Environment, load_vehicle, simulate, tick
 from marine_sim_ros.scenario import load_scenario
@@ -19,22 +18,10 @@ pytestmark = [
     pytest.mark.skipif(shutil.which('gz') is None, reason='gz: not on this machine'),
 ]
 
-FALL = 'duration: 20.0\ninitial: {position: [0.0, 0.0, 600.0], rpy: [0.2, 0.1, 0.0]}\n'
-FLOAT = 'duration: 20.0\ninitial: {position: [0.0, 0.0, -0.3], rpy: [0.4, -0.2, 0.0]}\n'
-STILL = 'segments:\n  - {at: 0.0, pwm: [1500, 1500, 1500, 1500, 1500, 1500]}\n'
-SPIN = """duration: 20.0
-initial: {position: [0.0, 0.0, -3.0], rpy: [0.0, 0.0, 0.0]}
-segments:
-  - {at: 0.0, pwm: [1550, 1450, 1550, 1450, 1500, 1500]}
-"""
-CASES = {'fall': FALL + STILL, 'float': FLOAT + STILL, 'dive': 'dive', 'spin': SPIN}
-
 
 @pytest.fixture
-def server(tmp_path, monkeypatch):
+def server(tmp_path, monkeypatch, gazebo_partition):
     """Start a server; ends it, whatever happens."""
-    monkeypatch.setenv('GZ_PARTITION', f'marine_sim_{os.getpid()}')
-    monkeypatch.setenv('GZ_IP', '127.0.0.1')
     started = []
 
     def start(options):
@@ -45,15 +32,6 @@ def server(tmp_path, monkeypatch):
     yield start
     for one in started:
         one.close()
-
-
-def scenario_file(tmp_path, case):
-    text = CASES[case]
-    if '\n' not in text:
-        return text
-    path = tmp_path / f'{case}.yaml'
-    path.write_text(text)
-    return str(path)
 
 
 def start_file(tmp_path, height, rpy):
@@ -78,7 +56,7 @@ def test_gazebo_moves_the_body_as_the_embedded_dynamics_do(
     run = simulate(vehicle, scenario, duration=20.0)
     way = np.linalg.norm(np.diff(embedded.position, axis=0), axis=1).sum()
     apart = np.linalg.norm(run.position - embedded.position, axis=1).max()
-    balance = gazebo.imbalance(vehicle, Environment())
+    balance = imbalance(gazebo.records, vehicle, Environment())
     record_property('measured', f'{apart:.2g} m apart, way {way:.4g} m, balance {balance:.2g}')
     assert apart < 1e-6
     assert balance < 1e-7
@@ -101,7 +79,7 @@ def test_a_body_that_nobody_pushes_falls_as_in_the_textbook(server, tmp_path, co
     heave = vehicle.mass_matrix[2, 2]
     fallen = mass * 9.8 / heave * time * (time + 0.005) / 2
     np.testing.assert_allclose(2500 - height, fallen, atol=1e-7)
-    assert gazebo.imbalance(vehicle, Environment()) < 1e-7
+    assert imbalance(gazebo.records, vehicle, Environment()) < 1e-7
 
 
 def test_sixty_seconds_of_lockstep_lose_nothing_and_exert_every_wrench_once(
@@ -112,7 +90,7 @@ def test_sixty_seconds_of_lockstep_lose_nothing_and_exert_every_wrench_once(
     simulate(vehicle, load_scenario('dive'), duration=60.0)
     assert len(gazebo.records) == 12001
     assert all(after - stamp == 5_000_000 for stamp, _, _, after, _ in gazebo.records)
-    balance = gazebo.imbalance(vehicle, Environment())
+    balance = imbalance(gazebo.records, vehicle, Environment())
     record_property('measured', f'balance {balance:.2g}')
     assert balance < 1e-7
     assert gazebo.close() == 0
@@ -123,10 +101,10 @@ def test_a_wrench_too_much_is_seen_in_the_balance(server):
     gazebo = server(RunOptions(initial_position=(0.0, 0.0, 50.0)))
     for _ in range(5):
         gazebo.exert(np.array([10.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
-    assert gazebo.imbalance(vehicle, Environment()) < 1e-7
+    assert imbalance(gazebo.records, vehicle, Environment()) < 1e-7
     stamp, state, wrench, after, moved = gazebo.records[-1]
     gazebo.records[-1] = stamp, state, wrench / 2, after, moved
-    assert gazebo.imbalance(vehicle, Environment()) > 0.01
+    assert imbalance(gazebo.records, vehicle, Environment()) > 0.01
 
 
 def test_a_world_that_is_reset_begins_anew(server, tmp_path):
