@@ -7,9 +7,11 @@ import shutil
 
 import numpy as np
 import pytest
+from conftest import OTHERS, VEHICLES
 from gazebo_server import CASES, STILL, GazeboServer, imbalance, scenario_file
 
 from marine_sim_ros import Environment, load_vehicle, simulate, tick
+from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.suite import RunOptions
 
@@ -94,6 +96,19 @@ def test_sixty_seconds_of_lockstep_lose_nothing_and_exert_every_wrench_once(
     record_property('measured', f'balance {balance:.2g}')
     assert balance < 1e-7
     assert gazebo.close() == 0
+
+
+@pytest.mark.parametrize('name', [*VEHICLES, *OTHERS])
+def test_the_inertia_of_every_vehicle_is_in_gazebo(server, name):
+    """Ten pushes in all directions, and Gazebo's body answers as M = M_RB + M_A says."""
+    vehicle = load_vehicle(name)
+    gazebo = server(RunOptions(vehicle=name, initial_position=(0.0, 0.0, 50.0)))
+    random = np.random.default_rng(0)
+    size = np.abs(weight(vehicle, gazebo.state, Environment())).max()
+    for _ in range(10):
+        gazebo.exert(size * random.normal(size=6) * np.array([1, 1, 1, 0.2, 0.2, 0.2]))
+    assert np.linalg.norm(gazebo.state.velocity) > 0.1
+    assert imbalance(gazebo.records, vehicle, Environment()) < 1e-9
 
 
 def test_a_wrench_too_much_is_seen_in_the_balance(server):
