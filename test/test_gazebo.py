@@ -309,6 +309,12 @@ def test_a_run_s_world_has_the_vehicle_s_mass_at_its_start(name, tmp_path):
     np.testing.assert_allclose(reader.mass_matrix(), vehicle.mass_matrix, rtol=1e-9, atol=1e-9)
 
 
+def test_a_world_that_is_made_has_the_run_s_step(tmp_path):
+    written = write_run(RunOptions(dt=0.002), tmp_path, world='', delivery='in_server')
+    assert written.physics_step == 2 * MS
+    assert written.warnings == ()
+
+
 def test_the_suite_in_gazebo_mode_has_another_owner_and_no_contact():
     here = RunOptions(environment='shallow_sand', gazebo={'delivery': 'stock', 'world': 'w'})
     specs = {s.executable: s for s in describe(here)}

@@ -36,7 +36,7 @@ def _world_text(options: RunOptions, file: str, folder: Path) -> tuple[str, str]
             return absolute_uris(path.read_text(encoding='utf-8'), path), str(path)
         except (OSError, UnicodeDecodeError) as error:
             raise ParameterError(f'world:={file}: cannot be read: {error}') from None
-    made = sdf_world('marine_sim', run_environment(options.environment))
+    made = sdf_world('marine_sim', run_environment(options.environment), step=options.dt)
     for name, text in made.meshes.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
