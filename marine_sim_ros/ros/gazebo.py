@@ -17,7 +17,7 @@ from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from std_msgs.msg import String
 
-from marine_sim_ros.gazebo.kinematics import twist_between
+from marine_sim_ros.gazebo.kinematics import stepped_velocity, twist_between
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp, stamp_ns, state_from
 from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
@@ -97,6 +97,7 @@ class SeatWay:
         """Listen to the seat."""
         self._arrived = arrived
         self._node = node
+        self._physics_step = place.step / place.impulse_ratio / NANOSECONDS
         try:
             self._control: _Control | None = _Control(node, place.world)
         except ImportError:  # only a reset needs it
@@ -124,7 +125,8 @@ class SeatWay:
         state = state_from(message)
         if state is None:
             state = State(np.full(3, np.nan), np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(6))
-        self._arrived(stamp_ns(message.header.stamp), state)
+        velocity = stepped_velocity(state.velocity, self._physics_step)
+        self._arrived(stamp_ns(message.header.stamp), state._replace(velocity=velocity))
 
     def _on_status(self, message: String) -> None:
         if not message.data.startswith('waiting'):
