@@ -3,8 +3,7 @@
 
 """Gazebo bridge: owns ``odom`` where Gazebo moves the body.
 
-Takes Gazebo's state, publishes it, waits for every force, and gives their sum back as the wrench
-that Gazebo exerts.
+Takes Gazebo's state, publishes it, waits for every force, and gives Gazebo their sum to exert.
 
 Publishes, one per tick, same stamp: odom (twist in the body frame), /tf map -> base_link, /clock
 (Gazebo's simulation time), wrench/total (weight included), and to Gazebo, over ros_gz_bridge,
@@ -94,6 +93,7 @@ class GazeboBridgeNode(SummingOwner):
             wrench = exerted_wrench(
                 vehicle, self.state, environment, total, self.dt, carried=self.vehicle,
                 integrator=self.values['integrator'], implicit_drag=self.implicit,
+                physics_step=self.dt / self.values['impulse_ratio'],
             )  # fmt: skip
         self._sent = (self.stamp, wrench)
         self._awaits, self.published = True, False

@@ -17,11 +17,13 @@ from nav_msgs.msg import Odometry
 from std_msgs.msg import String
 
 from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.gazebo.kinematics import stepped_velocity
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import stamp_ns, state_from
 from marine_sim_ros.ros.gazebo_world import ControlledWorld
 from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
 from marine_sim_ros.state import State, Wrench
+from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['Arrived', 'Place', 'SeatWay', 'Way']
 
@@ -76,6 +78,7 @@ class SeatWay:
         self._arrived = arrived
         self._node = node
         self._place = place
+        self._physics_step = place.step / place.impulse_ratio / NANOSECONDS
         try:
             self._world: ControlledWorld | None = ControlledWorld(node, place.world)
         except MarineSimError:  # only a pause and a reset need it
@@ -108,7 +111,8 @@ class SeatWay:
         state = state_from(message)
         if state is None:
             state = State(np.full(3, np.nan), np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(6))
-        self._arrived(stamp_ns(message.header.stamp), state)
+        velocity = stepped_velocity(state.velocity, self._physics_step)
+        self._arrived(stamp_ns(message.header.stamp), state._replace(velocity=velocity))
 
     def _on_status(self, message: String) -> None:
         if not message.data.startswith('waiting'):

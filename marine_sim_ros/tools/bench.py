@@ -29,6 +29,7 @@ from marine_sim_ros.physics.drag import drag_with_memory
 from marine_sim_ros.spatial import quaternion_from_rpy
 from marine_sim_ros.state import State
 from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.tools.bench_gazebo import check_gazebo, gazebo_table
 from marine_sim_ros.tools.bench_solid import solid_milliseconds
 from marine_sim_ros.tools.bench_steps import step_microseconds
 from marine_sim_ros.tools.odometer import Odometer
@@ -47,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--rounds', type=int, default=3, help='of each measurement (default 3)')
     parser.add_argument('--seconds', type=float, default=4.0, help='of each graph measurement')
     parser.add_argument('--steps-only', action='store_true', help='no graph, steps in process')
+    parser.add_argument(
+        '--gazebo',
+        action='store_true',
+        help="only in Gazebo: its own underwater plugins against this suite's",
+    )
 
 
 def hulled(triangles: int) -> str:
@@ -222,6 +228,11 @@ def execute(options: argparse.Namespace) -> int:
     """Measure everything in turn, round by round, and print one table."""
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     os.environ.setdefault('ROS_DOMAIN_ID', str(60 + os.getpid() % 40))
+    if options.gazebo:
+        check_gazebo()
+        os.environ.setdefault('GZ_PARTITION', f'marine_sim_bench_{os.getpid()}')
+        Console(width=120).print(gazebo_table(options.rounds, options.seconds))
+        return 0
     rows: dict[str, tuple[str, list[float]]] = {}
 
     def add(name: str, form: str, value: float) -> None:
