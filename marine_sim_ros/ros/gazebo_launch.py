@@ -48,6 +48,10 @@ def gazebo_actions(
         MarineSimError: no Gazebo, or a world or a vehicle that cannot be used.
     """
     way, why = chosen_delivery(delivery)
+    if gui and not any(map(os.environ.get, ('DISPLAY', 'WAYLAND_DISPLAY'))):
+        raise ParameterError(
+            'gui:=true: no display (DISPLAY, WAYLAND_DISPLAY); expected gui:=false'
+        )
     options = replace(options, gazebo={'delivery': way})
     folder = Path(tempfile.mkdtemp(prefix='marine_sim_gazebo_'))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -59,7 +63,7 @@ def gazebo_actions(
     )  # fmt: skip
     told = [LogInfo(msg=f'Gazebo: wrenches are delivered {way}: {why}')]
     told += [LogInfo(msg=f'WARNING: {warning}') for warning in made.warnings]
-    runs = way == IN_SERVER or not options.lockstep
+    runs = way == IN_SERVER  # stock starts with the first wrench
     return (
         replace(options, gazebo=bridge_parameters(made, options.dt, delivery=way)),
         [*told, _server(folder, gui=gui, run=runs), bridge],

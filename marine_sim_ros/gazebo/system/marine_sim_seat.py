@@ -14,8 +14,9 @@ state) at every period, again every 0.25 s while nobody answers, and ``.../statu
 (gz.msgs.StringMsg).
 Subscribes ``/model/<model>/seat/wrench`` (gz.msgs.Wrench: body axes, stamp of the state that it
 answers).
-In lockstep the step waits for the wrench of its stamp. Without it the newest wrench holds. Where
-the physics step is shorter than the period, a wrench holds in body axes over all its steps.
+In lockstep the step waits for the wrench of its stamp. Without it the newest wrench holds, and
+only the first is waited for, so that nothing falls before the forces are there. Where the physics
+step is shorter than the period, a wrench holds in body axes over all its steps.
 Failure: an error in here would leave the world running without forces, so it ends the server; a
 model that is missing is told as a status, and the world goes on.
 """
@@ -158,7 +159,7 @@ class Seat:
             link.add_world_wrench(ecm, turn(self._gz.vector(force)), turn(self._gz.vector(torque)))
 
     def _answer(self, stamp: int, message: Any) -> Any:
-        if not self.lockstep:
+        if not self.lockstep and self.exchange.wrench is not None:
             return self.exchange.wrench
 
         def again() -> None:
