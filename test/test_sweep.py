@@ -12,8 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.errors import MarineSimError, ModelError, ParameterError
+from marine_sim_ros.faults.kinds import Stuck
+from marine_sim_ros.model.urdf_numbers import with_number
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.state import State
 from marine_sim_ros.sweep import runs
@@ -89,13 +93,27 @@ def test_bad_plans_are_told_in_one_line(old, new, message):
         ('vehicle.inertia.tensor[3,0]', r'outside of shape \(3, 3\)'),
         ('vehicle.damping.linear', 'expected an index'),
         ('initial.velocity[0]', 'initial.position'),
-        ('fault.thruster_9', 'expected one of: thruster_1'),
+        ('fault.thruster_9', "'thruster_9' is unknown; expected one of: dead, weak"),
+        ('fault.thruster_9', 'of: thruster_1'),
+        ('fault.weak.thruster_9.share', 'expected fault.weak.THRUSTER.NUMBER with one of'),
+        ('fault.weak.thruster_1.power', 'expected at its end one of: share, at, until'),
+        ('fault.gust.thruster_1.speed', 'expected at its end one of: speed'),
+        ('fault.gust', 'expected at its end one of: speed'),
+        ('fault.battery.charge', r'is 1\.\d+; expected 0 to 1'),
+        ('urdf.link[base_link]/inertial/mass', 'expected an @ and an attribute'),
+        ('urdf.joint/origin@xyz[0]', 'elements of the URDF are there; expected one'),
+        ('urdf.link[base_link]/inertial/mass@weight', 'there are 0 numbers; expected one'),
+        ('urdf.link[base_link]/inertial/origin@xyz', 'there are 3 numbers; expected one, or'),
+        ('urdf.link[base_link]/inertial/origin@xyz[3]', 'there are 3 numbers; expected a lower'),
+        ('urdf.link[base_link]@name', "'base_link' is there; expected a number"),
+        ('urdf.*[1]@name', r"'\*\[1\]' is no element"),
     ],
 )
 def test_parameters_that_point_nowhere_are_told(name, message):
     plan = parse_plan(PLAN.replace('vehicle.inertia.mass', name), 'plan.yaml')
-    with pytest.raises(ParameterError, match=message):
-        runs.case_of(plan, 0)
+    with pytest.raises(MarineSimError, match=message) as caught:
+        runs.case_of(plan, 23)
+    assert '\n' not in str(caught.value)
 
 
 def test_numbers_are_where_they_belong():
@@ -109,6 +127,70 @@ def test_numbers_are_where_they_belong():
     assert case.scenario.faults[0].start == row[4]
     with pytest.raises(ParameterError, match='expected 0 to 23'):
         runs.case_of(plan, 24)
+
+
+def test_numbers_of_faults_are_changed_or_added():
+    plan = parse_plan(
+        """
+vehicle: bluerov2
+scenario: faults
+method: grid
+parameters:
+  fault.weak.thruster_5.share: {values: [0.1]}
+  fault.gust.speed: {values: [2.0], relative: true}
+  fault.stuck.thruster_1.pwm: {values: [1600]}
+  fault.stuck.thruster_1.at: {values: [4.0]}
+  fault.barometer_drift.until: {values: [9.0]}
+  fault.thruster_4: {values: [33.0]}
+""",
+        'plan.yaml',
+    )
+    before = runs._base(plan).scenario.faults
+    after = runs.case_of(plan, 0).scenario.faults
+    changed = [(a, b) for a, b in zip(before, after, strict=False) if a != b]
+    assert [b for _, b in changed] == [
+        replace(changed[0][0], end=9.0),
+        replace(changed[1][0], share=0.1),
+        replace(changed[2][0], speed=0.8),
+        replace(changed[3][0], start=33.0),
+    ]
+    assert after[len(before) :] == (Stuck(start=4.0, thruster='thruster_1', pwm=1600.0),)
+
+
+def test_numbers_of_the_urdf_are_changed_before_those_of_the_vehicle():
+    plan = parse_plan(
+        """
+vehicle: bluerov2
+scenario: dive
+method: grid
+parameters:
+  vehicle.inertia.mass: {values: [1.5], relative: true}
+  "urdf.link[base_link]/inertial/mass@value": {values: [2.0], relative: true}
+  "urdf.link[base_link]/inertial/origin@xyz[2]": {values: [0.03]}
+  "urdf.thrusters/thruster[thruster_2]/time_constant@": {values: [0.25]}
+  "urdf.hydrodynamics/quadratic_damping@[2]": {values: [50.0]}
+""",
+        'plan.yaml',
+    )
+    plain, found = runs._base(plan).vehicle, runs.case_of(plan, 0).vehicle
+    assert found.inertia.mass == pytest.approx(plain.inertia.mass * 3.0)
+    assert found.inertia.center_of_mass[2] == 0.03
+    constants = plain.thrusters.time_constant.copy()
+    constants[1] = 0.25
+    np.testing.assert_array_equal(found.thrusters.time_constant, constants)
+    assert found.damping.quadratic[2, 2] == 50.0
+    np.testing.assert_array_equal(found.damping.linear, plain.damping.linear)
+    assert found.buoyancy.volume == plain.buoyancy.volume
+
+
+PATHS = st.one_of(st.text(max_size=30), st.from_regex(r'\A[a-z/]{1,9}(\[[^\]]*\])?@.{0,3}\Z'))
+
+
+@given(PATHS)
+def test_any_path_is_a_number_of_the_urdf_or_an_error(path):
+    with pytest.raises(ModelError) as caught:
+        with_number('<robot><link name="a" x="1 2"/></robot>', path, lambda old: old + 1)
+    assert '\n' not in str(caught.value)
 
 
 def test_metrics_of_a_motion_in_closed_form():

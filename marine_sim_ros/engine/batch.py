@@ -15,10 +15,14 @@ import numpy as np
 
 from marine_sim_ros.engine.compiled import Program, setting_of, ticks_of, trajectory_of
 from marine_sim_ros.engine.loop import Setting, everything, states
+from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.script import as_long
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.faults.kinds import LostCommands
+from marine_sim_ros.faults.tables import alike
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.ocean.gusts import as_many
 from marine_sim_ros.scenario import Scenario
 from marine_sim_ros.simulation import DEFAULT_STEP
 from marine_sim_ros.state import State
@@ -84,24 +88,40 @@ def _each(items: Item | Sequence[Item], count: int, what: str) -> list[Item]:
 
 def settings_of(
     vehicles: Sequence[Vehicle], scenarios: Sequence[Scenario],
-    environments: Sequence[Environment | None],
+    environments: Sequence[Environment | None], seeds: Sequence[int],
 ) -> list[Setting]:  # fmt: skip
-    """Return what programs are made of, with scripts of one length; same parts are read once.
+    """Return what programs are made of, with tables of one length; same parts are read once.
 
     Raises:
         MarineSimError: a scenario that does not fit its vehicle.
     """
-    made: dict[tuple[int, int, int], Setting] = {}
-    result = []
-    for parts in zip(vehicles, scenarios, environments, strict=True):
-        key = (id(parts[0]), id(parts[1]), id(parts[2]))
-        if key not in made:
-            made[key] = setting_of(*parts)
-        result.append(made[key])
-    longest = max(len(s.script.start) for s in made.values())
-    if all(len(s.script.start) == longest for s in made.values()):
-        return result
-    return [replace(s, script=as_long(s.script, longest)) for s in result]
+    made: dict[tuple[int, ...], Setting] = {}
+    keys = []
+    for parts in zip(vehicles, scenarios, environments, seeds, strict=True):
+        random = any(isinstance(fault, LostCommands) for fault in parts[1].faults)
+        keys.append((*map(id, parts[:3]), parts[3] if random else 0))
+        if keys[-1] not in made:
+            made[keys[-1]] = setting_of(*parts)
+    same = dict(zip(made, _alike(list(made.values())), strict=True))
+    return [same[key] for key in keys]
+
+
+def _alike(settings: list[Setting]) -> list[Setting]:
+    """Return settings with as many segments, faults and gusts in each."""
+    longest = max(len(s.script.start) for s in settings)
+    faults = alike([s.faults for s in settings])
+    gusts = as_many([s.environment.gusts for s in settings])
+    return [
+        replace(
+            s,
+            script=s.script if len(s.script.start) == longest else as_long(s.script, longest),
+            faults=f,
+            environment=s.environment if g is s.environment.gusts else derived(
+                replace(s.environment, gusts=g)
+            ),
+        )
+        for s, f, g in zip(settings, faults, gusts, strict=True)
+    ]  # fmt: skip
 
 
 def simulate_batch(
@@ -130,7 +150,7 @@ def simulate_batch(
         scenarios: one or a list; the longest duration counts for all.
         environments: one or a list.
         initial: state (N, 3), (N, 4), (N, 6); None: the scenarios'.
-        seeds: of the barometers' noise.
+        seeds: of the barometers' noise, and of faults.
         dt: step, s.
         integrator: ``semi_implicit`` or ``rk4``.
         implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
@@ -148,10 +168,11 @@ def simulate_batch(
     if count < 1:
         raise ParameterError('batch: no vehicles; expected at least one')
     scenario = _each(scenarios, count, 'scenarios')
-    settings = settings_of(
-        _each(vehicles, count, 'vehicles'), scenario, _each(environments, count, 'environments')
-    )
     noise = _each(seeds, count, 'seeds')
+    settings = settings_of(
+        _each(vehicles, count, 'vehicles'), scenario,
+        _each(environments, count, 'environments'), noise,
+    )  # fmt: skip
     longest = max(s.duration for s in scenario) if duration is None else duration
     ticks = (ticks_of(longest, dt) - 1) // every * every + 1
     program = Program(
