@@ -24,11 +24,11 @@ GRACE = 10.0
 """s that a server gets to end by itself before it is killed."""
 
 
-def start_server(world: Path) -> subprocess.Popen[bytes]:
-    """Start a server with a world of a run, which begins to step at once."""
+def start_server(world: Path, *, run: bool = True) -> subprocess.Popen[bytes]:
+    """Start a server with a world of a run, which begins to step at once, or stays paused."""
     paths = (str(SEAT_FOLDER), os.environ.get('GZ_SIM_SYSTEM_PLUGIN_PATH', ''))
     return subprocess.Popen(
-        ['gz', 'sim', '-s', '-r', '-v', '1', str(world)],
+        ['gz', 'sim', '-s', *(['-r'] if run else []), '-v', '1', str(world)],
         env={**os.environ, 'GZ_SIM_SYSTEM_PLUGIN_PATH': os.pathsep.join(filter(None, paths))},
     )
 
