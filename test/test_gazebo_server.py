@@ -4,6 +4,7 @@
 """A real Gazebo server moves the body: as the embedded dynamics, every wrench once."""
 
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -143,3 +144,15 @@ def test_a_world_that_is_reset_begins_anew(server, tmp_path):
         gazebo.exert(np.ones(6))
     for a, b in zip(gazebo.state, moved, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+def test_an_answer_that_was_lost_is_given_again(server):
+    gazebo = server(RunOptions(initial_position=(0.0, 0.0, 50.0)))
+    publisher, lost = gazebo.seat._publisher, []
+    gazebo.seat._publisher = SimpleNamespace(
+        publish=lambda m: publisher.publish(m) if lost else lost.append(m)
+    )
+    for _ in range(3):
+        gazebo.exert(np.zeros(6))
+    assert len(lost) == 1
+    assert gazebo.stamp == 15_000_000
