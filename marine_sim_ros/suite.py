@@ -243,6 +243,7 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
     }
     if options.console:
         own['console'] = {
+            'use_sim_time': False,  # it has the time of what it shows; /clock comes every tick
             'wrench_sources': sources,
             'port': options.console_port,
             'output': 'velocity' if closed else 'pwm',

@@ -113,6 +113,15 @@ def ros_environment(monkeypatch, ros_domain):
     return dict(os.environ)
 
 
+@pytest.fixture
+def gazebo_partition(monkeypatch):
+    """Settings of a Gazebo that nobody else sees."""
+    settings = {'GZ_PARTITION': f'marine_sim_{os.getpid()}', 'GZ_IP': '127.0.0.1'}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return settings
+
+
 class Processes:
     """Starts processes and ends every one it started, by its pid."""
 

@@ -60,7 +60,7 @@ class Wire:
         """Hold sticks until a condition."""
         axes = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
         deadline = time.monotonic() + timeout
-        while not condition():
+        while not watcher.holds(condition):
             assert time.monotonic() < deadline
             self.ask('hands', {'sticks': [sticks.get(axis, 0.0) for axis in axes]})
             self._drain()
@@ -166,6 +166,36 @@ def test_a_run_does_not_notice_that_it_is_watched(processes, tmp_path):
         for name in 'ab'
     }
     assert len(hashes) == 1
+
+
+def test_watching_costs_no_message_per_tick(processes, ros_environment):
+    watcher = Watcher()  # that listens to nothing
+    options = RunOptions(vehicle='bluerov2', controller='modern', console=True, dt=0.01)
+    wire = Wire(start(processes, options), 'x')
+    wire.until(lambda m: m['frame']['health'].get('ticks'))
+    specs = describe(options)
+    sources = next(s for s in specs if s.executable == 'console').parameters['wrench_sources']
+    per_tick = {'/clock', '/tf'} | {
+        f'/bluerov2/{name}'
+        for name in ('odom', 'thrusters/pwm', 'thrusters/state', 'thrusters/power',
+                     'controller/setpoints', 'wrench/total', *(f'wrench/{s}' for s in sources))
+    }  # fmt: skip
+
+    def listeners(topic):
+        return {i.node_name for i in watcher.node.get_subscriptions_info_by_topic(topic)}
+
+    def aside():
+        return '_console_eyes' in listeners('/bluerov2/_slow/odom') and not any(
+            {'console', '_console_eyes'} & listeners(topic) for topic in per_tick
+        )
+
+    watcher.until(aside)
+    # It has no publisher either that thrusters of a controller would have to turn away.
+    commanders = watcher.node.get_publishers_info_by_topic
+    watcher.until(
+        lambda: [i.node_name for i in commanders('/bluerov2/thrusters/pwm')] == ['controller']
+    )
+    watcher.close()
 
 
 @pytest.mark.parametrize(

@@ -129,13 +129,17 @@ class SuiteNode(Node):
 
     def _follow_bus_clock(self, bus: Bus) -> None:
         """Do for this node what use_sim_time does, without a subscription."""
-        clock = self.get_clock()
-        clock._set_ros_time_is_active(True)
-        bus.subscribe(
-            topics.CLOCK.name,
-            lambda message: clock.set_ros_time_override(
-                Time.from_msg(message.clock, clock_type=ClockType.ROS_TIME)
-            ),
+        self.keep_time()
+        bus.subscribe(topics.CLOCK.name, lambda message: self.tell_time(stamp_ns(message.clock)))
+
+    def keep_time(self) -> None:
+        """Let this node's clock stand still but for :meth:`tell_time`."""
+        self.get_clock()._set_ros_time_is_active(True)
+
+    def tell_time(self, stamp: int) -> None:
+        """Set this node's clock to a stamp in ns."""
+        self.get_clock().set_ros_time_override(
+            Time(nanoseconds=stamp, clock_type=ClockType.ROS_TIME)
         )
 
     def _load_vehicle(self) -> Vehicle:
@@ -202,8 +206,12 @@ class SuiteNode(Node):
                 f'/ocean_current: {current}; expected up to {FASTEST_WATER:g} m/s; ignored'
             )
 
-    def listen(self, topic: topics.Topic, callback: Callable[[Any], None]) -> None:
-        """Subscribe with a callback whose failure is reported and survived."""
+    def listen(self, topic: topics.Topic, callback: Callable[[Any], None]) -> Any:
+        """Subscribe with a callback whose failure is reported and survived.
+
+        Returns:
+            The subscription, or None over a bus.
+        """
 
         def guarded(message: Any) -> None:
             try:
@@ -213,8 +221,8 @@ class SuiteNode(Node):
 
         if self.bus is not None and topic.per_tick:
             self.bus.subscribe(self.resolve_topic_name(topic.name), guarded)
-        else:
-            self.create_subscription(topic.type, topic.name, guarded, topic.qos)
+            return None
+        return self.create_subscription(topic.type, topic.name, guarded, topic.qos)
 
     def publisher(self, topic: topics.Topic) -> Any:
         """Return something with ``publish`` for a topic."""

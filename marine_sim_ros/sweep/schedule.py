@@ -29,7 +29,8 @@ def _require(plan: Plan) -> None:
     for name in wanted:
         if importlib.util.find_spec(name) is None:
             raise ParameterError(
-                f"sweep: {name} is not installed; expected: pip install 'marine_sim_ros[sweep]'"
+                f'sweep: {name} is not installed; '
+                'expected: make dev, or pip install jax distributed pyarrow'
             )
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 import threading
 
+from marine_sim_ros.console.availability import require_pages
 from marine_sim_ros.console.replay import Replay
-from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.tools.options import add_bag_argument
 
 __all__ = ['add_arguments', 'execute']
@@ -31,13 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Serve the bag until ctrl-C."""
-    try:
-        from marine_sim_ros.console.page.recorded import replay_application
-        from marine_sim_ros.console.page.server import Server
-    except ImportError as error:
-        raise ParameterError(
-            f'console: {error}; expected the extra: pip install marine_sim_ros[console]'
-        ) from None
+    require_pages()
+    from marine_sim_ros.console.page.recorded import replay_application
+    from marine_sim_ros.console.page.server import Server
+
     replay = Replay(
         options.bag, vehicle=options.vehicle, environment=options.environment,
         namespace=options.namespace,

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Run an experiment of the thesis, and compare it with what is printed there."""
+"""Run a manoeuvre with set-points, and judge it beside published results."""
 
 from __future__ import annotations
 

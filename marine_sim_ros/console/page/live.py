@@ -94,12 +94,17 @@ def _top(
         name = ui.input(placeholder='your name', on_change=lambda e: ask('hello', e.value or ''))
         name.props('dense borderless aria-label="Your name" maxlength=30').classes('who')
         ui.space()
-        paused = panel.add(lamp('Pause', pause, 'the run waits')).mark('pause')
-        panel.add(lamp('Step', lambda: ask('step', 1), 'one tick, while it waits')).mark('step')
-        panel.add(lamp('Reset', lambda: ask('reset'), 'back to the start')).mark('reset')
-        record = panel.add(lamp('Record', lambda: ask('record', not panel.frame.get('recording'))))
-        record.mark('record')
-        panel.add(lamp('End run', lambda: sure.open(), 'ends all nodes')).mark('end')
+        with ui.element('div').classes('run'):
+            paused = panel.add(lamp('Pause', pause, 'the run waits')).mark('pause')
+            panel.add(lamp('Step', lambda: ask('step', 1), 'one tick, while it waits')).mark(
+                'step'
+            )
+            panel.add(lamp('Reset', lambda: ask('reset'), 'back to the start')).mark('reset')
+            record = panel.add(
+                lamp('Record', lambda: ask('record', not panel.frame.get('recording')))
+            )
+            record.mark('record')
+            panel.add(lamp('End run', lambda: sure.open(), 'ends all nodes')).mark('end')
         ui.button(icon='contrast', on_click=lambda: dark.set_value(not dark.value)).props(
             'flat dense aria-label="Light or dark"'
         ).mark('dark')
@@ -116,6 +121,7 @@ def _top(
         mine = who.page == page
         seat.text = 'You steer' if mine else f'{who.name} steers' if who.page else 'Nobody steers'
         take.text = 'Leave' if mine else 'Take over' if who.page else 'Take control'
+        take.classes(**{'remove' if mine else 'add': 'calls'})
         press(paused, frame.get('paused'))
         press(record, frame.get('recording'))
 

@@ -97,7 +97,8 @@ export class Hands {
   beat() {
     const { id, ...pad } = this.gamepad();
     const told = this.element.querySelector("[data-gamepad]");
-    if (told && told.textContent !== id) told.textContent = id;
+    const name = id || "none; press one of its buttons";
+    if (told && told.textContent !== name) told.textContent = name;
     if (!wire.mine || document.hidden) {
       if (wire.mine && !this.hidden) { // once, so that nothing stays held
         this.hidden = true;
