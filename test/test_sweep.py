@@ -260,6 +260,36 @@ def test_engines_agree_and_a_run_alone_is_the_run_of_the_sweep():
     runs._program.cache_clear()
 
 
+FAULTS = """
+vehicle: bluerov2
+scenario: dive
+duration: 0.5
+runs: 6
+block: 4
+every: 10
+seed: 3
+parameters:
+  fault.weak.thruster_5.share: {low: 0.0, high: 1.0}
+  fault.delayed.thruster_6.delay: {low: 0.0, high: 0.3}
+  fault.lost_commands.share: {low: 0.0, high: 1.0}
+  fault.battery.resistance: {low: 0.0, high: 0.3}
+  fault.gust.direction: {low: 0.0, high: 90.0}
+  fault.gust.duration: {low: 0.2, high: 1.0}
+"""
+
+
+def test_engines_agree_on_a_sweep_of_faults():
+    pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+    plan = parse_plan(FAULTS, 'plan.yaml')
+    for number in (0, 1):
+        block = runs.run_block(plan, number)
+        other = runs.run_block(replace(plan, engine='numpy'), number)
+        for name, values in block.items():
+            np.testing.assert_allclose(values, other[name], rtol=0, atol=1e-7, err_msg=name)
+        assert len({*block['end_x'].tolist()}) == len(block['run'])
+    runs._program.cache_clear()
+
+
 @pytest.fixture
 def command(tmp_path):
     """Starts a sweep of many small blocks; NumPy, so that nothing has to be compiled."""
