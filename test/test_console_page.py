@@ -77,13 +77,13 @@ class Page:
 
     def picture(self, name):
         if PICTURES:
+            drawn = int(self.tab.get_attribute('.view', 'data-drawn'))
             self.tab.evaluate(
                 """() => { const view = document.querySelector('.view').own;
                 view.sharpness = 1.25; view.cost = -1e9; view.resize(); }"""
             )
-            drawn = int(self.tab.get_attribute('.view', 'data-drawn'))
             self.tab.wait_for_function(
-                f"() => document.querySelector('.view').dataset.drawn > {drawn + 2}"
+                f"() => document.querySelector('.view').dataset.drawn > {drawn}"
             )
             self.tab.screenshot(path=Path(PICTURES) / f'{name}.png')
 

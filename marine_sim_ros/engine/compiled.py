@@ -20,6 +20,9 @@ from marine_sim_ros.engine.records import arguments_for, derived, stacked
 from marine_sim_ros.engine.script import script
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.faults.draws import stamp_words
+from marine_sim_ros.faults.tables import tables_of
+from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.scenario import Scenario
@@ -31,7 +34,9 @@ from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
 __all__ = ['Program', 'setting_of', 'simulate_compiled', 'ticks_of', 'trajectory_of']
 
 
-def setting_of(vehicle: Vehicle, scenario: Scenario, environment: Environment | None) -> Setting:
+def setting_of(
+    vehicle: Vehicle, scenario: Scenario, environment: Environment | None, seed: int = 0
+) -> Setting:
     """Return what a program is made of.
 
     Raises:
@@ -42,7 +47,11 @@ def setting_of(vehicle: Vehicle, scenario: Scenario, environment: Environment | 
             f"scenario {scenario.name}: the engine 'jax' runs no controller yet; "
             'expected a scenario of axes, depth or pwm, or --engine numpy'
         )
-    return derived(Setting(vehicle, environment or Environment(), script(scenario, vehicle)))
+    faults = scenario.faults
+    return derived(Setting(
+        vehicle, with_gusts(environment or Environment(), faults), script(scenario, vehicle),
+        tables_of(faults, vehicle.thrusters.names, seed), faults,
+    ))  # fmt: skip
 
 
 def ticks_of(duration: float, dt: float) -> int:
@@ -54,7 +63,8 @@ def _of_few_numbers(setting: Setting) -> bool:
     """Return whether the physics is small enough to be written out number by number."""
     around = setting.environment
     plain = around.waves is None and around.fluctuation is None and around.scene is None
-    return plain and setting.vehicle.hull is None
+    written = setting.faults is None or setting.faults.of_few_numbers
+    return plain and written and setting.vehicle.hull is None
 
 
 class Program:
@@ -109,7 +119,7 @@ class Program:
             rollout, self._template, stepping=stepping, every=every, keep=keep, written_out=few
         )
         if size is not None and not few:
-            run = jax.vmap(run, in_axes=(-1, -1, None), out_axes=-1)
+            run = jax.vmap(run, in_axes=(-1, -1, None, None), out_axes=-1)
         batch = () if size is None else (size,)
         start = State(*(np.zeros((n, *batch)) for n in (3, 4, 6)))
         shapes = [np.zeros((*a.shape[:-1], *batch)) for a in self.arguments]
@@ -121,9 +131,10 @@ class Program:
 
     def _inputs(self, arguments: Sequence[np.ndarray], initial: State) -> tuple[Any, ...]:
         times = self.stamps / NANOSECONDS
-        return jax.tree.map(
+        numbers = jax.tree.map(
             partial(jnp.asarray, dtype=self._dtype), (list(arguments), initial, times)
         )
+        return (*numbers, jnp.asarray(stamp_words(self.stamps)))
 
     def arguments_of(self, settings: Sequence[Setting]) -> list[np.ndarray]:
         """Return the arguments of other vehicles of the same structure.
@@ -165,7 +176,7 @@ def trajectory_of(
     sensor = setting.vehicle.barometer
     if sensor is not None:
         pressure = np.array(
-            [noisy_pressure(p, sensor.variance, seed, stamp)
+            [noisy_pressure(p, sensor.variance, seed, stamp, setting.readings)
              for p, stamp in zip(kept['pressure'].tolist(), stamps.tolist(), strict=True)]
         )  # fmt: skip
     plan = setting.script
@@ -206,7 +217,7 @@ def simulate_compiled(
     Raises:
         MarineSimError: an argument out of range, or a state that is no longer finite.
     """
-    setting = setting_of(vehicle, scenario, environment)
+    setting = setting_of(vehicle, scenario, environment, seed)
     wanted = scenario.duration if duration is None else duration
     program = Program(
         [setting], ticks=ticks_of(wanted, dt), dt=dt, integrator=integrator,

@@ -15,7 +15,7 @@ from marine_sim_ros.control.depth import depth_effort
 from marine_sim_ros.control.setpoints import all_free
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scenario import Scenario
-from marine_sim_ros.scripted import failed_thrusters, joint_targets
+from marine_sim_ros.scripted import joint_targets
 from marine_sim_ros.spatial import rotation_matrix
 from marine_sim_ros.state import State
 
@@ -33,7 +33,6 @@ class Script:
         pwm: (s, n) µs; NaN where efforts count.
         setpoints: (s, 12) for the controller; NaN where free.
         joints: (s, k) that the arm's joints go to.
-        failed: (s, n) 1.0 where a thruster stands still.
         patterns: (n, 6) of the mixer.
     """
 
@@ -43,20 +42,18 @@ class Script:
     pwm: np.ndarray
     setpoints: np.ndarray
     joints: np.ndarray
-    failed: np.ndarray
     patterns: np.ndarray
 
 
 def script(scenario: Scenario, vehicle: Vehicle) -> Script:
-    """Return a scenario's tables; faults and commands start segments alike.
+    """Return a scenario's tables.
 
     Raises:
         ScenarioError: the scenario does not fit the vehicle.
     """
     scenario.check(vehicle)
     count = len(vehicle.thrusters)
-    changes = {s.start for s in scenario.segments} | {f.start for f in scenario.faults}
-    starts = sorted({0.0} | changes)
+    starts = sorted({0.0} | {s.start for s in scenario.segments})
     segments = [scenario.segment_at(s) for s in starts]
     joints = [joint_targets(scenario, vehicle, s) for s in starts]
     return Script(
@@ -67,7 +64,6 @@ def script(scenario: Scenario, vehicle: Vehicle) -> Script:
                       for s in segments]),
         setpoints=np.stack([all_free() if s.control is None else s.control for s in segments]),
         joints=np.stack([np.zeros(0) if j is None else j for j in joints]),
-        failed=np.stack([failed_thrusters(scenario, vehicle, s) for s in starts]).astype(float),
         patterns=PilotMixer(vehicle.thrusters).patterns,
     )  # fmt: skip
 
