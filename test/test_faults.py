@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.errors import ScenarioError
@@ -176,12 +178,12 @@ def test_thrust_and_power_fall_with_the_voltage_as_the_bench_data_do(volts):
 
 
 def test_a_battery_under_load_gives_what_its_resistance_leaves():
-    battery = '[{kind: battery, voltage: 16, resistance: 0.05, capacity: 0}]'
+    battery = '[{kind: battery, voltage: 16, resistance: 0.2, capacity: 0}]'
     outputs = flown(battery, lambda k: NEUTRAL + 200, ticks=40)
     power = outputs[-1].power.sum()
     # U = E − R P/U, so U = (E + √(E² − 4 R P))/2.
-    volts = (16 + np.sqrt(256 - 4 * 0.05 * power)) / 2
-    assert 14 < volts < 15.9
+    volts = (16 + np.sqrt(256 - 4 * 0.2 * power)) / 2
+    assert 10 < volts < 14
     whole = flown('', lambda k: NEUTRAL + 200, ticks=1)[0]
     np.testing.assert_allclose(outputs[-1].thrust, whole.thrust * (volts / 16) ** 1.22, rtol=1e-9)
     np.testing.assert_allclose(outputs[-1].power, whole.power * (volts / 16) ** 2.24, rtol=1e-9)
@@ -206,9 +208,13 @@ def test_a_battery_that_is_not_there_yet_is_a_supply_of_the_nominal_voltage():
     assert np.all(np.abs(found[50:, 2]) < np.abs(found[0, 2]))
 
 
-def test_no_current_takes_a_battery_below_its_least():
-    numbers = (np.array(x) for x in (True, 16.0, 12.0, 18.0, 1.0, 1.0, 16.0))
-    assert battery_voltage(Supply(*numbers), np.array(1e6), np.array(0.0)) == 1.0
+@given(st.floats(0.0, 10.0), st.floats(0.0, 1e5), st.floats(1.0, 1e3))
+def test_the_voltage_solves_the_circuit(resistance, load, source):
+    numbers = (np.array(x) for x in (True, source, source, 18.0, 1.0, resistance, 16.0))
+    volts = battery_voltage(Supply(*numbers), np.array(load), np.array(0.0))
+    assert 0 < volts <= source
+    current = load * (volts / 16.0) ** 2.24 / volts
+    assert volts + resistance * current == pytest.approx(source, rel=1e-9)
 
 
 # Water.

@@ -3,6 +3,7 @@
 
 """Sweeps: designs, numbers put in place, blocks, a dataset that survives what dies."""
 
+import json
 import os
 import signal
 import subprocess
@@ -21,6 +22,8 @@ from marine_sim_ros.model.urdf_numbers import with_number
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.state import State
 from marine_sim_ros.sweep import runs
+from marine_sim_ros.sweep.bags import chosen_runs, parse_choice, run_alone, write_bags
+from marine_sim_ros.sweep.dataset import Dataset
 from marine_sim_ros.sweep.design import design
 from marine_sim_ros.sweep.metrics import metrics
 from marine_sim_ros.sweep.plan import load_plan, parse_plan
@@ -213,6 +216,30 @@ def test_metrics_of_a_motion_in_closed_form():
     assert np.isnan(broken['path_length'][0])
 
 
+def test_the_worst_runs_are_written_as_bags(tmp_path):
+    plan = parse_plan(PLAN.replace('runs: 24', 'runs: 3\nengine: numpy'), 'plan.yaml')
+    columns = {'run': np.arange(3), 'finite': np.array([True, False, True]),
+               'max_depth': np.array([1.0, np.nan, 2.0])}  # fmt: skip
+    assert chosen_runs(columns, plan.worst, parse_choice('worst:2')) == [1, 2]
+    assert sorted(chosen_runs(columns, plan.worst, parse_choice('all'))) == [0, 1, 2]
+    assert write_bags(tmp_path, plan, [1, 2]) == 2
+    for run in (1, 2):
+        manifest = json.loads((tmp_path / f'run-{run:06d}' / 'manifest.json').read_text())
+        assert manifest['trajectory_sha256'] == run_alone(plan, run)[1].sha256
+        assert manifest['seed'] == run
+        assert (tmp_path / f'run-{run:06d}' / 'bag' / 'metadata.yaml').is_file()
+    (tmp_path / '.run-000000.tmp').mkdir()  # of one that was killed
+    assert write_bags(tmp_path, plan, [0, 1, 2]) == 1
+    names = sorted(p.name for p in tmp_path.iterdir())
+    assert names == ['run-000000', 'run-000001', 'run-000002']
+
+
+@pytest.mark.parametrize('text', ['', 'worst', 'worst:0', 'worst:-1', 'worst:x', 'best:3', 'ALL'])
+def test_other_choices_of_bags_are_refused(text):
+    with pytest.raises(ParameterError, match='expected'):
+        parse_choice(text)
+
+
 def load_plan_scenario():
     return runs.case_of(load_plan('dive'), 0).scenario
 
@@ -230,6 +257,36 @@ def test_engines_agree_and_a_run_alone_is_the_run_of_the_sweep():
     alone = simulate(case.vehicle, case.scenario, environment=case.environment)
     end = [block[f'end_{axis}'][3] for axis in 'xyz']
     np.testing.assert_allclose(alone.position[-1], end, rtol=0, atol=1e-9)
+    runs._program.cache_clear()
+
+
+FAULTS = """
+vehicle: bluerov2
+scenario: dive
+duration: 0.5
+runs: 6
+block: 4
+every: 10
+seed: 3
+parameters:
+  fault.weak.thruster_5.share: {low: 0.0, high: 1.0}
+  fault.delayed.thruster_6.delay: {low: 0.0, high: 0.3}
+  fault.lost_commands.share: {low: 0.0, high: 1.0}
+  fault.battery.resistance: {low: 0.0, high: 0.3}
+  fault.gust.direction: {low: 0.0, high: 90.0}
+  fault.gust.duration: {low: 0.2, high: 1.0}
+"""
+
+
+def test_engines_agree_on_a_sweep_of_faults():
+    pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+    plan = parse_plan(FAULTS, 'plan.yaml')
+    for number in (0, 1):
+        block = runs.run_block(plan, number)
+        other = runs.run_block(replace(plan, engine='numpy'), number)
+        for name, values in block.items():
+            np.testing.assert_allclose(values, other[name], rtol=0, atol=1e-7, err_msg=name)
+        assert len({*block['end_x'].tolist()}) == len(block['run'])
     runs._program.cache_clear()
 
 
@@ -263,6 +320,11 @@ def wait_for_parts(folder, count, process):
         time.sleep(0.02)
 
 
+def killed(process):
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+
+
 @pytest.mark.slow
 def test_what_is_killed_goes_on_and_ends_the_same(command):
     import psutil
@@ -277,8 +339,7 @@ def test_what_is_killed_goes_on_and_ends_the_same(command):
     first = start('broken')
     wait_for_parts(folder / 'broken', 1, first)
     # The command has the scheduler in it; its workers see that it is gone and end.
-    os.kill(first.pid, signal.SIGKILL)
-    first.communicate(timeout=60)
+    killed(first)
     kept = {p: p.stat().st_mtime_ns for p in parts(folder / 'broken')}
     assert 0 < len(kept) < 8
 
@@ -292,3 +353,80 @@ def test_what_is_killed_goes_on_and_ends_the_same(command):
     assert {p.name: p.read_bytes() for p in parts(folder / 'broken')} == expected
     assert all(p.stat().st_mtime_ns == before for p, before in kept.items())
     assert '64 runs of bluerov2' in (folder / 'broken' / 'report.md').read_text()
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Starts a Dask scheduler and workers as processes, and ends what it started."""
+    started = []
+
+    def dask(*arguments):
+        command = [sys.executable, '-m', 'dask', *map(str, arguments)]
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path
+        )
+        started.append(process)
+        return process
+
+    def start(name, workers=2):
+        file = tmp_path / f'{name}.json'
+        scheduler = dask('scheduler', '--host', '127.0.0.1', '--port', '0', '--no-dashboard',
+                         '--scheduler-file', file)  # fmt: skip
+        end = time.monotonic() + 60
+        while not file.exists() or not file.read_text().endswith('}'):
+            assert scheduler.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        address = json.loads(file.read_text())['address']
+        # No nannies: a worker is one process, and nobody starts it again.
+        return address, scheduler, [
+            dask('worker', address, '--no-nanny', '--nthreads', '1', '--no-dashboard',
+                 '--memory-limit', '0', '--local-directory', tmp_path / 'dask')
+            for _ in range(workers)
+        ]  # fmt: skip
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.slow
+def test_a_cluster_of_others_may_lose_worker_command_and_scheduler(command, cluster):
+    start, folder = command
+    plan = load_plan(str(folder / 'plan.yaml'))
+    whole = Dataset(folder / 'whole', plan)
+    for i in range(runs.blocks(plan)):
+        whole.add(i, runs.run_block(plan, i))
+    expected = {p.name: p.read_bytes() for p in parts(folder / 'whole')}
+    there = {}
+
+    def note(count):
+        """Remember the blocks that are there, and that the old ones were left alone."""
+        now = {p: p.stat().st_mtime_ns for p in parts(folder / 'broken')}
+        assert there.items() <= now.items()
+        assert len(now) >= count
+        there.update(now)
+
+    address, scheduler, workers = cluster('first')
+    first = start('broken', '--scheduler', address)
+    wait_for_parts(folder / 'broken', 1, first)
+    killed(workers[0])
+    wait_for_parts(folder / 'broken', 3, first)
+    killed(first)
+    note(3)
+    second = start('broken', '--scheduler', address)
+    wait_for_parts(folder / 'broken', len(there) + 1, second)
+    killed(scheduler)
+    out, _ = second.communicate(timeout=120)
+    assert second.returncode == 2, out
+    assert 'what is done is kept, run the same command again' in out
+    assert out.count('\n') == 1, out
+    note(4)
+    assert len(there) < len(expected)
+    address, *_ = cluster('second')
+    third = start('broken', '--scheduler', address)
+    out, _ = third.communicate(timeout=250)
+    assert third.returncode == 0, out
+    note(len(expected))
+    assert {p.name: p.read_bytes() for p in parts(folder / 'broken')} == expected

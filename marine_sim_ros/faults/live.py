@@ -88,5 +88,5 @@ class LiveThrusters:
         )  # fmt: skip
         known, self.voltage = self._memory.faults, None
         if acting is not None and acting.battery is not None and known is not None:
-            self.voltage = float(battery_voltage(acting.battery, known.current, known.used))
+            self.voltage = float(battery_voltage(acting.battery, known.load, known.used))
         return output

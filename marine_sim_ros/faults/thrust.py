@@ -14,7 +14,12 @@ from marine_sim_ros.environment import Environment
 from marine_sim_ros.faults.battery import battery_voltage
 from marine_sim_ros.faults.tables import Acting
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, ThrusterOutput, thrusters
+from marine_sim_ros.physics.thrusters import (
+    POWER_EXPONENT,
+    PWM_NEUTRAL,
+    ThrusterOutput,
+    thrusters,
+)
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -36,6 +41,7 @@ class FaultMemory(NamedTuple):
         silence: time (...) since, s.
         line: pulse widths (d, ..., n) of this tick and those before, µs; None: none are late.
         told: pulse widths (..., n) of the tick before, as the thrusters took them, µs.
+        load: power (...) of the tick before, at the nominal voltage, W.
         current: drawn (...) in the tick before, A.
         used: charge (...) drawn from the battery, A h.
     """
@@ -44,6 +50,7 @@ class FaultMemory(NamedTuple):
     silence: Array
     line: Array | None
     told: Array
+    load: Array
     current: Array
     used: Array
 
@@ -60,7 +67,7 @@ def unharmed(rotors: Array) -> FaultMemory:
     xp = namespace(rotors)
     neutral = xp.full_like(rotors, PWM_NEUTRAL)
     none = xp.zeros_like(rotors[..., 0])
-    return FaultMemory(neutral, none, None, neutral, none, none)
+    return FaultMemory(neutral, none, None, neutral, none, none, none)
 
 
 def _arriving(
@@ -153,12 +160,13 @@ def faulty_thrusters(
         xp = namespace(pwm)
         drawn = xp.where(acting.battery.on, known.current * (dt / 3600), 0.0 * known.current)
         known = known._replace(used=known.used + drawn)
-        voltage = battery_voltage(acting.battery, known.current, known.used)
+        voltage = battery_voltage(acting.battery, known.load, known.used)
         supply = voltage / acting.battery.nominal
     output, rotors = thrusters(
         vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt, supply=supply,
         share=acting.share,
     )  # fmt: skip
-    if voltage is not None:
-        known = known._replace(current=namespace(pwm).sum(output.power, axis=-1) / voltage)
+    if voltage is not None and supply is not None:
+        power = namespace(pwm).sum(output.power, axis=-1)
+        known = known._replace(load=power / supply**POWER_EXPONENT, current=power / voltage)
     return output, Propulsion(rotors, known)

@@ -81,7 +81,7 @@ class _Messages:
         kinds = ('position', 'velocity', 'effort')
         return self._make(
             'sensor_msgs/msg/JointState', header=self.header(stamp, ''), name=list(names),
-            **{k: np.asarray(values.get(k, ()), float) for k in kinds},
+            **{k: np.ascontiguousarray(values.get(k, ()), float) for k in kinds},
         )  # fmt: skip
 
     def pressure(self, stamp: int, value: float, variance: float) -> Any:
