@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A free body as DART 6.13 steps it, with SciPy's rotations: what Gazebo does with a wrench."""
+"""A free body as DART steps it, with SciPy's rotations: what Gazebo does with a wrench."""
 
 import numpy as np
 from scipy.spatial.transform import Rotation

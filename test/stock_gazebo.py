@@ -11,12 +11,11 @@ world tells its time but no pose.
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
+from dart import dart_step
 
 from marine_sim_ros import Environment
-from marine_sim_ros.physics.integration import advance_pose
-from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros.convert import set_stamp
-from marine_sim_ros.spatial import momentum_rate, rotation_matrix
+from marine_sim_ros.spatial import rotation_matrix
 
 NANOSECONDS = 10**9
 
@@ -130,11 +129,8 @@ class StockGazebo:
         self.impulse += wrench * dt
         self.exerted.append(len(self.wrenches))
         self.wrenches = []
-        mass, velocity, water = self.vehicle.mass_matrix, self.state.velocity, Environment()
         body = np.concatenate([turned.T @ wrench[:3], turned.T @ wrench[3:]])
-        force = body + weight(self.vehicle, self.state, water)
-        force = force - momentum_rate(velocity, mass @ velocity)
-        self.state = advance_pose(self.state, velocity + dt * np.linalg.solve(mass, force), dt)
+        self.state = dart_step(self.vehicle, self.state, body, Environment(), dt)
         if self.stamp % self.period == 0:
             self.tell()
 

@@ -131,6 +131,54 @@ def test_a_gamepad_steers_and_switches(processes, watcher):
     wire.until(lambda m: m.get('frame', {}).get('mode', {}).get('output') == 'velocity')
 
 
+def test_faults_that_are_set_happen_and_are_mended(processes, watcher):
+    from sensor_msgs.msg import FluidPressure, JointState
+
+    watcher.listen('thrusters/state', JointState)
+    watcher.listen('barometer/pressure', FluidPressure)
+    state, pressure = watcher.seen['thrusters/state'], watcher.seen['barometer/pressure']
+    wire = Wire(start(processes, RunOptions(vehicle='bluerov2', console=True, dt=0.01)), 'x')
+    wire.until(lambda m: 'frame' in m)
+    wire.ask('take', False)
+
+    def thrust(i):
+        return state[-1].effort[i]
+
+    def time_of(messages):
+        return messages[-1].header.stamp.sec + messages[-1].header.stamp.nanosec / 1e9
+
+    def set_fault(kind, thruster='', **numbers):
+        wire.ask(
+            'fault', {'kind': kind, **({'thruster': thruster} if thruster else {}), **numbers}
+        )
+
+    # Ahead, the two at the stern push alike; until one is weak and the other is reversed.
+    wire.hold(
+        watcher,
+        lambda: thrust(2) > 2 and thrust(2) == pytest.approx(state[-20].effort[2], rel=0.01),
+        surge=1.0,
+    )
+    whole = thrust(2)
+    assert thrust(3) == pytest.approx(whole)
+    set_fault('weak', 'thruster_3', share=0.5)
+    set_fault('reversed', 'thruster_4')
+    wire.hold(watcher, lambda: thrust(2) == pytest.approx(whole / 2, rel=0.1), surge=1.0)
+    wire.hold(watcher, lambda: thrust(3) < -1, surge=1.0)
+    set_fault('dead', 'thruster_3')  # in place of weak
+    wire.hold(watcher, lambda: abs(thrust(2)) < 0.1, surge=1.0)
+    told = wire.until(lambda m: len(m['frame']['mode']['faults']) == 2)['frame']['mode']['faults']
+    assert {(f['kind'], f['thruster']) for f in told} == {
+        ('dead', 'thruster_3'), ('reversed', 'thruster_4'),
+    }  # fmt: skip
+    set_fault('barometer_dropout')
+    wire.hold(watcher, lambda: time_of(state) - time_of(pressure) > 0.3, surge=1.0)
+    wire.ask('mend')
+    wire.hold(watcher, lambda: abs(time_of(state) - time_of(pressure)) < 0.1, surge=1.0)
+    wire.hold(
+        watcher, lambda: thrust(2) == pytest.approx(whole, rel=0.1) and thrust(3) > 1, surge=1.0
+    )
+
+
 def test_nonsense_is_told_and_survived(processes, watcher):
     from websockets.exceptions import InvalidStatus
 
@@ -144,7 +192,7 @@ def test_nonsense_is_told_and_survived(processes, watcher):
     ):  # fmt: skip
         wire.socket.send(text)
         assert expected in wire.until(lambda m: 'error' in m)['error']
-    wire.ask('faults', ['warp_drive'])
+    wire.ask('fault', {'kind': 'dead', 'thruster': 'warp_drive'})
     wire.until(lambda m: 'warp_drive' in m.get('frame', {}).get('notice', ''))
     with pytest.raises(InvalidStatus):
         Wire(address, 'y', origin='http://evil.example')

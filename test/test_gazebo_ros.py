@@ -6,6 +6,7 @@
 import shutil
 import sys
 from dataclasses import replace
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -54,18 +55,41 @@ class Listener(Correspondent):
         ]
 
 
+class PoseListener:
+    """Hears the poses that PosePublisher tells."""
+
+    def __init__(self, model):
+        from gz.msgs10.pose_pb2 import Pose
+        from gz.transport13 import Node
+
+        self.heard = SimpleQueue()
+        self.node = Node()
+        self.node.subscribe(Pose, f'/model/{model}/pose', self._hear)
+
+    def _hear(self, message):
+        stamp, p = message.header.stamp, message.position
+        self.heard.put((stamp.sec * 10**9 + stamp.nsec, np.array([p.x, p.y, p.z])))
+
+    def records(self, ticks):
+        """Return stamps and positions of the first ticks, once all of them are through."""
+        found = [self.heard.get(timeout=60.0) for _ in range(ticks)]
+        assert [stamp for stamp, _ in found] == [(i + 1) * STEP for i in range(ticks)]
+        return found
+
+
 @pytest.fixture
 def fly(processes, gazebo_partition, tmp_path):
     """Return what runs a graph in Gazebo for so many ticks and gives the account of it."""
     servers = []
 
-    def run(options, ticks, *, composed):
-        made = write_run(options, tmp_path, world='', delivery='in_server')
-        listener = Listener(made.model)
-        servers.append(start_server(tmp_path / 'world.sdf'))
+    def run(options, ticks, *, composed, delivery='in_server'):
+        made = write_run(options, tmp_path, world='', delivery=delivery)
+        kind = Listener if delivery == 'in_server' else PoseListener
+        listener = kind(made.model)
+        servers.append(start_server(tmp_path / 'world.sdf', run=delivery == 'in_server'))
         file = tmp_path / 'ros_gz_bridge.yaml'
         processes.start(*bridge_command(bridge_program(), made.name, file))
-        own = bridge_parameters(made, options.dt, delivery='in_server')
+        own = bridge_parameters(made, options.dt, delivery=delivery)
         wanted = replace(options, gazebo=own, duration=1e5, real_time_factor=0.0)
         if composed:
             processes.start(
@@ -95,6 +119,18 @@ def test_the_nodes_move_gazebo_s_body_as_the_embedded_one(fly, tmp_path, record_
     record_property('measured', f'{max(apart):.2g} m apart, balance {balance:.2g}')
     assert max(apart) < 1e-6
     assert balance < 1e-7
+
+
+@pytest.mark.parametrize('case', CASES)
+def test_the_stock_way_moves_it_as_far_as_poses_alone_can_tell(
+    fly, tmp_path, record_property, case
+):
+    name, vehicle = scenario_file(tmp_path, case), load_vehicle('bluerov2')
+    embedded = simulate(vehicle, load_scenario(name), duration=20.0)
+    told, _ = fly(RunOptions(scenario=name), 4000, composed=True, delivery='stock')
+    apart = [np.linalg.norm(p - embedded.position[stamp // STEP]) for stamp, p in told]
+    record_property('measured', f'{max(apart):.2g} m apart')
+    assert max(apart) < 1e-5
 
 
 def test_sixty_seconds_of_separate_nodes_lose_no_tick_and_exert_every_wrench_once(

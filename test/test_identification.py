@@ -364,7 +364,7 @@ def test_thrust_that_was_recorded_has_no_lag_left(recording, tmp_path, capsys):
 @pytest.mark.parametrize(
     ('arguments', 'text'),
     [
-        (['--map', 'odom:=/none'], 'the bag has no /none'),
+        (['--map', 'odom:=/none'], 'no bag has /none'),
         (['--namespace', 'rov'], 'no such vehicle; expected one of bluerov2'),
         (['--from', '100'], 'no odometry between 100 and inf s'),
         (['--to', '9'], 'has 2 stretches of 4 s'),

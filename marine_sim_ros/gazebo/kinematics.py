@@ -5,7 +5,7 @@
 
 DART steps a free body's velocity in the axes of before, ν* = ν + h (ν̇ + [ω x v; 0]), moves it by
 that, p⁺ = p + h R v* and R⁺ = R E with E = exp(S(ω*) h), and then tells v⁺ = Eᵀ v* in the axes of
-after (DART 6.13, ``FreeJoint``; https://github.com/dartsim/dart/pull/1437). The simulation moves
+after (``FreeJoint``, since https://github.com/dartsim/dart/pull/1437). The simulation moves
 a body by the ν that it then has. So its ν is DART's ν*.
 """
 

@@ -24,11 +24,11 @@ GRACE = 10.0
 """s that a server gets to end by itself before it is killed."""
 
 
-def start_server(world: Path) -> subprocess.Popen[bytes]:
-    """Start a server with a world of a run, which begins to step at once."""
+def start_server(world: Path, *, run: bool = True) -> subprocess.Popen[bytes]:
+    """Start a server with a world of a run, which begins to step at once, or stays paused."""
     paths = (str(SEAT_FOLDER), os.environ.get('GZ_SIM_SYSTEM_PLUGIN_PATH', ''))
     return subprocess.Popen(
-        ['gz', 'sim', '-s', '-r', '-v', '1', str(world)],
+        ['gz', 'sim', '-s', *(['-r'] if run else []), '-v', '1', str(world)],
         env={**os.environ, 'GZ_SIM_SYSTEM_PLUGIN_PATH': os.pathsep.join(filter(None, paths))},
     )
 
@@ -45,6 +45,9 @@ def stop_server(server: subprocess.Popen[bytes]) -> int:
 
 class Correspondent:
     """Hears the states that the seat tells, and answers them.
+
+    The seat tells a state again when the answer was lost, as it is before the two have found each
+    other; then it gets the same answer again.
 
     Attributes:
         heard: stamp (ns) and state of each, as Gazebo tells it.
@@ -63,6 +66,7 @@ class Correspondent:
         self.heard: queue.SimpleQueue[tuple[int, State]] = queue.SimpleQueue()
         self.node = Node()
         self._message = Message
+        self._last: tuple[int, Any] = (-1, None)
         topic = f'/model/{model}/seat'
         self._publisher = self.node.advertise(f'{topic}/wrench', Message)
         self.node.subscribe(Odometry, f'{topic}/state', self._hear)
@@ -72,8 +76,11 @@ class Correspondent:
         v, w = message.twist.linear, message.twist.angular
         state = State(np.array([p.x, p.y, p.z]), np.array([q.x, q.y, q.z, q.w]),
                       np.array([v.x, v.y, v.z, w.x, w.y, w.z]))  # fmt: skip
-        stamp = message.header.stamp
-        self.heard.put((stamp.sec * NANOSECONDS + stamp.nsec, state))
+        stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nsec
+        answered, answer = self._last
+        if stamp == answered:
+            self._publisher.publish(answer)
+        self.heard.put((stamp, state))
 
     def next(self, after: int, timeout: float = 60.0) -> tuple[int, State]:
         """Return the first state of a later stamp (ns); one may come twice.
@@ -92,4 +99,5 @@ class Correspondent:
         message.header.stamp.sec, message.header.stamp.nsec = divmod(stamp, NANOSECONDS)
         force, torque = message.force, message.torque
         force.x, force.y, force.z, torque.x, torque.y, torque.z = (float(x) for x in wrench)
+        self._last = stamp, message
         self._publisher.publish(message)

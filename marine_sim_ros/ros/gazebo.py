@@ -77,8 +77,8 @@ class SeatWay:
         """Listen to the seat."""
         self._arrived = arrived
         self._node = node
-        self._physics_step = place.step / place.impulse_ratio / NANOSECONDS
         self._place = place
+        self._physics_step = place.step / place.impulse_ratio / NANOSECONDS
         try:
             self._world: ControlledWorld | None = ControlledWorld(node, place.world)
         except MarineSimError:  # only a pause and a reset need it

@@ -59,7 +59,7 @@ def gazebo_actions(
     bridge = Node(
         package='ros_gz_bridge', executable='parameter_bridge', name='ros_gz_bridge',
         parameters=[{'config_file': str(folder / 'ros_gz_bridge.yaml')}],
-        arguments=[control_service(made.name)], output='screen',
+        arguments=[control_service(made.name)], output='screen', on_exit=Shutdown(),
     )  # fmt: skip
     told = [LogInfo(msg=f'Gazebo: wrenches are delivered {way}: {why}')]
     told += [LogInfo(msg=f'WARNING: {warning}') for warning in made.warnings]

@@ -120,8 +120,9 @@ def _family(pid: int) -> Iterator[int]:
 
 
 def _cpu_seconds(pids: list[int]) -> float:
+    """Return what processes and their descendants have used, each counted once."""
     total = 0
-    for pid in (member for leader in pids for member in _family(leader)):
+    for pid in {member for leader in pids for member in _family(leader)}:
         with suppress(OSError):
             stat = Path(f'/proc/{pid}/stat').read_text(encoding='ascii')
             total += sum(int(ticks) for ticks in stat.rsplit(')', 1)[1].split()[11:13])

@@ -12,6 +12,7 @@ from typing import Any
 from nicegui import ui
 
 from marine_sim_ros.console.link import Link
+from marine_sim_ros.console.page.fault_panel import fault_panel
 from marine_sim_ros.console.page.layout import lamp, left_side, meters, readings, show, theme
 from marine_sim_ros.console.page.more_panels import arm_panel, health_panel, water_panel
 from marine_sim_ros.console.page.panels import Ask, Panel, command_panel, drive_panel, press
@@ -138,6 +139,7 @@ def _tabs(link: Link, ask: Ask, panel: Panel, view: Part) -> None:
         title = 'Arm' if look['joints'] else 'Lights'
         pages[title] = lambda: arm_panel(panel, ask, look)
     pages['Water'] = lambda: water_panel(panel, ask, link.scenery)
+    pages['Faults'] = lambda: fault_panel(panel, ask, look)
     pages |= readings(look)
     pages['Health'] = lambda: health_panel(panel)
     with ui.tabs().props('dense no-caps align=justify narrow-indicator') as tabs:

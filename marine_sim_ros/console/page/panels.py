@@ -15,7 +15,7 @@ from nicegui import ui
 from marine_sim_ros.console.page.layout import lamp
 from marine_sim_ros.console.page.parts import Part
 
-__all__ = ['Panel', 'command_panel', 'drive_panel']
+__all__ = ['Panel', 'changes', 'command_panel', 'drive_panel', 'figure', 'press']
 
 Ask = Callable[..., None]
 Frame = dict[str, Any]
@@ -33,6 +33,28 @@ TARGETS = {
     'x': ('East', 'm'), 'y': ('North', 'm'), 'z': ('Depth', 'm'),
     'roll': ('Roll', '°'), 'pitch': ('Pitch', '°'), 'yaw': ('Heading', '°'),
 }  # fmt: skip
+
+
+def figure(value: float, decimals: int) -> str:
+    """Return a number with a minus as wide as a plus, and none before a zero."""
+    text = f'{value:.{decimals}f}'
+    return text.lstrip('-') if float(text) == 0 else text.replace('-', '−')
+
+
+def changes(sync: Callable[[Frame], None], key: str) -> Callable[[Frame], None]:
+    """Return what calls ``sync`` where a moment's mode has something new under a key.
+
+    So nobody's slider is moved while they hold it.
+    """
+    last: list[Any] = [None]
+
+    def call(frame: Frame) -> None:
+        value = frame.get('mode', {}).get(key)
+        if value is not None and value != last[0]:
+            last[0] = value
+            sync(frame)
+
+    return call
 
 
 class Panel:
@@ -176,14 +198,8 @@ class _Axis:
         """Show what is and what is wanted."""
         here, there = self.shown(now), self.shown(goal)
         decimals = 1 if self.unit == '°' else 2
-        self.present.text = '–' if here is None else f'{_shown(here, decimals)} {self.unit}'
-        self.wanted.text = 'free' if there is None else f'→ {_shown(there, decimals)} {self.unit}'
-
-
-def _shown(value: float, decimals: int) -> str:
-    """Return a number with a minus as wide as a plus, and none before a zero."""
-    text = f'{value:.{decimals}f}'
-    return text.lstrip('-') if float(text) == 0 else text.replace('-', '−')
+        self.present.text = '–' if here is None else f'{figure(here, decimals)} {self.unit}'
+        self.wanted.text = 'free' if there is None else f'→ {figure(there, decimals)} {self.unit}'
 
 
 def command_panel(panel: Panel, ask: Ask, view: Part) -> None:
