@@ -5,29 +5,36 @@
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from marine_sim_ros import load_vehicle
 from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.faults.kinds import KINDS, Gust, ThrusterFault, numbers_of
+from marine_sim_ros.faults.fitting import unfit
+from marine_sim_ros.faults.kinds import KINDS, Battery, Gust, ThrusterFault, numbers_of
 from marine_sim_ros.faults.reading import fault_text, parse_faults
+from marine_sim_ros.simulation import Simulation
+from marine_sim_ros.state import rest
 
 DOCS = Path(__file__).resolve().parent.parent / 'docs' / 'faults.md'
+ROV = load_vehicle('bluerov2')
 NAMES = ('bow', 'yes', '7', '~', "o'clock: \u00fc#")
 
 
 @st.composite
-def faults(draw):
+def faults(draw, names=NAMES):
     kind = draw(st.sampled_from(list(KINDS.values())))
     start = draw(st.floats(0.0, 1e6))
     values = {
         name: draw(st.floats(known.low, known.high)) for name, known in numbers_of(kind).items()
     }
     if issubclass(kind, ThrusterFault):
-        values['thruster'] = draw(st.sampled_from(NAMES))
+        values['thruster'] = draw(st.sampled_from(names))
     if kind is not Gust and draw(st.booleans()):
         values['end'] = start + draw(st.floats(1.0, 1e6))
     return kind(start=start, **values)
@@ -36,6 +43,20 @@ def faults(draw):
 @given(st.lists(faults(), max_size=4).map(tuple))
 def test_what_is_written_is_read_again(some):
     assert parse_faults(fault_text(some)) == some
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(faults(ROV.thrusters.names), max_size=5).map(tuple), st.integers(0, 9))
+def test_no_fault_breaks_a_run(some, seed):
+    if unfit(some, ROV):
+        some = tuple(f for f in some if not isinstance(f, Battery))
+    early = tuple(replace(f, start=f.start % 0.05) for f in some)
+    simulation = Simulation(ROV, initial=rest((0, 0, -5)), faults=early, seed=seed)
+    ticks = list(simulation.ticks(lambda time, state: np.full(6, 1500 + 9e3 * time), 0.04))
+    assert all(np.isfinite(tick.total).all() for tick in ticks)
+    volts = [max(f.voltage, f.empty) / f.nominal for f in early if isinstance(f, Battery)]
+    most = 51.485 * max([1.0, *volts]) ** 1.22
+    assert max(np.abs(tick.thrusters.thrust).max() for tick in ticks) <= most + 1e-9
 
 
 @pytest.mark.parametrize('name', KINDS)

@@ -63,8 +63,9 @@ def watcher(ros_environment):
 
 
 def test_an_operator_sets_and_clears_faults(processes, watcher):
-    from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+    from rcl_interfaces.msg import Parameter
     from rcl_interfaces.srv import SetParameters
+    from rclpy.parameter import get_parameter_value  # as ros2 param set understands a text
     from sensor_msgs.msg import FluidPressure, JointState
     from std_msgs.msg import UInt16MultiArray
 
@@ -78,9 +79,8 @@ def test_an_operator_sets_and_clears_faults(processes, watcher):
     def set_faults(node, text):
         client = watcher.node.create_client(SetParameters, f'{node}/set_parameters')
         watcher.until(client.service_is_ready)
-        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=text)
-        request = SetParameters.Request(parameters=[Parameter(name='faults', value=value)])
-        future = client.call_async(request)
+        wanted = Parameter(name='faults', value=get_parameter_value(text))
+        future = client.call_async(SetParameters.Request(parameters=[wanted]))
         watcher.until(future.done)
         return future.result().results[0]
 
@@ -95,7 +95,7 @@ def test_an_operator_sets_and_clears_faults(processes, watcher):
         '[{kind: weak, thruster: bow}]': "thruster 'bow' is unknown; expected one of those of",
         '[{kind: tired}]': "faults[0].kind is 'tired'; expected one of",
         '[[': 'not valid YAML',
-        'share: 1': 'expected a list',
+        'weak': 'expected a list',
     }.items():
         answer = set_faults('thrusters', text)
         assert not answer.successful

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -18,14 +19,16 @@ from marine_sim_ros.engine.loop import Setting, everything, states
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.script import as_long
 from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.errors import ParameterError, RecordingError
 from marine_sim_ros.faults.kinds import LostCommands
 from marine_sim_ros.faults.tables import alike
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ocean.gusts import as_many
+from marine_sim_ros.recorded import write_recording
 from marine_sim_ros.scenario import Scenario
 from marine_sim_ros.simulation import DEFAULT_STEP
 from marine_sim_ros.state import State
+from marine_sim_ros.suite import RunOptions
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory
 
 __all__ = [
@@ -138,6 +141,7 @@ def simulate_batch(
     every: int = 20,
     dtype: str = 'float64',
     all_quantities: bool = False,
+    bags: str | Path | None = None,
 ) -> Batch:
     """Run many vehicles, and return one tick in ``every`` of each.
 
@@ -158,10 +162,16 @@ def simulate_batch(
         every: one tick in so many is kept, beginning with the first.
         dtype: ``float64`` or ``float32``.
         all_quantities: keep what a :class:`~marine_sim_ros.trajectory.Trajectory` needs.
+        bags: folder to write each vehicle's to, as ``simulate --record`` does, of the ticks that
+            are kept: ``000017/bag`` and ``000017/manifest.json``.
 
     Raises:
-        MarineSimError: an argument out of range, or vehicles that cannot share a batch.
+        MarineSimError: an argument out of range, vehicles that cannot share a batch, or a folder
+            that is not empty or cannot be written.
     """
+    all_quantities = all_quantities or bags is not None
+    if bags is not None and Path(bags).exists() and any(Path(bags).iterdir()):
+        raise RecordingError(f'{bags}: has files; expected a new folder')
     lists = (vehicles, scenarios, environments, seeds)
     lengths = [len(x) for x in lists if isinstance(x, list | tuple | np.ndarray)]
     count = lengths[0] if lengths else 1 if initial is None else len(initial.position)
@@ -189,10 +199,21 @@ def simulate_batch(
         return trajectory_of(settings[i], one, program.kept, noise[i])
 
     state = State(*(np.moveaxis(kept[name], -1, 1) for name in State._fields))
-    return Batch(
+    batch = Batch(
         program.kept, state.position, state.orientation, state.velocity, program.compile_time,
         trajectory,
     )  # fmt: skip
+    if bags is not None:
+        for i, setting in enumerate(settings):
+            options = RunOptions(
+                vehicle=setting.vehicle.name, scenario=scenario[i].name, dt=dt, seed=noise[i],
+                environment=setting.environment.name, integrator=integrator,
+            )  # fmt: skip
+            write_recording(
+                Path(bags) / f'{i:06d}', setting.vehicle, options, trajectory(i),
+                engine='jax', precision=dtype, every=str(every),
+            )  # fmt: skip
+    return batch
 
 
 def first_states(initial: State | None, scenarios: Sequence[Scenario]) -> State:

@@ -14,7 +14,12 @@ from marine_sim_ros.environment import Environment
 from marine_sim_ros.faults.battery import battery_voltage
 from marine_sim_ros.faults.tables import Acting
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, ThrusterOutput, thrusters
+from marine_sim_ros.physics.thrusters import (
+    POWER_EXPONENT,
+    PWM_NEUTRAL,
+    ThrusterOutput,
+    thrusters,
+)
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -36,6 +41,7 @@ class FaultMemory(NamedTuple):
         silence: time (...) since, s.
         line: pulse widths (d, ..., n) of this tick and those before, µs; None: none are late.
         told: pulse widths (..., n) of the tick before, as the thrusters took them, µs.
+        load: power (...) of the tick before, at the nominal voltage, W.
         current: drawn (...) in the tick before, A.
         used: charge (...) drawn from the battery, A h.
     """
@@ -44,6 +50,7 @@ class FaultMemory(NamedTuple):
     silence: Array
     line: Array | None
     told: Array
+    load: Array
     current: Array
     used: Array
 
@@ -60,7 +67,7 @@ def unharmed(rotors: Array) -> FaultMemory:
     xp = namespace(rotors)
     neutral = xp.full_like(rotors, PWM_NEUTRAL)
     none = xp.zeros_like(rotors[..., 0])
-    return FaultMemory(neutral, none, None, neutral, none, none)
+    return FaultMemory(neutral, none, None, neutral, none, none, none)
 
 
 def _arriving(
@@ -69,7 +76,7 @@ def _arriving(
     """Return the pulse widths that are there: of this tick, or the last; at length neutral."""
     xp = namespace(pwm)
     if acting.lost is None:
-        return pwm, memory._replace(sent=pwm)
+        return pwm, memory._replace(sent=pwm, silence=0.0 * memory.silence)
     sent = xp.where(acting.lost, memory.sent, pwm)
     silence = xp.where(acting.lost, memory.silence + dt, 0.0 * memory.silence)
     over = silence[..., None] > timeout + _ROUNDING
@@ -87,11 +94,12 @@ def _late(
     if acting.delay is None:
         return pwm, memory._replace(line=None)
     xp = namespace(pwm)
-    before = memory.told[None] if memory.line is None else memory.line
+    before = memory.told[None, ...] if memory.line is None else memory.line
     reach = round(acting.longest / NANOSECONDS / period) if period > 0 else 1
     depth = max(reach, 1) + 1
-    missing = depth - 1 - len(before)
-    line = xp.concat([pwm[None], before[: depth - 1], *[before[-1:]] * missing])
+    known = min(depth - 1, before.shape[0])
+    oldest = [before[-1:, ...]] * (depth - 1 - known)
+    line = xp.concat([pwm[None, ...], before[:known, ...], *oldest])
     age = xp.clip(xp.round(acting.delay / (dt or _AT_ONCE)), 0.0, depth - 1.0)
     row = constant(xp, np.arange(float(depth)).reshape(-1, *(1,) * pwm.ndim))
     late = xp.sum(xp.where(row == age, line, 0.0 * line), axis=0)
@@ -143,7 +151,7 @@ def faulty_thrusters(
     """
     if acting is None:
         output, rotors = thrusters(vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt)
-        return output, Propulsion(rotors)
+        return output, Propulsion(rotors, memory.faults)
     known = unharmed(memory.rotors) if memory.faults is None else memory.faults
     pwm, known = _arriving(acting, known, pwm, dt, timeout)
     pwm, known = _late(acting, known, pwm, dt, period)
@@ -153,12 +161,13 @@ def faulty_thrusters(
         xp = namespace(pwm)
         drawn = xp.where(acting.battery.on, known.current * (dt / 3600), 0.0 * known.current)
         known = known._replace(used=known.used + drawn)
-        voltage = battery_voltage(acting.battery, known.current, known.used)
+        voltage = battery_voltage(acting.battery, known.load, known.used)
         supply = voltage / acting.battery.nominal
     output, rotors = thrusters(
         vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt, supply=supply,
         share=acting.share,
     )  # fmt: skip
-    if voltage is not None:
-        known = known._replace(current=namespace(pwm).sum(output.power, axis=-1) / voltage)
+    if voltage is not None and supply is not None:
+        power = namespace(pwm).sum(output.power, axis=-1)
+        known = known._replace(load=power / supply**POWER_EXPONENT, current=power / voltage)
     return output, Propulsion(rotors, known)

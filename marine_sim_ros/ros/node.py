@@ -206,8 +206,12 @@ class SuiteNode(Node):
                 f'/ocean_current: {current}; expected up to {FASTEST_WATER:g} m/s; ignored'
             )
 
-    def listen(self, topic: topics.Topic, callback: Callable[[Any], None]) -> None:
-        """Subscribe with a callback whose failure is reported and survived."""
+    def listen(self, topic: topics.Topic, callback: Callable[[Any], None]) -> Any:
+        """Subscribe with a callback whose failure is reported and survived.
+
+        Returns:
+            The subscription, or None over a bus.
+        """
 
         def guarded(message: Any) -> None:
             try:
@@ -217,8 +221,8 @@ class SuiteNode(Node):
 
         if self.bus is not None and topic.per_tick:
             self.bus.subscribe(self.resolve_topic_name(topic.name), guarded)
-        else:
-            self.create_subscription(topic.type, topic.name, guarded, topic.qos)
+            return None
+        return self.create_subscription(topic.type, topic.name, guarded, topic.qos)
 
     def publisher(self, topic: topics.Topic) -> Any:
         """Return something with ``publish`` for a topic."""

@@ -19,7 +19,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.state import State
-from marine_sim_ros.sweep.change import Case, changed
+from marine_sim_ros.sweep.change import Case, changed, described
 from marine_sim_ros.sweep.design import design
 from marine_sim_ros.sweep.metrics import metrics
 from marine_sim_ros.sweep.plan import Plan
@@ -47,7 +47,7 @@ def case_of(plan: Plan, run: int) -> Case:
     """Return the vehicle, environment and scenario of a run.
 
     Raises:
-        ParameterError: there is no such run, a parameter points nowhere, or a number is out of
+        MarineSimError: there is no such run, a parameter points nowhere, or a number is out of
             range.
     """
     rows = _design(plan)
@@ -60,11 +60,14 @@ def _case(plan: Plan, numbers: Sequence[float]) -> Case:
     """Return a case with its numbers.
 
     Raises:
-        ParameterError: a parameter points nowhere, or a number is out of range.
+        MarineSimError: a parameter points nowhere, or a number is out of range.
     """
-    case = _base(plan)
-    for parameter, value in zip(plan.parameters, numbers, strict=True):
-        case = changed(case, parameter, float(value))
+    case, given = _base(plan), list(zip(plan.parameters, map(float, numbers), strict=True))
+    urdf = [(p, value) for p, value in given if p.name.startswith('urdf.')]
+    case = case._replace(vehicle=described(case.vehicle, plan.vehicle, urdf))
+    for parameter, value in given:
+        if (parameter, value) not in urdf:
+            case = changed(case, parameter, value)
     return case
 
 

@@ -35,6 +35,7 @@ from marine_sim_ros.tools.bench_console import (
     print_console_memory,
     resident,
 )
+from marine_sim_ros.tools.bench_gazebo import check_gazebo, gazebo_table
 from marine_sim_ros.tools.bench_solid import solid_milliseconds
 from marine_sim_ros.tools.bench_steps import step_microseconds
 from marine_sim_ros.tools.odometer import Odometer
@@ -55,6 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     only = parser.add_mutually_exclusive_group()
     only.add_argument('--steps-only', action='store_true', help='no graph, steps in process')
     only.add_argument('--console', action='store_true', help='only what it costs to be watched')
+    only.add_argument(
+        '--gazebo', action='store_true',
+        help="only in Gazebo: its own underwater plugins against this suite's",
+    )  # fmt: skip
     only.add_argument(
         '--console-hours', type=float, metavar='H', help="the console's memory over simulated time"
     )
@@ -223,6 +228,11 @@ def execute(options: argparse.Namespace) -> int:
     """Measure everything in turn, round by round, and print one table."""
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     os.environ.setdefault('ROS_DOMAIN_ID', str(60 + os.getpid() % 40))
+    if options.gazebo:
+        check_gazebo()
+        os.environ.setdefault('GZ_PARTITION', f'marine_sim_bench_{os.getpid()}')
+        Console(width=120).print(gazebo_table(options.rounds, options.seconds))
+        return 0
     if options.console:
         print_console_costs(options.rounds, options.seconds)
         return 0
