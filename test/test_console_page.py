@@ -85,9 +85,14 @@ class Page:
         """Look with an eye, and wait until the view has been drawn so."""
         self.tab.get_by_role('combobox', name='Eye').click()
         self.tab.get_by_role('option', name=label, exact=True).click()
+        self.tab.wait_for_selector(f'.view[data-eye={eye}]')
+        self.drawn_anew()
+
+    def drawn_anew(self):
+        """Wait until the view has been drawn once more."""
+        drawn = int(self.tab.get_attribute('.view', 'data-drawn'))
         self.tab.wait_for_function(
-            f"""() => {{ const element = document.querySelector('.view');
-                return element.dataset.eye === "{eye}" && !element.own.stale; }}"""
+            f"() => document.querySelector('.view').dataset.drawn > {drawn}"
         )
 
     def slide(self, name, key, count=1):
@@ -103,12 +108,9 @@ class Page:
 
     def picture(self, name):
         if PICTURES:
-            drawn = int(self.tab.get_attribute('.view', 'data-drawn'))
             coarse = self.value('view.sharpness')
             self.value('(view.sharpness = 1.25, view.cost = -1e9, view.resize())')
-            self.tab.wait_for_function(
-                f"() => document.querySelector('.view').dataset.drawn > {drawn}"
-            )
+            self.drawn_anew()
             self.tab.screenshot(path=Path(PICTURES) / f'{name}.png')
             self.value(f'(view.sharpness = {coarse}, view.cost = 0, view.resize())')
 

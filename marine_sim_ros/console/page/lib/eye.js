@@ -44,7 +44,7 @@ export class Eye {
     this.size = size;
     this.wide = new THREE.PerspectiveCamera(55, 2, 0.05, 400);
     this.flat = new THREE.OrthographicCamera(-1, 1, 1, -1, -200, 400);
-    this.scale = 6 * size; // m across the height of a parallel view
+    this.scale = 4 * size; // m across the height of a parallel view
     this.wide.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.wide, canvas);
     this.controls.enableDamping = false;
