@@ -301,18 +301,26 @@ def new_run(watcher):
 
 
 @ways
-def test_a_server_that_is_killed_and_started_again_is_told_and_a_new_run(
-    processes, watcher, tmp_path, way
+@pytest.mark.parametrize('part', ['server', 'bridge'])
+def test_a_part_that_is_killed_is_told_and_found_when_it_is_back(
+    processes, watcher, tmp_path, way, part
 ):
     parts = Parts(processes, tmp_path, way)
     suite = parts.start_suite()
     runs(watcher, 400)
-    parts.server.process.kill()
+    getattr(parts, part).process.kill()
     told(watcher, 'is it paused, or gone?')
     suite.until('nothing from Gazebo for')
-    parts.start_server()
-    new_run(watcher)
-    suite.until(r'Gazebo went back to 0\.000 s: a new run')
+    last = stamp(watcher.seen['odom'][-1])
+    watcher.seen['odom'].clear()
+    getattr(parts, f'start_{part}')()
+    if part == 'server':
+        new_run(watcher)
+        suite.until(r'Gazebo went back to 0\.000 s: a new run')
+    else:
+        runs(watcher)
+        assert 0 < stamp(watcher.seen['odom'][0]) - last <= 20_000_000
+        assert 'a new run' not in suite.output
     assert 'Traceback' not in suite.output
 
 
@@ -402,24 +410,6 @@ def test_a_gazebo_bridge_that_is_killed_and_started_again_goes_on(
     assert after[0].pose.pose.position.z == pytest.approx(before.pose.pose.position.z, abs=0.01)
     assert np.all(np.diff([stamp(m) for m in after]) == 5_000_000)
     assert 'Traceback' not in again.output
-
-
-@ways
-def test_a_ros_gz_bridge_that_is_killed_and_started_again_is_told_and_the_run_goes_on(
-    processes, watcher, tmp_path, way
-):
-    parts = Parts(processes, tmp_path, way)
-    suite = parts.start_suite()
-    runs(watcher, 200)
-    parts.bridge.process.kill()
-    told(watcher, 'is it paused, or gone?')
-    before = stamp(watcher.seen['odom'][-1])
-    watcher.seen['odom'].clear()
-    parts.start_bridge()
-    runs(watcher, 200)
-    assert 0 < stamp(watcher.seen['odom'][0]) - before <= 20_000_000
-    assert 'a new run' not in suite.output
-    assert 'Traceback' not in suite.output
 
 
 def test_a_world_that_is_not_there_ends_the_run_with_one_line(processes):
