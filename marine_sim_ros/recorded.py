@@ -141,8 +141,8 @@ def write_recording(
                 write(f'wrench/{name}', kind, stamp, make.wrench(stamp, values[i]))
             kind = 'std_msgs/msg/UInt16MultiArray'
             write('thrusters/pwm', kind, stamp, make.pwm(trajectory.pwm[i]))
-            for topic, names, values in _joint_topics(vehicle, trajectory):
-                message = make.joints(stamp, names, **{k: v[i] for k, v in values.items()})
+            for topic, names, parts in _joint_topics(vehicle, trajectory):
+                message = make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
                 write(topic, 'sensor_msgs/msg/JointState', stamp, message)
             value = float(trajectory.pressure[i])
             if vehicle.barometer is not None and not math.isnan(value):

@@ -100,4 +100,5 @@ class GazeboServer:
 
     def close(self):
         """End it as a launch file does; return its exit code."""
+        self.seat.close()
         return stop_server(self.process)

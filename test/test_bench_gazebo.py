@@ -57,6 +57,7 @@ def test_libsdformat_reads_the_world(vehicle, tmp_path):
     assert done.stdout.strip() == 'Valid.', done.stderr
 
 
+@pytest.mark.ros
 def test_without_gazebo_one_line_says_what_is_missing(monkeypatch, capsys):
     monkeypatch.setattr(bench_gazebo.shutil, 'which', lambda _: None)
     monkeypatch.setenv('AMENT_PREFIX_PATH', '')

@@ -16,14 +16,16 @@ from marine_sim_ros.faults.barometer import pressure_error
 from marine_sim_ros.faults.battery import Supply, battery_voltage
 from marine_sim_ros.faults.draws import key_of, share_of, stamp_words, threefry
 from marine_sim_ros.faults.kinds import KINDS, Gust, ThrusterFault
+from marine_sim_ros.faults.live import LiveThrusters
 from marine_sim_ros.faults.reading import parse_faults
 from marine_sim_ros.faults.tables import tables_of
+from marine_sim_ros.faults.thrust import Propulsion, faulty_thrusters
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.physics.thrusters import thrusters
 from marine_sim_ros.scenario import load_scenario, parse_scenario
 from marine_sim_ros.scripted import failed_thrusters
 from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.state import rest
+from marine_sim_ros.state import State, rest
 
 ROV = load_vehicle('bluerov2', rotor_time_constant='0')
 DEEP = rest((0, 0, -5))
@@ -300,6 +302,82 @@ def test_a_controller_is_told_of_dead_thrusters_only():
     told = [failed_thrusters(faults, ROV, t, ['thruster_6']).nonzero()[0].tolist()
             for t in (0.5, 1.5, 2.5)]  # fmt: skip
     assert told == [[5], [0, 5], [5]]
+
+
+# Nodes.
+
+
+def live(taken, ticks=100, **more):
+    """Return thrusts of thrusters that take other faults at the ticks of a mapping."""
+    thrusters = LiveThrusters(ROV, seed=0)
+    result = []
+    for k in range(ticks):
+        if k in taken:
+            thrusters.take(parse_faults(taken[k], k * DT))
+        settings = {'per_tick': True, 'timeout': 1.0, **more}
+        output = thrusters.step(k * 5_000_000, DEEP, Environment(), ramp(k), **settings)
+        result.append(output.thrust)
+    return np.stack(result)
+
+
+ALL = (
+    '[{at: 0.1, kind: stuck, thruster: thruster_1}, {at: 0.1, kind: lost_commands, share: 0.5},'
+    ' {kind: delayed, thruster: thruster_2, delay: 0.1}, {kind: battery, resistance: 0.2},'
+    ' {at: 0.2, kind: weak, thruster: thruster_3}, {kind: reversed, thruster: thruster_4}]'
+)
+
+
+def test_live_thrusters_are_those_of_a_simulation():
+    found = live({0: ALL})
+    simulation = Simulation(ROV, initial=DEEP, faults=parse_faults(ALL))
+    expected = [simulation.tick(ramp(k)).thrusters.thrust for k in range(100)]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_faults_that_are_set_in_a_run_begin_with_what_there_is():
+    found = live(
+        {40: '[{kind: stuck, thruster: thruster_1},'
+             ' {kind: delayed, thruster: thruster_2, delay: 0.1}]', 80: ''}
+    )  # fmt: skip
+    free = np.stack([FREE(ramp(k)) for k in range(100)])
+    alike(found[:40], free[:40])
+    alike(found[40:80, 0], np.full(40, free[39, 0]))
+    alike(found[40:60, 1], np.full(20, free[39, 1]))
+    alike(found[60:80, 1], free[40:60, 1])
+    alike(found[80:], free[80:])
+
+
+def test_commands_that_are_not_sent_for_a_tick_are_not_lost_in_one():
+    alike(live({0: '[{kind: lost_commands}]'}, per_tick=False), live({}))
+
+
+@pytest.mark.parametrize('count', [None, 3])
+def test_faults_follow_the_array_api_and_broadcast(count):
+    import array_api_strict
+
+    tables = tables_of(parse_faults(ALL), ROV.thrusters.names)
+    shape = () if count is None else (count,)
+    results = []
+    for xp in (np, array_api_strict):
+        rotors = xp.asarray(np.zeros((*shape, 6)))
+        state = State(*(xp.asarray(np.broadcast_to(x, (*shape, len(x)))) for x in DEEP))
+        memory, thrusts = Propulsion(rotors), []
+        for k in range(70):
+            stamp = xp.asarray(stamp_words(np.array(k * 5_000_000)))
+            pwm = xp.asarray(np.broadcast_to(ramp(k), (*shape, 6)))
+            output, memory = faulty_thrusters(
+                ROV, state, Environment(), memory, tables.at(xp, k * DT, stamp), pwm=pwm,
+                dt=DT if k else 0.0, period=DT,
+            )  # fmt: skip
+            thrusts.append(np.asarray(output.thrust))
+        results.append(np.stack(thrusts))
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-14)
+    one = live({0: ALL}, ticks=70)
+    np.testing.assert_allclose(
+        results[0],
+        np.broadcast_to(one.reshape(70, *(1,) * len(shape), 6), results[0].shape),
+        rtol=1e-14,
+    )
 
 
 # Engines.

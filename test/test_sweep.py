@@ -27,6 +27,7 @@ from marine_sim_ros.sweep.dataset import Dataset
 from marine_sim_ros.sweep.design import design
 from marine_sim_ros.sweep.metrics import metrics
 from marine_sim_ros.sweep.plan import load_plan, parse_plan
+from marine_sim_ros.yaml_file import config_names
 
 PLAN = """
 vehicle: bluerov2
@@ -194,6 +195,14 @@ def test_any_path_is_a_number_of_the_urdf_or_an_error(path):
     with pytest.raises(ModelError) as caught:
         with_number('<robot><link name="a" x="1 2"/></robot>', path, lambda old: old + 1)
     assert '\n' not in str(caught.value)
+
+
+@pytest.mark.parametrize('name', config_names('sweeps'))
+def test_shipped_sweeps_have_runs_that_can_be_set_up(name):
+    plan = load_plan(name)
+    for run in range(0, plan.runs, 97):
+        case = runs.case_of(plan, run)
+        case.scenario.check(case.vehicle)
 
 
 def test_metrics_of_a_motion_in_closed_form():

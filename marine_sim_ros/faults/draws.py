@@ -54,9 +54,10 @@ def share_of(xp: ModuleType, key: Array, stamp: Array) -> Array:
 
     It has 24 bits, so that it is the same number in single precision.
     """
-    words, stamp = xp.asarray(key, dtype=xp.uint32), constant(xp, stamp)
+    halves, stamp = constant(xp, key), constant(xp, stamp)
+    words = xp.asarray(halves, dtype=xp.uint32)
     x, _ = threefry(
         ((words[0:1] << 16) | words[1:2], (words[2:3] << 16) | words[3:4]),
         (stamp[0:1], stamp[1:2]),
     )
-    return (x >> 8)[0] * 2.0**-24
+    return xp.asarray((x >> 8)[0], dtype=halves.dtype) * 2.0**-24

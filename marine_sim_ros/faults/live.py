@@ -47,16 +47,16 @@ class LiveThrusters:
         """Let these faults happen, and no others."""
         self._tables = tables_of(faults, self._vehicle.thrusters.names, self._seed)
 
-    def _acting(self, stamp: int) -> Acting | None:
+    def _acting(self, stamp: int) -> Acting:
         if self._tables is None:
-            return None
+            return Acting()  # and not None: what was told is remembered for a fault to come
         return self._tables.at(np, stamp / NANOSECONDS, stamp_words(np.array(stamp)))
 
     @property
     def loses(self) -> bool:
         """Whether a command that is sent now gets lost."""
-        acting = self._acting(self.stamp or 0)
-        return acting is not None and acting.lost is not None and bool(acting.lost)
+        lost = self._acting(self.stamp or 0).lost
+        return lost is not None and bool(lost)
 
     def step(
         self,
@@ -80,13 +80,13 @@ class LiveThrusters:
         """
         dt = 0.0 if self.stamp is None else (stamp - self.stamp) / NANOSECONDS
         self.stamp, acting = stamp, self._acting(stamp)
-        if acting is not None and not per_tick:
+        if not per_tick:
             acting = acting._replace(lost=None)
         output, self._memory = faulty_thrusters(
             self._vehicle, state, environment, self._memory, acting,
             pwm=pwm, dt=dt, period=dt, timeout=timeout,
         )  # fmt: skip
         known, self.voltage = self._memory.faults, None
-        if acting is not None and acting.battery is not None and known is not None:
+        if acting.battery is not None and known is not None:
             self.voltage = float(battery_voltage(acting.battery, known.load, known.used))
         return output

@@ -81,7 +81,7 @@ class Rows:
         start, end = constant(xp, self.start), constant(xp, self.end)
         where = constant(xp, self.where)
         return [
-            (where[i] > 0.5) & ((time >= start[i]) & (time < end[i]))
+            (where[i, ...] > 0.5) & ((time >= start[i]) & (time < end[i]))
             for i in range(len(self.start))
         ]
 
@@ -94,14 +94,17 @@ class Rows:
 
     def held(self, xp: ModuleType, time: Array, nothing: float) -> Array:
         """Return the first number of the last that acts, (n,), or what there is without."""
-        numbers, result = constant(xp, self.numbers), constant(xp, self.where[0]) * 0.0 + nothing
+        numbers, result = (
+            constant(xp, self.numbers),
+            constant(xp, self.where[0, ...]) * 0.0 + nothing,
+        )
         for i, on in enumerate(self.on(xp, time)):
             result = xp.where(on, numbers[i, 0], result)
         return result
 
     def product(self, xp: ModuleType, time: Array) -> Array:
         """Return the product of the first numbers of all that act: (n,)."""
-        numbers, result = constant(xp, self.numbers), constant(xp, self.where[0]) * 0.0 + 1.0
+        numbers, result = constant(xp, self.numbers), constant(xp, self.where[0, ...]) * 0.0 + 1.0
         for i, on in enumerate(self.on(xp, time)):
             result = xp.where(on, result * numbers[i, 0], result)
         return result

@@ -76,7 +76,7 @@ def _arriving(
     """Return the pulse widths that are there: of this tick, or the last; at length neutral."""
     xp = namespace(pwm)
     if acting.lost is None:
-        return pwm, memory._replace(sent=pwm)
+        return pwm, memory._replace(sent=pwm, silence=0.0 * memory.silence)
     sent = xp.where(acting.lost, memory.sent, pwm)
     silence = xp.where(acting.lost, memory.silence + dt, 0.0 * memory.silence)
     over = silence[..., None] > timeout + _ROUNDING
@@ -94,11 +94,12 @@ def _late(
     if acting.delay is None:
         return pwm, memory._replace(line=None)
     xp = namespace(pwm)
-    before = memory.told[None] if memory.line is None else memory.line
+    before = memory.told[None, ...] if memory.line is None else memory.line
     reach = round(acting.longest / NANOSECONDS / period) if period > 0 else 1
     depth = max(reach, 1) + 1
-    missing = depth - 1 - len(before)
-    line = xp.concat([pwm[None], before[: depth - 1], *[before[-1:]] * missing])
+    known = min(depth - 1, before.shape[0])
+    oldest = [before[-1:, ...]] * (depth - 1 - known)
+    line = xp.concat([pwm[None, ...], before[:known, ...], *oldest])
     age = xp.clip(xp.round(acting.delay / (dt or _AT_ONCE)), 0.0, depth - 1.0)
     row = constant(xp, np.arange(float(depth)).reshape(-1, *(1,) * pwm.ndim))
     late = xp.sum(xp.where(row == age, line, 0.0 * line), axis=0)
@@ -150,7 +151,7 @@ def faulty_thrusters(
     """
     if acting is None:
         output, rotors = thrusters(vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt)
-        return output, Propulsion(rotors)
+        return output, Propulsion(rotors, memory.faults)
     known = unharmed(memory.rotors) if memory.faults is None else memory.faults
     pwm, known = _arriving(acting, known, pwm, dt, timeout)
     pwm, known = _late(acting, known, pwm, dt, period)

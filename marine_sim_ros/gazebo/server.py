@@ -69,7 +69,12 @@ class Correspondent:
         self._last: tuple[int, Any] = (-1, None)
         topic = f'/model/{model}/seat'
         self._publisher = self.node.advertise(f'{topic}/wrench', Message)
-        self.node.subscribe(Odometry, f'{topic}/state', self._hear)
+        self._topic = f'{topic}/state'
+        self.node.subscribe(Odometry, self._topic, self._hear)
+
+    def close(self) -> None:
+        """Hear and answer no more, whoever tells."""
+        self.node.unsubscribe(self._topic)
 
     def _hear(self, message: Any) -> None:
         p, q = message.pose.position, message.pose.orientation

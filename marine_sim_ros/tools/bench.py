@@ -29,7 +29,12 @@ from marine_sim_ros.physics.drag import drag_with_memory
 from marine_sim_ros.spatial import quaternion_from_rpy
 from marine_sim_ros.state import State
 from marine_sim_ros.suite import RunOptions, describe
-from marine_sim_ros.tools.bench_console import cpu_seconds, print_console_costs
+from marine_sim_ros.tools.bench_console import (
+    cpu_seconds,
+    print_console_costs,
+    print_console_memory,
+    resident,
+)
 from marine_sim_ros.tools.bench_gazebo import check_gazebo, gazebo_table
 from marine_sim_ros.tools.bench_solid import solid_milliseconds
 from marine_sim_ros.tools.bench_steps import step_microseconds
@@ -55,6 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--gazebo', action='store_true',
         help="only in Gazebo: its own underwater plugins against this suite's",
     )  # fmt: skip
+    only.add_argument(
+        '--console-hours', type=float, metavar='H', help="the console's memory over simulated time"
+    )
 
 
 def hulled(triangles: int) -> str:
@@ -130,11 +138,6 @@ def ticks_per_second(
     return rate, first
 
 
-def _resident(pid: int) -> float:
-    pages = int(Path(f'/proc/{pid}/statm').read_text(encoding='ascii').split()[1])
-    return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
-
-
 def node_costs(seconds: float) -> dict[str, tuple[float, float]]:
     """Return CPU share (of one core) and memory (MB) of each node's process at real time."""
     options = RunOptions(namespace='bench', scenario='dive', duration=1e5)
@@ -148,7 +151,7 @@ def node_costs(seconds: float) -> dict[str, tuple[float, float]]:
         before = {name: cpu_seconds(pid) for name, pid in pids.items()}
         time.sleep(seconds)
         return {
-            name: ((cpu_seconds(pid) - before[name]) / seconds, _resident(pid))
+            name: ((cpu_seconds(pid) - before[name]) / seconds, resident(pid))
             for name, pid in pids.items()
         }
     finally:
@@ -232,6 +235,9 @@ def execute(options: argparse.Namespace) -> int:
         return 0
     if options.console:
         print_console_costs(options.rounds, options.seconds)
+        return 0
+    if options.console_hours:
+        print_console_memory(options.console_hours)
         return 0
     rows: dict[str, tuple[str, list[float]]] = {}
 

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from urllib.request import ProxyHandler, build_opener
@@ -26,7 +26,7 @@ from marine_sim_ros.suite import RunOptions, describe
 from marine_sim_ros.tools.odometer import Odometer
 from marine_sim_ros.tools.supervisor import Supervisor
 
-__all__ = ['cpu_seconds', 'print_console_costs']
+__all__ = ['cpu_seconds', 'print_console_costs', 'print_console_memory', 'resident']
 
 PORT = 8960
 HZ = os.sysconf('SC_CLK_TCK')
@@ -39,6 +39,12 @@ def cpu_seconds(pid: int) -> float:
     """Return the processor time that a process has taken, s."""
     fields = Path(f'/proc/{pid}/stat').read_text(encoding='ascii').rsplit(')', 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / HZ
+
+
+def resident(pid: int) -> float:
+    """Return the memory that a process holds, MB."""
+    pages = int(Path(f'/proc/{pid}/statm').read_text(encoding='ascii').split()[1])
+    return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
 
 
 def _family(pid: int) -> list[int]:
@@ -107,12 +113,27 @@ def _await_console() -> None:
             return
 
 
-def _round(seconds: float, watcher: str, *, composed: bool) -> dict[str, float]:
-    """Return what a run of so many seconds measures."""
-    options = RunOptions(
-        namespace='bench', real_time_factor=0.0, duration=1e6, scenario='dive', console_port=PORT,
-        console=watcher != WATCHERS[0],
-    )  # fmt: skip
+@dataclass
+class _Run:
+    """A graph that runs: what counts its ticks, its processes, the moments a page was sent."""
+
+    odometer: Odometer
+    groups: dict[str, list[int]]
+    moments: list[int] = field(default_factory=lambda: [0])
+
+    def of_each(self, number: Callable[[int], float]) -> dict[str, float]:
+        """Return the sum of a number over the processes of each group that are still there."""
+        found = dict.fromkeys(self.groups, 0.0)
+        for name, pids in self.groups.items():
+            for pid in pids:
+                with suppress(OSError):
+                    found[name] += number(pid)
+        return found
+
+
+@contextmanager
+def _watched(options: RunOptions, watcher: str, *, composed: bool) -> Iterator[_Run]:
+    """Run a graph that somebody watches."""
     supervisor = Supervisor()
     with ExitStack() as stack:
         stack.callback(supervisor.stop)
@@ -124,28 +145,37 @@ def _round(seconds: float, watcher: str, *, composed: bool) -> dict[str, float]:
         odometer = stack.enter_context(Odometer('/bench'))
         odometer.wait(60.0)
         groups = {'graph': [p.pid for n, p in supervisor.processes.items() if n != 'console']}
-        moments = [0]
+        run = _Run(odometer, groups)
         if options.console:
             _await_console()
             groups['console'] = [supervisor.processes['console'].pid]
         if watcher == WATCHERS[2]:
-            moments = stack.enter_context(_page())
-        browser = stack.enter_context(_browser()) if watcher == WATCHERS[3] else None
-        odometer.spin(8.0 if browser else 3.0)
-        if browser is not None:
+            run.moments = stack.enter_context(_page())
+        if watcher == WATCHERS[3]:
+            browser = stack.enter_context(_browser())
+            odometer.spin(6.0)
             groups['browser'] = _family(browser.pid)
+        odometer.spin(3.0)
+        yield run
 
-        def taken() -> dict[str, float]:
-            return {name: sum(map(cpu_seconds, pids)) for name, pids in groups.items()}
 
-        ticks, since, before, sent = odometer.ticks(), time.monotonic(), taken(), moments[0]
-        odometer.spin(seconds)
-        ticks, now, after = odometer.ticks() - ticks, time.monotonic(), taken()
-    found = {name: (after[name] - before[name]) / (now - since) for name in groups}
+def _round(seconds: float, watcher: str, *, composed: bool) -> dict[str, float]:
+    """Return what a run of so many seconds measures."""
+    options = RunOptions(
+        namespace='bench', real_time_factor=0.0, duration=1e6, scenario='dive', console_port=PORT,
+        console=watcher != WATCHERS[0],
+    )  # fmt: skip
+    with _watched(options, watcher, composed=composed) as run:
+        ticks, since = run.odometer.ticks(), time.monotonic()
+        before, sent = run.of_each(cpu_seconds), run.moments[0]
+        run.odometer.spin(seconds)
+        ticks, now = run.odometer.ticks() - ticks, time.monotonic()
+        after, sent = run.of_each(cpu_seconds), run.moments[0] - sent
+    found = {name: (after[name] - before[name]) / (now - since) for name in after}
     return found | {
         'rate': ticks / (now - since),
         'per tick': 1e3 * (after['graph'] - before['graph']) / ticks,
-        'moments': (moments[0] - sent) / (now - since),
+        'moments': sent / (now - since),
     }
 
 
@@ -178,3 +208,22 @@ def print_console_costs(rounds: int, seconds: float) -> None:
                 f'{one["moments"]:.0f}',
             )  # fmt: skip
         write(table)
+
+
+def print_console_memory(hours: float) -> None:
+    """Print the console's memory over hours of simulated time, with a browser that looks."""
+    step = 0.02
+    options = RunOptions(
+        namespace='bench', real_time_factor=0.0, dt=step, compute=False, console=True,
+        console_port=PORT,
+    )  # fmt: skip
+    with _watched(options, WATCHERS[3], composed=True) as run:
+        print('simulated, min   wall, s   console, MB   browser, MB', flush=True)
+        start, due = time.monotonic(), 0.0
+        while due <= 3600.0 * hours:
+            if (simulated := run.odometer.ticks() * step) < due:
+                continue
+            memory, wall = run.of_each(resident), time.monotonic() - start
+            print(f'{simulated / 60:14.1f} {wall:9.0f} {memory["console"]:13.1f} '
+                  f'{memory["browser"]:13.1f}', flush=True)  # fmt: skip
+            due = simulated + 300.0

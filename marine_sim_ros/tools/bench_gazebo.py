@@ -189,6 +189,7 @@ def _process(made: GazeboWorld, case: Case) -> Iterator[list[int]]:
     finally:
         stop.set()
         worker.join()
+        seat.close()
 
 
 @contextmanager

@@ -52,8 +52,8 @@ def lamp(label: str, on_click: Callable[[], Any], hint: str = '') -> ui.button:
     return result
 
 
-def left_side(scenery: dict[str, Any]) -> tuple[Part, Part]:
-    """Add the view and the curves; return them."""
+def left_side(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
+    """Add the view and the curves; return the view, and what chooses its eye."""
     look = scenery['look']
     eyes = {'follow': 'Follow', 'free': 'Free'}
     eyes |= {name: f'Camera: {_plain(name)}' for name in look['cameras']}
@@ -86,7 +86,7 @@ def left_side(scenery: dict[str, Any]) -> tuple[Part, Part]:
         chart = Part('curves').classes('curves')
     which.on_value_change(lambda e: chart.call('choose', e.value))
     span.on_value_change(lambda e: chart.call('span', e.value))
-    return view, chart
+    return view, eye
 
 
 def _layer(view: Part, name: str, label: str) -> None:

@@ -54,12 +54,12 @@ def _page(link: Link) -> None:
     dark = theme()
     sync_top = _top(link, page, ask, panel, dark)
     with ui.element('main').classes('left'):
-        view, _ = left_side(link.scenery)
+        view, eye = left_side(link.scenery)
     with ui.element('aside').classes('right'):
         Part('gauges', 'dials')
         meters()
         notice = ui.label().classes('notice').props('role=status')
-        _tabs(link, ask, panel, view)
+        _tabs(link, ask, panel, view, eye)
     ui.label('The connection is lost; the thrusters are stopped.').classes('lost')
     Part('wire', page=page).on('refused', lambda e: ui.notify(str(e.args), type='negative'))
 
@@ -129,11 +129,11 @@ def _top(
     return sync
 
 
-def _tabs(link: Link, ask: Ask, panel: Panel, view: Part) -> None:
+def _tabs(link: Link, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> None:
     look = link.scenery['look']
     pages: dict[str, Callable[[], Any]] = {
         'Drive': lambda: drive_panel(panel, ask),
-        'Command': lambda: command_panel(panel, ask, view),
+        'Command': lambda: command_panel(panel, ask, view, eye),
     }
     if look['joints'] or look['lights']:
         title = 'Arm' if look['joints'] else 'Lights'

@@ -202,7 +202,7 @@ class _Axis:
         self.wanted.text = 'free' if there is None else f'→ {figure(there, decimals)} {self.unit}'
 
 
-def command_panel(panel: Panel, ask: Ask, view: Part) -> None:
+def command_panel(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
     """Add targets for each axis, and waypoints by clicking in the view from above."""
     ui.label('Empty is free. Set sends all six; the controller must be armed.').classes('what')
     with ui.element('div').classes('target'):
@@ -229,7 +229,7 @@ def command_panel(panel: Panel, ask: Ask, view: Part) -> None:
             'clear'
         )
         panel.add(lamp('Fill in here', here))
-    _waypoints(panel, ask, view)
+    _waypoints(panel, ask, view, eye)
 
     def sync(frame: Frame) -> None:
         now = [*frame.get('position', [None] * 3), *frame.get('rpy', [None] * 3)]
@@ -240,7 +240,7 @@ def command_panel(panel: Panel, ask: Ask, view: Part) -> None:
     panel.show(sync)
 
 
-def _waypoints(panel: Panel, ask: Ask, view: Part) -> None:
+def _waypoints(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
     points: list[list[float]] = []
 
     def tell() -> None:
@@ -258,7 +258,7 @@ def _waypoints(panel: Panel, ask: Ask, view: Part) -> None:
         press(placing, on := placing.props.get('aria-pressed') != 'true')
         view.put('placing', on)
         if on:
-            view.call('choose', 'above')
+            eye.value = 'above'
 
     def drop() -> None:
         points.clear()

@@ -5,7 +5,7 @@
 
 import { THREE } from "nicegui-scene";
 import { text, wire } from "./wire.js";
-import { Arrow, Water, solids, thrusters, vehicle, voxels } from "./shapes.js";
+import { Arrow, Water, glass, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { Eye, SIDES } from "./eye.js";
 
 const TRAIL = 4000;
@@ -144,7 +144,10 @@ export class View {
     this.box.visible = this.shown.box;
     const flat = SIDES[this.eye.name]?.[0][2]; // from above or below the water only dims
     this.water.object.visible = this.shown.water && !flat;
-    if (this.voxels) this.voxels.visible = this.shown.voxels;
+    if (this.voxels) {
+      this.voxels.visible = this.shown.voxels;
+      glass(this.body, this.shown.voxels);
+    }
     this.element.dataset.shown = Object.keys(this.shown).filter((name) => this.shown[name]).join(" ");
     this.touch();
   }
@@ -220,6 +223,8 @@ export class View {
   // A click in the view from above, while waypoints are placed: its place in the map.
   click(event) {
     if (!this.placing || this.eye?.name !== "above") return;
+    this.eye.update(this.body, this.links, this.aspect); // it may not have been drawn yet
+    this.eye.camera.updateMatrixWorld();
     const box = this.canvas.getBoundingClientRect();
     const at = new THREE.Vector3(
       2 * (event.clientX - box.left) / box.width - 1, 1 - 2 * (event.clientY - box.top) / box.height, 0,
