@@ -67,7 +67,7 @@ class ScriptedPilot:
         self._scenario = scenario
         self._vehicle = vehicle
         self._mixer = PilotMixer(vehicle.thrusters)
-        self._memory: LoopMemory | None = None
+        self._memory: tuple[float, LoopMemory] | None = None
         self._loop = (
             ClosedLoop(vehicle, load_controller(scenario.controller))
             if scenario.closed_loop

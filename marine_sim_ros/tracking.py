@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from marine_sim_ros.arrays import Array, namespace
 
 __all__ = ['approach', 'limited']
@@ -25,7 +27,7 @@ def approach(
     *,
     bandwidth: Array,
     max_rate: Array,
-    dt: float,
+    dt: Any,
     together: bool = False,
 ) -> tuple[Array, Array]:
     """Return the next rate (..., n) of something that goes to its target, and its acceleration.
@@ -43,7 +45,7 @@ def approach(
         together: the limits hold for the length of the vector: from rest it goes straight.
     """
     xp = namespace(rate)
-    if dt <= 0:
+    if isinstance(dt, int | float) and dt <= 0:
         return rate, xp.zeros_like(rate)
     h = bandwidth * dt
     wanted = (rate + h * bandwidth * error) / (1 + 2 * h + h * h)

@@ -37,11 +37,6 @@ def setting_of(vehicle: Vehicle, scenario: Scenario, environment: Environment | 
     Raises:
         MarineSimError: a scenario that does not fit, or that this engine cannot run.
     """
-    if scenario.closed_loop:
-        raise ParameterError(
-            f"scenario {scenario.name}: the engine 'jax' runs no controller yet; "
-            'expected a scenario of axes, depth or pwm, or --engine numpy'
-        )
     return derived(Setting(vehicle, environment or Environment(), script(scenario, vehicle)))
 
 
@@ -54,7 +49,23 @@ def _of_few_numbers(setting: Setting) -> bool:
     """Return whether the physics is small enough to be written out number by number."""
     around = setting.environment
     plain = around.waves is None and around.fluctuation is None and around.scene is None
-    return plain and setting.vehicle.hull is None
+    control = setting.script.control
+    few = control is None or control.of_few_numbers
+    return plain and few and setting.vehicle.hull is None
+
+
+def _compiled(lowered: jax.stages.Lowered, written_out: bool) -> jax.stages.Compiled:
+    """Return the compiled program.
+
+    Written out, a tick is a thousand small operations, for each of which XLA's newer CPU runtime
+    makes a call; its older one, as long as JAX has it, compiles them all into one function.
+    """
+    if written_out:
+        try:
+            return lowered.compile(compiler_options={'xla_cpu_use_thunk_runtime': False})
+        except (jax.errors.JaxRuntimeError, ValueError):
+            pass  # a JAX without that runtime
+    return lowered.compile()
 
 
 class Program:
@@ -115,7 +126,7 @@ class Program:
         shapes = [np.zeros((*a.shape[:-1], *batch)) for a in self.arguments]
         with precision(dtype):
             before = time.perf_counter()
-            self._compiled = jax.jit(run).lower(*self._inputs(shapes, start)).compile()
+            self._compiled = _compiled(jax.jit(run).lower(*self._inputs(shapes, start)), few)
             self.compile_time = time.perf_counter() - before
         self.kept = self.stamps[::every]
 

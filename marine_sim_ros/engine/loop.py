@@ -14,8 +14,10 @@ import jax.numpy as jnp
 
 from marine_sim_ros.arrays import Array
 from marine_sim_ros.engine.components import Components, components, joined, mixture
+from marine_sim_ros.engine.control import Remembered, answer
 from marine_sim_ros.engine.records import Slot, filled
-from marine_sim_ros.engine.script import Script, held, open_loop
+from marine_sim_ros.engine.script import Script, open_loop
+from marine_sim_ros.engine.tables import held
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.barometer import barometer
@@ -39,6 +41,7 @@ class Setting:
 
 class _Carry(NamedTuple):
     memory: Memory
+    control: Remembered | None = None
 
 
 def states(
@@ -73,14 +76,19 @@ def _tick(
 ) -> tuple[_Carry, dict[str, Array]]:
     """Return the next carry, and what is kept of this tick."""
     vehicle, plan, state = setting.vehicle, setting.script, carry.memory.state
-    pwm = open_loop(plan, time, state)
+    pwm, control = open_loop(plan, time, state), None
+    if plan.control is not None:
+        wanted = held(plan.start, plan.setpoints, time)
+        pwm, control = answer(
+            plan.control, plan.start, wanted, time, state, carry.control, dt=stepping.dt, pwm=pwm
+        )
     joints = None if vehicle.manipulator is None else held(plan.start, plan.joints, time)
     failed = held(plan.start, plan.failed, time) > 0.5
     environment = setting.environment.at(time)
     happened, memory = advance(
         vehicle, environment, carry.memory, Commands(pwm, joints, failed), stepping, since=since
     )
-    return _Carry(memory), keep(setting, state, time, happened, pwm)
+    return _Carry(memory, control), keep(setting, state, time, happened, pwm)
 
 
 def _like(value: Any, batch: tuple[int, ...], dtype: Any) -> jax.Array:

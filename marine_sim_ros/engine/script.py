@@ -9,17 +9,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.arrays import Array, namespace
 from marine_sim_ros.control.allocation import PilotMixer, mixed
 from marine_sim_ros.control.depth import depth_effort
 from marine_sim_ros.control.setpoints import all_free
+from marine_sim_ros.control.settings import ControllerSettings, load_controller
+from marine_sim_ros.engine.control import Control, control_of, extended
+from marine_sim_ros.engine.tables import held
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scenario import Scenario
 from marine_sim_ros.scripted import failed_thrusters, joint_targets
 from marine_sim_ros.spatial import rotation_matrix
 from marine_sim_ros.state import State
 
-__all__ = ['Script', 'as_long', 'held', 'open_loop', 'script']
+__all__ = ['Script', 'as_long', 'open_loop', 'script']
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +38,7 @@ class Script:
         joints: (s, k) that the arm's joints go to.
         failed: (s, n) 1.0 where a thruster stands still.
         patterns: (n, 6) of the mixer.
+        control: of the set-points; None where no segment has any.
     """
 
     start: np.ndarray
@@ -45,13 +49,26 @@ class Script:
     joints: np.ndarray
     failed: np.ndarray
     patterns: np.ndarray
+    control: Control | None = None
 
 
-def script(scenario: Scenario, vehicle: Vehicle) -> Script:
+def script(
+    scenario: Scenario,
+    vehicle: Vehicle,
+    controller: ControllerSettings | None = None,
+    *,
+    whole: bool = True,
+) -> Script:
     """Return a scenario's tables; faults and commands start segments alike.
 
+    Args:
+        scenario: to play.
+        vehicle: that plays it.
+        controller: instead of the one that the scenario names.
+        whole: whether the controller's pulse widths are whole µs, which have no slope.
+
     Raises:
-        ScenarioError: the scenario does not fit the vehicle.
+        MarineSimError: the scenario does not fit the vehicle, or names no controller.
     """
     scenario.check(vehicle)
     count = len(vehicle.thrusters)
@@ -59,6 +76,12 @@ def script(scenario: Scenario, vehicle: Vehicle) -> Script:
     starts = sorted({0.0} | changes)
     segments = [scenario.segment_at(s) for s in starts]
     joints = [joint_targets(scenario, vehicle, s) for s in starts]
+    failed = [failed_thrusters(scenario, vehicle, s) for s in starts]
+    control = None
+    if scenario.closed_loop:
+        settings = controller or load_controller(scenario.controller)
+        closed = [s.control is not None for s in segments]
+        control = control_of(vehicle, settings, closed, failed, whole=whole)
     return Script(
         start=np.array([-np.inf, *starts[1:]]),
         efforts=np.array([s.efforts for s in segments], float),
@@ -67,19 +90,10 @@ def script(scenario: Scenario, vehicle: Vehicle) -> Script:
                       for s in segments]),
         setpoints=np.stack([all_free() if s.control is None else s.control for s in segments]),
         joints=np.stack([np.zeros(0) if j is None else j for j in joints]),
-        failed=np.stack([failed_thrusters(scenario, vehicle, s) for s in starts]).astype(float),
+        failed=np.stack(failed).astype(float),
         patterns=PilotMixer(vehicle.thrusters).patterns,
+        control=control,
     )  # fmt: skip
-
-
-def held(start: Array, table: Array, time: Array) -> Array:
-    """Return the row (...) of a table (s, ...) that holds at a time in s."""
-    xp = namespace(time)
-    rows, starts = constant(xp, table), constant(xp, start)
-    result = rows[0]
-    for i in range(1, len(start)):
-        result = xp.where(starts[i] <= time, rows[i], result)
-    return result
 
 
 def open_loop(plan: Script, time: Array, state: State) -> Array:
@@ -101,6 +115,8 @@ def as_long(plan: Script, segments: int) -> Script:
     tables = {
         name: np.concatenate([table, np.repeat(table[-1:], more, axis=0)])
         for name, table in vars(plan).items()
-        if name not in ('start', 'patterns')
+        if name not in ('start', 'patterns', 'control')
     }
-    return replace(plan, start=np.append(plan.start, np.full(more, np.inf)), **tables)
+    control = None if plan.control is None else extended(plan.control, more)
+    start = np.append(plan.start, np.full(more, np.inf))
+    return replace(plan, start=start, control=control, **tables)
