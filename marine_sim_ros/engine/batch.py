@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.engine.compiled import Program, setting_of, ticks_of, trajectory_of
 from marine_sim_ros.engine.loop import Setting, everything, states
 from marine_sim_ros.engine.script import as_long
@@ -85,16 +86,18 @@ def _each(items: Item | Sequence[Item], count: int, what: str) -> list[Item]:
 def settings_of(
     vehicles: Sequence[Vehicle], scenarios: Sequence[Scenario],
     environments: Sequence[Environment | None],
+    controllers: Sequence[ControllerSettings | None] | None = None,
 ) -> list[Setting]:  # fmt: skip
     """Return what programs are made of, with scripts of one length; same parts are read once.
 
     Raises:
         MarineSimError: a scenario that does not fit its vehicle.
     """
-    made: dict[tuple[int, int, int], Setting] = {}
+    made: dict[tuple[int, ...], Setting] = {}
     result = []
-    for parts in zip(vehicles, scenarios, environments, strict=True):
-        key = (id(parts[0]), id(parts[1]), id(parts[2]))
+    laws = [None] * len(vehicles) if controllers is None else controllers
+    for parts in zip(vehicles, scenarios, environments, laws, strict=True):
+        key = tuple(map(id, parts))
         if key not in made:
             made[key] = setting_of(*parts)
         result.append(made[key])
@@ -109,6 +112,7 @@ def simulate_batch(
     scenarios: Scenario | Sequence[Scenario],
     *,
     environments: Environment | Sequence[Environment | None] | None = None,
+    controllers: ControllerSettings | Sequence[ControllerSettings | None] | None = None,
     initial: State | None = None,
     seeds: int | Sequence[int] = 0,
     dt: float = DEFAULT_STEP,
@@ -129,6 +133,7 @@ def simulate_batch(
         vehicles: one or a list.
         scenarios: one or a list; the longest duration counts for all.
         environments: one or a list.
+        controllers: one or a list, instead of those that the scenarios name.
         initial: state (N, 3), (N, 4), (N, 6); None: the scenarios'.
         seeds: of the barometers' noise.
         dt: step, s.
@@ -142,15 +147,16 @@ def simulate_batch(
     Raises:
         MarineSimError: an argument out of range, or vehicles that cannot share a batch.
     """
-    lists = (vehicles, scenarios, environments, seeds)
+    lists = (vehicles, scenarios, environments, controllers, seeds)
     lengths = [len(x) for x in lists if isinstance(x, list | tuple | np.ndarray)]
     count = lengths[0] if lengths else 1 if initial is None else len(initial.position)
     if count < 1:
         raise ParameterError('batch: no vehicles; expected at least one')
     scenario = _each(scenarios, count, 'scenarios')
     settings = settings_of(
-        _each(vehicles, count, 'vehicles'), scenario, _each(environments, count, 'environments')
-    )
+        _each(vehicles, count, 'vehicles'), scenario,
+        _each(environments, count, 'environments'), _each(controllers, count, 'controllers'),
+    )  # fmt: skip
     noise = _each(seeds, count, 'seeds')
     longest = max(s.duration for s in scenario) if duration is None else duration
     ticks = (ticks_of(longest, dt) - 1) // every * every + 1

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.loop import Recorder, Setting, everything, rollout
 from marine_sim_ros.engine.records import arguments_for, derived, stacked
@@ -31,13 +32,26 @@ from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
 __all__ = ['Program', 'setting_of', 'simulate_compiled', 'ticks_of', 'trajectory_of']
 
 
-def setting_of(vehicle: Vehicle, scenario: Scenario, environment: Environment | None) -> Setting:
+def setting_of(
+    vehicle: Vehicle,
+    scenario: Scenario,
+    environment: Environment | None,
+    controller: ControllerSettings | None = None,
+) -> Setting:
     """Return what a program is made of.
 
+    Args:
+        vehicle: that moves.
+        scenario: that it plays.
+        environment: None for still water.
+        controller: instead of the one that the scenario names.
+
     Raises:
-        MarineSimError: a scenario that does not fit, or that this engine cannot run.
+        MarineSimError: a scenario that does not fit.
     """
-    return derived(Setting(vehicle, environment or Environment(), script(scenario, vehicle)))
+    return derived(
+        Setting(vehicle, environment or Environment(), script(scenario, vehicle, controller))
+    )
 
 
 def ticks_of(duration: float, dt: float) -> int:
@@ -207,6 +221,7 @@ def simulate_compiled(
     implicit_drag: bool = True,
     seed: int = 0,
     duration: float | None = None,
+    controller: ControllerSettings | None = None,
     dtype: str = 'float64',
 ) -> tuple[Trajectory, float]:
     """Run a scenario, and return its trajectory and the s that compiling took.
@@ -217,7 +232,7 @@ def simulate_compiled(
     Raises:
         MarineSimError: an argument out of range, or a state that is no longer finite.
     """
-    setting = setting_of(vehicle, scenario, environment)
+    setting = setting_of(vehicle, scenario, environment, controller)
     wanted = scenario.duration if duration is None else duration
     program = Program(
         [setting], ticks=ticks_of(wanted, dt), dt=dt, integrator=integrator,

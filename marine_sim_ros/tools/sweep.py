@@ -70,7 +70,12 @@ def _one(options: argparse.Namespace, plan: Plan) -> int:
     if options.record:
         free_folder(options.record, overwrite=options.overwrite)
     trajectory = simulate(
-        case.vehicle, case.scenario, environment=case.environment, dt=plan.dt, seed=seed
+        case.vehicle,
+        case.scenario,
+        environment=case.environment,
+        dt=plan.dt,
+        seed=seed,
+        controller=case.controller,
     )
     if options.record:
         from marine_sim_ros.tools.recorded import write_recording
