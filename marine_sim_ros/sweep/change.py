@@ -82,7 +82,7 @@ def changed(case: Case, parameter: Parameter, value: float) -> Case:
     ``vehicle.…`` and ``environment.…`` are attributes of :class:`Vehicle` and
     :class:`Environment`; ``initial.position[2]`` or ``initial.rpy[0]`` where the run starts;
     ``fault.THRUSTER`` the time in s at which a thruster stops; ``controller.…`` is of
-    :class:`ModernSettings` or :class:`ThesisSettings`, such as ``controller.bandwidth.station[0]``.
+    :class:`ModernSettings` or :class:`ThesisSettings`: ``controller.bandwidth.station[0]``.
 
     Raises:
         ParameterError: it points nowhere.
