@@ -29,7 +29,7 @@ from marine_sim_ros.state import State
 from marine_sim_ros.tick import Stepping
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
 
-__all__ = ['Program', 'setting_of', 'simulate_compiled', 'ticks_of', 'trajectory_of']
+__all__ = ['Program', 'compiled', 'setting_of', 'simulate_compiled', 'ticks_of', 'trajectory_of']
 
 
 def setting_of(
@@ -68,7 +68,7 @@ def _of_few_numbers(setting: Setting) -> bool:
     return plain and few and setting.vehicle.hull is None
 
 
-def _compiled(lowered: jax.stages.Lowered, written_out: bool) -> jax.stages.Compiled:
+def compiled(lowered: jax.stages.Lowered, written_out: bool) -> jax.stages.Compiled:
     """Return the compiled program.
 
     Written out, a tick is a thousand small operations, for each of which XLA's newer CPU runtime
@@ -140,7 +140,7 @@ class Program:
         shapes = [np.zeros((*a.shape[:-1], *batch)) for a in self.arguments]
         with precision(dtype):
             before = time.perf_counter()
-            self._compiled = _compiled(jax.jit(run).lower(*self._inputs(shapes, start)), few)
+            self._compiled = compiled(jax.jit(run).lower(*self._inputs(shapes, start)), few)
             self.compile_time = time.perf_counter() - before
         self.kept = self.stamps[::every]
 
