@@ -11,13 +11,17 @@ from marine_sim_ros.arrays import Array, namespace
 
 __all__ = ['approach', 'limited']
 
+_TINY = 1e-30
+"""So that the root of nothing has a slope, in single precision too."""
+
 
 def limited(vector: Array, most: Array, *, together: bool) -> Array:
     """Return a vector (..., n) no larger than ``most``: each component, or its length."""
     xp = namespace(vector)
     if not together:
         return xp.clip(vector, -most, most)
-    length = xp.sqrt(xp.vecdot(vector, vector))[..., None]
+    square = xp.vecdot(vector, vector)[..., None]
+    length = xp.sqrt(xp.maximum(square, xp.zeros_like(square) + _TINY))
     return vector * (most / xp.maximum(length, most * xp.ones_like(length)))
 
 

@@ -143,8 +143,5 @@ class Stepper:
                 )
                 return [np.asarray(x).T for x in kept]
 
-        if len(self._starts) == 1:
-            parts = [block(0)]
-        else:
-            parts = list(self._pool.map(block, self._starts))
+        parts = list((map if len(self._starts) == 1 else self._pool.map)(block, self._starts))
         return Bodies(*(np.concatenate(p)[: len(pwm)] for p in zip(*parts, strict=True)))
