@@ -15,6 +15,7 @@ from marine_sim_ros.arrays import Array, constant, namespace
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.ocean.currents import CurrentProfile, GaussMarkov
+from marine_sim_ros.ocean.gusts import Gusts
 from marine_sim_ros.ocean.waves import Waves
 from marine_sim_ros.scene.scene import Scene
 
@@ -43,6 +44,7 @@ class Environment:
         materials: that shapes and surfaces are made of; None takes the shipped ones.
         time: s.
         name: of the file it came from, or empty.
+        gusts: of the current, added to it, or None.
     """
 
     gravity: float = STANDARD_GRAVITY
@@ -56,6 +58,7 @@ class Environment:
     materials: Materials | None = None
     time: float = 0.0
     name: str = ''
+    gusts: Gusts | None = None
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""
@@ -76,7 +79,7 @@ class Environment:
 
     def at(self, time: float) -> Environment:
         """Return the environment at a time in s."""
-        if self.waves is None and self.fluctuation is None:
+        if self.waves is None and self.fluctuation is None and self.gusts is None:
             return self
         result = copy.copy(self)  # cheaper than replace(): nothing is to be checked again
         object.__setattr__(result, 'time', time)
@@ -85,7 +88,7 @@ class Environment:
     @cached_property
     def still(self) -> bool:
         """Whether the water does not move."""
-        moves = (self.profile, self.fluctuation, self.waves)
+        moves = (self.profile, self.fluctuation, self.gusts, self.waves)
         return not np.any(self.current) and all(m is None for m in moves)
 
     @property
@@ -112,6 +115,8 @@ class Environment:
             result = result + self.profile.velocity(points)
         if self.fluctuation is not None:
             result = result + self.fluctuation.velocity(xp, self.time)
+        if self.gusts is not None:
+            result = result + self.gusts.at(xp, self.time)
         if self.waves is not None:
             result = result + self.waves.velocity(points, self.time)
         return result

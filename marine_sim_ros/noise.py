@@ -10,11 +10,11 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ['gaussian', 'uniform']
+__all__ = ['gaussian', 'key_bits', 'uniform']
 
 
 @lru_cache(maxsize=64)
-def _key(seed: int, name: str) -> int:
+def key_bits(seed: int, name: str) -> int:
     """Return 128 bits of a seed and a name."""
     return int.from_bytes(
         hashlib.blake2b(f'{seed}/{name}'.encode(), digest_size=16).digest(), 'big'
@@ -27,11 +27,11 @@ def gaussian(seed: int, name: str, stamp: int, count: int = 1) -> np.ndarray:
     A counter-based generator (Philox, Salmon et al. 2011) keyed by seed and name, its counter
     set by the stamp: the same in every process and after a restart.
     """
-    philox = np.random.Philox(key=_key(seed, name), counter=stamp << 64)
+    philox = np.random.Philox(key=key_bits(seed, name), counter=stamp << 64)
     generator = np.random.Generator(philox)
     return generator.standard_normal(count)
 
 
 def uniform(seed: int, name: str, count: int) -> np.ndarray:
     """Return ``count`` numbers between 0 and 1 that depend on a seed and a name alone."""
-    return np.random.Generator(np.random.Philox(key=_key(seed, name))).random(count)
+    return np.random.Generator(np.random.Philox(key=key_bits(seed, name))).random(count)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,12 +15,15 @@ from marine_sim_ros.control.allocation import AXES, PilotMixer
 from marine_sim_ros.control.depth import depth_effort
 from marine_sim_ros.control.setpoints import QUANTITIES, setpoints
 from marine_sim_ros.errors import ScenarioError
+from marine_sim_ros.faults.fitting import unfit
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.reading import read_fault
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.state import State
 from marine_sim_ros.yaml_file import YamlReader, parse_yaml, read_config
 
-__all__ = ['Expectation', 'Fault', 'Scenario', 'Segment', 'load_scenario']
+__all__ = ['Expectation', 'Scenario', 'Segment', 'load_scenario']
 
 
 @dataclass(frozen=True)
@@ -45,14 +48,6 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A thruster that stands still from a time (s) on."""
-
-    start: float
-    thruster: str
-
-
-@dataclass(frozen=True)
 class Expectation:
     """A depth band (m) that must hold from one time to another (s)."""
 
@@ -74,7 +69,7 @@ class Scenario:
         rpy: start attitude, rad.
         segments: in the order of their start.
         expectations: checked after the run.
-        faults: thrusters that fail.
+        faults: what goes wrong.
         controller: shipped name or path, for segments with set-points.
     """
 
@@ -129,20 +124,14 @@ class Scenario:
                     f'{len(segment.pwm)} pulse widths; expected {count} for {vehicle.name}'
                 )
         joints = vehicle.manipulator.names if vehicle.manipulator is not None else ()
-        wanted = [name for segment in self.segments for name in segment.joints]
-        self._check_names('joint', wanted, joints, vehicle)
-        failing = [fault.thruster for fault in self.faults]
-        self._check_names('thruster', failing, vehicle.thrusters.names, vehicle)
-
-    def _check_names(
-        self, what: str, used: Sequence[str], known: Sequence[str], vehicle: Vehicle
-    ) -> None:
-        for name in used:
-            if name not in known:
+        for name in (name for segment in self.segments for name in segment.joints):
+            if name not in joints:
                 raise ScenarioError(
-                    f'scenario {self.name}: {what} {name!r} is unknown; expected one of those of '
-                    f'{vehicle.name}: {", ".join(known) or "none"}'
+                    f'scenario {self.name}: joint {name!r} is unknown; expected one of those of '
+                    f'{vehicle.name}: {", ".join(joints) or "none"}'
                 )
+        if reason := unfit(self.faults, vehicle):
+            raise ScenarioError(f'scenario {self.name}: {reason}')
 
     def verdicts(self, time: np.ndarray, z: np.ndarray) -> list[tuple[bool, str]]:
         """Return for each expectation whether it holds, and a sentence."""
@@ -189,11 +178,6 @@ def _control(item: YamlReader) -> np.ndarray:
     return setpoints({name: item.child(name).number(-1e4, 1e4) for name in item.value})
 
 
-def _fault(item: YamlReader) -> Fault:
-    item.mapping({'at', 'thruster'}, {'at', 'thruster'})
-    return Fault(item.child('at').number(0.0), str(item.value['thruster']))
-
-
 def _expectation(item: YamlReader) -> Expectation:
     item.mapping({'from', 'to', 'depth'}, {'from', 'to', 'depth'})
     band = item.child('depth')
@@ -234,7 +218,7 @@ def parse_scenario(text: str, name: str) -> Scenario:
         rpy=_triple(initial.child('rpy', [0, 0, 0])),
         segments=segments,
         expectations=tuple(_expectation(e) for e in root.child('expect', []).items()),
-        faults=tuple(_fault(f) for f in root.child('faults', []).items()),
+        faults=tuple(read_fault(f) for f in root.child('faults', []).items()),
         controller=str(root.value.get('controller', 'modern')),
     )
 

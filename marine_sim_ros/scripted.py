@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from marine_sim_ros.control.allocation import PilotMixer
 from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
 from marine_sim_ros.control.setpoints import all_free
 from marine_sim_ros.control.settings import ControllerSettings, load_controller
+from marine_sim_ros.faults.kinds import Dead, Fault
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scenario import Scenario
 from marine_sim_ros.state import State
@@ -21,19 +22,19 @@ __all__ = [
     'ScriptedPilot',
     'failed_thrusters',
     'joint_targets',
-    'thruster_mask',
     'unknown_thrusters',
 ]
 
 
-def failed_thrusters(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray:
-    """Return (n,) which thrusters have failed by a time (s)."""
-    return thruster_mask(vehicle, {f.thruster for f in scenario.faults if f.start <= time})
+def failed_thrusters(
+    faults: Sequence[Fault], vehicle: Vehicle, time: float, named: Collection[str] = ()
+) -> np.ndarray:
+    """Return (n,) which thrusters a controller is told of as failed at a time (s).
 
-
-def thruster_mask(vehicle: Vehicle, names: Collection[str]) -> np.ndarray:
-    """Return (n,) which thrusters are named."""
-    return np.array([name in names for name in vehicle.thrusters.names], dtype=bool)
+    Those that are dead, and those of some names; what else is wrong it has to find out.
+    """
+    dead = {f.thruster for f in faults if isinstance(f, Dead) and f.acts(time)} | set(named)
+    return np.array([name in dead for name in vehicle.thrusters.names], dtype=bool)
 
 
 def unknown_thrusters(vehicle: Vehicle, names: object) -> str:
@@ -75,6 +76,7 @@ class ScriptedPilot:
         """
         scenario.check(vehicle)
         self._scenario = scenario
+        self.faults = scenario.faults
         self._vehicle = vehicle
         self._mixer = PilotMixer(vehicle.thrusters)
         self._memory: tuple[float, LoopMemory] | None = None
@@ -98,7 +100,7 @@ class ScriptedPilot:
             return self._scenario.open_loop(time, state, self._mixer)
         output, self._memory = self._loop.step(
             segment.control, time, state, self._memory,
-            failed=failed_thrusters(self._scenario, self._vehicle, time),
+            failed=failed_thrusters(self.faults, self._vehicle, time),
         )  # fmt: skip
         self.wrench = output.wrench
         return output.pwm

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,11 @@ import numpy as np
 from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.faults.barometer import pressure_error
+from marine_sim_ros.faults.draws import stamp_words
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.tables import tables_of
+from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.noise import gaussian
 from marine_sim_ros.physics.barometer import barometer
@@ -21,7 +26,7 @@ from marine_sim_ros.physics.manipulator import JointMotion
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.physics.thrusters import ThrusterOutput
 from marine_sim_ros.scenario import Scenario
-from marine_sim_ros.scripted import ScriptedPilot, failed_thrusters, joint_targets
+from marine_sim_ros.scripted import ScriptedPilot, joint_targets
 from marine_sim_ros.state import State, Wrench, rest
 from marine_sim_ros.tick import Commands, Stepping, advance, begin
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
@@ -64,9 +69,12 @@ def diverged(vehicle: Vehicle, time: float) -> MarineSimError:
     )
 
 
-def noisy_pressure(pressure: float, variance: float, seed: int, stamp: int) -> float:
-    """Return a pressure (Pa) with the barometer's noise of a stamp (ns)."""
-    return float(pressure) + variance**0.5 * float(gaussian(seed, 'barometer', stamp)[0])
+def noisy_pressure(
+    pressure: float, variance: float, seed: int, stamp: int, faults: Sequence[Fault] = ()
+) -> float:
+    """Return a pressure (Pa) with the barometer's noise and faults of a stamp (ns); NaN: none."""
+    noise = variance**0.5 * float(gaussian(seed, 'barometer', stamp)[0])
+    return float(pressure) + noise + pressure_error(faults, seed, stamp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +102,20 @@ class Simulation:
         dt: float = DEFAULT_STEP,
         integrator: str = 'semi_implicit',
         implicit_drag: bool = True,
+        faults: Sequence[Fault] = (),
+        seed: int = 0,
     ) -> None:
         """Set up at time 0.
+
+        Args:
+            vehicle: that moves.
+            environment: default: still water of the vehicle's own density.
+            initial: state; default: at rest at the origin.
+            dt: step, s.
+            integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
+            implicit_drag: treat the drag as linearly implicit (not with ``rk4``).
+            faults: that happen.
+            seed: of what is drawn for them.
 
         Raises:
             ParameterError: a step or an integrator that does not exist.
@@ -105,7 +125,8 @@ class Simulation:
                 f'integrator is {integrator!r}; expected one of: {", ".join(INTEGRATORS)}'
             )
         self.vehicle = vehicle
-        self.environment = environment or Environment()
+        self.environment = with_gusts(environment or Environment(), faults)
+        self._faults = tables_of(faults, vehicle.thrusters.names, seed)
         self.stamp = 0
         self._step = step_nanoseconds(dt)
         self._memory = begin(vehicle, initial or rest())
@@ -117,24 +138,19 @@ class Simulation:
         """At the present stamp."""
         return self._memory.state
 
-    def tick(
-        self,
-        pwm: np.ndarray,
-        *,
-        joints: np.ndarray | None = None,
-        failed: np.ndarray | None = None,
-    ) -> Tick:
+    def tick(self, pwm: np.ndarray, *, joints: np.ndarray | None = None) -> Tick:
         """Apply commands at the present stamp, integrate one step, return what happened.
 
         Args:
             pwm: pulse widths (n,), µs.
             joints: positions (k,) that the arm's joints go to; None: 0.
-            failed: (n,) thrusters that stand still; None: none.
         """
-        environment = self.environment.at(self.stamp / NANOSECONDS)
-        state = self.state
+        time, state = self.stamp / NANOSECONDS, self.state
+        environment, faults = self.environment.at(time), None
+        if self._faults is not None:
+            faults = self._faults.at(np, time, stamp_words(np.array(self.stamp)))
         happened, self._memory = advance(
-            self.vehicle, environment, self._memory, Commands(pwm, joints, failed),
+            self.vehicle, environment, self._memory, Commands(pwm, joints, faults),
             self._stepping, since=self._since_last,
         )  # fmt: skip
         done = Tick(
@@ -151,7 +167,6 @@ class Simulation:
         duration: float,
         *,
         joints: Schedule | None = None,
-        failed: Schedule | None = None,
     ) -> Iterator[Tick]:
         """Yield every tick from now for a duration (s), both ends included.
 
@@ -159,7 +174,6 @@ class Simulation:
             command: pulse widths of a time and a state.
             duration: s.
             joints: wanted joint positions of a time (s).
-            failed: which thrusters have failed by a time (s).
 
         Raises:
             MarineSimError: the state is no longer finite.
@@ -168,16 +182,18 @@ class Simulation:
         while self.stamp <= end:
             time = self.stamp / NANOSECONDS
             yield self.tick(
-                command(time, self.state),
-                joints=None if joints is None else joints(time),
-                failed=None if failed is None else failed(time),
+                command(time, self.state), joints=None if joints is None else joints(time)
             )
             if not np.isfinite(np.sum(self.state.velocity) + np.sum(self.state.position)):
                 raise diverged(self.vehicle, time)
 
 
 def _collect(
-    vehicle: Vehicle, environment: Environment, ticks: list[Tick], seed: int
+    vehicle: Vehicle,
+    environment: Environment,
+    ticks: list[Tick],
+    seed: int,
+    faults: Sequence[Fault],
 ) -> Trajectory:
     digest = TrajectoryHash()
     for tick in ticks:
@@ -193,13 +209,17 @@ def _collect(
         wrench=np.stack([t.total for t in ticks]),
         sources={n: np.stack([t.sources[n] for t in ticks]) for n in ticks[0].sources},
         joints=np.stack([np.zeros(0) if t.joints is None else t.joints.position for t in ticks]),
-        pressure=_pressures(vehicle, environment, ticks, seed),
+        pressure=_pressures(vehicle, environment, ticks, seed, faults),
         sha256=digest.hexdigest(),
     )
 
 
 def _pressures(
-    vehicle: Vehicle, environment: Environment, ticks: list[Tick], seed: int
+    vehicle: Vehicle,
+    environment: Environment,
+    ticks: list[Tick],
+    seed: int,
+    faults: Sequence[Fault],
 ) -> np.ndarray:
     out = np.full(len(ticks), np.nan)
     sensor = vehicle.barometer
@@ -208,7 +228,7 @@ def _pressures(
     for i, tick in enumerate(ticks):
         now = environment.at(tick.stamp / NANOSECONDS)
         truth = barometer(sensor, tick.state, now).pressure
-        out[i] = noisy_pressure(float(truth), sensor.variance, seed, tick.stamp)
+        out[i] = noisy_pressure(float(truth), sensor.variance, seed, tick.stamp, faults)
     return out
 
 
@@ -243,16 +263,15 @@ def simulate(
     pilot = ScriptedPilot(scenario, vehicle, controller)
     simulation = Simulation(
         vehicle, environment=environment, initial=scenario.initial_state(), dt=dt,
-        integrator=integrator, implicit_drag=implicit_drag,
+        integrator=integrator, implicit_drag=implicit_drag, faults=scenario.faults, seed=seed,
     )  # fmt: skip
     ticks = list(
         simulation.ticks(
             pilot.command,
             scenario.duration if duration is None else duration,
             joints=lambda time: joint_targets(scenario, vehicle, time),
-            failed=lambda time: failed_thrusters(scenario, vehicle, time),
         )
     )
-    trajectory = _collect(vehicle, simulation.environment, ticks, seed)
+    trajectory = _collect(vehicle, simulation.environment, ticks, seed, scenario.faults)
     targets = np.stack([pilot.setpoints(time) for time in trajectory.time.tolist()])
     return replace(trajectory, targets=targets)

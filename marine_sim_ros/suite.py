@@ -16,6 +16,7 @@ import yaml
 from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.faults.reading import fault_text
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.model.vehicle import Vehicle
@@ -175,7 +176,7 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
     return scenario
 
 
-def _common(options: RunOptions) -> dict[str, Any]:
+def _common(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
     """Return the parameters of every node."""
     common: dict[str, Any] = {
         'vehicle': options.vehicle,
@@ -190,6 +191,8 @@ def _common(options: RunOptions) -> dict[str, Any]:
         common['vehicle_arguments'] = list(options.vehicle_arguments)
     if options.hull_forces:
         common['hull_forces'] = list(options.hull_forces)
+    if scenario is not None and scenario.faults:
+        common['faults'] = fault_text(scenario.faults)
     return common
 
 
@@ -216,7 +219,7 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
     script = {'scenario': options.scenario} if options.scenario else {}
     closed = bool(options.controller) or (scenario is not None and scenario.closed_loop)
     pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
-    own: dict[str, dict[str, Any]] = {'thrusters': {**pwm, **script}, 'buoyancy': {}, 'drag': {}}
+    own: dict[str, dict[str, Any]] = {'thrusters': pwm, 'buoyancy': {}, 'drag': {}}
     if options.publish_components:
         own['drag'] = {'publish_components': True}
     if vehicle.barometer is not None:
@@ -230,7 +233,7 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
         own['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
         own['markers'] = {'wrench_sources': sources}
-    common = _common(options)
+    common = _common(options, scenario)
     recorder = {
         'manifest': json.dumps({**asdict(options), 'namespace': namespace}),
         'publish_components': options.publish_components,
@@ -240,6 +243,7 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
     }
     if options.console:
         own['console'] = {
+            'use_sim_time': False,  # it has the time of what it shows; /clock comes every tick
             'wrench_sources': sources,
             'port': options.console_port,
             'output': 'velocity' if closed else 'pwm',

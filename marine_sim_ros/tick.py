@@ -15,6 +15,8 @@ import numpy as np
 
 from marine_sim_ros.arrays import Array, constant, namespace
 from marine_sim_ros.environment import Environment
+from marine_sim_ros.faults.tables import Acting
+from marine_sim_ros.faults.thrust import Propulsion, faulty_thrusters
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import FORCES, WITH_JOINTS, WITH_MEMORY
 from marine_sim_ros.physics.boundary import boundary
@@ -25,7 +27,7 @@ from marine_sim_ros.physics.manipulator import (
     joints_at_rest,
 )
 from marine_sim_ros.physics.rigid_body import step, weight
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, ThrusterOutput, thrusters
+from marine_sim_ros.physics.thrusters import ThrusterOutput
 from marine_sim_ros.state import State, Wrench
 
 __all__ = ['Commands', 'Happened', 'Memory', 'Stepping', 'advance', 'begin']
@@ -36,14 +38,14 @@ class Memory(NamedTuple):
 
     Attributes:
         state: at this tick.
-        rotors: (..., n) of the thrusters, √N.
+        propulsion: of the thrusters and what is wrong with them.
         forces: by the names of ``physics.WITH_MEMORY``; None before the first tick.
         joints: of the arm at the tick before, or None.
         arm: momentum at the tick before, or None.
     """
 
     state: State
-    rotors: Array
+    propulsion: Propulsion
     forces: dict[str, Any]
     joints: JointMotion | None = None
     arm: ArmMomentum | None = None
@@ -55,12 +57,12 @@ class Commands(NamedTuple):
     Attributes:
         pwm: pulse widths (..., n), µs.
         joints: positions (..., k) that the arm's joints go to; None: 0.
-        failed: (..., n) thrusters that stand still; None: none.
+        faults: what is wrong at this tick; None: nothing.
     """
 
     pwm: Array
     joints: Array | None = None
-    failed: Array | None = None
+    faults: Acting | None = None
 
 
 class Happened(NamedTuple):
@@ -101,7 +103,7 @@ def begin(vehicle: Vehicle, state: State) -> Memory:
     joints = None
     if vehicle.manipulator is not None:
         joints = JointMotion(*(constant(xp, x) for x in joints_at_rest(vehicle.manipulator)))
-    return Memory(state, rotors, dict.fromkeys(WITH_MEMORY), joints)
+    return Memory(state, Propulsion(rotors), dict.fromkeys(WITH_MEMORY), joints)
 
 
 def _move_arm(
@@ -137,11 +139,10 @@ def advance(
         since: time since the tick before, s; 0 in the first.
     """
     state, forces = memory.state, dict(memory.forces)
-    pwm = commands.pwm
-    if commands.failed is not None:
-        xp = namespace(pwm)
-        pwm = xp.where(commands.failed, xp.full_like(pwm, PWM_NEUTRAL), pwm)
-    output, rotors = thrusters(vehicle, state, environment, memory.rotors, pwm=pwm, dt=since)
+    output, propulsion = faulty_thrusters(
+        vehicle, state, environment, memory.propulsion, commands.faults,
+        pwm=commands.pwm, dt=since, period=stepping.dt,
+    )  # fmt: skip
     sources = {'thrusters': output.wrench}
     body, reaction, joints, arm = _move_arm(vehicle, memory, commands.joints, since)
     for name, force in FORCES.items():
@@ -165,4 +166,4 @@ def advance(
         body, state, environment, total, stepping.dt,
         integrator=stepping.integrator, implicit_drag=stepping.implicit_drag,
     )  # fmt: skip
-    return Happened(output, sources, total, joints), Memory(after, rotors, forces, joints, arm)
+    return Happened(output, sources, total, joints), Memory(after, propulsion, forces, joints, arm)

@@ -1,6 +1,6 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes .venv with everything in it; a second call finds nothing to do.
+"""Makes .venv with what `make run` needs, and with --dev all else; a second call does nothing.
 
 Runs with the system's Python and its standard library alone. Every failure is one line that says
 what to do, and exit code 2; what pip and cmake print goes to .venv/setup.log.
@@ -17,9 +17,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / '.venv'
 PYTHON = VENV / 'bin' / 'python'
+PIP = (PYTHON, '-m', 'pip', 'install', '--quiet')
 STAMP = VENV / '.setup-stamp'
+DEV_STAMP = VENV / '.setup-stamp-dev'
 LOG = VENV / 'setup.log'
 LOCK = ROOT / 'requirements' / 'lock.txt'
+DEV_LOCK = ROOT / 'requirements' / 'lock-dev.txt'
 TF2 = ROOT / 'scripts' / 'tf2_msgs'
 WATCHED = [LOCK, ROOT / 'setup.py', ROOT / 'setup.cfg', Path(__file__), *sorted(TF2.rglob('*'))]
 OLDEST, NEWEST = (3, 10), (3, 13)
@@ -29,10 +32,10 @@ class SetupError(Exception):
     """One line for the user."""
 
 
-def fingerprint():
-    """Return a hash of everything the environment is made from."""
+def fingerprint(*paths):
+    """Return a hash of everything the environment, or a part of it, is made from."""
     digest = hashlib.sha256(f'{sys.version}{ROOT}'.encode())
-    for path in WATCHED:
+    for path in paths:
         if path.is_file():
             digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -138,19 +141,28 @@ def point_ament_here():
 
 
 def setup():
-    """Do what is not done yet."""
-    wanted = fingerprint()
+    """Do what is not done yet of what every user needs."""
+    wanted = fingerprint(*WATCHED)
     if STAMP.is_file() and STAMP.read_text() == wanted and PYTHON.exists():
         return
     check_machine()
     print('Setting up .venv (once; about two minutes):', flush=True)
     make_venv()
-    pip = (PYTHON, '-m', 'pip', 'install', '--quiet')
-    run('installing the locked packages (500 MB)', *pip, '--requirement', LOCK)
+    run('installing the locked packages (200 MB)', *PIP, '--requirement', LOCK)
     build_tf2_msgs()
     point_ament_here()
-    run('installing marine_sim_ros', *pip, '--no-deps', '--no-build-isolation', '--editable', ROOT)
+    run('installing marine_sim_ros', *PIP, '--no-deps', '--no-build-isolation', '--editable', ROOT)
     STAMP.write_text(wanted)
+
+
+def setup_dev():
+    """Add JAX, sweeps, tests and linters, where they are not there yet."""
+    wanted = fingerprint(DEV_LOCK)
+    if DEV_STAMP.is_file() and DEV_STAMP.read_text() == wanted:
+        return
+    print('Adding JAX, sweeps, tests and linters (once; about a minute):', flush=True)
+    run('installing the locked packages (230 MB)', *PIP, '--requirement', DEV_LOCK)
+    DEV_STAMP.write_text(wanted)
 
 
 def main():
@@ -158,6 +170,8 @@ def main():
     os.chdir(ROOT)
     try:
         setup()
+        if sys.argv[1:] == ['--dev']:
+            setup_dev()
     except SetupError as error:
         sys.exit(_fail(str(error)))
     except KeyboardInterrupt:

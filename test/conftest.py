@@ -4,6 +4,7 @@
 """What tests share: shipped vehicles, a ROS domain of their own, processes that are ended."""
 
 import fcntl
+import itertools
 import os
 import shutil
 import signal
@@ -23,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SETS = ('maker', 'orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
 VEHICLES = ('bluerov2', 'bluerov2_heavy')
 OTHERS = ('investigator90', 'simple_rov', 'surface_vessel')
+PARTITIONS = itertools.count()
 DOMAINS = range(1, 101)
 """Of ROS; the ports of greater ones are those that the system gives to anybody."""
 
@@ -111,6 +113,16 @@ def ros_environment(monkeypatch, ros_domain):
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     return dict(os.environ)
+
+
+@pytest.fixture
+def gazebo_partition(monkeypatch):
+    """Settings of a Gazebo that nobody else sees."""
+    name = f'marine_sim_{os.getpid()}_{next(PARTITIONS)}'
+    settings = {'GZ_PARTITION': name, 'GZ_IP': '127.0.0.1'}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return settings
 
 
 class Processes:

@@ -76,13 +76,13 @@ class Watcher:
     def until(self, condition, timeout=60.0):
         """Wait for a condition; one on a message that has not come does not hold yet."""
         deadline = time.monotonic() + timeout
-        while not self._holds(condition):
+        while not self.holds(condition):
             if time.monotonic() > deadline:
                 raise NotInTime(self.account())
             self.executor.spin_once(timeout_sec=0.05)
 
     @staticmethod
-    def _holds(condition):
+    def holds(condition):
         try:
             return condition()
         except IndexError:  # the last one of none

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Stands for Gazebo, its seat and ros_gz_bridge: an explicit body with added mass and a weight.
+"""Stands for Gazebo, its seat and ros_gz_bridge: a body with added mass and a weight.
 
 Takes one JSON argument, and prints another when the wanted number of ticks is through: position
 and velocity at the end, and how many stamps had a wrench.
@@ -11,17 +11,14 @@ import json
 import sys
 import time
 
-import numpy as np
 import rclpy
+from dart import dart_step
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.physics.integration import advance_pose
-from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros.convert import set_odometry, set_stamp, stamp_ns, wrench_from
 from marine_sim_ros.ros.topics import QUEUE
-from marine_sim_ros.spatial import momentum_rate
 from marine_sim_ros.state import rest
 
 STEP = 5_000_000
@@ -74,11 +71,7 @@ class MockGazebo:
         self.done = self.tick == self.options['ticks']
 
     def move(self, wrench):
-        water, mass, state = Environment(), self.vehicle.mass_matrix, self.state
-        force = wrench + weight(self.vehicle, state, water)
-        force = force - momentum_rate(state.velocity, mass @ state.velocity)
-        change = STEP * 1e-9 * np.linalg.solve(mass, force)
-        self.state = advance_pose(state, state.velocity + change, STEP * 1e-9)
+        self.state = dart_step(self.vehicle, self.state, wrench, Environment(), STEP * 1e-9)
 
 
 def main():

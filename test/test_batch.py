@@ -3,14 +3,16 @@
 
 """Many vehicles in one call do what each does alone."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.analysis.run import read_bag
 from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.errors import ParameterError, RecordingError
 from marine_sim_ros.scenario import load_scenario, parse_scenario
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.spatial import quaternion_from_rpy
@@ -104,3 +106,20 @@ def test_vehicles_that_cannot_share_a_batch_are_told():
         simulate_batch([plain] * 3, [dive] * 2)
     with pytest.raises(ParameterError, match='no vehicles'):
         simulate_batch([], dive)
+
+
+def test_a_batch_is_written_as_bags(tmp_path):
+    vehicles, scenario = varied(2), parse_scenario(AHEAD, 'ahead')
+    batch = simulate_batch(
+        vehicles, scenario, duration=0.2, every=1, seeds=[3, 4], bags=tmp_path / 'bags'
+    )
+    for i in range(2):
+        folder = tmp_path / 'bags' / f'{i:06d}'
+        manifest = json.loads((folder / 'manifest.json').read_text())
+        assert manifest['ticks'] == 41
+        assert manifest['seed'] == 3 + i
+        assert manifest['trajectory_sha256'] == batch.trajectory(i).sha256
+        run = read_bag(folder / 'bag', f'/{vehicles[i].name}')
+        np.testing.assert_allclose(run.position, batch.position[:, i], rtol=0, atol=1e-12)
+    with pytest.raises(RecordingError, match='has files; expected a new folder'):
+        simulate_batch(vehicles, scenario, bags=tmp_path / 'bags')

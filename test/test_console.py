@@ -22,6 +22,7 @@ from marine_sim_ros.console.seat import PATIENCE, Seat, beat, expired, leave, ta
 from marine_sim_ros.console.surroundings import surroundings
 from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.faults.kinds import Weak
 from marine_sim_ros.model.library import load_vehicle, vehicle_path
 from marine_sim_ros.spatial import quaternion_from_rpy
 
@@ -93,6 +94,12 @@ def test_a_request_is_taken_or_refused_in_one_line(data):
         ('path', [[0, 0, 0]] * 1001, 'expected a list of up to 1000'),
         ('switch', {'name': 'self_destruct', 'on': True}, 'expected one of: arm'),
         ('hello', 'a\nb', 'expected a short text'),
+        ('fault', {'kind': 'weak', 'thruster': 't', 'share': 2}, 'expected 0 to 1'),
+        ('fault', {'kind': 'warp'}, "'warp'; expected one of: dead, weak"),
+        ('fault', {'kind': 'dead'}, 'thruster'),
+        ('fault', {'kind': 'gust', 'at': 3.0}, 'has a time; expected none'),
+        ('fault', [], 'expected an object'),
+        ('mend', {'kind': 'rust'}, "is 'rust'; expected one of"),
         ('warp', None, "request 'warp' is unknown; expected one of: take"),
     ],
 )
@@ -110,6 +117,12 @@ def test_requests_become_what_the_node_needs():
         (0, 0, -1, 0, 0, 0.5), 'xbox', (0, 1), (0, 1)
     )
     assert parse_request({'kind': 'step', 'value': 3.0}).value == 3
+    fault = {'kind': 'weak', 'thruster': 'thruster_1', 'share': 0.25}
+    assert parse_request({'kind': 'fault', 'value': fault}).value == Weak(
+        thruster='thruster_1', share=0.25
+    )
+    assert parse_request({'kind': 'mend', 'value': fault}).value == ('weak', 'thruster_1')
+    assert parse_request({'kind': 'mend'}).value == ('', '')
 
 
 def test_a_link_passes_on_and_drops_what_floods():

@@ -60,7 +60,7 @@ class Wire:
         """Hold sticks until a condition."""
         axes = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
         deadline = time.monotonic() + timeout
-        while not condition():
+        while not watcher.holds(condition):
             assert time.monotonic() < deadline
             self.ask('hands', {'sticks': [sticks.get(axis, 0.0) for axis in axes]})
             self._drain()
@@ -131,6 +131,54 @@ def test_a_gamepad_steers_and_switches(processes, watcher):
     wire.until(lambda m: m.get('frame', {}).get('mode', {}).get('output') == 'velocity')
 
 
+def test_faults_that_are_set_happen_and_are_mended(processes, watcher):
+    from sensor_msgs.msg import FluidPressure, JointState
+
+    watcher.listen('thrusters/state', JointState)
+    watcher.listen('barometer/pressure', FluidPressure)
+    state, pressure = watcher.seen['thrusters/state'], watcher.seen['barometer/pressure']
+    wire = Wire(start(processes, RunOptions(vehicle='bluerov2', console=True, dt=0.01)), 'x')
+    wire.until(lambda m: 'frame' in m)
+    wire.ask('take', False)
+
+    def thrust(i):
+        return state[-1].effort[i]
+
+    def time_of(messages):
+        return messages[-1].header.stamp.sec + messages[-1].header.stamp.nanosec / 1e9
+
+    def set_fault(kind, thruster='', **numbers):
+        wire.ask(
+            'fault', {'kind': kind, **({'thruster': thruster} if thruster else {}), **numbers}
+        )
+
+    # Ahead, the two at the stern push alike; until one is weak and the other is reversed.
+    wire.hold(
+        watcher,
+        lambda: thrust(2) > 2 and thrust(2) == pytest.approx(state[-20].effort[2], rel=0.01),
+        surge=1.0,
+    )
+    whole = thrust(2)
+    assert thrust(3) == pytest.approx(whole)
+    set_fault('weak', 'thruster_3', share=0.5)
+    set_fault('reversed', 'thruster_4')
+    wire.hold(watcher, lambda: thrust(2) == pytest.approx(whole / 2, rel=0.1), surge=1.0)
+    wire.hold(watcher, lambda: thrust(3) < -1, surge=1.0)
+    set_fault('dead', 'thruster_3')  # in place of weak
+    wire.hold(watcher, lambda: abs(thrust(2)) < 0.1, surge=1.0)
+    told = wire.until(lambda m: len(m['frame']['mode']['faults']) == 2)['frame']['mode']['faults']
+    assert {(f['kind'], f['thruster']) for f in told} == {
+        ('dead', 'thruster_3'), ('reversed', 'thruster_4'),
+    }  # fmt: skip
+    set_fault('barometer_dropout')
+    wire.hold(watcher, lambda: time_of(state) - time_of(pressure) > 0.3, surge=1.0)
+    wire.ask('mend')
+    wire.hold(watcher, lambda: abs(time_of(state) - time_of(pressure)) < 0.1, surge=1.0)
+    wire.hold(
+        watcher, lambda: thrust(2) == pytest.approx(whole, rel=0.1) and thrust(3) > 1, surge=1.0
+    )
+
+
 def test_nonsense_is_told_and_survived(processes, watcher):
     from websockets.exceptions import InvalidStatus
 
@@ -144,7 +192,7 @@ def test_nonsense_is_told_and_survived(processes, watcher):
     ):  # fmt: skip
         wire.socket.send(text)
         assert expected in wire.until(lambda m: 'error' in m)['error']
-    wire.ask('faults', ['warp_drive'])
+    wire.ask('fault', {'kind': 'dead', 'thruster': 'warp_drive'})
     wire.until(lambda m: 'warp_drive' in m.get('frame', {}).get('notice', ''))
     with pytest.raises(InvalidStatus):
         Wire(address, 'y', origin='http://evil.example')
@@ -166,6 +214,36 @@ def test_a_run_does_not_notice_that_it_is_watched(processes, tmp_path):
         for name in 'ab'
     }
     assert len(hashes) == 1
+
+
+def test_watching_costs_no_message_per_tick(processes, ros_environment):
+    watcher = Watcher()  # that listens to nothing
+    options = RunOptions(vehicle='bluerov2', controller='modern', console=True, dt=0.01)
+    wire = Wire(start(processes, options), 'x')
+    wire.until(lambda m: m['frame']['health'].get('ticks'))
+    specs = describe(options)
+    sources = next(s for s in specs if s.executable == 'console').parameters['wrench_sources']
+    per_tick = {'/clock', '/tf'} | {
+        f'/bluerov2/{name}'
+        for name in ('odom', 'thrusters/pwm', 'thrusters/state', 'thrusters/power',
+                     'controller/setpoints', 'wrench/total', *(f'wrench/{s}' for s in sources))
+    }  # fmt: skip
+
+    def listeners(topic):
+        return {i.node_name for i in watcher.node.get_subscriptions_info_by_topic(topic)}
+
+    def aside():
+        return '_console_eyes' in listeners('/bluerov2/_slow/odom') and not any(
+            {'console', '_console_eyes'} & listeners(topic) for topic in per_tick
+        )
+
+    watcher.until(aside)
+    # It has no publisher either that thrusters of a controller would have to turn away.
+    commanders = watcher.node.get_publishers_info_by_topic
+    watcher.until(
+        lambda: [i.node_name for i in commanders('/bluerov2/thrusters/pwm')] == ['controller']
+    )
+    watcher.close()
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from marine_sim_ros.control.setpoints import all_free, setpoints
 from marine_sim_ros.control.settings import controller_names, load_controller, parse_controller
 from marine_sim_ros.control.thesis import WindowMemory, windowed_pid
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.faults.kinds import Dead
 from marine_sim_ros.simulation import Simulation
 from marine_sim_ros.spatial import quaternion_from_rpy, rpy_from_quaternion
 from marine_sim_ros.state import State
@@ -44,14 +45,15 @@ class Run:
     ):  # fmt: skip
         loop = ClosedLoop(vehicle, load_controller(law), method=method)
         state = State(np.array(start, float), quaternion_from_rpy(0, 0, 0), np.zeros(6))
-        simulation = Simulation(vehicle, environment=environment, initial=state)
+        dead = [Dead(start=10.0, thruster=name) for name in failed]
+        simulation = Simulation(vehicle, environment=environment, initial=state, faults=dead)
         memory, ticks, self.outputs = None, [], []
         for k in range(round(duration / 0.005) + 1):
             time = k * 0.005
             targets = setpoints(wanted if later is None or time < later[0] else later[1])
             gone = np.isin(vehicle.thrusters.names, failed) & (time >= 10)
             output, memory = loop.step(targets, time, simulation.state, memory, failed=gone)
-            ticks.append(simulation.tick(output.pwm, failed=gone))
+            ticks.append(simulation.tick(output.pwm))
             self.outputs.append(output)
         self.ticks = ticks
         self.position = np.stack([t.state.position for t in ticks])

@@ -26,11 +26,11 @@ from marine_sim_ros.identification.thrust import commands_of_pwm, commands_of_th
 from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.identification.weak_form import first_guess
 from marine_sim_ros.model.vehicle import Damping
+from marine_sim_ros.recorded import write_recording
 from marine_sim_ros.scenario import load_scenario, parse_scenario
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.suite import RunOptions
 from marine_sim_ros.tools.main import main
-from marine_sim_ros.tools.recorded import write_recording
 
 
 def sampled(vehicle, run, seed=0, **options):
@@ -364,7 +364,7 @@ def test_thrust_that_was_recorded_has_no_lag_left(recording, tmp_path, capsys):
 @pytest.mark.parametrize(
     ('arguments', 'text'),
     [
-        (['--map', 'odom:=/none'], 'the bag has no /none'),
+        (['--map', 'odom:=/none'], 'no bag has /none'),
         (['--namespace', 'rov'], 'no such vehicle; expected one of bluerov2'),
         (['--from', '100'], 'no odometry between 100 and inf s'),
         (['--to', '9'], 'has 2 stretches of 4 s'),

@@ -141,6 +141,31 @@ def test_an_operators_controller_launches(processes):
     assert "message='armed'" in called.stdout
 
 
+@pytest.mark.parametrize('composed', ['false', 'true'])
+def test_the_console_launches_steers_and_ends_the_run(processes, composed):
+    pytest.importorskip('nicegui')
+    from std_msgs.msg import UInt16MultiArray
+    from test_console_graph import Wire, pushed
+    from test_console_page import address_of
+
+    process = launch(
+        processes, 'bluerov2.launch.py', 'console:=true', 'console_port:=0', 'dt:=0.01',
+        f'composed:={composed}',
+    )  # fmt: skip
+    wire = Wire(address_of(process), 'launched')
+    wire.until(lambda m: m['frame']['time'] > 0.5)
+    watcher = Watcher()
+    watcher.listen('thrusters/pwm', UInt16MultiArray)
+    wire.ask('take', False)
+    wire.hold(watcher, lambda: pushed(watcher.seen['thrusters/pwm'][-1]), heave=-1.0)
+    watcher.close()
+    wire.ask('end')
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert 'Traceback' not in output
+    assert 'process has died' not in output, output
+
+
 @pytest.mark.parametrize(
     ('file', 'namespaces', 'prefixes'),
     [

@@ -16,6 +16,7 @@ from marine_sim_ros.physics.buoyancy import buoyancy, near_surface_fraction
 from marine_sim_ros.physics.drag import damping_matrix, drag
 from marine_sim_ros.physics.integration import implicit_change, rk4
 from marine_sim_ros.physics.rigid_body import kinetic_energy, net_wrench, step, weight
+from marine_sim_ros.scenario import Scenario, Segment
 from marine_sim_ros.simulation import Simulation
 from marine_sim_ros.spatial import momentum_rate, quaternion_from_rpy, skew, transport
 from marine_sim_ros.state import State, rest
@@ -319,6 +320,9 @@ def test_the_barometer_reads_where_it_sits(offset):
 
 def test_stable_at_the_default_step(vehicle):
     """At top speed, spinning, and afloat: three vehicles as one batch, 600 s (hulls: 60 s)."""
+    pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+    from marine_sim_ros.engine.batch import simulate_batch
+
     pwm = np.full((3, len(vehicle.thrusters)), 1500.0)
     pwm[0] = PilotMixer(vehicle.thrusters).pwm(np.array([1.0, 0, 0, 0, 0, 0]))
     level, tilted = quaternion_from_rpy(0, 0, 0), quaternion_from_rpy(0.2, 0.2, 0)
@@ -327,13 +331,12 @@ def test_stable_at_the_default_step(vehicle):
         np.stack([level, level, tilted]),
         np.array([[0.0] * 6, [1.5, 1.5, 1.5, 3.0, 3.0, 3.0], [0.0] * 6]),
     )
-    simulation = Simulation(vehicle, initial=state)
-    speeds = []
-    for i in range(120_000 if vehicle.hull is None else 12_000):
-        simulation.tick(pwm)
-        if i % 200 == 0:
-            speeds.append(np.abs(simulation.state.velocity).max(axis=1))
-    speeds = np.array(speeds)
+    duration = 600.0 if vehicle.hull is None else 60.0
+    still = [Segment(0.0, (0.0,) * 6, None, tuple(p)) for p in pwm]
+    scenarios = [Scenario('', '', duration, (0, 0, 0), (0, 0, 0), (s,), ()) for s in still]
+    batch = simulate_batch(vehicle, scenarios, initial=state, every=200)
+    speeds = np.abs(batch.velocity).max(axis=-1)
+    assert batch.time[-1] == duration
     assert np.all(np.isfinite(speeds))
     assert np.all(speeds < 12)
     if vehicle.hull is None:

@@ -1,13 +1,16 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The exported SDF as libsdformat reads it, through Drake and through Gazebo's own bindings."""
+"""The exported SDF as libsdformat reads it, through Drake and through Gazebo's own tools."""
+
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
 from conftest import OTHERS, ROOT, VEHICLES
 from lxml import etree
-from sdf_reader import SdfReader
+from sdf_reader import ORDER, SdfReader
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.sdf.model import sdf_model
@@ -59,6 +62,43 @@ def test_drake_reads_the_same_inertia(name):
     np.testing.assert_allclose(
         total[np.ix_(order, order)], vehicle.rigid_body_mass, rtol=1e-9, atol=1e-9
     )
+
+
+@pytest.mark.drake
+@pytest.mark.parametrize('name', VEHICLES)
+def test_drake_refuses_each_number_of_the_added_mass_that_is_none(name):
+    """Drake has no use for it, but its libsdformat reads every element by name and type."""
+    text = plain(sdf_model(load_vehicle(name)).text)
+    for i, a in enumerate(ORDER):
+        for b in ORDER[i:]:
+            root = etree.fromstring(text)
+            (element,) = root.iter(a + b)
+            element.text = 'heavy'
+            with pytest.raises(RuntimeError, match=f'fluid_added_mass/{a}{b}: Error reading'):
+                drake(etree.tostring(root, encoding='unicode'), strict=True)
+
+
+@pytest.mark.skipif(shutil.which('gz') is None, reason='gz: not on this machine')
+@pytest.mark.parametrize('name', [*EVERY, ORCA3], ids=str)
+def test_gazebo_prints_the_same_mass_and_shapes(name, tmp_path):
+    """``gz sdf --print`` writes what libsdformat has read, added mass included."""
+    vehicle, file = load_vehicle(name), tmp_path / 'model.sdf'
+    file.write_text(sdf_model(vehicle).text)
+    command = ['gz', 'sdf', '--print', '--precision', '17', str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    printed, written = SdfReader(done.stdout), SdfReader(file.read_text())
+    np.testing.assert_allclose(printed.mass_matrix(), vehicle.mass_matrix, rtol=1e-9, atol=1e-9)
+    for tag in ('collision', 'visual'):
+        pairs = list(zip(printed.shapes(tag), written.shapes(tag), strict=True))
+        assert pairs or tag == 'visual'
+        for (owner, pose, kind, sizes), (own, at, shape, numbers) in pairs:
+            assert (owner, kind, sizes.keys()) == (own, shape, numbers.keys())
+            np.testing.assert_allclose(pose, at, atol=1e-9)
+            for key, value in numbers.items():
+                if isinstance(value, str):
+                    assert sizes[key] == value
+                else:
+                    np.testing.assert_allclose(sizes[key], value, rtol=1e-9)
 
 
 def own_collisions(text):

@@ -3,6 +3,7 @@
 
 """Sweeps: designs, numbers put in place, blocks, a dataset that survives what dies."""
 
+import json
 import os
 import signal
 import subprocess
@@ -12,14 +13,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.errors import MarineSimError, ModelError, ParameterError
+from marine_sim_ros.faults.kinds import Stuck
+from marine_sim_ros.model.urdf_numbers import with_number
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.state import State
 from marine_sim_ros.sweep import runs
+from marine_sim_ros.sweep.bags import chosen_runs, parse_choice, run_alone, write_bags
+from marine_sim_ros.sweep.dataset import Dataset
 from marine_sim_ros.sweep.design import design
 from marine_sim_ros.sweep.metrics import metrics
 from marine_sim_ros.sweep.plan import load_plan, parse_plan
+from marine_sim_ros.yaml_file import config_names
 
 PLAN = """
 vehicle: bluerov2
@@ -89,13 +97,27 @@ def test_bad_plans_are_told_in_one_line(old, new, message):
         ('vehicle.inertia.tensor[3,0]', r'outside of shape \(3, 3\)'),
         ('vehicle.damping.linear', 'expected an index'),
         ('initial.velocity[0]', 'initial.position'),
-        ('fault.thruster_9', 'expected one of: thruster_1'),
+        ('fault.thruster_9', "'thruster_9' is unknown; expected one of: dead, weak"),
+        ('fault.thruster_9', 'of: thruster_1'),
+        ('fault.weak.thruster_9.share', 'expected fault.weak.THRUSTER.NUMBER with one of'),
+        ('fault.weak.thruster_1.power', 'expected at its end one of: share, at, until'),
+        ('fault.gust.thruster_1.speed', 'expected at its end one of: speed'),
+        ('fault.gust', 'expected at its end one of: speed'),
+        ('fault.battery.charge', r'is 1\.\d+; expected 0 to 1'),
+        ('urdf.link[base_link]/inertial/mass', 'expected an @ and an attribute'),
+        ('urdf.joint/origin@xyz[0]', 'elements of the URDF are there; expected one'),
+        ('urdf.link[base_link]/inertial/mass@weight', 'there are 0 numbers; expected one'),
+        ('urdf.link[base_link]/inertial/origin@xyz', 'there are 3 numbers; expected one, or'),
+        ('urdf.link[base_link]/inertial/origin@xyz[3]', 'there are 3 numbers; expected a lower'),
+        ('urdf.link[base_link]@name', "'base_link' is there; expected a number"),
+        ('urdf.*[1]@name', r"'\*\[1\]' is no element"),
     ],
 )
 def test_parameters_that_point_nowhere_are_told(name, message):
     plan = parse_plan(PLAN.replace('vehicle.inertia.mass', name), 'plan.yaml')
-    with pytest.raises(ParameterError, match=message):
-        runs.case_of(plan, 0)
+    with pytest.raises(MarineSimError, match=message) as caught:
+        runs.case_of(plan, 23)
+    assert '\n' not in str(caught.value)
 
 
 def test_numbers_are_where_they_belong():
@@ -109,6 +131,78 @@ def test_numbers_are_where_they_belong():
     assert case.scenario.faults[0].start == row[4]
     with pytest.raises(ParameterError, match='expected 0 to 23'):
         runs.case_of(plan, 24)
+
+
+def test_numbers_of_faults_are_changed_or_added():
+    plan = parse_plan(
+        """
+vehicle: bluerov2
+scenario: faults
+method: grid
+parameters:
+  fault.weak.thruster_5.share: {values: [0.1]}
+  fault.gust.speed: {values: [2.0], relative: true}
+  fault.stuck.thruster_1.pwm: {values: [1600]}
+  fault.stuck.thruster_1.at: {values: [4.0]}
+  fault.barometer_drift.until: {values: [9.0]}
+  fault.thruster_4: {values: [33.0]}
+""",
+        'plan.yaml',
+    )
+    before = runs._base(plan).scenario.faults
+    after = runs.case_of(plan, 0).scenario.faults
+    changed = [(a, b) for a, b in zip(before, after, strict=False) if a != b]
+    assert [b for _, b in changed] == [
+        replace(changed[0][0], end=9.0),
+        replace(changed[1][0], share=0.1),
+        replace(changed[2][0], speed=0.8),
+        replace(changed[3][0], start=33.0),
+    ]
+    assert after[len(before) :] == (Stuck(start=4.0, thruster='thruster_1', pwm=1600.0),)
+
+
+def test_numbers_of_the_urdf_are_changed_before_those_of_the_vehicle():
+    plan = parse_plan(
+        """
+vehicle: bluerov2
+scenario: dive
+method: grid
+parameters:
+  vehicle.inertia.mass: {values: [1.5], relative: true}
+  "urdf.link[base_link]/inertial/mass@value": {values: [2.0], relative: true}
+  "urdf.link[base_link]/inertial/origin@xyz[2]": {values: [0.03]}
+  "urdf.thrusters/thruster[thruster_2]/time_constant@": {values: [0.25]}
+  "urdf.hydrodynamics/quadratic_damping@[2]": {values: [50.0]}
+""",
+        'plan.yaml',
+    )
+    plain, found = runs._base(plan).vehicle, runs.case_of(plan, 0).vehicle
+    assert found.inertia.mass == pytest.approx(plain.inertia.mass * 3.0)
+    assert found.inertia.center_of_mass[2] == 0.03
+    constants = plain.thrusters.time_constant.copy()
+    constants[1] = 0.25
+    np.testing.assert_array_equal(found.thrusters.time_constant, constants)
+    assert found.damping.quadratic[2, 2] == 50.0
+    np.testing.assert_array_equal(found.damping.linear, plain.damping.linear)
+    assert found.buoyancy.volume == plain.buoyancy.volume
+
+
+PATHS = st.one_of(st.text(max_size=30), st.from_regex(r'\A[a-z/]{1,9}(\[[^\]]*\])?@.{0,3}\Z'))
+
+
+@given(PATHS)
+def test_any_path_is_a_number_of_the_urdf_or_an_error(path):
+    with pytest.raises(ModelError) as caught:
+        with_number('<robot><link name="a" x="1 2"/></robot>', path, lambda old: old + 1)
+    assert '\n' not in str(caught.value)
+
+
+@pytest.mark.parametrize('name', config_names('sweeps'))
+def test_shipped_sweeps_have_runs_that_can_be_set_up(name):
+    plan = load_plan(name)
+    for run in range(0, plan.runs, 97):
+        case = runs.case_of(plan, run)
+        case.scenario.check(case.vehicle)
 
 
 def test_metrics_of_a_motion_in_closed_form():
@@ -129,6 +223,30 @@ def test_metrics_of_a_motion_in_closed_form():
     broken = metrics(time_, State(position, orientation, velocity), load_plan_scenario())
     assert broken['finite'].tolist() == [False, True]
     assert np.isnan(broken['path_length'][0])
+
+
+def test_the_worst_runs_are_written_as_bags(tmp_path):
+    plan = parse_plan(PLAN.replace('runs: 24', 'runs: 3\nengine: numpy'), 'plan.yaml')
+    columns = {'run': np.arange(3), 'finite': np.array([True, False, True]),
+               'max_depth': np.array([1.0, np.nan, 2.0])}  # fmt: skip
+    assert chosen_runs(columns, plan.worst, parse_choice('worst:2')) == [1, 2]
+    assert sorted(chosen_runs(columns, plan.worst, parse_choice('all'))) == [0, 1, 2]
+    assert write_bags(tmp_path, plan, [1, 2]) == 2
+    for run in (1, 2):
+        manifest = json.loads((tmp_path / f'run-{run:06d}' / 'manifest.json').read_text())
+        assert manifest['trajectory_sha256'] == run_alone(plan, run)[1].sha256
+        assert manifest['seed'] == run
+        assert (tmp_path / f'run-{run:06d}' / 'bag' / 'metadata.yaml').is_file()
+    (tmp_path / '.run-000000.tmp').mkdir()  # of one that was killed
+    assert write_bags(tmp_path, plan, [0, 1, 2]) == 1
+    names = sorted(p.name for p in tmp_path.iterdir())
+    assert names == ['run-000000', 'run-000001', 'run-000002']
+
+
+@pytest.mark.parametrize('text', ['', 'worst', 'worst:0', 'worst:-1', 'worst:x', 'best:3', 'ALL'])
+def test_other_choices_of_bags_are_refused(text):
+    with pytest.raises(ParameterError, match='expected'):
+        parse_choice(text)
 
 
 def load_plan_scenario():
@@ -196,6 +314,36 @@ parameters: {{'{name}': {{low: {low}, high: {low}}}}}
         runs.case_of(parse_plan(text, 'plan.yaml'), 0)
 
 
+FAULTS = """
+vehicle: bluerov2
+scenario: dive
+duration: 0.5
+runs: 6
+block: 4
+every: 10
+seed: 3
+parameters:
+  fault.weak.thruster_5.share: {low: 0.0, high: 1.0}
+  fault.delayed.thruster_6.delay: {low: 0.0, high: 0.3}
+  fault.lost_commands.share: {low: 0.0, high: 1.0}
+  fault.battery.resistance: {low: 0.0, high: 0.3}
+  fault.gust.direction: {low: 0.0, high: 90.0}
+  fault.gust.duration: {low: 0.2, high: 1.0}
+"""
+
+
+def test_engines_agree_on_a_sweep_of_faults():
+    pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+    plan = parse_plan(FAULTS, 'plan.yaml')
+    for number in (0, 1):
+        block = runs.run_block(plan, number)
+        other = runs.run_block(replace(plan, engine='numpy'), number)
+        for name, values in block.items():
+            np.testing.assert_allclose(values, other[name], rtol=0, atol=1e-7, err_msg=name)
+        assert len({*block['end_x'].tolist()}) == len(block['run'])
+    runs._program.cache_clear()
+
+
 @pytest.fixture
 def command(tmp_path):
     """Starts a sweep of many small blocks; NumPy, so that nothing has to be compiled."""
@@ -226,6 +374,11 @@ def wait_for_parts(folder, count, process):
         time.sleep(0.02)
 
 
+def killed(process):
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+
+
 @pytest.mark.slow
 def test_what_is_killed_goes_on_and_ends_the_same(command):
     import psutil
@@ -240,8 +393,7 @@ def test_what_is_killed_goes_on_and_ends_the_same(command):
     first = start('broken')
     wait_for_parts(folder / 'broken', 1, first)
     # The command has the scheduler in it; its workers see that it is gone and end.
-    os.kill(first.pid, signal.SIGKILL)
-    first.communicate(timeout=60)
+    killed(first)
     kept = {p: p.stat().st_mtime_ns for p in parts(folder / 'broken')}
     assert 0 < len(kept) < 8
 
@@ -255,3 +407,80 @@ def test_what_is_killed_goes_on_and_ends_the_same(command):
     assert {p.name: p.read_bytes() for p in parts(folder / 'broken')} == expected
     assert all(p.stat().st_mtime_ns == before for p, before in kept.items())
     assert '64 runs of bluerov2' in (folder / 'broken' / 'report.md').read_text()
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Starts a Dask scheduler and workers as processes, and ends what it started."""
+    started = []
+
+    def dask(*arguments):
+        command = [sys.executable, '-m', 'dask', *map(str, arguments)]
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path
+        )
+        started.append(process)
+        return process
+
+    def start(name, workers=2):
+        file = tmp_path / f'{name}.json'
+        scheduler = dask('scheduler', '--host', '127.0.0.1', '--port', '0', '--no-dashboard',
+                         '--scheduler-file', file)  # fmt: skip
+        end = time.monotonic() + 60
+        while not file.exists() or not file.read_text().endswith('}'):
+            assert scheduler.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        address = json.loads(file.read_text())['address']
+        # No nannies: a worker is one process, and nobody starts it again.
+        return address, scheduler, [
+            dask('worker', address, '--no-nanny', '--nthreads', '1', '--no-dashboard',
+                 '--memory-limit', '0', '--local-directory', tmp_path / 'dask')
+            for _ in range(workers)
+        ]  # fmt: skip
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.slow
+def test_a_cluster_of_others_may_lose_worker_command_and_scheduler(command, cluster):
+    start, folder = command
+    plan = load_plan(str(folder / 'plan.yaml'))
+    whole = Dataset(folder / 'whole', plan)
+    for i in range(runs.blocks(plan)):
+        whole.add(i, runs.run_block(plan, i))
+    expected = {p.name: p.read_bytes() for p in parts(folder / 'whole')}
+    there = {}
+
+    def note(count):
+        """Remember the blocks that are there, and that the old ones were left alone."""
+        now = {p: p.stat().st_mtime_ns for p in parts(folder / 'broken')}
+        assert there.items() <= now.items()
+        assert len(now) >= count
+        there.update(now)
+
+    address, scheduler, workers = cluster('first')
+    first = start('broken', '--scheduler', address)
+    wait_for_parts(folder / 'broken', 1, first)
+    killed(workers[0])
+    wait_for_parts(folder / 'broken', 3, first)
+    killed(first)
+    note(3)
+    second = start('broken', '--scheduler', address)
+    wait_for_parts(folder / 'broken', len(there) + 1, second)
+    killed(scheduler)
+    out, _ = second.communicate(timeout=120)
+    assert second.returncode == 2, out
+    assert 'what is done is kept, run the same command again' in out
+    assert out.count('\n') == 1, out
+    note(4)
+    assert len(there) < len(expected)
+    address, *_ = cluster('second')
+    third = start('broken', '--scheduler', address)
+    out, _ = third.communicate(timeout=250)
+    assert third.returncode == 0, out
+    note(len(expected))
+    assert {p.name: p.read_bytes() for p in parts(folder / 'broken')} == expected

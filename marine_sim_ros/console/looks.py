@@ -138,6 +138,7 @@ def vehicle_look(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any]:
             {'name': n, 'lower': float(low), 'upper': float(high), 'slides': bool(s)}
             for n, low, high, s in zip(arm.names, arm.lower, arm.upper, arm.sliding, strict=True)
         ],
+        'barometer': vehicle.barometer is not None,
         'thrusters': [
             {'name': n, 'at': p.tolist(), 'axis': a.tolist()}
             for n, p, a in zip(thrusters.names, thrusters.position, thrusters.axis, strict=True)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.bags.mapping import vehicles_of
+from marine_sim_ros.analysis.bags.mapping import check_maps, vehicles_of
 from marine_sim_ros.analysis.bags.metrics import bag_metrics, vehicle_metrics
 from marine_sim_ros.analysis.bags.reading import Bag, bag_path, opened, read
 from marine_sim_ros.analysis.bags.roles import numbers_of
@@ -109,6 +109,7 @@ class Replay:
         vehicle: str = '',
         environment: str = '',
         namespace: str = '',
+        maps: Mapping[str, str] | None = None,
     ) -> None:
         """Open a bag.
 
@@ -117,11 +118,12 @@ class Replay:
             vehicle: shipped name or file; default: the recorded one, or the namespace's.
             environment: shipped name or file; default: the recorded one.
             namespace: of the vehicle; default: the only one, or the first.
+            maps: topics under other names, as ``parse_maps`` gives them.
 
         Raises:
             MarineSimError: the bag, the vehicle or the environment cannot be used.
         """
-        self._text = text
+        self._text, self._maps = text, maps or {}
         path = bag_path(text)
         settings = recorded_settings(path)
         self._stack = ExitStack()
@@ -152,7 +154,8 @@ class Replay:
 
     def _record(self, namespace: str) -> tuple[str, VehicleRecord]:
         topics = {c.topic: c.msgtype for c in self._reader.connections}
-        vehicles = vehicles_of(topics, {}, self._text)
+        check_maps(self._maps, topics)
+        vehicles = vehicles_of(topics, self._maps, self._text)
         wanted = namespace.strip('/')
         known = ', '.join(vehicles) or 'none'
         if not vehicles or (wanted and wanted not in vehicles):
@@ -185,7 +188,7 @@ class Replay:
             self.progress = share
 
         try:
-            self.bag = read(self._text, rows=self._sink, progress=told)
+            self.bag = read(self._text, maps=self._maps, rows=self._sink, progress=told)
         except MarineSimError as error:
             self.failed = str(error)
         self.progress = 1.0

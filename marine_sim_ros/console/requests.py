@@ -14,6 +14,9 @@ from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.faults.kinds import KINDS, Fault
+from marine_sim_ros.faults.reading import read_fault
+from marine_sim_ros.yaml_file import YamlReader
 
 __all__ = ['FREE_FOR_ALL', 'REQUESTS', 'Hands', 'Request', 'parse_request']
 
@@ -163,6 +166,20 @@ def _lights(value: Any) -> dict[str, float]:
     return {_text(name): _number(share, 0.0, 1.0) for name, share in _object(value).items()}
 
 
+def _fault(value: Any) -> Fault:
+    """Return a fault that begins at once, of a mapping with its kind, thruster and numbers."""
+    wanted = _object(value)
+    if {'at', 'until'} & set(wanted):
+        raise ParameterError('has a time; expected none, as it begins at once')
+    return read_fault(YamlReader('fault', dict(wanted), ParameterError))
+
+
+def _mend(value: Any) -> tuple[str, str]:
+    """Return the kind and the thruster of a fault that is to end; empty ones: all."""
+    wanted = {} if value is None else _object(value)
+    return _one_of('', *KINDS)(wanted.get('kind', '')), _text(wanted.get('thruster', ''))
+
+
 REQUESTS: dict[str, Callable[[Any], Any]] = {
     'take': _flag,  # true: from whoever has it
     'hello': _text,
@@ -178,7 +195,8 @@ REQUESTS: dict[str, Callable[[Any], Any]] = {
     'joints': _joints,
     'lights': _lights,
     'current': _current,
-    'faults': lambda value: tuple(_text(name) for name in _list(value, LONGEST)),
+    'fault': _fault,
+    'mend': _mend,
     'pause': _flag,
     'step': lambda value: int(_number(value, 1, LONGEST)),
     'reset': _nothing,

@@ -23,7 +23,7 @@ def require_jax() -> None:
     if importlib.util.find_spec('jax') is None:
         raise ParameterError(
             "the engine 'jax' needs JAX, which is not installed; "
-            "expected: pip install 'marine_sim_ros[batch]'"
+            'expected: make dev, or pip install jax'
         )
     import jax
 

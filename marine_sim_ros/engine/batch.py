@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -16,13 +17,19 @@ import numpy as np
 from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.engine.compiled import Program, setting_of, ticks_of, trajectory_of
 from marine_sim_ros.engine.loop import Setting, everything, states
+from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.script import as_long
 from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.errors import ParameterError, RecordingError
+from marine_sim_ros.faults.kinds import LostCommands
+from marine_sim_ros.faults.tables import alike
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.ocean.gusts import as_many
+from marine_sim_ros.recorded import write_recording
 from marine_sim_ros.scenario import Scenario
 from marine_sim_ros.simulation import DEFAULT_STEP
 from marine_sim_ros.state import State
+from marine_sim_ros.suite import RunOptions
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory
 
 __all__ = [
@@ -85,26 +92,42 @@ def _each(items: Item | Sequence[Item], count: int, what: str) -> list[Item]:
 
 def settings_of(
     vehicles: Sequence[Vehicle], scenarios: Sequence[Scenario],
-    environments: Sequence[Environment | None],
+    environments: Sequence[Environment | None], seeds: Sequence[int],
     controllers: Sequence[ControllerSettings | None] | None = None,
 ) -> list[Setting]:  # fmt: skip
-    """Return what programs are made of, with scripts of one length; same parts are read once.
+    """Return what programs are made of, with tables of one length; same parts are read once.
 
     Raises:
         MarineSimError: a scenario that does not fit its vehicle.
     """
     made: dict[tuple[int, ...], Setting] = {}
-    result = []
+    keys = []
     laws = [None] * len(vehicles) if controllers is None else controllers
-    for parts in zip(vehicles, scenarios, environments, laws, strict=True):
-        key = tuple(map(id, parts))
-        if key not in made:
-            made[key] = setting_of(*parts)
-        result.append(made[key])
-    longest = max(len(s.script.start) for s in made.values())
-    if all(len(s.script.start) == longest for s in made.values()):
-        return result
-    return [replace(s, script=as_long(s.script, longest)) for s in result]
+    for parts in zip(vehicles, scenarios, environments, seeds, laws, strict=True):
+        random = any(isinstance(fault, LostCommands) for fault in parts[1].faults)
+        keys.append((*map(id, (*parts[:3], parts[4])), parts[3] if random else 0))
+        if keys[-1] not in made:
+            made[keys[-1]] = setting_of(*parts)
+    same = dict(zip(made, _alike(list(made.values())), strict=True))
+    return [same[key] for key in keys]
+
+
+def _alike(settings: list[Setting]) -> list[Setting]:
+    """Return settings with as many segments, faults and gusts in each."""
+    longest = max(len(s.script.start) for s in settings)
+    faults = alike([s.faults for s in settings])
+    gusts = as_many([s.environment.gusts for s in settings])
+    return [
+        replace(
+            s,
+            script=s.script if len(s.script.start) == longest else as_long(s.script, longest),
+            faults=f,
+            environment=s.environment if g is s.environment.gusts else derived(
+                replace(s.environment, gusts=g)
+            ),
+        )
+        for s, f, g in zip(settings, faults, gusts, strict=True)
+    ]  # fmt: skip
 
 
 def simulate_batch(
@@ -122,6 +145,7 @@ def simulate_batch(
     every: int = 20,
     dtype: str = 'float64',
     all_quantities: bool = False,
+    bags: str | Path | None = None,
 ) -> Batch:
     """Run many vehicles, and return one tick in ``every`` of each.
 
@@ -135,7 +159,7 @@ def simulate_batch(
         environments: one or a list.
         controllers: one or a list, instead of those that the scenarios name.
         initial: state (N, 3), (N, 4), (N, 6); None: the scenarios'.
-        seeds: of the barometers' noise.
+        seeds: of the barometers' noise, and of faults.
         dt: step, s.
         integrator: ``semi_implicit`` or ``rk4``.
         implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
@@ -143,21 +167,28 @@ def simulate_batch(
         every: one tick in so many is kept, beginning with the first.
         dtype: ``float64`` or ``float32``.
         all_quantities: keep what a :class:`~marine_sim_ros.trajectory.Trajectory` needs.
+        bags: folder to write each vehicle's to, as ``simulate --record`` does, of the ticks that
+            are kept: ``000017/bag`` and ``000017/manifest.json``.
 
     Raises:
-        MarineSimError: an argument out of range, or vehicles that cannot share a batch.
+        MarineSimError: an argument out of range, vehicles that cannot share a batch, or a folder
+            that is not empty or cannot be written.
     """
+    all_quantities = all_quantities or bags is not None
+    if bags is not None and Path(bags).exists() and any(Path(bags).iterdir()):
+        raise RecordingError(f'{bags}: has files; expected a new folder')
     lists = (vehicles, scenarios, environments, controllers, seeds)
     lengths = [len(x) for x in lists if isinstance(x, list | tuple | np.ndarray)]
     count = lengths[0] if lengths else 1 if initial is None else len(initial.position)
     if count < 1:
         raise ParameterError('batch: no vehicles; expected at least one')
     scenario = _each(scenarios, count, 'scenarios')
+    noise = _each(seeds, count, 'seeds')
     settings = settings_of(
         _each(vehicles, count, 'vehicles'), scenario,
-        _each(environments, count, 'environments'), _each(controllers, count, 'controllers'),
+        _each(environments, count, 'environments'), noise,
+        _each(controllers, count, 'controllers'),
     )  # fmt: skip
-    noise = _each(seeds, count, 'seeds')
     longest = max(s.duration for s in scenario) if duration is None else duration
     ticks = (ticks_of(longest, dt) - 1) // every * every + 1
     program = Program(
@@ -174,10 +205,21 @@ def simulate_batch(
         return trajectory_of(settings[i], one, program.kept, noise[i])
 
     state = State(*(np.moveaxis(kept[name], -1, 1) for name in State._fields))
-    return Batch(
+    batch = Batch(
         program.kept, state.position, state.orientation, state.velocity, program.compile_time,
         trajectory,
     )  # fmt: skip
+    if bags is not None:
+        for i, setting in enumerate(settings):
+            options = RunOptions(
+                vehicle=setting.vehicle.name, scenario=scenario[i].name, dt=dt, seed=noise[i],
+                environment=setting.environment.name, integrator=integrator,
+            )  # fmt: skip
+            write_recording(
+                Path(bags) / f'{i:06d}', setting.vehicle, options, trajectory(i),
+                engine='jax', precision=dtype, every=str(every),
+            )  # fmt: skip
+    return batch
 
 
 def first_states(initial: State | None, scenarios: Sequence[Scenario]) -> State:

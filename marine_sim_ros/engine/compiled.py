@@ -21,6 +21,9 @@ from marine_sim_ros.engine.records import arguments_for, derived, stacked
 from marine_sim_ros.engine.script import script
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.faults.draws import stamp_words
+from marine_sim_ros.faults.tables import tables_of
+from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.scenario import Scenario
@@ -36,6 +39,7 @@ def setting_of(
     vehicle: Vehicle,
     scenario: Scenario,
     environment: Environment | None,
+    seed: int = 0,
     controller: ControllerSettings | None = None,
 ) -> Setting:
     """Return what a program is made of.
@@ -44,14 +48,18 @@ def setting_of(
         vehicle: that moves.
         scenario: that it plays.
         environment: None for still water.
+        seed: of faults.
         controller: instead of the one that the scenario names.
 
     Raises:
         MarineSimError: a scenario that does not fit.
     """
-    return derived(
-        Setting(vehicle, environment or Environment(), script(scenario, vehicle, controller))
-    )
+    faults = scenario.faults
+    return derived(Setting(
+        vehicle, with_gusts(environment or Environment(), faults),
+        script(scenario, vehicle, controller),
+        tables_of(faults, vehicle.thrusters.names, seed), faults,
+    ))  # fmt: skip
 
 
 def ticks_of(duration: float, dt: float) -> int:
@@ -65,7 +73,8 @@ def _of_few_numbers(setting: Setting) -> bool:
     plain = around.waves is None and around.fluctuation is None and around.scene is None
     control = setting.script.control
     few = control is None or control.of_few_numbers
-    return plain and few and setting.vehicle.hull is None
+    written = setting.faults is None or setting.faults.of_few_numbers
+    return plain and few and written and setting.vehicle.hull is None
 
 
 def compiled(lowered: jax.stages.Lowered, written_out: bool) -> jax.stages.Compiled:
@@ -134,7 +143,7 @@ class Program:
             rollout, self._template, stepping=stepping, every=every, keep=keep, written_out=few
         )
         if size is not None and not few:
-            run = jax.vmap(run, in_axes=(-1, -1, None), out_axes=-1)
+            run = jax.vmap(run, in_axes=(-1, -1, None, None), out_axes=-1)
         batch = () if size is None else (size,)
         start = State(*(np.zeros((n, *batch)) for n in (3, 4, 6)))
         shapes = [np.zeros((*a.shape[:-1], *batch)) for a in self.arguments]
@@ -146,9 +155,10 @@ class Program:
 
     def _inputs(self, arguments: Sequence[np.ndarray], initial: State) -> tuple[Any, ...]:
         times = self.stamps / NANOSECONDS
-        return jax.tree.map(
+        numbers = jax.tree.map(
             partial(jnp.asarray, dtype=self._dtype), (list(arguments), initial, times)
         )
+        return (*numbers, jnp.asarray(stamp_words(self.stamps)))
 
     def arguments_of(self, settings: Sequence[Setting]) -> list[np.ndarray]:
         """Return the arguments of other vehicles of the same structure.
@@ -190,7 +200,7 @@ def trajectory_of(
     sensor = setting.vehicle.barometer
     if sensor is not None:
         pressure = np.array(
-            [noisy_pressure(p, sensor.variance, seed, stamp)
+            [noisy_pressure(p, sensor.variance, seed, stamp, setting.readings)
              for p, stamp in zip(kept['pressure'].tolist(), stamps.tolist(), strict=True)]
         )  # fmt: skip
     plan = setting.script
@@ -232,7 +242,7 @@ def simulate_compiled(
     Raises:
         MarineSimError: an argument out of range, or a state that is no longer finite.
     """
-    setting = setting_of(vehicle, scenario, environment, controller)
+    setting = setting_of(vehicle, scenario, environment, seed, controller)
     wanted = scenario.duration if duration is None else duration
     program = Program(
         [setting], ticks=ticks_of(wanted, dt), dt=dt, integrator=integrator,

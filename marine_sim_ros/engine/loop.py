@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from marine_sim_ros.arrays import Array
+from marine_sim_ros.arrays import Array, namespace
 from marine_sim_ros.engine.components import Components, components, joined, mixture
 from marine_sim_ros.engine.control import Remembered, answer
 from marine_sim_ros.engine.records import Slot, filled
 from marine_sim_ros.engine.script import Script, open_loop
 from marine_sim_ros.engine.tables import held
 from marine_sim_ros.environment import Environment
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.tables import Tables
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.state import State
@@ -32,16 +35,33 @@ Recorder = Callable[['Setting', State, Array, Happened, Array], dict[str, Array]
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """Who moves where, and what is commanded."""
+    """Who moves where, what is commanded, and what goes wrong.
+
+    Attributes:
+        vehicle: that moves.
+        environment: around it, with gusts.
+        script: that commands it.
+        faults: of its thrusters, or None.
+        readings: faults of its sensors, which no program computes.
+    """
 
     vehicle: Vehicle
     environment: Environment
     script: Script
+    faults: Tables | None = None
+    readings: tuple[Fault, ...] = ()
 
 
 class _Carry(NamedTuple):
     memory: Memory
     control: Remembered | None = None
+
+
+class _Moment(NamedTuple):
+    """A time () in s, and the words (2,) of its stamp, or None."""
+
+    time: Array
+    stamp: Array | None
 
 
 def states(
@@ -72,9 +92,11 @@ def everything(
 
 
 def _tick(
-    setting: Setting, carry: _Carry, time: Array, stepping: Stepping, since: float, keep: Recorder
-) -> tuple[_Carry, dict[str, Array]]:
+    setting: Setting, carry: _Carry, moment: _Moment, stepping: Stepping, since: float,
+    keep: Recorder,
+) -> tuple[_Carry, dict[str, Array]]:  # fmt: skip
     """Return the next carry, and what is kept of this tick."""
+    time = moment.time
     vehicle, plan, state = setting.vehicle, setting.script, carry.memory.state
     pwm, control = open_loop(plan, time, state), None
     if plan.control is not None:
@@ -83,10 +105,11 @@ def _tick(
             plan.control, plan.start, wanted, time, state, carry.control, dt=stepping.dt, pwm=pwm
         )
     joints = None if vehicle.manipulator is None else held(plan.start, plan.joints, time)
-    failed = held(plan.start, plan.failed, time) > 0.5
+    xp, faults = namespace(state.position), setting.faults
+    acting = None if faults is None else faults.at(xp, time, moment.stamp)
     environment = setting.environment.at(time)
     happened, memory = advance(
-        vehicle, environment, carry.memory, Commands(pwm, joints, failed), stepping, since=since
+        vehicle, environment, carry.memory, Commands(pwm, joints, acting), stepping, since=since
     )
     return _Carry(memory, control), keep(setting, state, time, happened, pwm)
 
@@ -103,6 +126,7 @@ def rollout(
     arguments: list[jax.Array],
     initial: State,
     times: jax.Array,
+    stamps: jax.Array | None = None,
     *,
     stepping: Stepping,
     every: int = 1,
@@ -116,6 +140,7 @@ def rollout(
         arguments: for the slots, the batch's axis last.
         initial: state, the batch's axis last.
         times: (1 + m ``every``,) of the ticks, s.
+        stamps: their words (1 + m ``every``, 2), for commands that get lost.
         stepping: how far the next tick is.
         every: one tick in so many is kept, beginning with the first.
         keep: what of it.
@@ -132,8 +157,9 @@ def rollout(
             return jnp.asarray(value.base).at[value.varying].set(given)
         return mixture(value.base, value.varying, given)
 
-    def clock(time: jax.Array) -> Any:
-        return components(time, 0) if written_out else time
+    def clock(moment: _Moment) -> _Moment:
+        time = components(moment.time, 0) if written_out else moment.time
+        return moment._replace(time=time)
 
     setting = filled(setting, inside)
     start = State(*(components(x, 1) for x in initial)) if written_out else initial
@@ -141,20 +167,25 @@ def rollout(
     def settled(tree: Any) -> Any:
         return jax.tree.map(lambda x: _like(x, batch, dtype), tree)
 
+    moments = _Moment(times, stamps)
+    now, later = (jax.tree.map(itemgetter(i), moments) for i in (0, slice(1, None)))
     carry, first = _tick(
-        setting, _Carry(begin(setting.vehicle, start)), clock(times[0]), stepping, 0.0, keep
+        setting, _Carry(begin(setting.vehicle, start)), clock(now), stepping, 0.0, keep
     )
     carry, first = settled((carry, first))
 
-    def one(carry: Any, time: jax.Array) -> tuple[Any, None]:
-        following, kept = _tick(setting, carry[0], clock(time), stepping, stepping.dt, keep)
+    def one(carry: Any, moment: _Moment) -> tuple[Any, None]:
+        following, kept = _tick(setting, carry[0], clock(moment), stepping, stepping.dt, keep)
         return settled((following, kept)), None
 
-    def block(carry: Any, some: jax.Array) -> tuple[Any, Any]:
-        carry, _ = one(carry, some[0]) if every == 1 else jax.lax.scan(one, carry, some)
+    def block(carry: Any, some: _Moment) -> tuple[Any, Any]:
+        if every == 1:
+            carry, _ = one(carry, jax.tree.map(itemgetter(0), some))
+        else:
+            carry, _ = jax.lax.scan(one, carry, some)
         return carry, _packed(carry[1], batch, dtype)
 
-    blocks = times[1:].reshape(-1, every)
+    blocks = jax.tree.map(lambda x: x.reshape(-1, every, *x.shape[1:]), later)
     _, rest = jax.lax.scan(block, (carry, first), blocks)
     return _unpacked(first, _packed(first, batch, dtype), rest)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from marine_sim_ros.control.setpoints import all_free
 from marine_sim_ros.control.settings import ControllerSettings, load_controller
 from marine_sim_ros.engine.control import Control, control_of, extended
 from marine_sim_ros.engine.tables import held
+from marine_sim_ros.faults.kinds import Dead
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scenario import Scenario
 from marine_sim_ros.scripted import failed_thrusters, joint_targets
@@ -36,7 +38,6 @@ class Script:
         pwm: (s, n) µs; NaN where efforts count.
         setpoints: (s, 12) for the controller; NaN where free.
         joints: (s, k) that the arm's joints go to.
-        failed: (s, n) 1.0 where a thruster stands still.
         patterns: (n, 6) of the mixer.
         control: of the set-points; None where no segment has any.
     """
@@ -47,7 +48,6 @@ class Script:
     pwm: np.ndarray
     setpoints: np.ndarray
     joints: np.ndarray
-    failed: np.ndarray
     patterns: np.ndarray
     control: Control | None = None
 
@@ -59,7 +59,7 @@ def script(
     *,
     whole: bool = True,
 ) -> Script:
-    """Return a scenario's tables; faults and commands start segments alike.
+    """Return a scenario's tables; what the controller is told of starts segments too.
 
     Args:
         scenario: to play.
@@ -72,11 +72,14 @@ def script(
     """
     scenario.check(vehicle)
     count = len(vehicle.thrusters)
-    changes = {s.start for s in scenario.segments} | {f.start for f in scenario.faults}
+    changes = {s.start for s in scenario.segments}
+    if scenario.closed_loop:
+        told = [f for f in scenario.faults if isinstance(f, Dead)]
+        changes |= {time for f in told for time in (f.start, f.end) if time < math.inf}
     starts = sorted({0.0} | changes)
     segments = [scenario.segment_at(s) for s in starts]
     joints = [joint_targets(scenario, vehicle, s) for s in starts]
-    failed = [failed_thrusters(scenario, vehicle, s) for s in starts]
+    failed = [failed_thrusters(scenario.faults, vehicle, s) for s in starts]
     control = None
     if scenario.closed_loop:
         settings = controller or load_controller(scenario.controller)
@@ -90,7 +93,6 @@ def script(
                       for s in segments]),
         setpoints=np.stack([all_free() if s.control is None else s.control for s in segments]),
         joints=np.stack([np.zeros(0) if j is None else j for j in joints]),
-        failed=np.stack(failed).astype(float),
         patterns=PilotMixer(vehicle.thrusters).patterns,
         control=control,
     )  # fmt: skip

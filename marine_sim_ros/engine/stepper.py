@@ -21,6 +21,7 @@ from marine_sim_ros.engine.components import components, joined
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.faults.thrust import Propulsion
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.simulation import step_nanoseconds
 from marine_sim_ros.state import State
@@ -108,12 +109,12 @@ class Stepper:
 
         def tick(carry: list[jax.Array], nothing: None) -> tuple[list[jax.Array], None]:
             *state, rotors = (components(x, 1) for x in carry)
-            memory = begin(self.vehicle, State(*state))._replace(rotors=rotors)
+            memory = begin(self.vehicle, State(*state))._replace(propulsion=Propulsion(rotors))
             del nothing
             _, after = advance(
                 self.vehicle, around, memory, commands, self._stepping, since=self._stepping.dt
             )
-            return [joined(x, batch, dtype) for x in (*after.state, after.rotors)], None
+            return [joined(x, batch, dtype) for x in (*after.state, after.propulsion.rotors)], None
 
         return jax.lax.scan(tick, bodies, None, length=self._ticks)[0]
 

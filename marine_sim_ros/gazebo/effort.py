@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from marine_sim_ros.arrays import constant, matvec, namespace
 from marine_sim_ros.environment import Environment
+from marine_sim_ros.gazebo.kinematics import told_velocity
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.rigid_body import step, weight
-from marine_sim_ros.spatial import momentum_rate
+from marine_sim_ros.spatial import cross, momentum_rate
 from marine_sim_ros.state import State, Wrench
 
 __all__ = ['exerted_wrench']
@@ -25,24 +26,29 @@ def exerted_wrench(
     carried: Vehicle | None = None,
     integrator: str = 'semi_implicit',
     implicit_drag: bool = True,
+    physics_step: float | None = None,
 ) -> Wrench:
     """Return the wrench (..., 6) under which Gazebo's body makes this simulation's step.
 
-    Gazebo steps ν⁺ = ν + dt M⁻¹ (τ_G + w − C(ν) ν) with weight w, M = M_RB + M_A and C from M, so
-    that τ_G = M Δν / dt + C(ν) ν − w for the Δν of :func:`marine_sim_ros.physics.rigid_body.step`.
-    In steady water without implicit drag that is the sum of all forces but the weight, to the last
-    rounding. Drag treated as implicit, currents in C_A, the water's own acceleration and the mass
-    of an arm that moves are in it where they are.
+    τ_G = M a + C(ν_G) ν_G − w with weight w, M = M_RB + M_A, C from M, and Gazebo's velocity ν_G,
+    of which this simulation's ν is ν* (:mod:`marine_sim_ros.gazebo.kinematics`);
+    a = Δν/dt + [(v − v_G)/h − ω x v_G; 0] for the Δν of
+    :func:`marine_sim_ros.physics.rigid_body.step` and the physics step h. With h = dt Gazebo then
+    comes to the very velocity, and with the ``semi_implicit`` integrator to the very pose, of this
+    simulation's step; otherwise up to the order of the step. Drag treated as implicit, currents in
+    C_A, the water's own acceleration and the mass of an arm that moves are in it where they are.
+    Without those it is, of a body that does not turn, the sum of all forces but the weight.
 
     Args:
         vehicle: as it is now, its arm posed.
-        state: at the start of the step.
+        state: at the start of the step, its velocity ν*.
         environment: at that time.
         wrench: (..., 6) total, weight included, body frame about ``base_link``.
         dt: step, s.
         carried: the vehicle as Gazebo has it; None takes ``vehicle``.
         integrator: of the step.
         implicit_drag: whether drag counts as linearly implicit.
+        physics_step: Gazebo's own, s; None takes ``dt``.
     """
     xp = namespace(state.velocity)
     body = vehicle if carried is None else carried
@@ -51,6 +57,9 @@ def exerted_wrench(
         vehicle, state, environment, wrench, dt,
         integrator=integrator, implicit_drag=implicit_drag,
     )  # fmt: skip
-    inertial = matvec(mass, after.velocity - state.velocity) / dt
-    coriolis = momentum_rate(state.velocity, matvec(mass, state.velocity))
-    return inertial + coriolis - weight(body, state, environment)
+    h = dt if physics_step is None else physics_step
+    nu, told = state.velocity, told_velocity(state.velocity, h)
+    turning = (nu - told)[..., :3] / h - cross(nu[..., 3:], told[..., :3])
+    rate = (after.velocity - nu) / dt + xp.concat([turning, xp.zeros_like(turning)], axis=-1)
+    coriolis = momentum_rate(told, matvec(mass, told))
+    return matvec(mass, rate) + coriolis - weight(body, state, environment)

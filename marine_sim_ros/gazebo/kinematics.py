@@ -1,25 +1,57 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Velocities from poses, where Gazebo tells no others that are not smoothed."""
+"""Velocities as Gazebo tells them and as the simulation steps them.
+
+DART steps a free body's velocity in the axes of before, ν* = ν + h (ν̇ + [ω x v; 0]), moves it by
+that, p⁺ = p + h R v* and R⁺ = R E with E = exp(S(ω*) h), and then tells v⁺ = Eᵀ v* in the axes of
+after (``FreeJoint``, since https://github.com/dartsim/dart/pull/1437). The simulation moves
+a body by the ν that it then has. So its ν is DART's ν*.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.spatial import quaternion_product, skew, to_body
+from marine_sim_ros.arrays import Array, namespace
+from marine_sim_ros.spatial import (
+    quaternion_product,
+    rotation_matrix,
+    rotation_vector_quaternion,
+    to_body,
+)
 
-__all__ = ['twist_between']
+__all__ = ['stepped_velocity', 'told_velocity', 'twist_between']
+
+
+def stepped_velocity(told: Array, dt: float) -> Array:
+    """Return ν* = [E v; ω] (..., 6), which moved the body, of the ν that Gazebo tells.
+
+    Args:
+        told: (..., 6), body frame, at the end of a physics step.
+        dt: that step, s.
+    """
+    xp = namespace(told)
+    v, omega = told[..., :3], told[..., 3:]
+    turn = rotation_matrix(rotation_vector_quaternion(omega * dt))
+    return xp.concat([(turn @ v[..., None])[..., 0], omega], axis=-1)
+
+
+def told_velocity(stepped: Array, dt: float) -> Array:
+    """Return the ν (..., 6) that Gazebo has where :func:`stepped_velocity` is ν*."""
+    xp = namespace(stepped)
+    v, omega = stepped[..., :3], stepped[..., 3:]
+    return xp.concat([to_body(rotation_vector_quaternion(omega * dt), v), omega], axis=-1)
 
 
 def twist_between(
     before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray], dt: float
 ) -> np.ndarray:
-    """Return the constant body velocity ν (6,) that moves one pose to another in dt seconds.
+    """Return ν* (6,), which moves one pose to the other in dt seconds.
 
-    T⁺ = T exp([ν] dt): the logarithm of SE(3) (Murray, Li and Sastry 1994, appendix A), which is
-    how DART moves a free body, so that it is Gazebo's velocity at the end of the step. A turn is
-    taken to be less than half a revolution.
+    v = Rᵀ (p⁺ − p)/dt and ω = log(Rᵀ R⁺)/dt: the inverse of
+    :func:`marine_sim_ros.physics.integration.advance_pose`. A turn is taken to be less than half
+    a revolution.
 
     Args:
         before: position (3,), m, and quaternion (4,).
@@ -32,10 +64,4 @@ def twist_between(
     sine = float(np.linalg.norm(turn[:3]))
     angle = 2 * np.arctan2(sine, turn[3])
     rotation = turn[:3] * (angle / sine if sine > 1e-12 else 2.0)
-    moved = to_body(q0, p1 - p0)
-    # V⁻¹ = I − S/2 + (1 − (θ/2) cot(θ/2)) S²/θ², whose last factor tends to 1/12.
-    half = angle / 2
-    factor = 1 / 12 if angle < 1e-4 else (1 - half / np.tan(half)) / angle**2
-    s = skew(rotation)
-    moved = moved - s @ moved / 2 + factor * (s @ (s @ moved))
-    return np.concatenate([moved, rotation]) / dt
+    return np.concatenate([to_body(q0, p1 - p0), rotation]) / dt

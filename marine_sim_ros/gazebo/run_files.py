@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from marine_sim_ros.simulation import step_nanoseconds
 from marine_sim_ros.spatial import quaternion_from_rpy
 from marine_sim_ros.suite import RunOptions, describe
 
-__all__ = ['write_run']
+__all__ = ['bridge_parameters', 'write_run']
 
 START = {'initial_position': [0.0, 0.0, -0.5], 'initial_rpy': [0.0, 0.0, 0.0]}
 """Where gazebo_bridge takes a vehicle to begin that nobody placed."""
@@ -35,7 +36,7 @@ def _world_text(options: RunOptions, file: str, folder: Path) -> tuple[str, str]
             return absolute_uris(path.read_text(encoding='utf-8'), path), str(path)
         except (OSError, UnicodeDecodeError) as error:
             raise ParameterError(f'world:={file}: cannot be read: {error}') from None
-    made = sdf_world('marine_sim', run_environment(options.environment))
+    made = sdf_world('marine_sim', run_environment(options.environment), step=options.dt)
     for name, text in made.meshes.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,3 +75,13 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
     bridge = bridge_text(delivery, namespace=namespace, model=made.model, world=made.name)
     (folder / 'ros_gz_bridge.yaml').write_text(bridge, encoding='utf-8')
     return made
+
+
+def bridge_parameters(made: GazeboWorld, dt: float, *, delivery: str) -> dict[str, Any]:
+    """Return the parameters of gazebo_bridge for a world of :func:`write_run` and a period, s."""
+    return {
+        'delivery': delivery,
+        'world': made.name,
+        'link': f'{made.model}::base_link',
+        'impulse_ratio': step_nanoseconds(dt) / made.physics_step,
+    }

@@ -18,11 +18,13 @@ from marine_sim_ros.sdf.elements import GZ, add, add_pose, to_text
 from marine_sim_ros.sdf.poses import Pose
 from marine_sim_ros.trajectory import NANOSECONDS
 
-__all__ = ['SEAT_FOLDER', 'GazeboWorld', 'absolute_uris', 'run_world']
+__all__ = ['PROBE', 'SEAT_FOLDER', 'GazeboWorld', 'absolute_uris', 'run_world']
 
 SEAT_FOLDER = Path(__file__).resolve().parent / 'system'
 """What GZ_SIM_SYSTEM_PLUGIN_PATH must have, so that the server finds the seat."""
 _SEAT = 'marine_sim_seat'
+PROBE = 'marine_sim_probe'
+"""Name of the sensor at the link's origin by which the seat reads the state."""
 _NEEDED = {
     'Physics': 'gz-sim-physics-system',
     'UserCommands': 'gz-sim-user-commands-system',
@@ -104,6 +106,7 @@ def run_world(
     if delivery == IN_SERVER:
         link = vehicle.get('canonical_link', 'base_link')
         _add_seat(found[0], label, link, step, lockstep=lockstep)
+        _add_probe(vehicle, link)
     else:
         _add_pose_publisher(vehicle, label, 0.0 if lockstep else NANOSECONDS / step)
     found[0].append(vehicle)
@@ -179,8 +182,22 @@ def _add_seat(world: Element, model: str, link: str, step: int, *, lockstep: boo
     add(plugin, 'module_name', _SEAT)
     add(plugin, 'model', model)
     add(plugin, 'link', link)
+    add(plugin, 'probe', PROBE)
     add(plugin, 'period', str(step))
     add(plugin, 'lockstep', lockstep)
+
+
+def _add_probe(vehicle: Element, link: str) -> None:
+    """Add a sensor that senses nothing, at the link's origin.
+
+    gz-physics tells a link's state only when it has moved by 1e-6 m or turned as much, so that a
+    vehicle at its turning point has the velocity of the tick before; what hangs on a link, such
+    as a sensor, is told at every step.
+    """
+    for element in vehicle.findall('link'):
+        if element.get('name') == link:
+            probe = add(element, 'sensor', name=PROBE, type='custom')
+            probe.set(f'{{{GZ}}}type', _SEAT)
 
 
 def _add_pose_publisher(vehicle: Element, model: str, frequency: float) -> None:

@@ -18,7 +18,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.resources import resource_folder
 
-__all__ = ['load_vehicle', 'vehicle_names', 'vehicle_path', 'xacro_arguments']
+__all__ = ['load_vehicle', 'vehicle_beside', 'vehicle_names', 'vehicle_path', 'xacro_arguments']
 
 _RESERVED = ('hull_forces', 'progress', 'voltage')
 _SUFFIXES = ('.urdf.xacro', '.urdf')
@@ -103,6 +103,20 @@ def load_vehicle(
         progress=progress,
     )
     return _switched(vehicle, hull_forces)
+
+
+def vehicle_beside(name_or_path: str, text: str) -> Vehicle:
+    """Return the vehicle of a URDF text whose other files are where those of another one are.
+
+    Args:
+        name_or_path: the other one: a shipped name or the path of a URDF or xacro file.
+        text: URDF, xacro expanded.
+
+    Raises:
+        ModelError: it cannot be found, read or used.
+    """
+    path = vehicle_path(name_or_path)
+    return vehicle_from_urdf(text, source=str(path), base=path.parent)
 
 
 def _switched(vehicle: Vehicle, hull_forces: Sequence[str] | None) -> Vehicle:

@@ -6,11 +6,14 @@
 Subscribes: odom. Publishes, one per odom, same stamp: barometer/pressure (FluidPressure, Pa, with
 its variance), barometer/temperature (Temperature, °C), in the frame of the sensor's link.
 Parameters: the common ones, and ``variance`` (Pa²; -1: the vehicle's own).
-Failure: an odom that is not finite is left out with a warning. A vehicle without a barometer ends
+Failure: an odom that is not finite is left out with a warning. Of faults, a reading that drops out
+is not sent. A vehicle without a barometer ends
 the node with exit code 2.
 """
 
 from __future__ import annotations
+
+import math
 
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import FluidPressure, Temperature
@@ -62,9 +65,10 @@ class BarometerNode(SuiteNode):
         compute = self.values['compute']
         reading = barometer(self._sensor, state, self.environment_at(stamp)) if compute else NULL
         noise = self._variance if compute else 0.0
-        self._pressure.fluid_pressure = noisy_pressure(
-            reading.pressure, noise, self.values['seed'], stamp
-        )
+        pressure = noisy_pressure(reading.pressure, noise, self.values['seed'], stamp, self.faults)
+        if math.isnan(pressure):
+            return
+        self._pressure.fluid_pressure = pressure
         self._temperature.temperature = float(reading.temperature)
         outgoing = (self._pressure, self._temperature)
         for publisher, message in zip(self._outputs, outgoing, strict=True):

@@ -7,8 +7,8 @@ Subscribes: odom, wrench/*, thrusters/*, barometer/*, controller/setpoints, join
 newest of each, ``rate`` times a second of wall time); /diagnostics.
 Publishes, for the operator: thrusters/pwm, cmd_vel or cmd_pose; cmd_path, joint_commands, lights
 (Float32MultiArray, 0 to 1), /ocean_current.
-Calls: arm, auto_depth, auto_heading, station_keeping, pause, step, reset, end; sets
-``failed_thrusters`` and ``free_axes`` of thrusters and controller; starts a recorder.
+Calls: arm, auto_depth, auto_heading, station_keeping, pause, step, reset, end; sets ``faults`` of
+all nodes and ``free_axes`` of the controller; starts a recorder.
 Parameters: the common ones, and those below.
 Failure: an operator's page that is closed, hidden, or silent for 0.7 s stops: neutral pulse widths
 or a zero velocity once, and the controller is disarmed (``on_loss``). The server runs in a thread;
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from marine_sim_ros.console.availability import require_pages
 from marine_sim_ros.console.link import Link
 from marine_sim_ros.console.looks import vehicle_look
 from marine_sim_ros.console.moment import Energy, moment
@@ -26,7 +27,6 @@ from marine_sim_ros.console.palette import FORCE_COLOURS
 from marine_sim_ros.console.surroundings import surroundings
 from marine_sim_ros.control.pilot import OUTPUTS
 from marine_sim_ros.environment import STANDARD_GRAVITY
-from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.ros.desk import Desk
 from marine_sim_ros.ros.helm import STICKS
@@ -68,13 +68,10 @@ class ConsoleNode(SuiteNode):
     def __init__(self, **options: Any) -> None:
         """Create it as ``console`` and start to serve."""
         super().__init__('console', PARAMETERS, **options)
-        try:
-            from marine_sim_ros.console.page.live import live_application
-            from marine_sim_ros.console.page.server import Server
-        except ImportError as error:
-            raise ParameterError(
-                f'console: {error}; expected the extra: pip install marine_sim_ros[console]'
-            ) from None
+        require_pages()
+        from marine_sim_ros.console.page.live import live_application
+        from marine_sim_ros.console.page.server import Server
+
         source = self.values['vehicle']
         base = None if self.values['robot_description'] else vehicle_path(source).parent
         look = vehicle_look(self.vehicle, base)
@@ -90,6 +87,7 @@ class ConsoleNode(SuiteNode):
         self._turn = 0
         self._notice = ('', 0.0)
         period = 1.0 / self.values['rate']
+        self.keep_time()
         self._watch = Watch(self)
         self._recording = Recording(self, self.values['recorder'], self.values['folder'])
         self._desk = Desk(self, self.link, period, self._recording.switch)
@@ -113,6 +111,7 @@ class ConsoleNode(SuiteNode):
         watch.look()
         desk.serve(self._now(), watch)
         if watch.state is not None:
+            self.tell_time(watch.stamp)
             self._show(watch.stamp / NANOSECONDS)
 
     def _show(self, time: float) -> None:

@@ -10,7 +10,7 @@ Publishes, one per odom: thrusters/pwm (start the thrusters with ``pwm_source: c
 controller/setpoints (JointState: twelve names, targets in ``position``, NaN where free);
 controller/wrench (what is asked, about the centre of mass).
 Services (SetBool): arm, auto_depth, auto_heading, station_keeping.
-Parameters: the common ones, and those below; live: ``free_axes``, ``failed_thrusters``.
+Parameters: the common ones (of ``faults``, dead thrusters are left out), and those below.
 Failure: disarmed, the thrusters are neutral; armed and without a command, or with one that has run
 out (half a second), it holds still; without odom nothing is sent. Unusable commands are ignored.
 """
@@ -36,7 +36,7 @@ from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import pwm_message
 from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.scripted import ScriptedPilot, thruster_mask, unknown_thrusters
+from marine_sim_ros.scripted import ScriptedPilot, failed_thrusters, unknown_thrusters
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -99,7 +99,7 @@ class ControllerNode(SuiteNode):
 
     def _on_odom(self, message: Odometry) -> None:
         self._heard_at = self.wall_clock.now().nanoseconds
-        stamp = stamp_ns(message.header.stamp)
+        stamp = self.newest = stamp_ns(message.header.stamp)
         state = state_from(message)
         count = len(self.vehicle.thrusters)
         if state is None:
@@ -107,7 +107,7 @@ class ControllerNode(SuiteNode):
             self._answer(stamp, np.full(count, 1500.0), np.full(12, np.nan), np.zeros(6))
             return
         if self._script is not None:
-            time = stamp / NANOSECONDS
+            time, self._script.faults = stamp / NANOSECONDS, self.faults
             pwm, wanted = self._script.command(time, state), self._script.setpoints(time)
             self._answer(stamp, pwm, wanted, self._script.wrench)
             return
@@ -123,7 +123,7 @@ class ControllerNode(SuiteNode):
         commander.free = tuple(axis for axis in self.values['free_axes'] if axis)
         wanted = commander.wanted(time, state)
         names = self.vehicle.thrusters.names
-        failed = thruster_mask(self.vehicle, self.values['failed_thrusters'])
+        failed = failed_thrusters(self.faults, self.vehicle, time, self.values['failed_thrusters'])
         self.health['mode'] = commander.mode if commander.armed else 'disarmed'
         if not commander.armed:
             self._memory = None

@@ -3,8 +3,7 @@
 
 """Gazebo bridge: owns ``odom`` where Gazebo moves the body.
 
-Takes Gazebo's state, publishes it, waits for every force, and gives their sum back as the wrench
-that Gazebo exerts.
+Takes Gazebo's state, publishes it, waits for every force, and gives Gazebo their sum to exert.
 
 Publishes, one per tick, same stamp: odom (twist in the body frame), /tf map -> base_link, /clock
 (Gazebo's simulation time), wrench/total (weight included), and to Gazebo, over ros_gz_bridge,
@@ -25,15 +24,15 @@ import time as wall
 from typing import Any
 
 import numpy as np
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
 from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import MarineSimError
 from marine_sim_ros.gazebo.delivery import DELIVERIES, IN_SERVER
 from marine_sim_ros.gazebo.effort import exerted_wrench
 from marine_sim_ros.gazebo.ticks import Arrival, TickAccount
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.ros.gazebo import Place, SeatWay, StockWay, Way
+from marine_sim_ros.ros.gazebo import Place, SeatWay, Way
+from marine_sim_ros.ros.gazebo_stock import StockWay
 from marine_sim_ros.ros.pacing import Pacer
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
@@ -66,21 +65,12 @@ class GazeboBridgeNode(SummingOwner):
         self._awaits = True
         self._heard = wall.monotonic()
         self._sent: tuple[int, Wrench] = (-1, np.zeros(6))
-        self.way = self._make_way()
-        self.get_logger().info(f'wrenches go to Gazebo {values["delivery"]}')
-        self.create_timer(0.5, self._watch_gazebo, clock=self.wall_clock)
-
-    def _make_way(self) -> Way:
-        values = self.values
         place = Place(values['world'], values['link'], self._initial, self._step,
                       values['lockstep'], values['impulse_ratio'])  # fmt: skip
-        try:
-            kind = SeatWay if values['delivery'] == IN_SERVER else StockWay
-            return kind(self, place, self._on_gazebo)
-        except ImportError as error:
-            raise MarineSimError(
-                f'gazebo_bridge: {error}; expected the package ros-jazzy-ros-gz'
-            ) from None
+        kind = SeatWay if values['delivery'] == IN_SERVER else StockWay
+        self.way: Way = kind(self, place, self._on_gazebo)
+        self.get_logger().info(f'wrenches go to Gazebo {values["delivery"]}')
+        self.create_timer(0.5, self._watch_gazebo, clock=self.wall_clock)
 
     def held(self) -> bool:
         """Return whether Gazebo has not told the next state yet."""
@@ -88,7 +78,7 @@ class GazeboBridgeNode(SummingOwner):
 
     def on_published(self) -> None:
         """Wait for the forces, or without lockstep take the latest."""
-        if self.values['lockstep']:
+        if self.waits:
             super().on_published()
         else:
             self.integrate()
@@ -103,6 +93,7 @@ class GazeboBridgeNode(SummingOwner):
             wrench = exerted_wrench(
                 vehicle, self.state, environment, total, self.dt, carried=self.vehicle,
                 integrator=self.values['integrator'], implicit_drag=self.implicit,
+                physics_step=self.dt / self.values['impulse_ratio'],
             )  # fmt: skip
         self._sent = (self.stamp, wrench)
         self._awaits, self.published = True, False
@@ -127,6 +118,11 @@ class GazeboBridgeNode(SummingOwner):
         self._awaits = False
         self.stamp = stamp - self._step
         self.advance(state)
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        super()._on_pause(request, response)
+        self.way.pause(paused=self.paused)
+        return response
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         del request

@@ -25,6 +25,7 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
 
 from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.faults.kinds import BarometerDropout
 from marine_sim_ros.recording import BagWriter, Manifest
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import header_stamp, odometry_numbers, set_stamp, stamp_ns
@@ -66,7 +67,8 @@ class RecorderNode(SuiteNode):
             sources=self.values['wrench_sources'],
         )
         self._first_missing = {t.name for t in recorded if t.per_tick}
-        if self.vehicle.barometer is None:
+        silent = any(isinstance(fault, BarometerDropout) for fault in self.faults)
+        if self.vehicle.barometer is None or silent:
             self._first_missing -= {
                 topics.BAROMETER_PRESSURE.name, topics.BAROMETER_TEMPERATURE.name,
             }  # fmt: skip

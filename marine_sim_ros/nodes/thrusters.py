@@ -11,7 +11,8 @@ Failure: a command of the wrong length or beyond 800 to 2200 µs is ignored as a
 1100 to 1900 µs is clamped; both are warned of. With ``pwm_source: external`` the latest command
 holds, and ``command_timeout`` after it the thrusters stop. With ``pwm_source: controller`` the
 command of the same stamp is awaited for every odom; a controller that falls silent for 0.8 s stops
-them. A thruster that failed (a live parameter, the scenario) stands still whatever it is told.
+them. Faults (live parameters ``faults`` and ``failed_thrusters``) are computed as in
+faults/thrust.py; of commands that get lost, the last one holds for ``command_timeout``.
 """
 
 from __future__ import annotations
@@ -20,15 +21,17 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float32MultiArray, UInt16MultiArray
 
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, thrusters
+from marine_sim_ros.faults.kinds import Dead
+from marine_sim_ros.faults.live import LiveThrusters
+from marine_sim_ros.faults.thrust import COMMAND_TIMEOUT
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.node import ForceNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import credible, pwm_stamp
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.scripted import failed_thrusters, thruster_mask, unknown_thrusters
+from marine_sim_ros.scripted import unknown_thrusters
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS
 
@@ -42,9 +45,10 @@ PARAMETERS = (
         'pwm_source', 'external', 'external: the latest command holds; controller: one per odom',
         choices=('external', 'controller'),
     ),
-    Parameter('command_timeout', 1.0, 's of simulation time after the last command', 0.0, 1e6),
+    Parameter(
+        'command_timeout', COMMAND_TIMEOUT, 's of simulation time after the last command', 0.0, 1e6
+    ),
     Parameter('failed_thrusters', [''], 'names of thrusters that stand still', live=True),
-    Parameter('scenario', '', 'its thrusters fail as it says; empty: none'),
 )  # fmt: skip
 
 
@@ -58,19 +62,16 @@ class ThrustersNode(ForceNode):
         self._neutral = np.full(count, PWM_NEUTRAL)
         self._pwm: np.ndarray | None = None
         self._pwm_stamp = 0
-        self._memory = np.zeros(count)
-        self._last_stamp: int | None = None
         self._waiting: tuple[int, State] | None = None
         self._waiting_since = 0
         self._answers: int | None = NEVER
         self._lost = False
+        self._live = LiveThrusters(self.vehicle, self.values['seed'])
+        self.on_parameters()
         self._state_message = JointState(name=list(self.vehicle.thrusters.names))
         self._state = self.publisher(topics.THRUSTER_STATE)
         self._power = self.publisher(topics.THRUSTER_POWER)
         self._await_command = self.values['pwm_source'] == 'controller'
-        self._scenario = (
-            load_scenario(self.values['scenario']) if self.values['scenario'] else None
-        )
         self.listen(topics.PWM_PER_TICK if self._await_command else topics.PWM, self._on_pwm)
         if self._await_command:
             self.create_timer(PATIENCE / 8, self._watch_command, clock=self.wall_clock)
@@ -80,8 +81,8 @@ class ThrustersNode(ForceNode):
         if complaint:
             self.complain(complaint)
         if not self._await_command:
-            if pwm is not None:
-                self._pwm, self._pwm_stamp = pwm, self._last_stamp or 0
+            if pwm is not None and not self._live.loses:
+                self._pwm, self._pwm_stamp = pwm, self._live.stamp or 0
             return
         self._lost, self._answers = False, pwm_stamp(message)
         self._pwm = self._neutral if pwm is None else pwm
@@ -119,28 +120,22 @@ class ThrustersNode(ForceNode):
         """Refuse to fail thrusters that do not exist."""
         return unknown_thrusters(self.vehicle, value) if name == 'failed_thrusters' else ''
 
-    def _failed(self, stamp: int) -> np.ndarray:
-        failed = thruster_mask(self.vehicle, self.values['failed_thrusters'])
-        if self._scenario is None:
-            return failed
-        time = stamp / NANOSECONDS
-        return np.asarray(failed | failed_thrusters(self._scenario, self.vehicle, time))
+    def on_parameters(self) -> None:
+        """Take what goes wrong."""
+        names = [name for name in self.values['failed_thrusters'] if name]
+        self._live.take((*self.faults, *(Dead(thruster=name) for name in names)))
 
     def _answer(self, stamp: int, state: State) -> None:
-        self._waiting = None
-        last = self._last_stamp
-        if last is not None and stamp < last:  # the run was reset
-            self._memory, last, self._pwm_stamp = np.zeros_like(self._memory), None, 0
-        self._last_stamp = stamp
-        dt = 0.0 if last is None else (stamp - last) / NANOSECONDS
-        output, self._memory = thrusters(
-            self.vehicle,
-            state,
-            self.environment_at(stamp),
-            self._memory,
-            pwm=np.where(self._failed(stamp), PWM_NEUTRAL, self._command(stamp)),
-            dt=dt,
-        )
+        self._waiting, live = None, self._live
+        if live.stamp is not None and stamp < live.stamp:  # the run was reset
+            live.restart()
+            self._pwm_stamp = 0
+        output = live.step(
+            stamp, state, self.environment_at(stamp), self._command(stamp),
+            per_tick=self._await_command, timeout=self.values['command_timeout'],
+        )  # fmt: skip
+        if live.voltage is not None:
+            self.health['voltage'] = f'{live.voltage:.2f}'
         self.publish_wrench(stamp, output.wrench)
         message = self._state_message
         set_stamp(message.header.stamp, stamp)

@@ -29,10 +29,10 @@ from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.helm import Helm, full_stick
+from marine_sim_ros.ros.mishaps import Mishaps
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.switches import Switches
 from marine_sim_ros.ros.watch import Watch
-from marine_sim_ros.scripted import unknown_thrusters
 from marine_sim_ros.spatial import quaternion_from_rpy
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS
@@ -68,7 +68,8 @@ class Desk:
         self.stamp = 0
         self.paused = False
         self._switched = 0.0
-        self.faults: tuple[str, ...] = ()
+        self.mishaps = Mishaps(node, link.scenery['sources'])
+        self.current = node.environment.current.tolist()
         self.lights = dict.fromkeys(link.scenery['look']['lights'], 0.0)
         self._by_hand = False
         self._grip, self._pad = Grip(), ''
@@ -83,16 +84,17 @@ class Desk:
         }  # fmt: skip
         self._triggers = {name: node.create_client(Trigger, name) for name in TRIGGERS}
         self._pause = node.create_client(SetBool, 'pause')
-        self._settings = {n: AsyncParameterClient(node, n) for n in ('thrusters', 'controller')}
+        self._controller = AsyncParameterClient(node, 'controller')
         self._do: dict[str, Callable[[Any], None]] = {
             'hands': self._hands, 'stop': lambda _: self.halt(), 'output': self._output,
             'gain': lambda value: self._set(gain=value),
             'switch': lambda value: self.switches.ask(*value),
             'target': self._target, 'path': self._path, 'clear': lambda _: self._clear(),
             'joints': self._joints, 'lights': self._light, 'current': self._current,
-            'faults': self._fail, 'pause': self._on_pause, 'step': self._step,
-            'record': record,
-            'reset': lambda _: self._trigger('reset'), 'end': lambda _: self._trigger('end'),
+            'fault': lambda fault: self.mishaps.add(fault, self.stamp),
+            'mend': lambda which: self.mishaps.mend(*which),
+            'pause': self._on_pause, 'step': self._step, 'record': record, 'reset': self._reset,
+            'end': lambda _: self._trigger('end'),
         }  # fmt: skip
 
     def _set(self, **changes: Any) -> None:
@@ -101,7 +103,8 @@ class Desk:
     def mode(self) -> dict[str, Any]:
         """Return what pages show of the controls."""
         return {
-            'output': self.pilot.output, 'gain': self.pilot.gain, 'faults': list(self.faults),
+            'output': self.pilot.output, 'gain': self.pilot.gain,
+            'faults': self.mishaps.shown, 'current': self.current,
             'switches': dict(self.switches.states),
             'trouble': self.helm.trouble(self.pilot.output) if self._link.seat.page else '',
         }  # fmt: skip
@@ -207,7 +210,9 @@ class Desk:
         """Get ready for command mode: nothing is steered by hand, and some angles are free."""
         self.pilot = replace(stop(self.pilot, self.state), output='pose', target=None)
         self._by_hand = False
-        self._configure(['controller'], 'free_axes', list(free))
+        if self._controller.services_are_ready():
+            wanted = [Parameter('free_axes', value=list(free) or [''])]
+            self._controller.set_parameters(wanted)
 
     def _target(self, target: Sequence[float]) -> None:
         angles = target[3:]
@@ -251,21 +256,8 @@ class Desk:
         message = Vector3Stamped()
         message.header.frame_id = 'map'
         set_stamp(message.header.stamp, self.stamp)
-        message.vector.x, message.vector.y, message.vector.z = velocity
+        message.vector.x, message.vector.y, message.vector.z = self.current = list(velocity)
         self._out['/ocean_current'].publish(message)
-
-    def _fail(self, names: Sequence[str]) -> None:
-        if reason := unknown_thrusters(self._node.vehicle, names):
-            self._node.complain(f'faults: {reason}')
-            return
-        self.faults = tuple(names)
-        self._configure(['thrusters', 'controller'], 'failed_thrusters', list(names))
-
-    def _configure(self, nodes: Sequence[str], name: str, values: list[str]) -> None:
-        """Set a live parameter of other nodes, without waiting."""
-        for node in nodes:
-            if self._settings[node].services_are_ready():
-                self._settings[node].set_parameters([Parameter(name, value=values or [''])])
 
     def _on_pause(self, on: bool) -> None:
         if self._pause.service_is_ready():
@@ -274,6 +266,10 @@ class Desk:
             self._switched = self._node.wall_clock.now().nanoseconds / NANOSECONDS
         else:
             self._node.complain('pause: nobody owns the state')
+
+    def _reset(self, _: object) -> None:
+        self.mishaps.restart()
+        self._trigger('reset')
 
     def _step(self, count: int) -> None:
         for _ in range(count):

@@ -18,9 +18,8 @@ from launch_ros.actions import Node
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.gazebo.bridge_file import control_service
 from marine_sim_ros.gazebo.delivery import IN_SERVER, chosen_delivery
-from marine_sim_ros.gazebo.run_files import write_run
+from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.world import SEAT_FOLDER
-from marine_sim_ros.simulation import step_nanoseconds
 from marine_sim_ros.suite import RunOptions
 
 __all__ = ['gazebo_actions']
@@ -49,26 +48,23 @@ def gazebo_actions(
         MarineSimError: no Gazebo, or a world or a vehicle that cannot be used.
     """
     way, why = chosen_delivery(delivery)
+    if gui and not any(map(os.environ.get, ('DISPLAY', 'WAYLAND_DISPLAY'))):
+        raise ParameterError(
+            'gui:=true: no display (DISPLAY, WAYLAND_DISPLAY); expected gui:=false'
+        )
     options = replace(options, gazebo={'delivery': way})
     folder = Path(tempfile.mkdtemp(prefix='marine_sim_gazebo_'))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     made = write_run(options, folder, world=world, delivery=way)
-    step = step_nanoseconds(options.dt)
-    parameters = {
-        'delivery': way,
-        'world': made.name,
-        'link': f'{made.model}::base_link',
-        'impulse_ratio': step / made.physics_step,
-    }
     bridge = Node(
         package='ros_gz_bridge', executable='parameter_bridge', name='ros_gz_bridge',
         parameters=[{'config_file': str(folder / 'ros_gz_bridge.yaml')}],
-        arguments=[control_service(made.name)], output='screen',
+        arguments=[control_service(made.name)], output='screen', on_exit=Shutdown(),
     )  # fmt: skip
     told = [LogInfo(msg=f'Gazebo: wrenches are delivered {way}: {why}')]
     told += [LogInfo(msg=f'WARNING: {warning}') for warning in made.warnings]
-    runs = way == IN_SERVER or not options.lockstep
+    runs = way == IN_SERVER  # stock starts with the first wrench
     return (
-        replace(options, gazebo=parameters),
+        replace(options, gazebo=bridge_parameters(made, options.dt, delivery=way)),
         [*told, _server(folder, gui=gui, run=runs), bridge],
     )

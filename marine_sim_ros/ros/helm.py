@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, Twist
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from std_msgs.msg import UInt16MultiArray
 
 from marine_sim_ros.control.allocation import PilotMixer
@@ -61,7 +62,9 @@ class Helm:
         self._node = node
         self._top = top
         self._mixer = PilotMixer(node.vehicle.thrusters)
-        self._outlets = {output: node.publisher(topic) for output, topic in TOPICS.items()}
+        self._outlets = {
+            output: node.publisher(topic) for output, topic in TOPICS.items() if output != 'pwm'
+        }
         self._send: dict[str, Callable[[Pilot, int], None]] = {
             'pwm': self._send_pwm, 'velocity': self._send_velocity, 'pose': self._send_pose,
         }  # fmt: skip
@@ -70,6 +73,7 @@ class Helm:
         self._unheard: frozenset[str] = frozenset()
         self.pwm = np.full(len(node.vehicle.thrusters), 1500.0)
         node.create_timer(0.5, self._look_around, clock=node.wall_clock)
+        self._finding = node.create_timer(0.1, self._find_thrusters, clock=node.wall_clock)
 
     def send(self, pilot: Pilot, stamp: int) -> None:
         """Send what the pilot wants; a pose only when it is new or due, with a stamp in ns."""
@@ -82,12 +86,26 @@ class Helm:
         who = 'thrusters listen' if output == 'pwm' else 'controller listens'
         return f'no {who} to {TOPICS[output].name}' if output in self._unheard else ''
 
+    def _find_thrusters(self) -> None:
+        """Speak to thrusters that listen; those that await a controller would complain of us."""
+        name = self._node.resolve_topic_name(topics.PWM.name)
+        wanted = {
+            info.qos_profile.durability
+            for info in self._node.get_subscriptions_info_by_topic(name)
+            if info.qos_profile.reliability is ReliabilityPolicy.RELIABLE
+        }
+        if wanted == {DurabilityPolicy.VOLATILE}:
+            self._outlets['pwm'] = self._node.publisher(topics.PWM)
+            self._finding.cancel()
+
     def _look_around(self) -> None:
-        self._unheard = frozenset(
-            output for output, out in self._outlets.items() if not out.get_subscription_count()
-        )
         name = self._node.resolve_topic_name(topics.PWM.name)
         here = self._node.get_namespace()
+        self._unheard = frozenset(
+            output
+            for output in TOPICS
+            if output not in self._outlets or not self._outlets[output].get_subscription_count()
+        )
         self._rival = any(
             info.node_name in RIVALS and info.node_namespace == here
             for info in self._node.get_publishers_info_by_topic(name)
@@ -98,7 +116,8 @@ class Helm:
         if self._rival:
             return
         self.pwm = self._mixer.pwm(pilot.efforts())
-        self._outlets['pwm'].publish(UInt16MultiArray(data=[int(p) for p in self.pwm]))
+        if 'pwm' in self._outlets:
+            self._outlets['pwm'].publish(UInt16MultiArray(data=[int(p) for p in self.pwm]))
 
     def _send_velocity(self, pilot: Pilot, stamp: int) -> None:
         del stamp

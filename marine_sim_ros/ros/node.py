@@ -21,7 +21,11 @@ from rclpy.time import Time
 
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.environment_file import run_environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.faults.fitting import unfit
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.reading import parse_faults
+from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros import topics
@@ -51,6 +55,9 @@ _VEHICLE = (
     Parameter('current', [0.0, 0.0, 0.0], 'velocity of the water in map (ENU), m/s'),
     Parameter('seed', 0, 'of everything random', 0, 2**53),
     Parameter('frame_prefix', '', 'put before base_link, for several vehicles on one /tf'),
+    Parameter(
+        'faults', '', 'what goes wrong, as the list of a scenario (docs/faults.md)', live=True
+    ),
     Parameter('compute', True, 'false: answer with zeros (to measure the messages alone)'),
 )
 
@@ -92,9 +99,10 @@ class SuiteNode(Node):
         self._known = {p.name: p for p in (*_VEHICLE, *parameters)}
         self.values = declare(self, self._known.values())
         self.vehicle = self._load_vehicle()
+        self.newest = 0
         for parameter in self._known.values():
             if parameter.live and (
-                reason := self.refuse(parameter.name, self.values[parameter.name])
+                reason := self._why_not(parameter.name, self.values[parameter.name])
             ):
                 raise ParameterError(f'{name}: parameter {parameter.name!r}: {reason}')
         self.environment = run_environment(
@@ -109,6 +117,8 @@ class SuiteNode(Node):
         self._complaints: dict[str, bool] = {}
         self.health: dict[str, Any] = {}
         self._warned: dict[str, int] = {}
+        self.faults: tuple[Fault, ...] = ()
+        self._take_faults()
         self._diagnostics = self.create_publisher(
             DiagnosticArray, topics.DIAGNOSTICS.name, topics.DIAGNOSTICS.qos
         )
@@ -119,13 +129,17 @@ class SuiteNode(Node):
 
     def _follow_bus_clock(self, bus: Bus) -> None:
         """Do for this node what use_sim_time does, without a subscription."""
-        clock = self.get_clock()
-        clock._set_ros_time_is_active(True)
-        bus.subscribe(
-            topics.CLOCK.name,
-            lambda message: clock.set_ros_time_override(
-                Time.from_msg(message.clock, clock_type=ClockType.ROS_TIME)
-            ),
+        self.keep_time()
+        bus.subscribe(topics.CLOCK.name, lambda message: self.tell_time(stamp_ns(message.clock)))
+
+    def keep_time(self) -> None:
+        """Let this node's clock stand still but for :meth:`tell_time`."""
+        self.get_clock()._set_ros_time_is_active(True)
+
+    def tell_time(self, stamp: int) -> None:
+        """Set this node's clock to a stamp in ns."""
+        self.get_clock().set_ros_time_override(
+            Time(nanoseconds=stamp, clock_type=ClockType.ROS_TIME)
         )
 
     def _load_vehicle(self) -> Vehicle:
@@ -140,7 +154,7 @@ class SuiteNode(Node):
             if (known := self._known.get(parameter.name)) is None:
                 continue
             try:
-                reason = refusal(known, parameter.value) or self.refuse(
+                reason = refusal(known, parameter.value) or self._why_not(
                     parameter.name, parameter.value
                 )
             except Exception as error:  # a node does not die of a parameter
@@ -148,7 +162,26 @@ class SuiteNode(Node):
             if reason:
                 return SetParametersResult(successful=False, reason=reason)
         self.values.update({p.name: p.value for p in wanted if p.name in self._known})
+        if any(p.name == 'faults' for p in wanted):
+            self._take_faults()
+        self.on_parameters()
         return SetParametersResult(successful=True)
+
+    def _why_not(self, name: str, value: Any) -> str:
+        if name != 'faults':
+            return self.refuse(name, value)
+        try:
+            return unfit(parse_faults(value), self.vehicle)
+        except MarineSimError as error:
+            return str(error)
+
+    def _take_faults(self) -> None:
+        """Let happen what the parameter says; without a time, from now on."""
+        self.faults = parse_faults(self.values['faults'], self.newest / NANOSECONDS)
+        self.environment = with_gusts(replace(self.environment, gusts=None), self.faults)
+
+    def on_parameters(self) -> None:
+        """Called when live parameters have new values; the default does nothing."""
 
     def refuse(self, name: str, value: Any) -> str:
         """Return why a live parameter cannot have a value; the default refuses nothing."""
@@ -157,6 +190,7 @@ class SuiteNode(Node):
 
     def environment_at(self, stamp: int) -> Environment:
         """Return water, waves and current at a stamp in ns: the same in every node."""
+        self.newest = stamp
         return self.environment.at(stamp / NANOSECONDS)
 
     def follow_current(self) -> None:
@@ -172,8 +206,12 @@ class SuiteNode(Node):
                 f'/ocean_current: {current}; expected up to {FASTEST_WATER:g} m/s; ignored'
             )
 
-    def listen(self, topic: topics.Topic, callback: Callable[[Any], None]) -> None:
-        """Subscribe with a callback whose failure is reported and survived."""
+    def listen(self, topic: topics.Topic, callback: Callable[[Any], None]) -> Any:
+        """Subscribe with a callback whose failure is reported and survived.
+
+        Returns:
+            The subscription, or None over a bus.
+        """
 
         def guarded(message: Any) -> None:
             try:
@@ -183,8 +221,8 @@ class SuiteNode(Node):
 
         if self.bus is not None and topic.per_tick:
             self.bus.subscribe(self.resolve_topic_name(topic.name), guarded)
-        else:
-            self.create_subscription(topic.type, topic.name, guarded, topic.qos)
+            return None
+        return self.create_subscription(topic.type, topic.name, guarded, topic.qos)
 
     def publisher(self, topic: topics.Topic) -> Any:
         """Return something with ``publish`` for a topic."""

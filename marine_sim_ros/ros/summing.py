@@ -41,6 +41,7 @@ class SummingOwner(StateOwner):
         sources = [s for s in self.values['wrench_sources'] if s]
         self.barrier = WrenchBarrier(sources)
         self.implicit = self.values['implicit_drag'] and 'drag' in sources
+        self._begun = False
         self._external = np.zeros(6)
         self._external_until = -1
         moves = self.vehicle.manipulator is not None and 'manipulator' in sources
@@ -54,11 +55,20 @@ class SummingOwner(StateOwner):
     def on_reset(self) -> None:
         """Forget the wrenches of the run before."""
         self.barrier = WrenchBarrier(self.barrier.sources)
+        self._begun = False
         self._external_until = -1
+
+    @property
+    def waits(self) -> bool:
+        """Whether the present tick waits for every force.
+
+        Without lockstep the first does, so that nothing falls before the forces are there.
+        """
+        return self.values['lockstep'] or not self._begun
 
     def on_published(self) -> None:
         """Wait for the answers to the state that was just published."""
-        if not self.values['lockstep']:
+        if not self.waits:
             return
         self.barrier.begin(self.stamp)
         self._integrate_when_complete()
@@ -70,12 +80,12 @@ class SummingOwner(StateOwner):
             self.integrate()
 
     def _on_joints(self, stamp: int) -> None:
-        if self.values['lockstep'] and self.published and stamp == self.stamp:
+        if self.waits and self.published and stamp == self.stamp:
             self._integrate_when_complete()
 
     def on_pace(self) -> None:
         """Without lockstep every due tick uses the latest wrenches."""
-        if not self.values['lockstep'] and self.published:
+        if not self.waits and self.published:
             self.integrate()
 
     def _on_wrench(self, source: str, message: WrenchStamped) -> None:
@@ -86,7 +96,7 @@ class SummingOwner(StateOwner):
         stamp = stamp_ns(message.header.stamp)
         if self.barrier.offer(source, stamp, wrench):
             self.get_logger().info(f'wrench/{source} is back at {stamp / NANOSECONDS:.3f} s')
-        if not self.values['lockstep']:
+        if not self.waits:
             self.barrier.last[source] = wrench
         elif self.published:
             self._integrate_when_complete()
@@ -100,7 +110,7 @@ class SummingOwner(StateOwner):
             self.complain('wrench/external: not finite; ignored')
 
     def _watch_sources(self) -> None:
-        if not (self.published and self.values['lockstep']):
+        if not (self.published and self.waits):
             return
         waited = self.seconds_since_publishing()
         if self.barrier.complete:
@@ -123,6 +133,7 @@ class SummingOwner(StateOwner):
 
     def integrate(self) -> None:
         """Sum the wrenches, publish the sum, and move the body."""
+        self._begun = True
         environment = self.environment_at(self.stamp)
         vehicle = posed(self.vehicle, None if self._arm is None else self._arm.poses)
         total = self.barrier.total(weight(vehicle, self.state, environment))

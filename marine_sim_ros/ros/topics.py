@@ -39,6 +39,7 @@ __all__ = [
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
+    'GAZEBO_CLOCK',
     'GAZEBO_POSE',
     'GAZEBO_STATE',
     'GAZEBO_STATUS',
@@ -152,6 +153,7 @@ MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
 GAZEBO_STATE = Topic('gazebo/state', Odometry, QUEUE, per_tick=False)
 """Between gazebo_bridge and ros_gz_bridge, which knows no latched topics."""
+GAZEBO_CLOCK = Topic('gazebo/clock', Clock, QUEUE, per_tick=False)
 GAZEBO_POSE = Topic('gazebo/pose', PoseStamped, QUEUE, per_tick=False)
 GAZEBO_WRENCH = Topic('gazebo/wrench', WrenchStamped, QUEUE, per_tick=False)
 GAZEBO_STATUS = Topic('gazebo/status', String, QUEUE, per_tick=False)

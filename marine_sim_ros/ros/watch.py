@@ -65,7 +65,8 @@ class Watch:
     def health(self) -> dict[str, Any]:
         """Return what the state's owner says of the run, and what every node says of itself."""
         nodes = [self._said[name] for name in sorted(self._said)]
-        return {**self._owner, 'nodes': nodes}
+        voltage = self._values.get('thrusters', {}).get('voltage')
+        return {**self._owner, 'nodes': nodes, 'voltage': voltage}
 
     @property
     def paused(self) -> bool:

@@ -43,7 +43,9 @@ class SdfWorld:
     meshes: dict[str, str] = field(default_factory=dict)
 
 
-def sdf_world(name: str, environment: Environment, comment: str = '') -> SdfWorld:
+def sdf_world(
+    name: str, environment: Environment, comment: str = '', *, step: float = STEP
+) -> SdfWorld:
     """Return the SDF world of an environment.
 
     Gravity and everything solid are in it; waves, currents and the water's forces are not.
@@ -52,10 +54,11 @@ def sdf_world(name: str, environment: Environment, comment: str = '') -> SdfWorl
         name: of the world; gz-sim's topics have it.
         environment: whose axes, map, are the world's.
         comment: at the top of the file.
+        step: of the physics, s.
     """
     root = document(comment)
     world = add(root, 'world', name=name)
-    _add_physics(world)
+    _add_physics(world, step)
     add(world, 'gravity', [0, 0, -environment.gravity])
     _add_light(world)
     scene = environment.scene or Scene()
@@ -77,13 +80,13 @@ def sdf_world(name: str, environment: Environment, comment: str = '') -> SdfWorl
     return SdfWorld(to_text(root), meshes)
 
 
-def _add_physics(world: Element) -> None:
+def _add_physics(world: Element, step: float) -> None:
     """Add DART as fast as wrenches come; whoever sends them keeps the pace.
 
     Serial post-updates are several times faster with few vehicles, with the same result.
     """
     physics = add(world, 'physics', name='lockstep', type='dart')
-    add(physics, 'max_step_size', STEP)
+    add(physics, 'max_step_size', step)
     add(physics, 'real_time_factor', 0)
     policies = add(world, f'{{{GZ}}}policies')
     add(policies, 'parallel_postupdates', False)

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +16,14 @@ import numpy as np
 from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.library import vehicle_beside
+from marine_sim_ros.model.urdf_numbers import with_number
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.scenario import Fault, Scenario
+from marine_sim_ros.scenario import Scenario
+from marine_sim_ros.sweep.fault_numbers import with_fault
 from marine_sim_ros.sweep.plan import Parameter
 
-__all__ = ['Case', 'changed']
+__all__ = ['Case', 'changed', 'described']
 
 _PART = re.compile(r'([a-z_A-Z0-9]+)(?:\[([0-9, ]+)\])?')
 _PLACES = ('position', 'rpy')
@@ -76,13 +81,34 @@ def _with(record: Any, name: str, value: Any) -> Any:
     return replace(record, **{name: value})
 
 
+def described(
+    vehicle: Vehicle, source: str, numbers: Sequence[tuple[Parameter, float]]
+) -> Vehicle:
+    """Return a vehicle with other numbers in its URDF: ``urdf.PATH``.
+
+    Args:
+        vehicle: as its file has it.
+        source: shipped name or path of that file.
+        numbers: parameters and their values.
+
+    Raises:
+        ModelError: a path that leads to no number, or a URDF that cannot be used.
+    """
+    text = vehicle.urdf
+    for parameter, value in numbers:
+        path = parameter.name.removeprefix('urdf.')
+        text = with_number(text, path, partial(_number, parameter, value=value))
+    return vehicle_beside(source, text) if numbers else vehicle
+
+
 def changed(case: Case, parameter: Parameter, value: float) -> Case:
     """Return a case with a number of its own.
 
     ``vehicle.…`` and ``environment.…`` are attributes of :class:`Vehicle` and
     :class:`Environment`; ``initial.position[2]`` or ``initial.rpy[0]`` where the run starts;
-    ``fault.THRUSTER`` the time in s at which a thruster stops; ``controller.…`` is of
-    :class:`ModernSettings` or :class:`ThesisSettings`: ``controller.bandwidth.station[0]``.
+    ``fault.…`` is of :func:`~marine_sim_ros.sweep.fault_numbers.with_fault`; ``controller.…``, as
+    in ``controller.bandwidth.station[0]``, of the settings of a controller. Numbers of the URDF
+    come before, see :func:`described`.
 
     Raises:
         ParameterError: it points nowhere.
@@ -90,13 +116,10 @@ def changed(case: Case, parameter: Parameter, value: float) -> Case:
     kind, _, rest = parameter.name.partition('.')
     path = rest.split('.')
     if kind == 'fault':
-        known = case.vehicle.thrusters.names
-        if rest not in known:
-            raise ParameterError(
-                f'sweep: {parameter.name}: {rest!r} is unknown; expected one of: '
-                f'{", ".join(known)}'
-            )
-        faults = (*case.scenario.faults, Fault(value, rest))
+        faults = with_fault(
+            case.scenario.faults, rest, case.vehicle.thrusters.names,
+            lambda old: _number(parameter, old, value),
+        )  # fmt: skip
         return case._replace(scenario=replace(case.scenario, faults=faults))
     if kind == 'initial':
         if path[0].split('[')[0] not in _PLACES:

@@ -22,10 +22,10 @@ _TRUTHS = ('finite', 'as_expected')
 _UNITS = {'max_speed': 'm/s', 'max_tilt': 'rad'}
 
 
-def worst_runs(columns: Mapping[str, np.ndarray], metric: str) -> np.ndarray:
+def worst_runs(columns: Mapping[str, np.ndarray], metric: str, count: int = _WORST) -> np.ndarray:
     """Return row numbers, the worst first: runs that are not finite, then the highest values."""
     values = np.where(columns['finite'], columns[metric].astype(float), np.inf)
-    return np.argsort(-values, kind='stable')[:_WORST]
+    return np.argsort(-values, kind='stable')[:count]
 
 
 def _row(cells: list[str]) -> str:

@@ -20,7 +20,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.state import State
-from marine_sim_ros.sweep.change import Case, changed
+from marine_sim_ros.sweep.change import Case, changed, described
 from marine_sim_ros.sweep.design import design
 from marine_sim_ros.sweep.metrics import metrics
 from marine_sim_ros.sweep.plan import Plan
@@ -50,7 +50,7 @@ def case_of(plan: Plan, run: int) -> Case:
     """Return the vehicle, environment and scenario of a run.
 
     Raises:
-        ParameterError: there is no such run, a parameter points nowhere, or a number is out of
+        MarineSimError: there is no such run, a parameter points nowhere, or a number is out of
             range.
     """
     rows = _design(plan)
@@ -63,11 +63,14 @@ def _case(plan: Plan, numbers: Sequence[float]) -> Case:
     """Return a case with its numbers.
 
     Raises:
-        ParameterError: a parameter points nowhere, or a number is out of range.
+        MarineSimError: a parameter points nowhere, or a number is out of range.
     """
-    case = _base(plan)
-    for parameter, value in zip(plan.parameters, numbers, strict=True):
-        case = changed(case, parameter, float(value))
+    case, given = _base(plan), list(zip(plan.parameters, map(float, numbers), strict=True))
+    urdf = [(p, value) for p, value in given if p.name.startswith('urdf.')]
+    case = case._replace(vehicle=described(case.vehicle, plan.vehicle, urdf))
+    for parameter, value in given:
+        if (parameter, value) not in urdf:
+            case = changed(case, parameter, value)
     return case
 
 
@@ -95,10 +98,11 @@ def _extremes(plan: Plan) -> list[Case]:
 @lru_cache(maxsize=2)
 def _program(plan: Plan) -> Any:
     """Return the compiled program of all blocks of a plan."""
-    return _compiled(plan, _extremes(plan))
+    cases = _extremes(plan)
+    return _compiled(plan, cases, range(plan.seed, plan.seed + len(cases)))
 
 
-def _compiled(plan: Plan, cases: list[Case]) -> Any:
+def _compiled(plan: Plan, cases: list[Case], seeds: Sequence[int]) -> Any:
     """Return a program for runs that differ where these cases do."""
     from marine_sim_ros.engine.batch import settings_of
     from marine_sim_ros.engine.compiled import Program, ticks_of
@@ -106,23 +110,25 @@ def _compiled(plan: Plan, cases: list[Case]) -> Any:
 
     vehicles, environments, scenarios, controllers = zip(*cases, strict=True)
     ticks = (ticks_of(cases[0].scenario.duration, plan.dt) - 1) // plan.every * plan.every + 1
-    settings = settings_of(vehicles, scenarios, environments, controllers)
+    settings = settings_of(vehicles, scenarios, environments, seeds, controllers)
     return Program(
         settings, ticks=ticks, dt=plan.dt, every=plan.every, keep=states, size=plan.block
     )
 
 
-def _with_jax(plan: Plan, cases: list[Case]) -> tuple[np.ndarray, State]:
+def _with_jax(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.ndarray, State]:
     from marine_sim_ros.engine.batch import first_states, run_in_blocks, settings_of
 
     vehicles, environments, scenarios, controllers = zip(*cases, strict=True)
-    settings = settings_of(vehicles, scenarios, environments, controllers)
+    seeds = [seed_of(plan, run) for run in runs]
+    settings = settings_of(vehicles, scenarios, environments, seeds, controllers)
     try:
         program = _program(plan)
         arguments = program.arguments_of(settings)
     except ParameterError:
         # Together, parameters changed what none of them changes alone.
-        program = _compiled(plan, [*cases, *_extremes(plan)])
+        others = _extremes(plan)
+        program = _compiled(plan, [*cases, *others], [*seeds, *range(len(others))])
         arguments = [a[..., : len(cases)] for a in program.arguments]
     start = first_states(None, scenarios)
     kept = run_in_blocks(program, start, len(cases), size=plan.block, arguments=arguments)
@@ -152,7 +158,7 @@ def run_block(plan: Plan, number: int) -> dict[str, np.ndarray]:
         raise ParameterError(f'sweep: block {number} has no runs; there are {blocks(plan)}')
     cases = [_case(plan, rows[i]) for i in runs]
     if plan.engine == 'jax':
-        time, states = _with_jax(plan, cases)
+        time, states = _with_jax(plan, cases, runs.tolist())
     else:
         time, states = _with_numpy(plan, cases, runs.tolist())
     numbers = {p.name: rows[runs, i] for i, p in enumerate(plan.parameters)}

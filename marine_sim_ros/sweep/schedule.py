@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,9 @@ from marine_sim_ros.sweep.runs import blocks, case_of, run_block
 
 __all__ = ['run_missing']
 
+_TALKERS = ('distributed', 'distributed.client', 'tornado.application')
+"""Loggers that print where a scheduler went; this command says it in one line."""
+
 
 def _require(plan: Plan) -> None:
     """Raise ParameterError where a package of the extra is missing."""
@@ -25,7 +29,8 @@ def _require(plan: Plan) -> None:
     for name in wanted:
         if importlib.util.find_spec(name) is None:
             raise ParameterError(
-                f"sweep: {name} is not installed; expected: pip install 'marine_sim_ros[sweep]'"
+                f'sweep: {name} is not installed; '
+                'expected: make dev, or pip install jax distributed pyarrow'
             )
 
 
@@ -39,6 +44,8 @@ def _client(scheduler: str, workers: int) -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     if scheduler:
+        for name in _TALKERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = Client(scheduler, timeout=10)
         except (OSError, ValueError, TimeoutError) as error:
@@ -109,7 +116,8 @@ def _result(future: Any) -> Any:
     except MarineSimError:
         raise
     except Exception as error:
+        reason = ' '.join(str(error).split())
         raise MarineSimError(
-            f'sweep: the cluster lost a block ({type(error).__name__}: {error}); '
+            f'sweep: the cluster lost a block ({type(error).__name__}: {reason}); '
             'what is done is kept, run the same command again'
         ) from None

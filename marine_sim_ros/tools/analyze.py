@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.analysis.bags.alignment import METHODS, align, differences
-from marine_sim_ros.analysis.bags.mapping import parse_maps
+from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
 from marine_sim_ros.analysis.bags.metrics import bag_metrics, vehicle_metrics
 from marine_sim_ros.analysis.bags.reading import Bag, read
 from marine_sim_ros.analysis.bags.tables import Tables, table_format
@@ -22,6 +22,7 @@ from marine_sim_ros.analysis.report.runs import Run
 from marine_sim_ros.errors import MarineSimError, ParameterError, RecordingError
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.tools.options import add_map_argument
 from marine_sim_ros.tools.progress import bar
 
 __all__ = ['add_arguments', 'execute']
@@ -39,10 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='write DIR/report.html, metrics.json and tables',
     )  # fmt: skip
     parser.add_argument('--overwrite', action='store_true', help='replace an old report')
-    parser.add_argument(
-        '--map', dest='maps', action='append', default=[], metavar='OURS:=THEIRS',
-        help='a topic under another name, as in odom:=/rov/odometry; may be repeated',
-    )  # fmt: skip
+    add_map_argument(parser)
     parser.add_argument(
         '--vehicle',
         default='',
@@ -73,7 +71,7 @@ def execute(options: argparse.Namespace) -> int:
             _read(path, label, maps, folder / 'tables', kind)
             for path, label in zip(options.bags, labels, strict=True)
         ]
-        _all_mapped(maps, bags)
+        check_maps(maps, {topic for bag in bags for topic, _, _ in bag.topics})
         sections = _sections(bags, vehicle, options.align)
     except MarineSimError:
         _clear(folder)  # half a table looks like a whole one
@@ -160,16 +158,6 @@ def _read(path: str, label: str, maps: Mapping[str, str], folder: Path, kind: st
         finally:
             for table in tables:
                 table.close()
-
-
-def _all_mapped(maps: Mapping[str, str], bags: Sequence[Bag]) -> None:
-    there = {topic for bag in bags for topic, _, _ in bag.topics}
-    for theirs, ours in maps.items():
-        if theirs not in there:
-            raise ParameterError(
-                f'--map {ours}:={theirs}: no bag has {theirs}; expected one of '
-                + ', '.join(sorted(there))
-            )
 
 
 def _sections(bags: Sequence[Bag], vehicle: Vehicle | None, method: str) -> list[Section]:

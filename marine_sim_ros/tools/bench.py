@@ -29,6 +29,13 @@ from marine_sim_ros.physics.drag import drag_with_memory
 from marine_sim_ros.spatial import quaternion_from_rpy
 from marine_sim_ros.state import State
 from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.tools.bench_console import (
+    cpu_seconds,
+    print_console_costs,
+    print_console_memory,
+    resident,
+)
+from marine_sim_ros.tools.bench_gazebo import check_gazebo, gazebo_table
 from marine_sim_ros.tools.bench_solid import solid_milliseconds
 from marine_sim_ros.tools.bench_steps import step_microseconds
 from marine_sim_ros.tools.odometer import Odometer
@@ -46,7 +53,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument('--rounds', type=int, default=3, help='of each measurement (default 3)')
     parser.add_argument('--seconds', type=float, default=4.0, help='of each graph measurement')
-    parser.add_argument('--steps-only', action='store_true', help='no graph, steps in process')
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument('--steps-only', action='store_true', help='no graph, steps in process')
+    only.add_argument('--console', action='store_true', help='only what it costs to be watched')
+    only.add_argument(
+        '--gazebo', action='store_true',
+        help="only in Gazebo: its own underwater plugins against this suite's",
+    )  # fmt: skip
+    only.add_argument(
+        '--console-hours', type=float, metavar='H', help="the console's memory over simulated time"
+    )
 
 
 def hulled(triangles: int) -> str:
@@ -122,16 +138,6 @@ def ticks_per_second(
     return rate, first
 
 
-def _cpu_seconds(pid: int) -> float:
-    fields = Path(f'/proc/{pid}/stat').read_text(encoding='ascii').rsplit(')', 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
-
-
-def _resident(pid: int) -> float:
-    pages = int(Path(f'/proc/{pid}/statm').read_text(encoding='ascii').split()[1])
-    return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
-
-
 def node_costs(seconds: float) -> dict[str, tuple[float, float]]:
     """Return CPU share (of one core) and memory (MB) of each node's process at real time."""
     options = RunOptions(namespace='bench', scenario='dive', duration=1e5)
@@ -142,10 +148,10 @@ def node_costs(seconds: float) -> dict[str, tuple[float, float]]:
             odometer.wait(60.0)
         time.sleep(1.0)
         pids = {name: process.pid for name, process in supervisor.processes.items()}
-        before = {name: _cpu_seconds(pid) for name, pid in pids.items()}
+        before = {name: cpu_seconds(pid) for name, pid in pids.items()}
         time.sleep(seconds)
         return {
-            name: ((_cpu_seconds(pid) - before[name]) / seconds, _resident(pid))
+            name: ((cpu_seconds(pid) - before[name]) / seconds, resident(pid))
             for name, pid in pids.items()
         }
     finally:
@@ -222,6 +228,17 @@ def execute(options: argparse.Namespace) -> int:
     """Measure everything in turn, round by round, and print one table."""
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     os.environ.setdefault('ROS_DOMAIN_ID', str(60 + os.getpid() % 40))
+    if options.gazebo:
+        check_gazebo()
+        os.environ.setdefault('GZ_PARTITION', f'marine_sim_bench_{os.getpid()}')
+        Console(width=120).print(gazebo_table(options.rounds, options.seconds))
+        return 0
+    if options.console:
+        print_console_costs(options.rounds, options.seconds)
+        return 0
+    if options.console_hours:
+        print_console_memory(options.console_hours)
+        return 0
     rows: dict[str, tuple[str, list[float]]] = {}
 
     def add(name: str, form: str, value: float) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import argparse
 import threading
 
+from marine_sim_ros.analysis.bags.mapping import parse_maps
+from marine_sim_ros.console.availability import require_pages
 from marine_sim_ros.console.replay import Replay
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.tools.options import add_bag_argument
+from marine_sim_ros.tools.options import add_bag_argument, add_map_argument
 
 __all__ = ['add_arguments', 'execute']
 
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='shipped name or file; default: the recorded one',
     )  # fmt: skip
     parser.add_argument('--environment', default='', metavar='E', help='default: the recorded one')
+    add_map_argument(parser)
     parser.add_argument('--namespace', default='', help='of the vehicle, where there are several')
     parser.add_argument('--host', default='127.0.0.1', help='beyond this machine with a token')
     parser.add_argument('--port', type=int, default=8060, help='0: any free one')
@@ -31,16 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Serve the bag until ctrl-C."""
-    try:
-        from marine_sim_ros.console.page.recorded import replay_application
-        from marine_sim_ros.console.page.server import Server
-    except ImportError as error:
-        raise ParameterError(
-            f'console: {error}; expected the extra: pip install marine_sim_ros[console]'
-        ) from None
+    require_pages()
+    from marine_sim_ros.console.page.recorded import replay_application
+    from marine_sim_ros.console.page.server import Server
+
     replay = Replay(
         options.bag, vehicle=options.vehicle, environment=options.environment,
-        namespace=options.namespace,
+        namespace=options.namespace, maps=parse_maps(options.maps),
     )  # fmt: skip
     label = options.bag.rstrip('/').rsplit('/', 1)[-1]
     server = Server(

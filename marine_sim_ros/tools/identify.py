@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from marine_sim_ros.analysis.bags.mapping import parse_maps
+from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
 from marine_sim_ros.analysis.bags.reading import bag_path, read
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.errors import ParameterError, RecordingError
@@ -20,7 +20,12 @@ from marine_sim_ros.identification.parameters import KINDS
 from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.tools.options import add_bag_argument, add_xacro_arguments, xacro_arguments
+from marine_sim_ros.tools.options import (
+    add_bag_argument,
+    add_map_argument,
+    add_xacro_arguments,
+    xacro_arguments,
+)
 from marine_sim_ros.tools.progress import bar
 
 __all__ = ['add_arguments', 'execute']
@@ -34,10 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='shipped name or file: masses, centres, thrusters; default: of the manifest',
     )  # fmt: skip
     add_xacro_arguments(parser)
-    parser.add_argument(
-        '--map', dest='maps', action='append', default=[], metavar='OURS:=THEIRS',
-        help='a topic under another name, as in odom:=/rov/odometry; may be repeated',
-    )  # fmt: skip
+    add_map_argument(parser)
     parser.add_argument(
         '--namespace', default=None, metavar='NAME', help='of the vehicle, where there are several'
     )
@@ -72,7 +74,7 @@ def execute(options: argparse.Namespace) -> int:
 
     with bar('reading') as told:
         bag = read(options.bag, maps=maps, rows=rows, progress=told)
-    _all_mapped(maps, {topic for topic, _, _ in bag.topics})
+    check_maps(maps, {topic for topic, _, _ in bag.topics})
     collector = _chosen(collectors, set(bag.vehicles), options.namespace)
     samples = samples_of(
         collector, vehicle, current=tuple(options.current), span=(options.begin, options.end)
@@ -114,15 +116,6 @@ def _vehicle(options: argparse.Namespace) -> Vehicle:
             ) from None
     with bar('building') as told:
         return load_vehicle(name, progress=told, **xacro_arguments(given))
-
-
-def _all_mapped(maps: dict[str, str], there: set[str]) -> None:
-    for theirs, ours in maps.items():
-        if theirs not in there:
-            raise ParameterError(
-                f'--map {ours}:={theirs}: the bag has no {theirs}; expected one of '
-                + ', '.join(sorted(there))
-            )
 
 
 def _chosen(collectors: list[Collector], names: set[str], wanted: str | None) -> Collector:

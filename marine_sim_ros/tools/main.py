@@ -9,39 +9,28 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from marine_sim_ros import __version__
 from marine_sim_ros.errors import MarineSimError
-from marine_sim_ros.tools import (
-    analyze,
-    bench,
-    console,
-    doctor,
-    experiment,
-    export_sdf,
-    identify,
-    run,
-    simulate,
-    sweep,
-    teleop,
-    validate,
-)
 
 __all__ = ['main']
 
-VERBS = (run, simulate, sweep, console, teleop, experiment, doctor, validate, analyze, identify,
-         export_sdf, bench)  # fmt: skip
+VERBS = ('run', 'simulate', 'sweep', 'console', 'teleop', 'experiment', 'doctor', 'validate',
+         'analyze', 'identify', 'export-sdf', 'bench')  # fmt: skip
+"""Each is a module of this package."""
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser with all verbs."""
+def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of the verb that is asked for, or of all: some take a second to import."""
     result = argparse.ArgumentParser(
         prog='marine_sim', description='Underwater vehicles for ROS 2, in lockstep.'
     )
     result.add_argument('--version', action='version', version=f'marine_sim {__version__}')
     verbs = result.add_subparsers(dest='verb', metavar='VERB', required=True)
-    for module in VERBS:
-        name = module.__name__.rsplit('.', 1)[-1].replace('_', '-')
+    asked = [name for name in VERBS if name in arguments[:1]]
+    for name in asked or VERBS:
+        module = import_module(f'marine_sim_ros.tools.{name.replace("-", "_")}')
         text = (module.__doc__ or '').strip().splitlines()[0]
         verb = verbs.add_parser(name, help=text, description=text)
         module.add_arguments(verb)
@@ -51,8 +40,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exit codes: 0 done, 1 the run or check failed, 2 bad input."""
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
     try:
+        options = parser(given).parse_args(given)
         code = options.execute(options)
     except MarineSimError as error:
         print(f'ERROR: {error}', file=sys.stderr)

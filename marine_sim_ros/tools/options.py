@@ -14,8 +14,8 @@ from marine_sim_ros.model import library
 from marine_sim_ros.suite import RunOptions
 
 __all__ = [
-    'add_bag_argument', 'add_run_arguments', 'add_xacro_arguments', 'free_folder', 'run_options',
-    'xacro_arguments',
+    'add_bag_argument', 'add_map_argument', 'add_run_arguments', 'add_xacro_arguments',
+    'free_folder', 'run_options', 'xacro_arguments',
 ]  # fmt: skip
 
 
@@ -32,6 +32,14 @@ def add_bag_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         'bag', metavar='BAG', help='rosbag2 folder or file, or a folder of --record'
     )
+
+
+def add_map_argument(parser: argparse.ArgumentParser) -> None:
+    """Add what ``parse_maps`` reads."""
+    parser.add_argument(
+        '--map', dest='maps', action='append', default=[], metavar='OURS:=THEIRS',
+        help='a topic under another name, as in odom:=/rov/odometry; may be repeated',
+    )  # fmt: skip
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:

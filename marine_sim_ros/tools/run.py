@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -124,7 +125,8 @@ def _wait(supervisor: Supervisor, expected: float) -> None:
 
 
 def _conclude(asked: bool, early: dict[str, int], codes: dict[str, int]) -> int:
-    failed = {name: code for name, code in codes.items() if code != 0}
+    # A node that was still starting knows no signals yet and is ended by ours.
+    failed = {name: code for name, code in codes.items() if code not in (0, -signal.SIGTERM)}
     for name, code in failed.items():
         print(f'{name} ended with exit code {code}', file=sys.stderr)
     if 2 in early.values():

@@ -73,7 +73,8 @@ class Supervisor:
     def _signal(self, names: list[str]) -> None:
         for name in names:
             if self.processes[name].poll() is None:
-                self.processes[name].send_signal(signal.SIGINT)
+                # Not SIGINT: a node that is still starting would print a traceback.
+                self.processes[name].terminate()
         deadline = time.monotonic() + GRACE
         for name in names:
             try:

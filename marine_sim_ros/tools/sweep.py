@@ -10,12 +10,17 @@ import time
 from pathlib import Path
 
 from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.simulation import simulate
-from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.sweep.bags import (
+    chosen_runs,
+    parse_choice,
+    run_alone,
+    write_bag,
+    write_bags,
+)
 from marine_sim_ros.sweep.dataset import Dataset
 from marine_sim_ros.sweep.plan import Plan, load_plan
 from marine_sim_ros.sweep.report import write_report
-from marine_sim_ros.sweep.runs import case_of, seed_of
+from marine_sim_ros.sweep.runs import seed_of
 from marine_sim_ros.sweep.schedule import run_missing
 from marine_sim_ros.tools.options import free_folder
 from marine_sim_ros.tools.progress import bar
@@ -31,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--scheduler', default='', metavar='TCP', help='of a running Dask cluster; default: here'
     )
     parser.add_argument('--workers', type=int, default=0, help='default: one per core')
+    parser.add_argument(
+        '--bags', default='', metavar='WHICH', help='of runs, in DIR/bags: all, or as in worst:3'
+    )
     parser.add_argument('--run', type=int, default=-1, metavar='N', help='this run alone')
     parser.add_argument('--record', default='', metavar='DIR', help='write its bag, manifest.json')
     parser.add_argument('--overwrite', action='store_true', help='replace an old recording')
@@ -45,6 +53,7 @@ def execute(options: argparse.Namespace) -> int:
         raise ParameterError('--record: a recording is of one run; expected --run N with it')
     if options.workers < 0:
         raise ParameterError(f'--workers is {options.workers}; expected 1 or more')
+    most = parse_choice(options.bags) if options.bags else 0
     name = Path(options.sweep).stem
     folder = Path(options.out or f'out/sweep/{name}')
     dataset = Dataset(folder, plan)
@@ -60,36 +69,22 @@ def execute(options: argparse.Namespace) -> int:
     print(f'{len(columns["run"])} runs, {ran} blocks in {time.perf_counter() - start:.1f} s')
     print(f'{lost} not finite, {int((~columns["as_expected"]).sum())} not as expected')
     print(f'{folder / "report.md"}, {folder / "runs"}')
+    if most != 0:
+        with bar('bags') as told:
+            wrote = write_bags(folder / 'bags', plan, chosen_runs(columns, plan.worst, most), told)
+        print(f'{folder / "bags"}: {wrote} new')
     return 1 if lost else 0
 
 
 def _one(options: argparse.Namespace, plan: Plan) -> int:
     """Run one run of the sweep, and record it where that is asked for."""
-    case = case_of(plan, options.run)
-    seed = seed_of(plan, options.run)
     if options.record:
         free_folder(options.record, overwrite=options.overwrite)
-    trajectory = simulate(
-        case.vehicle,
-        case.scenario,
-        environment=case.environment,
-        dt=plan.dt,
-        seed=seed,
-        controller=case.controller,
-    )
+    case, trajectory = run_alone(plan, options.run)
     if options.record:
-        from marine_sim_ros.tools.recorded import write_recording
-
-        settings = RunOptions(
-            vehicle=plan.vehicle, scenario=plan.scenario, environment=plan.environment,
-            dt=plan.dt, seed=seed,
-        )  # fmt: skip
-        write_recording(
-            Path(options.record), case.vehicle, settings, trajectory,
-            sweep=plan.text(), run=str(options.run),
-        )  # fmt: skip
+        write_bag(Path(options.record), plan, options.run, case, trajectory)
     for ok, text in case.scenario.verdicts(trajectory.time, trajectory.position[:, 2]):
         print(('holds:         ' if ok else 'does not hold: ') + text)
     end = ' '.join(f'{x:.4f}' for x in trajectory.position[-1])
-    print(f'run {options.run}, seed {seed}: ends at {end}')
+    print(f'run {options.run}, seed {seed_of(plan, options.run)}: ends at {end}')
     return 0

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from marine_sim_ros.analysis.bags.roles import OURS, accepted, role_of
 from marine_sim_ros.analysis.bags.vehicle import Channel, VehicleRecord
 from marine_sim_ros.errors import ParameterError, RecordingError
 
-__all__ = ['parse_maps', 'vehicles_of']
+__all__ = ['check_maps', 'parse_maps', 'vehicles_of']
 
 
 def parse_maps(texts: Sequence[str]) -> dict[str, str]:
@@ -33,6 +33,16 @@ def parse_maps(texts: Sequence[str]) -> dict[str, str]:
             raise ParameterError(f'--map {text}: {theirs} is mapped twice; expected it once')
         result[theirs] = ours
     return result
+
+
+def check_maps(maps: Mapping[str, str], there: Collection[str]) -> None:
+    """Raise ParameterError where a mapped topic (theirs -> ours) is not among those there are."""
+    for theirs, ours in maps.items():
+        if theirs not in there:
+            raise ParameterError(
+                f'--map {ours}:={theirs}: no bag has {theirs}; expected one of '
+                + ', '.join(sorted(there))
+            )
 
 
 def _split(topic: str) -> tuple[str, str | None]:

@@ -19,8 +19,12 @@ CSS = (Path(__file__).parent / 'console.css').read_text(encoding='utf-8')
 SIDES = ('above', 'below', 'north', 'south', 'east', 'west')
 CURVES = {'position': 'Position', 'attitude': 'Attitude', 'velocity': 'Velocity',
           'rates': 'Angular velocity'}  # fmt: skip
-LAYERS = {'forces': 'Forces', 'trail': 'Path', 'water': 'Surface', 'voxels': 'Voxels',
-          'box': 'Bounding box'}  # fmt: skip
+LAYERS = {'picture': 'The view itself', 'forces': 'Forces', 'trail': 'Path', 'water': 'Surface',
+          'voxels': 'Voxels', 'box': 'Bounding box'}  # fmt: skip
+METERS = {
+    'speed': 'Speed', 'power': 'Power', 'energy': 'Energy', 'barometer': 'Barometer',
+    'east': 'East', 'north': 'North', 'up': 'Up', 'barodepth': 'Barometer depth',
+}  # fmt: skip
 WINDOWS = {6: '6 s', 30: '30 s', 120: '2 min', 300: '5 min'}
 
 
@@ -48,8 +52,8 @@ def lamp(label: str, on_click: Callable[[], Any], hint: str = '') -> ui.button:
     return result
 
 
-def left_side(scenery: dict[str, Any]) -> tuple[Part, Part]:
-    """Add the view and the curves; return them."""
+def left_side(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
+    """Add the view and the curves; return the view, and what chooses its eye."""
     look = scenery['look']
     eyes = {'follow': 'Follow', 'free': 'Free'}
     eyes |= {name: f'Camera: {_plain(name)}' for name in look['cameras']}
@@ -69,6 +73,10 @@ def left_side(scenery: dict[str, Any]) -> tuple[Part, Part]:
                     _layer(view, name, label)
     with view, ui.element('div').classes('facts').props('data-scale hidden'):
         ui.label('squares of 1 m')
+    with view, ui.element('div').classes('blank').props('hidden'):
+        ui.label('The view is off; everything else goes on.')
+    with view:
+        ui.element('div').classes('legend').props('aria-label="Forces, N"')
     with ui.element('section').classes('history'):
         with ui.row().classes('bar'):
             which = ui.toggle(CURVES, value='position').props('dense no-caps unelevated')
@@ -78,24 +86,19 @@ def left_side(scenery: dict[str, Any]) -> tuple[Part, Part]:
         chart = Part('curves').classes('curves')
     which.on_value_change(lambda e: chart.call('choose', e.value))
     span.on_value_change(lambda e: chart.call('span', e.value))
-    return view, chart
+    return view, eye
 
 
 def _layer(view: Part, name: str, label: str) -> None:
-    shown = name in ('forces', 'trail', 'water')
+    shown = name not in ('voxels', 'box')
     ui.switch(label, value=shown, on_change=lambda e: view.call('show', name, e.value))
 
 
 def meters() -> None:
     """Add what one reads in passing."""
     with ui.element('div').classes('meters'):
-        show('barometer', 'barometer')
-        show('barodepth', 'its depth')
-        show('speed', 'speed')
-        show('power', 'power')
-        show('energy', 'energy')
-    with ui.element('div').classes('meters').style('grid-template-columns: 1fr'):
-        show('position', 'at')
+        for name, label in METERS.items():
+            show(name, label)
 
 
 def readings(look: dict[str, Any]) -> dict[str, Callable[[], Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 from nicegui import ui
 
 from marine_sim_ros.console.link import Link
+from marine_sim_ros.console.page.fault_panel import fault_panel
 from marine_sim_ros.console.page.layout import lamp, left_side, meters, readings, show, theme
 from marine_sim_ros.console.page.more_panels import arm_panel, health_panel, water_panel
 from marine_sim_ros.console.page.panels import Ask, Panel, command_panel, drive_panel, press
@@ -53,12 +54,12 @@ def _page(link: Link) -> None:
     dark = theme()
     sync_top = _top(link, page, ask, panel, dark)
     with ui.element('main').classes('left'):
-        view, _ = left_side(link.scenery)
+        view, eye = left_side(link.scenery)
     with ui.element('aside').classes('right'):
         Part('gauges', 'dials')
         meters()
         notice = ui.label().classes('notice').props('role=status')
-        _tabs(link, ask, panel, view)
+        _tabs(link, ask, panel, view, eye)
     ui.label('The connection is lost; the thrusters are stopped.').classes('lost')
     Part('wire', page=page).on('refused', lambda e: ui.notify(str(e.args), type='negative'))
 
@@ -94,12 +95,17 @@ def _top(
         name = ui.input(placeholder='your name', on_change=lambda e: ask('hello', e.value or ''))
         name.props('dense borderless aria-label="Your name" maxlength=30').classes('who')
         ui.space()
-        paused = panel.add(lamp('Pause', pause, 'the run waits')).mark('pause')
-        panel.add(lamp('Step', lambda: ask('step', 1), 'one tick, while it waits')).mark('step')
-        panel.add(lamp('Reset', lambda: ask('reset'), 'back to the start')).mark('reset')
-        record = panel.add(lamp('Record', lambda: ask('record', not panel.frame.get('recording'))))
-        record.mark('record')
-        panel.add(lamp('End run', lambda: sure.open(), 'ends all nodes')).mark('end')
+        with ui.element('div').classes('run'):
+            paused = panel.add(lamp('Pause', pause, 'the run waits')).mark('pause')
+            panel.add(lamp('Step', lambda: ask('step', 1), 'one tick, while it waits')).mark(
+                'step'
+            )
+            panel.add(lamp('Reset', lambda: ask('reset'), 'back to the start')).mark('reset')
+            record = panel.add(
+                lamp('Record', lambda: ask('record', not panel.frame.get('recording')))
+            )
+            record.mark('record')
+            panel.add(lamp('End run', lambda: sure.open(), 'ends all nodes')).mark('end')
         ui.button(icon='contrast', on_click=lambda: dark.set_value(not dark.value)).props(
             'flat dense aria-label="Light or dark"'
         ).mark('dark')
@@ -116,22 +122,24 @@ def _top(
         mine = who.page == page
         seat.text = 'You steer' if mine else f'{who.name} steers' if who.page else 'Nobody steers'
         take.text = 'Leave' if mine else 'Take over' if who.page else 'Take control'
+        take.classes(**{'remove' if mine else 'add': 'calls'})
         press(paused, frame.get('paused'))
         press(record, frame.get('recording'))
 
     return sync
 
 
-def _tabs(link: Link, ask: Ask, panel: Panel, view: Part) -> None:
+def _tabs(link: Link, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> None:
     look = link.scenery['look']
     pages: dict[str, Callable[[], Any]] = {
         'Drive': lambda: drive_panel(panel, ask),
-        'Command': lambda: command_panel(panel, ask, view),
+        'Command': lambda: command_panel(panel, ask, view, eye),
     }
     if look['joints'] or look['lights']:
         title = 'Arm' if look['joints'] else 'Lights'
         pages[title] = lambda: arm_panel(panel, ask, look)
     pages['Water'] = lambda: water_panel(panel, ask, link.scenery)
+    pages['Faults'] = lambda: fault_panel(panel, ask, look)
     pages |= readings(look)
     pages['Health'] = lambda: health_panel(panel)
     with ui.tabs().props('dense no-caps align=justify narrow-indicator') as tabs:

@@ -1,49 +1,77 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What else an operator may change: arm, lights, current, thrusters that fail; and health."""
+"""What else an operator may change: arm, lights, current, gusts; and health."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from nicegui import ui
 
 from marine_sim_ros.console.page.layout import lamp, show
-from marine_sim_ros.console.page.panels import Ask, Frame, Panel, press
+from marine_sim_ros.console.page.panels import Ask, Frame, Panel, changes, figure, press
 
-__all__ = ['arm_panel', 'health_panel', 'water_panel']
+__all__ = ['Slider', 'arm_panel', 'health_panel', 'water_panel']
 
 
-def _slider(panel: Panel, label: str, low: float, high: float, unit: str, use: Any) -> ui.label:
-    """Add a slider with label and number; ``use`` is called when it was let go.
+class Slider:
+    """A slider with its label and number, and what tells where it really is."""
 
-    Returns what can show where it really is.
-    """
-    with ui.element('div').classes('group').style('flex-wrap: nowrap'):
-        ui.label(label).classes('what').style('width: 86px')
-        slider = panel.add(ui.slider(min=low, max=high, step=(high - low) / 200, value=0.0))
-        slider.props(f'aria-label="{label}, {unit}"').on('change', lambda e: use(float(e.args)))
-        told = ui.label().style('width: 74px; text-align: right; white-space: nowrap')
-        digits = 2 if high - low < 10 else 1
-        told.bind_text_from(slider, 'value', lambda value: f'{value:.{digits}f} {unit}')
-        return ui.label().classes('what').style('width: 84px')
+    def __init__(
+        self, panel: Panel, label: str, low: float, high: float, unit: str,
+        use: Callable[[float], Any], *, step: float = 0.0, kind: str = '',
+    ) -> None:  # fmt: skip
+        """Add one; ``use`` is called with its number when it was let go.
+
+        The kind is ``really`` (it tells where it really is), ``short`` (something follows in
+        ``end``), or empty.
+        """
+        self._unit = unit
+        self._digits = 0 if step >= 1 else 2 if high - low < 10 else 1
+        with ui.element('div').classes(f'slide {kind}'):
+            ui.label(label).classes('what')
+            self.slider = panel.add(
+                ui.slider(min=low, max=high, step=step or (high - low) / 200, value=0.0)
+            )
+            told = f'{label}, {unit}' if unit else label
+            self.slider.props(f'aria-label="{told}"').on('change', lambda e: use(float(e.args)))
+            ui.label().classes('told').bind_text_from(self.slider, 'value', self._text)
+            self.end = ui.element('div')
+        with self.end:
+            self._now = ui.label().classes('what')
+
+    def _text(self, value: float) -> str:
+        return f'{figure(value, self._digits)} {self._unit}'
+
+    def now(self, value: float | None) -> None:
+        """Show where it really is."""
+        self._now.text = '' if value is None else f'now {self._text(value)}'
+
+    def put(self, value: float) -> None:
+        """Move it to where it was set, by whomever."""
+        if self.slider.value != value:
+            self.slider.value = value
 
 
 def arm_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
     """Add the joints of the arm, and the lights."""
+
+    def move(name: str, scale: float, value: float) -> None:
+        ask('joints', {name: value * scale})
+
     sliders = []
     for joint in look['joints']:
         scale, unit = (1.0, 'm') if joint['slides'] else (math.pi / 180, '°')
         name = joint['name']
-        now = _slider(
+        slider = Slider(
             panel, name.removesuffix('_joint').replace('_', ' '), joint['lower'] / scale,
-            joint['upper'] / scale, unit,
-            lambda value, n=name, s=scale: ask('joints', {n: value * s}),
-)  # fmt: skip
-        sliders.append((now, scale, unit))
+            joint['upper'] / scale, unit, partial(move, name, scale), kind='really',
+        )  # fmt: skip
+        sliders.append((slider, scale))
     lamps = {}
     if look['lights']:
         ui.label('Lights').classes('what')
@@ -53,8 +81,8 @@ def arm_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
                 lamps[name] = panel.add(lamp(label, partial(_light, panel, ask, name)))
 
     def sync(frame: Frame) -> None:
-        for (now, scale, unit), q in zip(sliders, frame.get('joints', []), strict=False):
-            now.text = '' if q is None else f'now {q / scale:.1f} {unit}'
+        for (slider, scale), q in zip(sliders, frame.get('joints', []), strict=False):
+            slider.now(None if q is None else q / scale)
         for name, button in lamps.items():
             press(button, frame.get('lights', {}).get(name))
 
@@ -67,37 +95,42 @@ def _light(panel: Panel, ask: Ask, name: str) -> None:
 
 
 def water_panel(panel: Panel, ask: Ask, scenery: dict[str, Any]) -> None:
-    """Add the current, and thrusters that can be made to fail."""
+    """Add the current, and gusts of it."""
     ui.label(f'Current in the map; {scenery["around"]["name"]}.').classes('what')
-    current = [0.0, 0.0, 0.0]
 
     def flow(axis: int, value: float) -> None:
+        current = list(panel.frame.get('mode', {}).get('current', (0.0, 0.0, 0.0)))
         current[axis] = value
         ask('current', current)
 
-    for i, label in enumerate(('To the east', 'To the north', 'Up')):
-        _slider(panel, label, -2.0, 2.0, 'm/s', partial(flow, i))
-    ui.label('Thrusters that have failed').classes('what')
-    failed: set[str] = set()
+    flows = [
+        Slider(panel, label, -2.0, 2.0, 'm/s', partial(flow, i))
+        for i, label in enumerate(('East', 'North', 'Up'))
+    ]
+    ui.separator()
+    ui.label('A gust swells and falls again, beside the current.').classes('what')
+    gust = {'speed': 0.5, 'heading': 0.0, 'duration': 5.0}
+    for name, label, low, high, unit in (
+        ('speed', 'Speed', 0.0, 3.0, 'm/s'), ('heading', 'Towards', 0.0, 360.0, '°'),
+        ('duration', 'Lasts', 1.0, 30.0, 's'),
+    ):  # fmt: skip
+        slider = Slider(panel, label, low, high, unit, partial(gust.__setitem__, name))
+        slider.put(gust[name])
 
-    def fail(name: str) -> None:
-        failed.symmetric_difference_update({name})
-        ask('faults', sorted(failed))
+    def blow() -> None:
+        ask('fault', {
+            'kind': 'gust', 'speed': gust['speed'], 'duration': gust['duration'],
+            'direction': 90.0 - gust['heading'],
+        })  # fmt: skip
 
     with ui.element('div').classes('group'):
-        names = [t['name'] for t in scenery['look']['thrusters']]
-        lamps = {n: panel.add(lamp(n.replace('_', ' '), partial(fail, n))).classes('fault')
-                 for n in names}  # fmt: skip
+        panel.add(lamp('Gust now', blow)).mark('gust')
 
     def sync(frame: Frame) -> None:
-        wanted = set(frame.get('mode', {}).get('faults', ()))
-        if frame.get('mode'):
-            failed.clear()
-            failed.update(wanted)
-        for name, button in lamps.items():
-            press(button, name in wanted)
+        for slider, value in zip(flows, frame.get('mode', {}).get('current', ()), strict=False):
+            slider.put(value)
 
-    panel.show(sync)
+    panel.show(changes(sync, 'current'))
 
 
 def health_panel(panel: Panel) -> None:

@@ -15,7 +15,7 @@ from nicegui import ui
 from marine_sim_ros.console.page.layout import lamp
 from marine_sim_ros.console.page.parts import Part
 
-__all__ = ['Panel', 'command_panel', 'drive_panel']
+__all__ = ['Panel', 'changes', 'command_panel', 'drive_panel', 'figure', 'press']
 
 Ask = Callable[..., None]
 Frame = dict[str, Any]
@@ -33,6 +33,28 @@ TARGETS = {
     'x': ('East', 'm'), 'y': ('North', 'm'), 'z': ('Depth', 'm'),
     'roll': ('Roll', '°'), 'pitch': ('Pitch', '°'), 'yaw': ('Heading', '°'),
 }  # fmt: skip
+
+
+def figure(value: float, decimals: int) -> str:
+    """Return a number with a minus as wide as a plus, and none before a zero."""
+    text = f'{value:.{decimals}f}'
+    return text.lstrip('-') if float(text) == 0 else text.replace('-', '−')
+
+
+def changes(sync: Callable[[Frame], None], key: str) -> Callable[[Frame], None]:
+    """Return what calls ``sync`` where a moment's mode has something new under a key.
+
+    So nobody's slider is moved while they hold it.
+    """
+    last: list[Any] = [None]
+
+    def call(frame: Frame) -> None:
+        value = frame.get('mode', {}).get(key)
+        if value is not None and value != last[0]:
+            last[0] = value
+            sync(frame)
+
+    return call
 
 
 class Panel:
@@ -94,11 +116,15 @@ def drive_panel(panel: Panel, ask: Ask) -> None:
         gain.on('change', lambda e: ask('gain', float(e.args)))
         told = ui.label().style('width: 44px')
     with Part('hands').classes('sticks'):
-        _stick('left', 'ahead w', 'astern s', 'a port', 'starb. d')
-        _stick('right', 'up r', 'down f', 'q turn', 'turn e')
-        ui.label('Keys l j roll, k i pitch, space stops.').classes('what')
-        with ui.element('div').classes('what'):
-            ui.label('Gamepad:').style('display: inline')
+        _stick('left', ('ahead', 'W'), ('astern', 'S'), ('port', 'A'), ('stbd', 'D'))
+        _stick('right', ('up', 'R'), ('down', 'F'), ('turn', 'Q'), ('turn', 'E'))
+        with ui.element('div').classes('what keys'):
+            for keys, meaning in (('LJ', 'roll'), ('KI', 'pitch'), (('space',), 'stops')):
+                for key in keys:
+                    _key(key)
+                _words(meaning)
+        with ui.element('div').classes('what keys'):
+            _words('Gamepad:')
             ui.element('span').props('data-gamepad')
 
     def sync(frame: Frame) -> None:
@@ -112,11 +138,22 @@ def drive_panel(panel: Panel, ask: Ask) -> None:
     panel.show(sync)
 
 
-def _stick(name: str, *labels: str) -> None:
+def _words(text: str) -> None:
+    with ui.element('span'):
+        ui.label(text).style('display: inline')
+
+
+def _key(name: str) -> None:
+    with ui.element('kbd'):
+        ui.label(name).style('display: inline')
+
+
+def _stick(name: str, *sides: tuple[str, str]) -> None:
     with ui.element('div').classes('stick').props(f'data-stick={name}'):
-        for side, label in zip('nswe', labels, strict=True):
+        for side, (label, key) in zip('nswe', sides, strict=True):
             with ui.element('span').classes(side):
-                ui.label(label).style('display: inline')
+                _key(key)
+                _words(label)
 
 
 class _Axis:
@@ -125,9 +162,10 @@ class _Axis:
     def __init__(self, panel: Panel, name: str) -> None:
         self.name = name
         self.label, self.unit = TARGETS[name]
-        ui.label(f'{self.label}, {self.unit}')
+        ui.label(self.label)
         self.field = panel.add(ui.number(placeholder='free', format='%.2f'))
         self.field.props(f'dense outlined clearable aria-label="Target {self.label}"')
+        self.field.props(f'suffix="{self.unit}"')
         self.field.mark(f'target-{name}')
         self.present = ui.label('–').classes('value')
         self.wanted = ui.label('free').classes('what')
@@ -160,11 +198,11 @@ class _Axis:
         """Show what is and what is wanted."""
         here, there = self.shown(now), self.shown(goal)
         decimals = 1 if self.unit == '°' else 2
-        self.present.text = '–' if here is None else f'{here:.{decimals}f} {self.unit}'
-        self.wanted.text = 'free' if there is None else f'→ {there:.{decimals}f} {self.unit}'
+        self.present.text = '–' if here is None else f'{figure(here, decimals)} {self.unit}'
+        self.wanted.text = 'free' if there is None else f'→ {figure(there, decimals)} {self.unit}'
 
 
-def command_panel(panel: Panel, ask: Ask, view: Part) -> None:
+def command_panel(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
     """Add targets for each axis, and waypoints by clicking in the view from above."""
     ui.label('Empty is free. Set sends all six; the controller must be armed.').classes('what')
     with ui.element('div').classes('target'):
@@ -191,7 +229,7 @@ def command_panel(panel: Panel, ask: Ask, view: Part) -> None:
             'clear'
         )
         panel.add(lamp('Fill in here', here))
-    _waypoints(panel, ask, view)
+    _waypoints(panel, ask, view, eye)
 
     def sync(frame: Frame) -> None:
         now = [*frame.get('position', [None] * 3), *frame.get('rpy', [None] * 3)]
@@ -202,7 +240,7 @@ def command_panel(panel: Panel, ask: Ask, view: Part) -> None:
     panel.show(sync)
 
 
-def _waypoints(panel: Panel, ask: Ask, view: Part) -> None:
+def _waypoints(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
     points: list[list[float]] = []
 
     def tell() -> None:
@@ -220,7 +258,7 @@ def _waypoints(panel: Panel, ask: Ask, view: Part) -> None:
         press(placing, on := placing.props.get('aria-pressed') != 'true')
         view.put('placing', on)
         if on:
-            view.call('choose', 'above')
+            eye.value = 'above'
 
     def drop() -> None:
         points.clear()

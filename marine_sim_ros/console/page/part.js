@@ -10,7 +10,14 @@ export default {
   mounted() {
     const make = {
       view: (host) => {
-        this.own = new View(host);
+        try {
+          this.own = new View(host);
+        } catch (error) { // a browser without WebGL
+          const blank = host.querySelector(".blank");
+          blank.hidden = false;
+          blank.textContent = `This browser cannot draw the view (${error.message}); everything else goes on.`;
+          return;
+        }
         host.addEventListener("place", (event) => this.$emit("place", event.detail));
       },
       gauges: (host) => { this.own = new Gauges(host, this.part); },

@@ -6,16 +6,17 @@
 Loaded by gz::sim::systems::PythonSystemLoader, by the server's own Python, so that it imports
 nothing but the standard library and Gazebo's bindings, and those only in :func:`get_system`.
 
-SDF parameters (of the plugin, in a world): ``model`` and ``link``, whose origin the state and the
-wrench are about; ``period``, ns between two wrenches, a multiple of the physics step;
-``lockstep``, true or false.
+SDF parameters (of the plugin, in a world): ``model`` and ``link``, whose origin the wrench is
+about; ``probe``, a sensor of the link at its origin, whose state is told; ``period``, ns between
+two wrenches, a multiple of the physics step; ``lockstep``, true or false.
 Publishes ``/model/<model>/seat/state`` (gz.msgs.Odometry: world pose, body velocity, stamp of the
 state) at every period, again every 0.25 s while nobody answers, and ``.../status``
 (gz.msgs.StringMsg).
 Subscribes ``/model/<model>/seat/wrench`` (gz.msgs.Wrench: body axes, stamp of the state that it
 answers).
-In lockstep the step waits for the wrench of its stamp. Without it the newest wrench holds. Where
-the physics step is shorter than the period, a wrench holds in body axes over all its steps.
+In lockstep the step waits for the wrench of its stamp. Without it the newest wrench holds, and
+only the first is waited for, so that nothing falls before the forces are there. Where the physics
+step is shorter than the period, a wrench holds in body axes over all its steps.
 Failure: an error in here would leave the world running without forces, so it ends the server; a
 model that is missing is told as a status, and the world goes on.
 """
@@ -88,6 +89,7 @@ class Seat:
         self.exchange = Exchange()
         self._world: Any = None
         self._link: Any = None
+        self._probe: Any = None
         self._held: Any = None
         self._stopped = False
         self._told = 0.0
@@ -105,6 +107,7 @@ class Seat:
         gz = self._gz
         self._world = gz.World(entity)
         self.model, self.link = sdf.get_string('model'), sdf.get_string('link')
+        self.probe = sdf.get_string('probe')
         self.period = int(sdf.get_string('period'))
         self.lockstep = sdf.get_string('lockstep') == 'true'
         node = self._node = gz.Node()
@@ -129,7 +132,7 @@ class Seat:
         """Start anew with the world."""
         del info, ecm
         self.exchange.clear()
-        self._held = None
+        self._held = self._link = None  # the world has lost what was added to the probe
 
     def shutdown(self) -> None:
         """Let go of the topics."""
@@ -145,9 +148,9 @@ class Seat:
             self._tell(f'no link {self.model}::{self.link} in this world')
             return
         stamp = _nanoseconds(info.sim_time) - _nanoseconds(info.dt)
-        pose = link.world_pose(ecm)
+        pose = self._probe.world_pose(ecm)
         if stamp % self.period == 0:
-            message = self._message(stamp, link, pose, ecm)
+            message = self._message(stamp, pose, ecm)
             self._state.publish(message)
             self._held = self._answer(stamp, message)
         if self._held is not None:
@@ -156,7 +159,7 @@ class Seat:
             link.add_world_wrench(ecm, turn(self._gz.vector(force)), turn(self._gz.vector(torque)))
 
     def _answer(self, stamp: int, message: Any) -> Any:
-        if not self.lockstep:
+        if not self.lockstep and self.exchange.wrench is not None:
             return self.exchange.wrench
 
         def again() -> None:
@@ -174,11 +177,16 @@ class Seat:
         model = self._world.model_by_name(ecm, self.model)
         entity = gz.Model(model).link_by_name(ecm, self.link) if model != gz.none else gz.none
         if entity != gz.none:
-            self._link = gz.Link(entity)
-            self._link.enable_velocity_checks(ecm, True)
+            link = gz.Link(entity)
+            sensor = link.sensor_by_name(ecm, self.probe)
+            if sensor == gz.none:
+                raise LookupError(f'no sensor {self.probe} on {self.model}::{self.link}')
+            # Gazebo's Python has velocities for links alone; they are components of any entity.
+            self._link, self._probe = link, gz.Link(sensor)
+            self._probe.enable_velocity_checks(ecm, True)
         return self._link
 
-    def _message(self, stamp: int, link: Any, pose: Any, ecm: Any) -> Any:
+    def _message(self, stamp: int, pose: Any, ecm: Any) -> Any:
         message = self._gz.Odometry()
         message.header.stamp.sec, message.header.stamp.nsec = divmod(stamp, 10**9)
         position, rotation = pose.pos(), pose.rot()
@@ -186,8 +194,8 @@ class Seat:
         at.x, at.y, at.z = position.x(), position.y(), position.z()
         turn.x, turn.y, turn.z, turn.w = rotation.x(), rotation.y(), rotation.z(), rotation.w()
         for target, vector in (
-            (message.twist.linear, link.world_linear_velocity(ecm)),
-            (message.twist.angular, link.world_angular_velocity(ecm)),
+            (message.twist.linear, self._probe.world_linear_velocity(ecm)),
+            (message.twist.angular, self._probe.world_angular_velocity(ecm)),
         ):
             if vector is not None:  # before the first step there is none
                 body = rotation.rotate_vector_reverse(vector)

@@ -82,7 +82,7 @@ export class Curves {
       },
       yAxis: {
         type: "value", scale: true, name: unit, nameTextStyle: { color: ink, align: "right" },
-        axisLabel: { color: ink }, splitLine: { lineStyle: { opacity: 0.25 } }, minInterval: 0.01,
+        axisLabel: { color: ink, hideOverlap: true }, splitLine: { lineStyle: { opacity: 0.25 } }, minInterval: 0.01,
       },
       series,
     });

@@ -48,7 +48,7 @@ export class Eye {
     this.wide.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.wide, canvas);
     this.controls.enableDamping = false;
-    this.wide.position.set(-2.3 * size, -1.2 * size, 1.0 * size);
+    this.wide.position.set(-1.75 * size, -0.95 * size, 0.75 * size);
     this.last = new THREE.Vector3();
     this.grids = new THREE.Group();
     this.name = "follow";

@@ -102,7 +102,7 @@ function depthScale(host) {
 
 // Which way each thruster pushes, seen from above, bow up.
 function hullMap(host, look) {
-  const svg = draw(host, "svg", { viewBox: "-70 -70 140 140", role: "img", class: "hull",
+  const svg = draw(host, "svg", { viewBox: "-80 -68 160 136", role: "img", class: "hull",
     "aria-label": "Thrusters from above, bow up" });
   const reach = Math.max(0.05, ...look.thrusters.map((t) => Math.hypot(t.at[0], t.at[1])));
   draw(svg, "rect", { x: -34, y: -46, width: 68, height: 92, rx: 10, class: "face" });
@@ -113,13 +113,18 @@ function hullMap(host, look) {
     draw(group, "circle", { r: 10, class: "prop" });
     const ring = draw(group, "circle", { r: 0, class: "lift" });
     const arrow = draw(group, "line", { class: "push" });
-    draw(group, "text", { y: 3.5, class: "number" }, `${i + 1}`);
+    draw(group, "text", { x: one.at[1] > 0 ? -18 : 18, y: 3.5, class: "number" }, `${i + 1}`);
     return { arrow, ring, one };
   });
+  const key = document.createElement("p");
+  key.className = "what key";
+  key.textContent = "From above, bow up. Red: which way it pushes; blue lifts, orange sinks.";
+  host.append(key);
   return (thrust) => {
     const most = Math.max(20, ...thrust.map((t) => Math.abs(t ?? 0)));
     marks.forEach(({ arrow, ring, one }, i) => {
       const share = (thrust[i] ?? 0) / most;
+      arrow.setAttribute("visibility", Math.abs(share) * Math.hypot(one.axis[0], one.axis[1]) > 0.02 ? "visible" : "hidden");
       arrow.setAttribute("x2", -30 * share * one.axis[1]);
       arrow.setAttribute("y2", -30 * share * one.axis[0]);
       ring.setAttribute("r", Math.abs(10 * share * one.axis[2]));
@@ -246,7 +251,7 @@ function values(frame) {
     pitch: `${text(frame.rpy[1] * DEGREES, 1)}°`,
     depth: `${text(-frame.position[2])} m`,
     time: `${text(frame.time, 1)} s`,
-    position: `E ${text(frame.position[0])}  N ${text(frame.position[1])}  up ${text(frame.position[2])} m`,
+    ...Object.fromEntries(["east", "north", "up"].map((name, i) => [name, `${text(frame.position[i])} m`])),
     speed: `${text(Math.hypot(...frame.velocity))} m/s`,
     barometer: frame.pressure === null ? "none" : `${text(frame.pressure / 1000, 2)} kPa`,
     barodepth: frame.barometer_depth === undefined ? "–" : `${text(frame.barometer_depth)} m`,
@@ -267,7 +272,7 @@ wire.on("frame", (frame) => {
 function health(frame) {
   const found = frame.health ?? {};
   return {
-    factor: found.real_time_factor === undefined ? "–" : `× ${found.real_time_factor}`,
+    factor: found.real_time_factor === undefined ? "–" : `× ${text(Number(found.real_time_factor))}`,
     ticks: found.ticks === undefined ? "–" : `${found.ticks} ticks`,
   };
 }

@@ -21,6 +21,17 @@ function typing(target) {
   return target.closest?.("input, textarea, select, [contenteditable=true], .q-slider, .q-tab, .q-field") !== null;
 }
 
+// Axes of a T.16000M in the order of the kernel: x, y, twist, slider, hat across, hat down. Browsers
+// on Linux have that order; elsewhere Chromium goes by HID usages, and the hat is one number:
+// -1 is up, eighths of a turn clockwise are 2/7 each, and what is beyond 1 is the middle.
+function t16000m(axes) {
+  if (axes.length < 10) return [...axes].slice(0, 6);
+  const eighths = Math.round((axes[9] + 1) * 3.5);
+  const there = eighths >= 0 && eighths < 8, angle = eighths * Math.PI / 4;
+  const hat = there ? [Math.sign(Math.round(2 * Math.sin(angle))), -Math.sign(Math.round(2 * Math.cos(angle)))] : [0, 0];
+  return [axes[0], axes[1], axes[5], axes[6], ...hat];
+}
+
 export class Hands {
   constructor(element) {
     this.element = element;
@@ -87,7 +98,7 @@ export class Hands {
         return { gamepad: "xbox", axes, buttons: SDL.map((i) => buttons[i] ?? 0), id: pad.id };
       }
       if (/T\.?16000M/i.test(pad.id)) {
-        return { gamepad: "thrustmaster_t16000m", axes: axes.slice(0, 4), buttons, id: pad.id };
+        return { gamepad: "thrustmaster_t16000m", axes: t16000m(pad.axes).map((x) => -x), buttons, id: pad.id };
       }
       return { gamepad: "", axes: [], buttons: [], id: `${pad.id}: layout unknown` };
     }
@@ -97,7 +108,8 @@ export class Hands {
   beat() {
     const { id, ...pad } = this.gamepad();
     const told = this.element.querySelector("[data-gamepad]");
-    if (told && told.textContent !== id) told.textContent = id;
+    const name = id || "none; press one of its buttons";
+    if (told && told.textContent !== name) told.textContent = name;
     if (!wire.mine || document.hidden) {
       if (wire.mine && !this.hidden) { // once, so that nothing stays held
         this.hidden = true;

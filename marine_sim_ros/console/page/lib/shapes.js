@@ -36,7 +36,20 @@ function visual(item) {
     color: paint(item.colour), roughness: 0.55, metalness: 0.05,
     transparent: alpha < 1, opacity: alpha, side: item.kind === "mesh" ? THREE.DoubleSide : THREE.FrontSide,
   });
-  return place(new THREE.Mesh(geometry(item), material), item);
+  const mesh = new THREE.Mesh(geometry(item), material);
+  mesh.userData.alpha = alpha;
+  return place(mesh, item);
+}
+
+// Lets one see through a vehicle's skin, or not.
+export function glass(body, on) {
+  body.traverse(({ material, userData }) => {
+    if (userData.alpha === undefined) return;
+    material.opacity = on ? Math.min(0.25, userData.alpha) : userData.alpha;
+    material.transparent = material.opacity < 1;
+    material.depthWrite = !on;
+    material.needsUpdate = true;
+  });
 }
 
 // The vehicle: a group with a group for each link, and what moves them.

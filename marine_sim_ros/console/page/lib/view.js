@@ -4,19 +4,21 @@
 // The view: the vehicle in its water, what acts on it, where it has been and is to go.
 
 import { THREE } from "nicegui-scene";
-import { wire } from "./wire.js";
-import { Arrow, Water, solids, thrusters, vehicle, voxels } from "./shapes.js";
+import { text, wire } from "./wire.js";
+import { Arrow, Water, glass, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { Eye, SIDES } from "./eye.js";
 
 const TRAIL = 4000;
 const BUSY = 0.3; // share of the time that drawing may take: the sticks come first
+const FRUGAL = 0.15; // the same where the processor draws, with threads of its own that nobody sees
 const SLOW = 40; // ms of drawing from which on the picture gets coarser
 
 export class View {
   constructor(element) {
     this.element = element;
-    this.renderer = new THREE.WebGLRenderer({ antialias: !software(), powerPreference: "low-power" });
-    this.sharpness = Math.min(window.devicePixelRatio, 1.5);
+    this.slow = software();
+    this.renderer = new THREE.WebGLRenderer({ antialias: !this.slow, powerPreference: "low-power" });
+    this.sharpness = Math.min(window.devicePixelRatio, this.slow ? 1 : 1.5);
     this.pixel = new Uint8Array(4);
     this.canvas = this.renderer.domElement;
     this.canvas.tabIndex = 0;
@@ -24,7 +26,8 @@ export class View {
     this.canvas.setAttribute("aria-label", "View of the vehicle");
     element.prepend(this.canvas);
     this.scene = new THREE.Scene();
-    this.shown = { forces: true, trail: true, voxels: false, box: false, water: true };
+    this.legend = element.querySelector(".legend");
+    this.shown = { picture: true, forces: true, trail: true, voxels: false, box: false, water: true };
     this.arrows = {};
     this.waypoints = [];
     this.drawn = 0;
@@ -35,6 +38,7 @@ export class View {
     this.watch = new MutationObserver(() => this.shade());
     this.watch.observe(document.body, { attributes: true, attributeFilter: ["class"] });
     this.canvas.addEventListener("click", (event) => this.click(event));
+    this.canvas.addEventListener("wheel", () => this.touch(), { passive: true });
     this.resize();
   }
 
@@ -67,6 +71,8 @@ export class View {
     this.water = new Water(around.waves);
     this.solids = solids(around);
     this.eye = new Eye(this.canvas, this.size);
+    this.eye.controls.addEventListener("change", () => this.touch());
+    this.label([...scenery.sources, "weight"], colours);
     this.trail = new THREE.Line(
       new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0xffa726 }),
     );
@@ -76,9 +82,9 @@ export class View {
     this.length = 0;
     this.course = new THREE.Group();
     this.sky = new THREE.HemisphereLight(0xeaf6ff, 0x35566b, 2.2);
-    const sun = new THREE.DirectionalLight(0xffffff, 1.6);
-    sun.position.set(-4, 3, 8);
-    this.scene.add(body, this.water.object, this.solids, this.trail, this.course, this.sky, sun, this.eye.grids);
+    this.sun = new THREE.DirectionalLight(0xffffff, 1.6);
+    this.sun.position.set(-4, 3, 8);
+    this.scene.add(body, this.water.object, this.solids, this.trail, this.course, this.sky, this.sun, this.eye.grids);
     this.shade();
     this.choose("follow");
     this.apply();
@@ -91,6 +97,26 @@ export class View {
     this.day = new THREE.Color(dark ? 0x0b2a3d : 0x9fd0e6);
     this.scene.background = this.day;
     this.scene.fog = this.eye && SIDES[this.eye.name] ? null : new THREE.FogExp2(this.day, 0.025);
+    if (this.sky) {
+      this.sky.intensity = dark ? 1.1 : 2.2;
+      this.sun.intensity = dark ? 0.9 : 1.6;
+    }
+    this.touch();
+  }
+
+  // Something of the picture is new.
+  touch() { this.stale = true; }
+
+  // Which colour is which force, and how large it is.
+  label(names, colours) {
+    this.sizes = {};
+    for (const name of names) {
+      const chip = document.createElement("i"), what = document.createElement("span");
+      chip.style.background = `rgb(${(colours[name] ?? [0.6, 0.6, 0.2]).map((x) => Math.round(255 * x)).join(" ")})`;
+      what.textContent = name;
+      this.sizes[name] = document.createElement("output");
+      this.legend.append(chip, what, this.sizes[name]);
+    }
   }
 
   choose(name) {
@@ -109,17 +135,27 @@ export class View {
 
   apply() {
     if (!this.body) return;
+    const off = !this.shown.picture;
+    this.canvas.hidden = off;
+    this.element.querySelector(".blank").hidden = !off;
+    this.legend.hidden = off || !this.shown.forces;
     this.forces.visible = this.shown.forces;
     this.trail.visible = this.shown.trail;
     this.box.visible = this.shown.box;
     const flat = SIDES[this.eye.name]?.[0][2]; // from above or below the water only dims
     this.water.object.visible = this.shown.water && !flat;
-    if (this.voxels) this.voxels.visible = this.shown.voxels;
+    if (this.voxels) {
+      this.voxels.visible = this.shown.voxels;
+      glass(this.body, this.shown.voxels);
+    }
+    this.element.dataset.shown = Object.keys(this.shown).filter((name) => this.shown[name]).join(" ");
+    this.touch();
   }
 
   retrace(past) {
     this.length = 0;
     for (const moment of past) this.mark(moment.position);
+    this.touch();
   }
 
   mark(at) {
@@ -143,6 +179,7 @@ export class View {
 
   update(frame) {
     if (!this.body || !frame.position || frame.position[0] === null) return;
+    if (frame.time !== this.time) this.touch();
     this.body.position.set(...frame.position);
     if (frame.turn[0] !== null) this.body.quaternion.set(...frame.turn);
     this.look.joints.forEach((joint, i) => this.joints[joint.name]?.(frame.joints[i] ?? 0));
@@ -153,7 +190,9 @@ export class View {
     this.time = frame.time;
     this.push(frame);
     for (const [name, lamp] of Object.entries(this.lights)) {
-      lamp.intensity = 40 * (frame.lights?.[name] ?? 0);
+      const bright = 40 * (frame.lights?.[name] ?? 0);
+      if (bright !== lamp.intensity) this.touch();
+      lamp.intensity = bright;
     }
     this.water.update(frame.time, frame.position[0], frame.position[1]);
     this.element.dataset.time = frame.time.toFixed(2);
@@ -168,8 +207,10 @@ export class View {
       const force = new THREE.Vector3(...wrench.slice(0, 3));
       const torque = new THREE.Vector3(...wrench.slice(3));
       const square = force.lengthSq();
+      const size = `${text(Math.sqrt(square), 1)} N`;
+      if (this.sizes[name].textContent !== size) this.sizes[name].textContent = size;
       const from = square > 0 ? force.clone().cross(torque).divideScalar(square) : new THREE.Vector3();
-      this.arrows[name].set(from.clampLength(0, this.size), force.multiplyScalar(1.2 * this.size / frame.weight));
+      this.arrows[name].set(from.clampLength(0, this.size), force.multiplyScalar(this.size / frame.weight));
     }
   }
 
@@ -182,6 +223,8 @@ export class View {
   // A click in the view from above, while waypoints are placed: its place in the map.
   click(event) {
     if (!this.placing || this.eye?.name !== "above") return;
+    this.eye.update(this.body, this.links, this.aspect); // it may not have been drawn yet
+    this.eye.camera.updateMatrixWorld();
     const box = this.canvas.getBoundingClientRect();
     const at = new THREE.Vector3(
       2 * (event.clientX - box.left) / box.width - 1, 1 - 2 * (event.clientY - box.top) / box.height, 0,
@@ -191,6 +234,8 @@ export class View {
 
   route(points) {
     this.course.clear();
+    this.element.dataset.waypoints = points.length;
+    this.touch();
     const material = new THREE.MeshBasicMaterial({ color: 0xe53935, depthTest: false });
     for (const point of points) {
       const ball = new THREE.Mesh(new THREE.SphereGeometry(this.size / 8, 16, 12), material);
@@ -210,15 +255,22 @@ export class View {
     this.renderer.setSize(width, height);
     this.aspect = width / height;
     this.due = 0; // what was drawn is gone
+    this.touch();
   }
 
   // Draws what is new, at most 20 times a second, and never so often or so fine that the rest starves.
   loop() {
-    requestAnimationFrame(() => this.loop());
     const now = performance.now();
-    if (now < this.due || !this.element.offsetParent) return;
+    if (!this.stale || now < this.due || !this.element.offsetParent || !this.shown.picture) {
+      setTimeout(() => this.loop(), Math.max(20, (this.due ?? 0) - now));
+      return;
+    }
+    requestAnimationFrame(() => { this.paint(performance.now()); this.loop(); }); // none while the page is hidden
+  }
+
+  paint(now) {
     if (this.coarser) this.resize();
-    this.coarser = false;
+    this.coarser = this.stale = false;
     this.eye.update(this.body, this.links, this.aspect ?? 2);
     this.renderer.render(this.scene, this.eye.camera);
     // Reading a pixel waits for the picture; else only the queue to the graphics would grow.
@@ -227,13 +279,13 @@ export class View {
     this.drawn += 1;
     this.element.dataset.drawn = this.drawn;
     const took = performance.now() - now;
-    this.due = now + Math.max(45, took / BUSY);
+    this.due = now + Math.max(45, took / (this.slow ? FRUGAL : BUSY));
     this.cost = 0.8 * (this.cost ?? SLOW / 2) + 0.2 * took;
     if (this.cost > SLOW && this.sharpness > 0.6) {
       this.sharpness = Math.max(0.6, 0.8 * this.sharpness);
       this.cost = SLOW / 2;
       this.due = now + 45;
-      this.coarser = true;
+      this.coarser = this.stale = true;
     }
   }
 }

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -80,7 +81,7 @@ class _Messages:
         kinds = ('position', 'velocity', 'effort')
         return self._make(
             'sensor_msgs/msg/JointState', header=self.header(stamp, ''), name=list(names),
-            **{k: np.asarray(values.get(k, ()), float) for k in kinds},
+            **{k: np.ascontiguousarray(values.get(k, ()), float) for k in kinds},
         )  # fmt: skip
 
     def pressure(self, stamp: int, value: float, variance: float) -> Any:
@@ -140,11 +141,12 @@ def write_recording(
                 write(f'wrench/{name}', kind, stamp, make.wrench(stamp, values[i]))
             kind = 'std_msgs/msg/UInt16MultiArray'
             write('thrusters/pwm', kind, stamp, make.pwm(trajectory.pwm[i]))
-            for topic, names, values in _joint_topics(vehicle, trajectory):
-                message = make.joints(stamp, names, **{k: v[i] for k, v in values.items()})
+            for topic, names, parts in _joint_topics(vehicle, trajectory):
+                message = make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
                 write(topic, 'sensor_msgs/msg/JointState', stamp, message)
-            if vehicle.barometer is not None:
-                value, variance = trajectory.pressure[i], vehicle.barometer.variance
+            value = float(trajectory.pressure[i])
+            if vehicle.barometer is not None and not math.isnan(value):
+                variance = vehicle.barometer.variance
                 message = make.pressure(stamp, value, variance)
                 write('barometer/pressure', 'sensor_msgs/msg/FluidPressure', stamp, message)
     manifest.write(folder / 'manifest.json')

@@ -1,0 +1,182 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The kinds of faults and their numbers; what each does is told in the modules beside this one.
+
+A new kind is a dataclass here, a line in ``KINDS``, and a place that computes it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+__all__ = [
+    'KINDS',
+    'BarometerDrift',
+    'BarometerDropout',
+    'BarometerSpikes',
+    'Battery',
+    'Dead',
+    'Delayed',
+    'Fault',
+    'Gust',
+    'LostCommands',
+    'Number',
+    'Reversed',
+    'Stuck',
+    'ThrusterFault',
+    'Weak',
+    'kind_of',
+    'numbers_of',
+]
+
+
+class Number(NamedTuple):
+    """What a fault's number may be.
+
+    Attributes:
+        default: where none is given; NaN: nothing is given.
+        low: least.
+        high: greatest.
+        unit: empty for a share.
+        about: what it is.
+    """
+
+    default: float
+    low: float
+    high: float
+    unit: str
+    about: str
+
+
+def _number(default: float, low: float, high: float, unit: str, about: str) -> Any:
+    return field(default=default, metadata={'number': Number(default, low, high, unit, about)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """Something that goes wrong from a start to an end, s."""
+
+    start: float = 0.0
+    end: float = math.inf
+
+    def acts(self, time: float) -> bool:
+        """Return whether it is there at a time, s: from its start to before its end."""
+        return self.start <= time < self.end
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThrusterFault(Fault):
+    """Something that goes wrong with a thruster of a name."""
+
+    thruster: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dead(ThrusterFault):
+    """Stands still, whatever it is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weak(ThrusterFault):
+    """Makes a share of its thrust, turning and drawing power as before: a damaged propeller."""
+
+    share: float = _number(0.5, 0.0, 1.0, '', 'of the thrust that is left')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stuck(ThrusterFault):
+    """Goes on with one pulse width."""
+
+    pwm: float = _number(math.nan, 1100.0, 1900.0, 'us', 'pulse width; without: the one it had')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delayed(ThrusterFault):
+    """Gets its commands late."""
+
+    delay: float = _number(0.2, 0.0, 10.0, 's', 'by which commands are late')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reversed(ThrusterFault):
+    """Turns the other way: two of its three wires are exchanged."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Battery(Fault):
+    """Has a voltage that falls with the current and with the charge used."""
+
+    voltage: float = _number(16.8, 1.0, 1000.0, 'V', 'of the full battery without a load')
+    empty: float = _number(12.0, 1.0, 1000.0, 'V', 'of the empty battery without a load')
+    capacity: float = _number(18.0, 0.0, 1e6, 'A h', 'charge when full; 0: it is never empty')
+    charge: float = _number(1.0, 0.0, 1.0, '', 'of the capacity that is there at the start')
+    resistance: float = _number(0.05, 0.0, 10.0, 'ohm', 'inside')
+    nominal: float = _number(16.0, 1.0, 1000.0, 'V', 'that the thrust curves were measured at')
+
+
+@dataclass(frozen=True, kw_only=True)
+class LostCommands(Fault):
+    """Command messages do not arrive."""
+
+    share: float = _number(1.0, 0.0, 1.0, '', 'of the messages that are lost')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gust(Fault):
+    """A current that swells and falls again; it ends by itself."""
+
+    speed: float = _number(0.5, 0.0, 20.0, 'm/s', 'at its height')
+    direction: float = _number(0.0, -360.0, 360.0, 'deg', 'it goes to; 0 east, 90 north')
+    elevation: float = _number(0.0, -90.0, 90.0, 'deg', 'it goes upwards')
+    duration: float = _number(5.0, 0.01, 1e6, 's', 'from still to still')
+
+
+@dataclass(frozen=True, kw_only=True)
+class BarometerDropout(Fault):
+    """Readings are not sent."""
+
+    share: float = _number(1.0, 0.0, 1.0, '', 'of the readings that are missing')
+
+
+@dataclass(frozen=True, kw_only=True)
+class BarometerDrift(Fault):
+    """Readings go away from the truth at a steady rate."""
+
+    rate: float = _number(10.0, -1e6, 1e6, 'Pa/s', 'of the error')
+
+
+@dataclass(frozen=True, kw_only=True)
+class BarometerSpikes(Fault):
+    """Single readings are far off: Bernoulli-Gaussian noise."""
+
+    share: float = _number(0.01, 0.0, 1.0, '', 'of the readings that are off')
+    size: float = _number(5000.0, 0.0, 1e7, 'Pa', 'standard deviation of those')
+
+
+KINDS: dict[str, type[Fault]] = {
+    'dead': Dead,
+    'weak': Weak,
+    'stuck': Stuck,
+    'delayed': Delayed,
+    'reversed': Reversed,
+    'battery': Battery,
+    'lost_commands': LostCommands,
+    'gust': Gust,
+    'barometer_dropout': BarometerDropout,
+    'barometer_drift': BarometerDrift,
+    'barometer_spikes': BarometerSpikes,
+}
+"""Every kind by the name that files and parameters have for it."""
+
+
+def kind_of(fault: Fault) -> str:
+    """Return the name of a fault's kind."""
+    return next(name for name, kind in KINDS.items() if type(fault) is kind)
+
+
+def numbers_of(kind: type[Fault]) -> dict[str, Number]:
+    """Return the numbers of a kind by name; ``at`` and ``until`` are not among them."""
+    return {f.name: f.metadata['number'] for f in fields(kind) if 'number' in f.metadata}

@@ -1,0 +1,100 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Faults as a list in YAML: of a scenario's file, and of a live parameter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.faults.kinds import (
+    KINDS,
+    Fault,
+    Gust,
+    Number,
+    ThrusterFault,
+    kind_of,
+    numbers_of,
+)
+from marine_sim_ros.yaml_file import YamlReader, parse_yaml, shown
+
+__all__ = ['fault_text', 'parse_faults', 'read_fault']
+
+LATEST = 1e9
+"""s"""
+
+
+def _read_number(item: YamlReader, name: str, known: Number) -> float:
+    if name not in item.value:
+        return known.default
+    return item.child(name).number(known.low, known.high)
+
+
+def _read_end(item: YamlReader, start: float) -> float:
+    if 'until' not in item.value:
+        return math.inf
+    end = item.child('until').number(0.0, LATEST)
+    if end <= start:
+        raise item.error(f': until is {end:g} and it begins at {start:g}; expected a later end')
+    return end
+
+
+def read_fault(item: YamlReader, now: float = 0.0) -> Fault:
+    """Return a fault of a mapping; it begins now, in s, where it does not say when.
+
+    Raises:
+        MarineSimError: one line with what, where, and what was expected.
+    """
+    if not isinstance(item.value, dict):
+        raise item.error(f' is {shown(item.value)}; expected a mapping with kind, at and until')
+    kind = KINDS[item.child('kind', 'dead').choice(tuple(KINDS))]
+    numbers = numbers_of(kind)
+    needed = {'thruster'} if issubclass(kind, ThrusterFault) else set()
+    ends = set() if kind is Gust else {'until'}
+    item.mapping({'kind', 'at'} | ends | needed | set(numbers), needed)
+    start = item.child('at', now).number(0.0, LATEST)
+    values: dict[str, Any] = {n: _read_number(item, n, known) for n, known in numbers.items()}
+    if needed:
+        values['thruster'] = str(item.value['thruster'])
+    return kind(start=start, end=_read_end(item, start), **values)
+
+
+def parse_faults(
+    text: str, now: float = 0.0, error: type[MarineSimError] = ParameterError
+) -> tuple[Fault, ...]:
+    """Return the faults of a YAML text; an empty one has none.
+
+    Args:
+        text: a list of mappings.
+        now: when those begin that do not say, s.
+        error: that is raised.
+
+    Raises:
+        MarineSimError: of the given kind; one line with what, where, and what was expected.
+    """
+    content = parse_yaml(text, 'faults', error)
+    items = YamlReader('faults', [] if content is None else content, error).items()
+    return tuple(read_fault(item, now) for item in items)
+
+
+def fault_text(faults: Sequence[Fault]) -> str:
+    """Return faults as one line of YAML that :func:`parse_faults` reads."""
+    if not faults:
+        return ''
+    mappings = [_mapping(fault) for fault in faults]
+    return yaml.safe_dump(mappings, default_flow_style=True, sort_keys=False, width=10**9).strip()
+
+
+def _mapping(fault: Fault) -> dict[str, Any]:
+    result: dict[str, Any] = {'kind': kind_of(fault), 'at': fault.start}
+    if fault.end < math.inf:
+        result['until'] = fault.end
+    if isinstance(fault, ThrusterFault):
+        result['thruster'] = fault.thruster
+    numbers = {name: getattr(fault, name) for name in numbers_of(type(fault))}
+    return result | {n: value for n, value in numbers.items() if not math.isnan(value)}

@@ -1,0 +1,173 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Thrusters with what is wrong with them: from the command that is sent to the thrust."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.faults.battery import battery_voltage
+from marine_sim_ros.faults.tables import Acting
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.thrusters import (
+    POWER_EXPONENT,
+    PWM_NEUTRAL,
+    ThrusterOutput,
+    thrusters,
+)
+from marine_sim_ros.state import State
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['COMMAND_TIMEOUT', 'FaultMemory', 'Propulsion', 'faulty_thrusters', 'unharmed']
+
+COMMAND_TIMEOUT = 1.0
+"""s without a command after which thrusters stop."""
+_ROUNDING = 1e-6
+"""s; of a sum of steps."""
+_AT_ONCE = 1e-9
+"""s; a step that is shorter than any delay, in place of none."""
+
+
+class FaultMemory(NamedTuple):
+    """What faults remember from tick to tick.
+
+    Attributes:
+        sent: pulse widths (..., n) that arrived last, µs.
+        silence: time (...) since, s.
+        line: pulse widths (d, ..., n) of this tick and those before, µs; None: none are late.
+        told: pulse widths (..., n) of the tick before, as the thrusters took them, µs.
+        load: power (...) of the tick before, at the nominal voltage, W.
+        current: drawn (...) in the tick before, A.
+        used: charge (...) drawn from the battery, A h.
+    """
+
+    sent: Array
+    silence: Array
+    line: Array | None
+    told: Array
+    load: Array
+    current: Array
+    used: Array
+
+
+class Propulsion(NamedTuple):
+    """The memory of thrusters: of their rotors (..., n), √N, and of their faults, if any."""
+
+    rotors: Array
+    faults: FaultMemory | None = None
+
+
+def unharmed(rotors: Array) -> FaultMemory:
+    """Return the memory of a start: nothing was commanded, nothing was drawn."""
+    xp = namespace(rotors)
+    neutral = xp.full_like(rotors, PWM_NEUTRAL)
+    none = xp.zeros_like(rotors[..., 0])
+    return FaultMemory(neutral, none, None, neutral, none, none, none)
+
+
+def _arriving(
+    acting: Acting, memory: FaultMemory, pwm: Array, dt: float, timeout: float
+) -> tuple[Array, FaultMemory]:
+    """Return the pulse widths that are there: of this tick, or the last; at length neutral."""
+    xp = namespace(pwm)
+    if acting.lost is None:
+        return pwm, memory._replace(sent=pwm, silence=0.0 * memory.silence)
+    sent = xp.where(acting.lost, memory.sent, pwm)
+    silence = xp.where(acting.lost, memory.silence + dt, 0.0 * memory.silence)
+    over = silence[..., None] > timeout + _ROUNDING
+    there = xp.where(over, xp.full_like(sent, PWM_NEUTRAL), sent)
+    return there, memory._replace(sent=sent, silence=silence)
+
+
+def _late(
+    acting: Acting, memory: FaultMemory, pwm: Array, dt: float, period: float
+) -> tuple[Array, FaultMemory]:
+    """Return the pulse widths of as many ticks ago as each thruster is late.
+
+    The line grows by its oldest entry to where the longest delay reaches.
+    """
+    if acting.delay is None:
+        return pwm, memory._replace(line=None)
+    xp = namespace(pwm)
+    before = memory.told[None, ...] if memory.line is None else memory.line
+    reach = round(acting.longest / NANOSECONDS / period) if period > 0 else 1
+    depth = max(reach, 1) + 1
+    known = min(depth - 1, before.shape[0])
+    oldest = [before[-1:, ...]] * (depth - 1 - known)
+    line = xp.concat([pwm[None, ...], before[:known, ...], *oldest])
+    age = xp.clip(xp.round(acting.delay / (dt or _AT_ONCE)), 0.0, depth - 1.0)
+    row = constant(xp, np.arange(float(depth)).reshape(-1, *(1,) * pwm.ndim))
+    late = xp.sum(xp.where(row == age, line, 0.0 * line), axis=0)
+    return late, memory._replace(line=line)
+
+
+def _taken(acting: Acting, memory: FaultMemory, pwm: Array) -> tuple[Array, FaultMemory]:
+    """Return the pulse widths that thrusters act on: kept, turned round, or none."""
+    xp = namespace(pwm)
+    if acting.stuck is not None:
+        kept = xp.where(xp.isnan(acting.stuck_at), memory.told, acting.stuck_at)
+        pwm = xp.where(acting.stuck, kept, pwm)
+    memory = memory._replace(told=pwm)
+    if acting.reverse is not None:
+        pwm = xp.where(acting.reverse, 2 * PWM_NEUTRAL - pwm, pwm)
+    if acting.dead is not None:
+        pwm = xp.where(acting.dead, xp.full_like(pwm, PWM_NEUTRAL), pwm)
+    return pwm, memory
+
+
+def faulty_thrusters(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    memory: Propulsion,
+    acting: Acting | None,
+    *,
+    pwm: Array,
+    dt: float,
+    period: float,
+    timeout: float = COMMAND_TIMEOUT,
+) -> tuple[ThrusterOutput, Propulsion]:
+    """Return what thrusters do that something may be wrong with, and their memory.
+
+    In this order: a command is lost, is late, is not heeded (stuck), is taken the other way
+    round, or by a dead thruster not at all; the battery sets how fast the rotors turn
+    (:func:`~marine_sim_ros.physics.thrusters.thrusters`), and a weak one makes less of it.
+
+    Args:
+        vehicle: whose thrusters.
+        state: of it.
+        environment: at this tick's time.
+        memory: of the tick before.
+        acting: what is wrong, or None.
+        pwm: pulse widths (..., n) that were sent, µs.
+        dt: time since the tick before, s.
+        period: time to the next tick, s; 0: unknown.
+        timeout: s without a command after which the thrusters stop.
+    """
+    if acting is None:
+        output, rotors = thrusters(vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt)
+        return output, Propulsion(rotors, memory.faults)
+    known = unharmed(memory.rotors) if memory.faults is None else memory.faults
+    pwm, known = _arriving(acting, known, pwm, dt, timeout)
+    pwm, known = _late(acting, known, pwm, dt, period)
+    pwm, known = _taken(acting, known, pwm)
+    supply = voltage = None
+    if acting.battery is not None:
+        xp = namespace(pwm)
+        drawn = xp.where(acting.battery.on, known.current * (dt / 3600), 0.0 * known.current)
+        known = known._replace(used=known.used + drawn)
+        voltage = battery_voltage(acting.battery, known.load, known.used)
+        supply = voltage / acting.battery.nominal
+    output, rotors = thrusters(
+        vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt, supply=supply,
+        share=acting.share,
+    )  # fmt: skip
+    if voltage is not None and supply is not None:
+        power = namespace(pwm).sum(output.power, axis=-1)
+        known = known._replace(load=power / supply**POWER_EXPONENT, current=power / voltage)
+    return output, Propulsion(rotors, known)

@@ -1,0 +1,108 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A ``gz sim`` server without a window, heard and answered over gz-transport, without ROS."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.gazebo.world import SEAT_FOLDER
+from marine_sim_ros.state import State, Wrench
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['Correspondent', 'start_server', 'stop_server']
+
+GRACE = 10.0
+"""s that a server gets to end by itself before it is killed."""
+
+
+def start_server(world: Path, *, run: bool = True) -> subprocess.Popen[bytes]:
+    """Start a server with a world of a run, which begins to step at once, or stays paused."""
+    paths = (str(SEAT_FOLDER), os.environ.get('GZ_SIM_SYSTEM_PLUGIN_PATH', ''))
+    return subprocess.Popen(
+        ['gz', 'sim', '-s', *(['-r'] if run else []), '-v', '1', str(world)],
+        env={**os.environ, 'GZ_SIM_SYSTEM_PLUGIN_PATH': os.pathsep.join(filter(None, paths))},
+    )
+
+
+def stop_server(server: subprocess.Popen[bytes]) -> int:
+    """End a server as a launch file does; return its exit code."""
+    server.send_signal(signal.SIGINT)
+    try:
+        return server.wait(GRACE)
+    finally:
+        server.kill()
+        server.wait()
+
+
+class Correspondent:
+    """Hears the states that the seat tells, and answers them.
+
+    The seat tells a state again when the answer was lost, as it is before the two have found each
+    other; then it gets the same answer again.
+
+    Attributes:
+        heard: stamp (ns) and state of each, as Gazebo tells it.
+    """
+
+    def __init__(self, model: str) -> None:
+        """Open the seat's topics of a model.
+
+        Raises:
+            ImportError: no gz.transport13 or gz.msgs10.
+        """
+        from gz.msgs10.odometry_pb2 import Odometry
+        from gz.msgs10.wrench_pb2 import Wrench as Message
+        from gz.transport13 import Node
+
+        self.heard: queue.SimpleQueue[tuple[int, State]] = queue.SimpleQueue()
+        self.node = Node()
+        self._message = Message
+        self._last: tuple[int, Any] = (-1, None)
+        topic = f'/model/{model}/seat'
+        self._publisher = self.node.advertise(f'{topic}/wrench', Message)
+        self._topic = f'{topic}/state'
+        self.node.subscribe(Odometry, self._topic, self._hear)
+
+    def close(self) -> None:
+        """Hear and answer no more, whoever tells."""
+        self.node.unsubscribe(self._topic)
+
+    def _hear(self, message: Any) -> None:
+        p, q = message.pose.position, message.pose.orientation
+        v, w = message.twist.linear, message.twist.angular
+        state = State(np.array([p.x, p.y, p.z]), np.array([q.x, q.y, q.z, q.w]),
+                      np.array([v.x, v.y, v.z, w.x, w.y, w.z]))  # fmt: skip
+        stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nsec
+        answered, answer = self._last
+        if stamp == answered:
+            self._publisher.publish(answer)
+        self.heard.put((stamp, state))
+
+    def next(self, after: int, timeout: float = 60.0) -> tuple[int, State]:
+        """Return the first state of a later stamp (ns); one may come twice.
+
+        Raises:
+            queue.Empty: none in time, s.
+        """
+        while True:
+            stamp, state = self.heard.get(timeout=timeout)
+            if stamp > after:
+                return stamp, state
+
+    def answer(self, stamp: int, wrench: Wrench) -> None:
+        """Give the wrench (6,) for the state of a stamp (ns)."""
+        message = self._message()
+        message.header.stamp.sec, message.header.stamp.nsec = divmod(stamp, NANOSECONDS)
+        force, torque = message.force, message.torque
+        force.x, force.y, force.z, torque.x, torque.y, torque.z = (float(x) for x in wrench)
+        self._last = stamp, message
+        self._publisher.publish(message)

@@ -1,0 +1,229 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What watching costs a run that goes as fast as it can: ticks/s, and who takes the processor."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import median
+from urllib.request import ProxyHandler, build_opener
+
+from rich.console import Console
+from rich.table import Table
+
+from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.tools.odometer import Odometer
+from marine_sim_ros.tools.supervisor import Supervisor
+
+__all__ = ['cpu_seconds', 'print_console_costs', 'print_console_memory', 'resident']
+
+PORT = 8960
+HZ = os.sysconf('SC_CLK_TCK')
+BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
+WATCHERS = ('nobody', 'console, no page', 'console and a page', 'console and a browser')
+"""Who looks; a page is a program that takes what a browser is sent, and draws nothing."""
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time that a process has taken, s."""
+    fields = Path(f'/proc/{pid}/stat').read_text(encoding='ascii').rsplit(')', 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / HZ
+
+
+def resident(pid: int) -> float:
+    """Return the memory that a process holds, MB."""
+    pages = int(Path(f'/proc/{pid}/statm').read_text(encoding='ascii').split()[1])
+    return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
+
+
+def _family(pid: int) -> list[int]:
+    """Return a process and all that it has started."""
+    found = [pid]
+    for one in found:
+        with suppress(OSError):
+            text = Path(f'/proc/{one}/task/{one}/children').read_text(encoding='ascii')
+            found += map(int, text.split())
+    return found
+
+
+@contextmanager
+def _page() -> Iterator[list[int]]:
+    """Take moments as a browser is sent them; yield a list of their count."""
+    from websockets.sync.client import connect
+
+    count, socket = [0], connect(f'ws://127.0.0.1:{PORT}/wire?page=bench', proxy=None)
+
+    def take() -> None:
+        for _ in socket:
+            count[0] += 1
+
+    thread = threading.Thread(target=take, daemon=True)
+    thread.start()
+    yield count
+    socket.close()
+    thread.join(2.0)
+
+
+@contextmanager
+def _browser() -> Iterator[subprocess.Popen[bytes]]:
+    """Open the page in a browser without a window, that draws with the processor."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        raise MarineSimError(f'no browser; expected one of: {", ".join(BROWSERS)}')
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        command = [
+            path, '--headless=new', '--no-first-run', '--no-proxy-server',
+            '--window-size=1280,720',
+            '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
+            f'--user-data-dir={profile}', '--remote-debugging-port=0',
+            *(['--no-sandbox'] if os.geteuid() == 0 else []), f'http://127.0.0.1:{PORT}/',
+        ]  # fmt: skip
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(10.0)
+
+
+def _await_console() -> None:
+    opener = build_opener(ProxyHandler({}))
+    deadline = time.monotonic() + 30.0
+    while True:
+        try:
+            opener.open(f'http://127.0.0.1:{PORT}/scenery', timeout=2.0).close()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+        else:
+            return
+
+
+@dataclass
+class _Run:
+    """A graph that runs: what counts its ticks, its processes, the moments a page was sent."""
+
+    odometer: Odometer
+    groups: dict[str, list[int]]
+    moments: list[int] = field(default_factory=lambda: [0])
+
+    def of_each(self, number: Callable[[int], float]) -> dict[str, float]:
+        """Return the sum of a number over the processes of each group that are still there."""
+        found = dict.fromkeys(self.groups, 0.0)
+        for name, pids in self.groups.items():
+            for pid in pids:
+                with suppress(OSError):
+                    found[name] += number(pid)
+        return found
+
+
+@contextmanager
+def _watched(options: RunOptions, watcher: str, *, composed: bool) -> Iterator[_Run]:
+    """Run a graph that somebody watches."""
+    supervisor = Supervisor()
+    with ExitStack() as stack:
+        stack.callback(supervisor.stop)
+        if composed:
+            supervisor.start_composed(replace(options, console=False))
+            supervisor.start([s for s in describe(options) if s.executable == 'console'])
+        else:
+            supervisor.start(describe(options))
+        odometer = stack.enter_context(Odometer('/bench'))
+        odometer.wait(60.0)
+        groups = {'graph': [p.pid for n, p in supervisor.processes.items() if n != 'console']}
+        run = _Run(odometer, groups)
+        if options.console:
+            _await_console()
+            groups['console'] = [supervisor.processes['console'].pid]
+        if watcher == WATCHERS[2]:
+            run.moments = stack.enter_context(_page())
+        if watcher == WATCHERS[3]:
+            browser = stack.enter_context(_browser())
+            odometer.spin(6.0)
+            groups['browser'] = _family(browser.pid)
+        odometer.spin(3.0)
+        yield run
+
+
+def _round(seconds: float, watcher: str, *, composed: bool) -> dict[str, float]:
+    """Return what a run of so many seconds measures."""
+    options = RunOptions(
+        namespace='bench', real_time_factor=0.0, duration=1e6, scenario='dive', console_port=PORT,
+        console=watcher != WATCHERS[0],
+    )  # fmt: skip
+    with _watched(options, watcher, composed=composed) as run:
+        ticks, since = run.odometer.ticks(), time.monotonic()
+        before, sent = run.of_each(cpu_seconds), run.moments[0]
+        run.odometer.spin(seconds)
+        ticks, now = run.odometer.ticks() - ticks, time.monotonic()
+        after, sent = run.of_each(cpu_seconds), run.moments[0] - sent
+    found = {name: (after[name] - before[name]) / (now - since) for name in after}
+    return found | {
+        'rate': ticks / (now - since),
+        'per tick': 1e3 * (after['graph'] - before['graph']) / ticks,
+        'moments': sent / (now - since),
+    }
+
+
+def print_console_costs(rounds: int, seconds: float) -> None:
+    """Measure runs that somebody watches and runs that nobody watches in turn; print medians."""
+    write: Callable[..., None] = Console(width=110).print
+    for composed in (True, False):
+        found: dict[str, list[dict[str, float]]] = {w: [] for w in WATCHERS}
+        for k in range(rounds):
+            for watcher in WATCHERS[:: -1 if k % 2 else 1]:
+                found[watcher].append(_round(seconds, watcher, composed=composed))
+        kind = 'composed' if composed else 'a process per node'
+        table = Table(
+            title=f'bluerov2, {kind}; medians of {rounds} rounds, {os.cpu_count()} cores'
+        )
+        for column in ('watched by', 'ticks/s', 'loss', 'graph, CPU ms/tick', 'loss by that',
+                       'console, cores', 'browser, cores', 'moments/s'):  # fmt: skip
+            table.add_column(column, justify='right')
+        middle = {
+            w: {key: median(one[key] for one in runs) for key in runs[0]}
+            for w, runs in found.items()
+        }
+        alone = middle[WATCHERS[0]]
+        for watcher, one in middle.items():
+            table.add_row(
+                watcher, f'{one["rate"]:.0f}', f'{100 * (1 - one["rate"] / alone["rate"]):.1f} %',
+                f'{one["per tick"]:.3f}',
+                f'{100 * (1 - alone["per tick"] / one["per tick"]):.1f} %',
+                f'{one.get("console", 0):.2f}', f'{one.get("browser", 0):.2f}',
+                f'{one["moments"]:.0f}',
+            )  # fmt: skip
+        write(table)
+
+
+def print_console_memory(hours: float) -> None:
+    """Print the console's memory over hours of simulated time, with a browser that looks."""
+    step = 0.02
+    options = RunOptions(
+        namespace='bench', real_time_factor=0.0, dt=step, compute=False, console=True,
+        console_port=PORT,
+    )  # fmt: skip
+    with _watched(options, WATCHERS[3], composed=True) as run:
+        print('simulated, min   wall, s   console, MB   browser, MB', flush=True)
+        start, due = time.monotonic(), 0.0
+        while due <= 3600.0 * hours:
+            if (simulated := run.odometer.ticks() * step) < due:
+                continue
+            memory, wall = run.of_each(resident), time.monotonic() - start
+            print(f'{simulated / 60:14.1f} {wall:9.0f} {memory["console"]:13.1f} '
+                  f'{memory["browser"]:13.1f}', flush=True)  # fmt: skip
+            due = simulated + 300.0
