@@ -71,7 +71,7 @@ def test_the_windowed_integral_forgets():
     rng = np.random.default_rng(0)
     errors = rng.normal(0, 1, (250, 6))
     gains = tuple(rng.uniform(0, 9, (3, 6)))
-    memory = WindowMemory(np.zeros((0, 6)))
+    memory = WindowMemory(np.zeros((0, 6)), np.full(6, np.nan))
     for k, error in enumerate(errors):
         u, memory = windowed_pid(error, memory, gains, window=1.0, dt=0.01)
         recent = errors[max(0, k - 99) : k + 1]
