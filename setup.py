@@ -41,6 +41,7 @@ setup(
         'batch': ['jax'],  # `marine_sim simulate --engine jax`, batches
         'console': ['nicegui==3.18.0'],  # the operator's page
         'sweep': ['dask', 'distributed', 'jax', 'pyarrow'],  # `marine_sim sweep`
+        'rl': ['gymnasium', 'jax'],  # `marine_sim_ros.gym`, environments for learning
         'parquet': ['pyarrow'],  # `marine_sim analyze` writes csv without it
     },
     zip_safe=False,

@@ -12,7 +12,7 @@ import numpy as np
 from marine_sim_ros.control.allocation import PilotMixer
 from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
 from marine_sim_ros.control.setpoints import all_free
-from marine_sim_ros.control.settings import load_controller
+from marine_sim_ros.control.settings import ControllerSettings, load_controller
 from marine_sim_ros.faults.kinds import Dead, Fault
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scenario import Scenario
@@ -58,8 +58,18 @@ def joint_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarr
 class ScriptedPilot:
     """Follows a scenario; keeps the controller's memory from one state to the next."""
 
-    def __init__(self, scenario: Scenario, vehicle: Vehicle) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        vehicle: Vehicle,
+        controller: ControllerSettings | None = None,
+    ) -> None:
         """Set up the mixer, and the controller where the scenario has set-points.
+
+        Args:
+            scenario: to follow.
+            vehicle: that follows it.
+            controller: instead of the one that the scenario names.
 
         Raises:
             MarineSimError: the scenario does not fit the vehicle.
@@ -69,9 +79,9 @@ class ScriptedPilot:
         self.faults = scenario.faults
         self._vehicle = vehicle
         self._mixer = PilotMixer(vehicle.thrusters)
-        self._memory: LoopMemory | None = None
+        self._memory: tuple[float, LoopMemory] | None = None
         self._loop = (
-            ClosedLoop(vehicle, load_controller(scenario.controller))
+            ClosedLoop(vehicle, controller or load_controller(scenario.controller))
             if scenario.closed_loop
             else None
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import MarineSimError, ParameterError
 from marine_sim_ros.faults.barometer import pressure_error
@@ -241,6 +242,7 @@ def simulate(
     implicit_drag: bool = True,
     seed: int = 0,
     duration: float | None = None,
+    controller: ControllerSettings | None = None,
 ) -> Trajectory:
     """Run a scenario and return its trajectory.
 
@@ -253,11 +255,12 @@ def simulate(
         implicit_drag: treat the drag as linearly implicit (not with ``rk4``).
         seed: of everything random.
         duration: s; default: the scenario's.
+        controller: instead of the one that the scenario names.
 
     Raises:
         MarineSimError: an argument out of range, or a state that is no longer finite.
     """
-    pilot = ScriptedPilot(scenario, vehicle)
+    pilot = ScriptedPilot(scenario, vehicle, controller)
     simulation = Simulation(
         vehicle, environment=environment, initial=scenario.initial_state(), dt=dt,
         integrator=integrator, implicit_drag=implicit_drag, faults=scenario.faults, seed=seed,

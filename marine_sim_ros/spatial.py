@@ -10,7 +10,6 @@ same code for every array library.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -25,6 +24,7 @@ __all__ = [
     'normalized',
     'projected_yaw',
     'quaternion_from_rpy',
+    'quaternion_of_angles',
     'quaternion_product',
     'rotation_matrix',
     'rotation_vector_quaternion',
@@ -159,10 +159,16 @@ def transport(offset: Array) -> Array:
 
 def quaternion_from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
     """Return x, y, z, w of URDF's fixed-axis roll, pitch, yaw in rad: Rz(yaw) Ry Rx(roll)."""
-    cr, sr = math.cos(roll / 2), math.sin(roll / 2)
-    cp, sp = math.cos(pitch / 2), math.sin(pitch / 2)
-    cy, sy = math.cos(yaw / 2), math.sin(yaw / 2)
-    return np.array(
+    return np.asarray(quaternion_of_angles(np.array([roll, pitch, yaw], float)))
+
+
+def quaternion_of_angles(rpy: Array) -> Array:
+    """Return the quaternion (4,) of angles (3,) roll, pitch, yaw in rad: Rz(yaw) Ry Rx(roll)."""
+    xp = namespace(rpy)
+    cosine, sine = xp.cos(rpy / 2), xp.sin(rpy / 2)
+    cr, cp, cy = cosine[0], cosine[1], cosine[2]
+    sr, sp, sy = sine[0], sine[1], sine[2]
+    return xp.stack(
         [
             sr * cp * cy - cr * sp * sy,
             cr * sp * cy + sr * cp * sy,

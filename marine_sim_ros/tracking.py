@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from marine_sim_ros.arrays import Array, namespace
 
 __all__ = ['approach', 'limited']
+
+_TINY = 1e-30
+"""So that the root of nothing has a slope, in single precision too."""
 
 
 def limited(vector: Array, most: Array, *, together: bool) -> Array:
@@ -15,7 +20,8 @@ def limited(vector: Array, most: Array, *, together: bool) -> Array:
     xp = namespace(vector)
     if not together:
         return xp.clip(vector, -most, most)
-    length = xp.sqrt(xp.vecdot(vector, vector))[..., None]
+    square = xp.vecdot(vector, vector)[..., None]
+    length = xp.sqrt(xp.maximum(square, xp.zeros_like(square) + _TINY))
     return vector * (most / xp.maximum(length, most * xp.ones_like(length)))
 
 
@@ -25,7 +31,7 @@ def approach(
     *,
     bandwidth: Array,
     max_rate: Array,
-    dt: float,
+    dt: Any,
     together: bool = False,
 ) -> tuple[Array, Array]:
     """Return the next rate (..., n) of something that goes to its target, and its acceleration.
@@ -43,7 +49,7 @@ def approach(
         together: the limits hold for the length of the vector: from rest it goes straight.
     """
     xp = namespace(rate)
-    if dt <= 0:
+    if isinstance(dt, int | float) and dt <= 0:
         return rate, xp.zeros_like(rate)
     h = bandwidth * dt
     wanted = (rate + h * bandwidth * error) / (1 + 2 * h + h * h)

@@ -71,7 +71,7 @@ def test_the_windowed_integral_forgets():
     rng = np.random.default_rng(0)
     errors = rng.normal(0, 1, (250, 6))
     gains = tuple(rng.uniform(0, 9, (3, 6)))
-    memory = WindowMemory(np.zeros((0, 6)))
+    memory = WindowMemory(np.zeros((0, 6)), np.full(6, np.nan))
     for k, error in enumerate(errors):
         u, memory = windowed_pid(error, memory, gains, window=1.0, dt=0.01)
         recent = errors[max(0, k - 99) : k + 1]
@@ -81,7 +81,7 @@ def test_the_windowed_integral_forgets():
     assert len(memory.errors) == 100
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(-8, 8), st.floats(0.5, 4), st.floats(0.3, 2), st.floats(0.02, 0.3))
 def test_an_approach_never_overshoots_nor_hurries(target, bandwidth, fastest, share):
     x, rate, dt = np.zeros(1), np.zeros(1), share / bandwidth

@@ -269,6 +269,51 @@ def test_engines_agree_and_a_run_alone_is_the_run_of_the_sweep():
     runs._program.cache_clear()
 
 
+GAINS = """
+vehicle: bluerov2_heavy
+scenario: transit
+duration: 6.0
+engine: {engine}
+runs: 4
+parameters:
+  controller.bandwidth.transit[0]: {{low: 0.5, high: 2.0, relative: true}}
+  controller.damping: {{low: 0.5, high: 1.5}}
+  controller.tolerance[1]: {{low: 0.0, high: 0.01}}
+"""
+
+
+def test_gains_are_swept_compiled_as_with_numpy():
+    pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+    with_jax, with_numpy = (
+        runs.run_block(parse_plan(GAINS.format(engine=engine), 'gains.yaml'), 0)
+        for engine in ('jax', 'numpy')
+    )
+    for name, values in with_jax.items():
+        np.testing.assert_allclose(values, with_numpy[name], rtol=0, atol=1e-9, err_msg=name)
+    assert np.ptp(with_jax['end_x']) > 0.01
+    runs._program.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ('scenario', 'name', 'low', 'message'),
+    [
+        ('dive', 'controller.damping', 1, 'dive has no set-points'),
+        ('transit', 'controller.bandwidth.cruise[0]', 1, 'expected one of: station, transit'),
+        ('transit', 'controller.gain', 1, 'expected one of: bandwidth, damping'),
+        ('transit', 'controller.damping', -1, 'expected 0 or more'),
+    ],
+)
+def test_gains_that_are_none_are_told(scenario, name, low, message):
+    text = f"""
+vehicle: bluerov2_heavy
+scenario: {scenario}
+runs: 1
+parameters: {{'{name}': {{low: {low}, high: {low}}}}}
+"""
+    with pytest.raises(ParameterError, match=message):
+        runs.case_of(parse_plan(text, 'plan.yaml'), 0)
+
+
 FAULTS = """
 vehicle: bluerov2
 scenario: dive

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from marine_sim_ros.arrays import Array, namespace
 from marine_sim_ros.control.allocation import AXES, PRIORITY, WEAK, held_axes, thrust_matrix
 from marine_sim_ros.control.scaling import scale_groups, scale_together
 from marine_sim_ros.control.thrust_limits import PulseWidths
@@ -16,7 +17,10 @@ from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
-__all__ = ['METHODS', 'Allocation', 'Allocator', 'Distribution']
+__all__ = [
+    'METHODS', 'Allocation', 'Allocator', 'Distribution', 'Plan', 'demands', 'made_up',
+    'shortfall',
+]  # fmt: skip
 
 METHODS = ('bounded', 'pseudo_inverse')
 CONCESSION = 0.05
@@ -48,21 +52,26 @@ class Allocation:
         pwm: (n,) whole µs.
         achieved: (6,) wrench of those thrusts about the allocator's point, body frame.
         owed: (n,) N that rounding and dead zone took from the thrusts.
+        short: (6,) 1.0 for axes of which less was had than asked, by more than a hundredth: of
+            what the limits and the axes out of reach took, not of the rounding to pulse widths.
         saturated: whether limits took something from the demand.
-        shortfall: axes of which less was had than asked, by more than a hundredth: of what the
-            limits and the axes out of reach took, not of the rounding to pulse widths.
     """
 
     thrust: np.ndarray
     pwm: np.ndarray
     achieved: np.ndarray
     owed: np.ndarray
+    short: np.ndarray
     saturated: bool
-    shortfall: tuple[str, ...]
+
+    @property
+    def shortfall(self) -> tuple[str, ...]:
+        """Names of the axes that are short."""
+        return tuple(axis for axis, less in zip(AXES, self.short.tolist(), strict=True) if less)
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class Plan:
     """All that does not depend on the wrench, for one set of working thrusters.
 
     Attributes:
@@ -151,17 +160,18 @@ class Allocator:
             raise ParameterError(f'damping is {damping!r}; expected a number from 0')
         if not 0.01 <= concession <= 1:
             raise ParameterError(f'concession is {concession!r}; expected 0.01 to 1')
+        self.concession = float(concession)
         self._about = np.array(about, float)
         if self._about.shape != (3,) or not np.isfinite(self._about).all():
             raise ParameterError(f'about is {about!r}; expected three finite numbers')
         groups = _group_table(priority)
         self._groups = groups if method == 'bounded' else np.ones((6, 1))
         self._thrusters, self._method = thrusters, method
-        self._damping, self._concession = float(damping), float(concession)
+        self._damping = float(damping)
         self._priority = priority
-        self._pulses = PulseWidths(thrusters)
-        self._limit = np.maximum(self._pulses.upper, -self._pulses.lower)
-        self._plans: dict[bytes, _Plan] = {}
+        self.pulses = PulseWidths(thrusters)
+        self._limit = np.maximum(self.pulses.upper, -self.pulses.lower)
+        self._plans: dict[bytes, Plan] = {}
 
     def allocate(
         self,
@@ -186,19 +196,17 @@ class Allocator:
         mask = self._mask(failed)
         plan = self._plan(mask)
         found = self._distribution(wrench, plan)
-        asked = found.thrust if owed is None else found.thrust + owed * (found.thrust != 0)
-        pwm, thrust = self._pulses.nearest(asked)
+        asked = found.thrust if owed is None else made_up(found.thrust, owed)
+        pwm, thrust = self.pulses.nearest(asked)
         if failed is not None:
             pwm, thrust = np.where(mask, PWM_NEUTRAL, pwm), np.where(mask, 0.0, thrust)
-        had = np.sign(wrench) * (plan.matrix @ found.thrust)
-        short = had < (1 - SHORT_SHARE) * np.abs(wrench) - SHORT_LEAST
         return Allocation(
             thrust=thrust,
             pwm=pwm,
             achieved=plan.matrix @ thrust,
             owed=np.where(mask, 0.0, asked - thrust),
+            short=shortfall(wrench, plan.matrix @ found.thrust),
             saturated=bool((found.scale < 1.0).any()),
-            shortfall=tuple(AXES[i] for i in short.nonzero()[0]),
         )
 
     def distribute(self, wrench: np.ndarray, *, failed: np.ndarray | None = None) -> Distribution:
@@ -208,20 +216,18 @@ class Allocator:
         """
         return self._distribution(_checked(wrench), self._plan(self._mask(failed)))
 
-    def _distribution(self, wrench: np.ndarray, plan: _Plan) -> Distribution:
-        lower, upper = self._pulses.lower, self._pulses.upper
+    def _distribution(self, wrench: np.ndarray, plan: Plan) -> Distribution:
+        lower, upper = self.pulses.lower, self.pulses.upper
         with np.errstate(over='ignore', invalid='ignore'):
             thrust = plan.gain @ wrench
         if (lower <= thrust).all() and (thrust <= upper).all():
             return Distribution(thrust, np.ones(plan.groups.shape[1]))
-        demand = wrench[:, None] * plan.groups
-        # What is far beyond any limit is cut, in its direction, to what can be computed with.
-        cut = FAR_BEYOND / np.maximum(np.abs(demand).max(axis=0), FAR_BEYOND)
+        demand, cut = demands(wrench, plan.groups)
         i = plan.working
-        patterns = (plan.gain @ (demand * cut))[i] / plan.unit[:, None]
+        patterns = (plan.gain @ demand)[i] / plan.unit[:, None]
         if self._method == 'bounded':
             shares, scale = scale_groups(
-                patterns, plan.free, plan.lower, plan.upper, self._concession
+                patterns, plan.free, plan.lower, plan.upper, self.concession
             )
         else:
             shares, scale = scale_together(patterns, plan.lower, plan.upper)
@@ -238,7 +244,11 @@ class Allocator:
             raise ParameterError(f'failed has shape {mask.shape}; expected ({count},)')
         return mask
 
-    def _plan(self, mask: np.ndarray) -> _Plan:
+    def plan(self, failed: np.ndarray | None = None) -> Plan:
+        """Return what does not depend on the wrench, without failed (n,) thrusters."""
+        return self._plan(self._mask(failed))
+
+    def _plan(self, mask: np.ndarray) -> Plan:
         key = mask.tobytes()
         if key not in self._plans:
             if len(self._plans) >= PLANS_KEPT:
@@ -246,7 +256,7 @@ class Allocator:
             self._plans[key] = self._new_plan(mask)
         return self._plans[key]
 
-    def _new_plan(self, mask: np.ndarray) -> _Plan:
+    def _new_plan(self, mask: np.ndarray) -> Plan:
         dead = mask | (self._limit <= 0)
         i = np.flatnonzero(~dead)
         unit = self._limit[i]
@@ -265,8 +275,34 @@ class Allocator:
                 # Full row rank: held_axes() gave up the rest.
                 gain[np.ix_(i, held)] = unit[:, None] * np.linalg.pinv(of_shares)
                 free = np.linalg.svd(of_shares)[2][len(of_shares) :].T.copy()
-        lower, upper = self._pulses.lower[i] / unit, self._pulses.upper[i] / unit
-        return _Plan(matrix, gain, groups, i, unit, lower, upper, free)
+        lower, upper = self.pulses.lower[i] / unit, self.pulses.upper[i] / unit
+        return Plan(matrix, gain, groups, i, unit, lower, upper, free)
+
+
+def demands(wrench: Array, groups: Array) -> tuple[Array, Array]:
+    """Return the share (6, g) of a wrench (6,) that each group asks for, and by what it was cut.
+
+    What is far beyond any limit is cut, in its direction, to what can be computed with.
+    """
+    xp = namespace(wrench)
+    demand = wrench[:, None] * groups
+    most = xp.max(xp.abs(demand), axis=0)
+    cut = FAR_BEYOND / xp.maximum(most, FAR_BEYOND + xp.zeros_like(most))
+    return demand * cut, cut
+
+
+def made_up(thrust: Array, owed: Array) -> Array:
+    """Return thrusts (n,) with what is owed (n,) added to those that are wanted at all."""
+    xp = namespace(thrust)
+    return thrust + xp.where(thrust == 0, xp.zeros_like(owed), owed)
+
+
+def shortfall(wrench: Array, had: Array) -> Array:
+    """Return 1.0 for the axes (6,) of a wrench of which clearly less is had, else 0.0."""
+    xp = namespace(wrench)
+    least = (1 - SHORT_SHARE) * xp.abs(wrench) - SHORT_LEAST
+    none = xp.zeros_like(wrench)
+    return xp.where(xp.sign(wrench) * had < least, none + 1.0, none)
 
 
 def _damped_inverse(matrix: np.ndarray, damping: float) -> np.ndarray:

@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from marine_sim_ros.spatial import quaternion_from_rpy, quaternion_product
+from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.spatial import quaternion_of_angles, quaternion_product
 
 __all__ = ['attitude_error', 'body_rates', 'level_frame', 'wrapped']
 
@@ -17,32 +18,36 @@ _CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
 _STEEPEST = math.radians(89.0)
 
 
-def wrapped(angle: np.ndarray) -> np.ndarray:
+def wrapped(angle: Array) -> Array:
     """Return angles within −π to π."""
-    return np.asarray((angle + np.pi) % (2 * np.pi) - np.pi)
+    return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
-def attitude_error(orientation: np.ndarray, wanted_rpy: np.ndarray) -> np.ndarray:
+def attitude_error(orientation: Array, wanted_rpy: Array) -> Array:
     """Return the rotation vector (3,) in the body frame that leads to wanted angles (ZYX, rad)."""
-    target = quaternion_from_rpy(*(float(a) for a in wanted_rpy))
-    x, y, z, w = quaternion_product(orientation * _CONJUGATE, target)
-    sign = 1.0 if w >= 0 else -1.0
-    vector = np.array([x, y, z]) * sign
-    sine = float(np.linalg.norm(vector))
-    if sine < 1e-12:
-        return 2.0 * vector
-    return vector * (2.0 * math.atan2(sine, w * sign) / sine)
+    xp = namespace(orientation)
+    target = quaternion_of_angles(wanted_rpy)
+    apart = quaternion_product(orientation * constant(xp, _CONJUGATE), target)
+    apart = xp.where(apart[3:] >= 0, apart, -apart)
+    vector, cosine = apart[:3], apart[3:]
+    square = xp.vecdot(vector, vector)[None]
+    small = square < 1e-24
+    sine = xp.sqrt(xp.where(small, xp.ones_like(square), square))
+    return vector * xp.where(small, 2.0 * xp.ones_like(sine), 2.0 * xp.atan2(sine, cosine) / sine)
 
 
-def level_frame(yaw: float) -> np.ndarray:
-    """Return R (3, 3) from the level frame, turned by a yaw (rad) only, to map."""
-    c, s = math.cos(yaw), math.sin(yaw)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+def level_frame(yaw: Array) -> Array:
+    """Return R (3, 3) from the level frame, turned by a yaw () in rad only, to map."""
+    xp = np if isinstance(yaw, float) else namespace(yaw)
+    c, s = xp.cos(yaw), xp.sin(yaw)
+    zero, one = xp.zeros_like(c), xp.ones_like(c)
+    return xp.reshape(xp.stack([c, -s, zero, s, c, zero, zero, zero, one]), (3, 3))
 
 
-def body_rates(rpy: np.ndarray, rpy_rate: np.ndarray) -> np.ndarray:
+def body_rates(rpy: Array, rpy_rate: Array) -> Array:
     """Return ω (3,) in the body frame of rates of roll, pitch, yaw (Fossen 2011, eq. 2.28)."""
-    roll, pitch = float(rpy[0]), min(max(float(rpy[1]), -_STEEPEST), _STEEPEST)
-    sr, cr, sp, cp = math.sin(roll), math.cos(roll), math.sin(pitch), math.cos(pitch)
-    dr, dp, dy = (float(r) for r in rpy_rate)
-    return np.array([dr - sp * dy, cr * dp + cp * sr * dy, -sr * dp + cp * cr * dy])
+    xp = namespace(rpy)
+    roll, pitch = rpy[0], xp.clip(rpy[1], -_STEEPEST, _STEEPEST)
+    sr, cr, sp, cp = xp.sin(roll), xp.cos(roll), xp.sin(pitch), xp.cos(pitch)
+    dr, dp, dy = rpy_rate[0], rpy_rate[1], rpy_rate[2]
+    return xp.stack([dr - sp * dy, cr * dp + cp * sr * dy, -sr * dp + cp * cr * dy])

@@ -5,46 +5,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.arrays import Array
 from marine_sim_ros.control.allocator import Allocation, Allocator
-from marine_sim_ros.control.modern import ModernLaw
+from marine_sim_ros.control.modern import ModernLaw, modern_law
 from marine_sim_ros.control.settings import ControllerSettings, ModernSettings
-from marine_sim_ros.control.thesis import ThesisLaw
+from marine_sim_ros.control.thesis import ThesisLaw, thesis_law
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.spatial import transport
 from marine_sim_ros.state import State
 
-__all__ = ['ClosedLoop', 'LoopMemory', 'Output']
-
+__all__ = ['FIRST_STEP', 'ClosedLoop', 'LoopMemory', 'Output', 'Sharing', 'law_of', 'loop_step']
 
 FIRST_STEP = 0.005
 """s, taken for the time since the step before where there was none."""
 
+Law = ModernLaw | ThesisLaw
 
-@dataclass(frozen=True, eq=False)
-class LoopMemory:
+
+class LoopMemory(NamedTuple):
     """What the loop carries from tick to tick.
 
     Attributes:
-        time: s.
         law: the law's memory.
-        short: axes (6,) of which less was had than asked.
-        owed: thrust (n,) that rounding and dead zone swallowed, N; None to let it go.
+        short: axes (6,) of which less was had than asked: 1.0, else 0.0.
+        owed: thrust (n,) that rounding and dead zone swallowed and that is to be made up for, N.
     """
 
-    time: float
     law: Any
-    short: np.ndarray
-    owed: np.ndarray | None
+    short: Array
+    owed: Array
 
 
-@dataclass(frozen=True, eq=False)
-class Output:
+class Sharing(Protocol):
+    """How a wrench becomes pulse widths."""
+
+    def share(self, wrench: Array, owed: Array) -> Allocation:
+        """Return what to send for a wrench (6,) and thrusts (n,) that are owed."""
+
+
+class Output(NamedTuple):
     """What the loop answers a state with.
 
     Attributes:
@@ -53,9 +56,59 @@ class Output:
         allocation: how it was had.
     """
 
-    pwm: np.ndarray
-    wrench: np.ndarray
+    pwm: Array
+    wrench: Array
     allocation: Allocation
+
+
+def law_of(settings: ControllerSettings, vehicle: Vehicle) -> Law:
+    """Return the law of some settings for a vehicle."""
+    if isinstance(settings, ModernSettings):
+        return modern_law(settings, vehicle)
+    return thesis_law(settings)
+
+
+def begin_loop(law: Law, count: int, state: State, *, dt: float | None = None) -> LoopMemory:
+    """Return the memory of a start without a jump, with so many thrusters.
+
+    Args:
+        law: of :func:`law_of`.
+        count: of thrusters.
+        state: of the vehicle.
+        dt: step for which the memory keeps its shapes, s; None where it may grow.
+    """
+    nothing = state.velocity * 0.0
+    none = nothing[:1] + np.zeros(count)
+    return LoopMemory(law.begin(state, dt=dt), nothing, none)
+
+
+def loop_step(
+    law: Law, sharing: Sharing, wanted: Array, state: State, memory: LoopMemory, *, dt: Any
+) -> tuple[Output, LoopMemory]:
+    """Return the command for a state, and the memory: what every engine runs.
+
+    Args:
+        law: of :func:`law_of`.
+        sharing: of the wrench among the thrusters.
+        wanted: set-points (12,), NaN where free.
+        state: of the vehicle.
+        memory: of :func:`begin_loop`, or of the step before.
+        dt: since the step before, s.
+    """
+    wrench, following = law.wrench(wanted, state, memory.law, short=memory.short, dt=dt)
+    found = sharing.share(wrench, memory.owed)
+    owed = found.owed if law.error_diffusion else memory.owed
+    return Output(found.pwm, wrench, found), LoopMemory(following, found.short, owed)
+
+
+class _Working:
+    """An allocator with some thrusters left out."""
+
+    def __init__(self, allocator: Allocator, failed: np.ndarray | None) -> None:
+        self._allocator, self._failed = allocator, failed
+
+    def share(self, wrench: Array, owed: Array) -> Allocation:
+        return self._allocator.allocate(wrench, failed=self._failed, owed=owed)
 
 
 class ClosedLoop:
@@ -71,13 +124,9 @@ class ClosedLoop:
             settings: of :func:`marine_sim_ros.control.settings.load_controller`.
             method: of allocation, ``bounded`` or ``pseudo_inverse``.
         """
-        self.law: ModernLaw | ThesisLaw
-        if isinstance(settings, ModernSettings):
-            self.law = ModernLaw(settings, vehicle)
-        else:
-            self.law = ThesisLaw(settings, vehicle)
-        self._diffuse = settings.error_diffusion
+        self.law = law_of(settings, vehicle)
         self._to_center = transport(-vehicle.inertia.center_of_mass).T
+        self._count = len(vehicle.thrusters)
         self._allocator = Allocator(
             vehicle.thrusters, vehicle.inertia.center_of_mass, method=method
         )
@@ -93,24 +142,23 @@ class ClosedLoop:
         wanted: np.ndarray,
         time: float,
         state: State,
-        memory: LoopMemory | None,
+        memory: tuple[float, LoopMemory] | None,
         *,
         failed: np.ndarray | None = None,
-    ) -> tuple[Output, LoopMemory]:
+    ) -> tuple[Output, tuple[float, LoopMemory]]:
         """Return the command for a state.
 
         Args:
             wanted: set-points (12,), NaN where free.
             time: of the state, s.
             state: of the vehicle.
-            memory: of the step before; None to start, without a jump.
+            memory: time and memory of the step before; None to start, without a jump.
             failed: (n,) thrusters to leave out.
         """
-        if memory is None or time < memory.time:
-            memory = LoopMemory(time, self.law.begin(state), np.zeros(6), None)
-        dt = time - memory.time if time > memory.time else FIRST_STEP
-        wrench, law = self.law.wrench(wanted, state, memory.law, short=memory.short, dt=dt)
-        allocation = self._allocator.allocate(wrench, failed=failed, owed=memory.owed)
-        short = np.array([float(axis in allocation.shortfall) for axis in AXES])
-        owed = allocation.owed if self._diffuse else None
-        return Output(allocation.pwm, wrench, allocation), LoopMemory(time, law, short, owed)
+        before, kept = (time, None) if memory is None else memory
+        if kept is None or time < before:
+            before, kept = time, begin_loop(self.law, self._count, state)
+        dt = time - before if time > before else FIRST_STEP
+        sharing = _Working(self._allocator, failed)
+        output, following = loop_step(self.law, sharing, wanted, state, kept, dt=dt)
+        return output, (time, following)

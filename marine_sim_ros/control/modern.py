@@ -11,20 +11,23 @@ acceleration, and the gains of one mode become those of the next gradually, so n
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.arrays import Array, constant, namespace
 from marine_sim_ros.control.attitude import attitude_error, body_rates, level_frame, wrapped
 from marine_sim_ros.control.limits import axis_accelerations, axis_speeds
-from marine_sim_ros.control.settings import ModernSettings
+from marine_sim_ros.control.settings import MODES, ModernSettings
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import damping
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.spatial import (
+    cross,
     momentum_rate,
     rotation_matrix,
     rpy_from_quaternion,
@@ -33,7 +36,7 @@ from marine_sim_ros.spatial import (
 from marine_sim_ros.state import State
 from marine_sim_ros.tracking import approach, limited
 
-__all__ = ['ModernLaw', 'ModernMemory', 'Reference']
+__all__ = ['ModernLaw', 'ModernMemory', 'Reference', 'modern_law']
 
 NEAR = np.array([0.3, 0.3, 0.3, 0.2, 0.2, 0.2])
 """m and rad; a reference farther than this from its target is under way."""
@@ -42,13 +45,15 @@ LEASH = np.full(6, 0.3)
 BLENDING = 0.5
 """s in which the gains of one mode become those of the next."""
 _STILL = Environment()
+_EACH = np.kron(np.eye(2), np.ones((3, 1)))
+"""(6, 2): one number for the linear axes and one for the angular ones, for each axis."""
 
 
 class Reference(NamedTuple):
     """Where the vehicle should be by now: pose (6,) x to yaw, and its rate (6,)."""
 
-    pose: np.ndarray
-    rate: np.ndarray
+    pose: Array
+    rate: Array
 
 
 class ModernMemory(NamedTuple):
@@ -65,113 +70,141 @@ class ModernMemory(NamedTuple):
         astray: (6,) from where its speeds would have taken it, m in map and rad.
     """
 
-    held: np.ndarray
+    held: Array
     reference: Reference
-    speed: np.ndarray
-    integral: np.ndarray
-    speed_integral: np.ndarray
-    velocity: np.ndarray
-    bandwidth: np.ndarray
-    astray: np.ndarray
+    speed: Array
+    integral: Array
+    speed_integral: Array
+    velocity: Array
+    bandwidth: Array
+    astray: Array
 
 
 class _Now(NamedTuple):
-    """The state of a tick, its filtered velocity, its rotation matrix, and the step."""
+    """The state of a tick, its filtered velocity, its attitude in three ways, and the step."""
 
     state: State
-    velocity: np.ndarray
-    rotation: np.ndarray
-    dt: float
-
-    @property
-    def level(self) -> np.ndarray:
-        """R (3, 3) from the level frame to map."""
-        return level_frame(math.atan2(self.rotation[1, 0], self.rotation[0, 0]))
+    velocity: Array
+    rotation: Array
+    rpy: Array
+    level: Array
+    dt: Any
 
 
-def _pose(state: State) -> np.ndarray:
-    return np.concatenate([state.position, rpy_from_quaternion(state.orientation)])
+def _pose(state: State) -> Array:
+    xp = namespace(state.position)
+    return xp.concat([state.position, rpy_from_quaternion(state.orientation)])
 
 
-def _wound(
-    integral: np.ndarray, step: np.ndarray, stuck: np.ndarray, most: np.ndarray
-) -> np.ndarray:
+def _wound(integral: Array, step: Array, stuck: Array, most: Array) -> Array:
     """Return the integral after a step; where nothing more can be had it may only fall."""
-    grows = integral * step >= 0
-    return np.asarray(np.clip(integral + np.where(stuck & grows, 0.0, step), -most, most))
+    xp = namespace(integral)
+    kept = xp.where(stuck & (integral * step >= 0), xp.zeros_like(step), step)
+    return xp.clip(integral + kept, -most, most)
 
 
+@dataclass(frozen=True, eq=False)
 class ModernLaw:
-    """The law: (set-points, state, memory) -> (wrench about the centre of mass, memory)."""
+    """The law: (set-points, state, memory) -> (wrench about the centre of mass, memory).
 
-    def __init__(self, settings: ModernSettings, vehicle: Vehicle) -> None:
-        """Take the settings and the model of the vehicle."""
-        self._settings = settings
-        self._vehicle = vehicle
-        self._to_center = transport(-vehicle.inertia.center_of_mass).T
-        self._most = np.repeat(settings.integral_limit, 3)
-        self._tolerance = np.repeat(settings.tolerance, 3)
-        self._fastest = self._reference_speeds()
+    Attributes:
+        vehicle: as the law knows it.
+        bandwidth: (3, 2) by mode, of position and of attitude, rad/s.
+        damping: ratio ζ.
+        integral: K_i = integral · ω K_p.
+        most: (6,) of the integral's share, m/s² and rad/s².
+        tolerance: (6,) errors of pose that the integral leaves alone, m and rad.
+        asked: (6,) speeds of moving set-points, m/s and rad/s.
+        able: (6,) speeds at which half the thrust meets the drag.
+        strength: (6,) accelerations of full thrust, m/s² and rad/s².
+        filter_time: of the measured velocity, s.
+        error_diffusion: whether what rounding swallows of a thrust is made up for.
+    """
 
-    def _reference_speeds(self) -> np.ndarray:
-        """Return how fast (6,) references move: as set, or as half the thrust allows.
+    vehicle: Vehicle
+    bandwidth: Array
+    damping: float
+    integral: float
+    most: Array
+    tolerance: Array
+    asked: Array
+    able: Array
+    strength: Array
+    filter_time: float
+    error_diffusion: bool
+
+    @cached_property
+    def fastest(self) -> Array:
+        """How fast (6,) references move: as set, or as half the thrust allows.
 
         Half of it against the drag, and half of it to accelerate; :func:`approach` accelerates
         with up to ω ẋ_max / 2. Axes the thrusters cannot reach keep what is set.
         """
-        s = self._settings
-        asked = np.repeat([s.max_speed, s.max_turn_rate], 3)
-        bandwidth = np.repeat(s.bandwidth['transit'], 3)
-        able = np.minimum(
-            axis_speeds(self._vehicle, 0.5), axis_accelerations(self._vehicle) / bandwidth
+        transit = self.bandwidth[MODES.index('transit')]
+        xp = namespace(transit)
+        able = xp.minimum(
+            constant(xp, self.able), constant(xp, self.strength) / (constant(xp, _EACH) @ transit)
         )
-        able = np.where(able > 0, np.minimum(asked, able), asked)
-        able[:3] = able[:3].min()  # linear references move in map, in any direction
-        return able
+        able = xp.where(able > 0, xp.minimum(constant(xp, self.asked), able), self.asked)
+        # Linear references move in map, in any direction.
+        return xp.concat([xp.zeros_like(able[:3]) + xp.min(able[:3]), able[3:]])
 
-    def begin(self, state: State) -> ModernMemory:
+    @cached_property
+    def to_center(self) -> Array:
+        """(6, 6): wrench about ``base_link`` -> wrench about the centre of mass."""
+        return transport(-self.vehicle.inertia.center_of_mass).T
+
+    def begin(self, state: State, *, dt: float | None = None) -> ModernMemory:
         """Return the memory of a start: bumpless from whatever the vehicle does."""
-        none = np.zeros(6)
+        del dt
+        none = state.velocity * 0.0
         reference = Reference(_pose(state), none)
-        bandwidth = np.array(self._settings.bandwidth['transit'])
+        transit = none[:2] + self.bandwidth[MODES.index('transit')]
         return ModernMemory(
-            none > 0, reference, state.velocity, none, none, state.velocity, bandwidth, none
+            none > 0, reference, state.velocity, none, none, state.velocity, transit, none
         )
 
     def _reference(
-        self, wanted: np.ndarray, held: np.ndarray, state: State, memory: ModernMemory, dt: float
-    ) -> tuple[Reference, np.ndarray, np.ndarray]:
+        self, wanted: Array, held: Array, now: _Now, memory: ModernMemory
+    ) -> tuple[Reference, Array, Array]:
         """Move the reference; return it, its acceleration (6,), and how far it still has to go."""
-        s = self._settings
-        rotation = rotation_matrix(state.orientation)
-        pose = _pose(state)
-        drift = np.concatenate([rotation @ state.velocity[:3], np.zeros(3)])
-        new = held & ~memory.held
-        at = np.where(held & ~new, memory.reference.pose, pose)
-        rate = np.where(held & ~new, memory.reference.rate, np.where(held, drift, 0.0))
-        left = np.where(held, wanted[:6] - at, 0.0)
-        left = np.concatenate([left[:3], wrapped(left[3:])])
-        linear, angular = s.bandwidth['transit']
+        xp = namespace(now.velocity)
+        none = xp.zeros_like(now.velocity)
+        pose = xp.concat([now.state.position, now.rpy])
+        drift = xp.concat([now.rotation @ now.state.velocity[:3], none[:3]])
+        old = held & memory.held
+        at = xp.where(old, memory.reference.pose, pose)
+        rate = xp.where(old, memory.reference.rate, xp.where(held, drift, none))
+        left = xp.where(held, wanted[:6] - at, none)
+        left = xp.concat([left[:3], wrapped(left[3:])])
+        transit = self.bandwidth[MODES.index('transit')]
         moved, pull = approach(
-            left[:3], rate[:3], bandwidth=linear, max_rate=self._fastest[0], dt=dt,
+            left[:3], rate[:3], bandwidth=transit[0], max_rate=self.fastest[0], dt=now.dt,
             together=True,
         )  # fmt: skip
         turned, twist = approach(
-            left[3:], rate[3:], bandwidth=angular, max_rate=self._fastest[3:], dt=dt
+            left[3:], rate[3:], bandwidth=transit[1], max_rate=self.fastest[3:], dt=now.dt
         )
-        rate = np.where(held, np.concatenate([moved, turned]), 0.0)
-        acceleration = np.where(held, np.concatenate([pull, twist]), 0.0)
-        return Reference(at + dt * rate, rate), acceleration, left
+        rate = xp.where(held, xp.concat([moved, turned]), none)
+        acceleration = xp.where(held, xp.concat([pull, twist]), none)
+        return Reference(at + now.dt * rate, rate), acceleration, left
+
+    def _mode(self, driven: Array, left: Array) -> Array:
+        """Return the bandwidth (2,) of what is going on."""
+        xp = namespace(left)
+        station, transit, velocity = (self.bandwidth[i] for i in range(len(MODES)))
+        under_way = xp.any(xp.abs(left) > constant(xp, NEAR))
+        return xp.where(xp.any(driven), velocity, xp.where(under_way, transit, station))
 
     def wrench(
         self,
-        wanted: np.ndarray,
+        wanted: Array,
         state: State,
         memory: ModernMemory,
         *,
-        short: np.ndarray,
-        dt: float,
-    ) -> tuple[np.ndarray, ModernMemory]:
+        short: Array,
+        dt: Any,
+    ) -> tuple[Array, ModernMemory]:
         """Return the wrench (6,) in the body frame, and what to remember.
 
         Args:
@@ -181,64 +214,72 @@ class ModernLaw:
             short: axes (6,) of which less was had than asked the last time.
             dt: since the tick before, s.
         """
-        held, driven = ~np.isnan(wanted[:6]), ~np.isnan(wanted[6:])
-        share = dt / (self._settings.filter_time + dt)
+        xp = namespace(state.velocity)
+        none = xp.zeros_like(state.velocity)
+        held, driven = ~xp.isnan(wanted[:6]), ~xp.isnan(wanted[6:])
+        share = dt / (self.filter_time + dt)
         velocity = memory.velocity + (state.velocity - memory.velocity) * share
-        now = _Now(state, velocity, rotation_matrix(state.orientation), dt)
-        reference, feed, left = self._reference(wanted, held, state, memory, dt)
-        mode = 'transit' if np.any(np.abs(left) > NEAR) else 'station'
-        target = np.array(self._settings.bandwidth['velocity' if driven.any() else mode])
-        bandwidth = memory.bandwidth + (target - memory.bandwidth) * (dt / (BLENDING + dt))
-        omega = np.repeat(bandwidth, 3)
+        rpy = rpy_from_quaternion(state.orientation)
+        now = _Now(
+            state, velocity, rotation_matrix(state.orientation), rpy, level_frame(rpy[2]), dt
+        )
+        reference, feed, left = self._reference(wanted, held, now, memory)
+        change = self._mode(driven, left) - memory.bandwidth
+        bandwidth = memory.bandwidth + change * (dt / (BLENDING + dt))
+        omega = constant(xp, _EACH) @ bandwidth
         wish, integral, turn = self._hold(now, held, reference, feed, memory, omega, short)
         push, speed, speed_integral, astray = self._drive(
             now, wanted[6:], driven, memory, omega, short
         )
 
         # Only the drag of the motion that is wanted is fed forward: it cannot feed on itself.
-        along = np.concatenate(
-            [np.where(held[:3], reference.rate[:3], now.level @ (speed[:3] * driven[:3])),
-             np.where(held[3:], turn, speed[3:] * driven[3:])]
+        led = xp.where(driven, speed, none)
+        along = xp.concat(
+            [xp.where(held[:3], reference.rate[:3], now.level @ led[:3]),
+             xp.where(held[3:], turn, led[3:])]
         )  # fmt: skip
-        wish = np.where(held, wish, push)
+        wish = xp.where(held, wish, push)
         wrench = self._demand(now, wish, along)
         pull = now.rotation @ wrench[:3]
-        steered = now.level @ ((np.where(held[:3], 0.0, pull) @ now.level) * driven[:3])
-        force = (np.where(held[:3], pull, 0.0) + steered) @ now.rotation
-        moment = np.where(held[3:] | driven[3:], wrench[3:], 0.0)
+        free = xp.where(held[:3], none[:3], pull)
+        steered = now.level @ xp.where(driven[:3], free @ now.level, none[:3])
+        force = (xp.where(held[:3], pull, none[:3]) + steered) @ now.rotation
+        moment = xp.where(held[3:] | driven[3:], wrench[3:], none[3:])
         memory = ModernMemory(
             held, reference, speed, integral, speed_integral, velocity, bandwidth, astray
         )
-        return np.concatenate([force, moment]), memory
+        return xp.concat([force, moment]), memory
 
     def _hold(
-        self, now: _Now, held: np.ndarray, reference: Reference, feed: np.ndarray,
-        memory: ModernMemory, omega: np.ndarray, short: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        self, now: _Now, held: Array, reference: Reference, feed: Array,
+        memory: ModernMemory, omega: Array, short: Array,
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
         """Return the acceleration (6,) that holds a pose, the integral, and the turn rates (3,).
 
         Linear axes in map, angular axes in the body frame.
         """
-        s = self._settings
-        rpy = rpy_from_quaternion(now.state.orientation)
-        turn = body_rates(rpy, reference.rate[3:])
-        turned = attitude_error(now.state.orientation, np.where(held[3:], reference.pose[3:], rpy))
+        xp = namespace(omega)
+        none = xp.zeros_like(omega)
+        turn = body_rates(now.rpy, reference.rate[3:])
+        turned = attitude_error(
+            now.state.orientation, xp.where(held[3:], reference.pose[3:], now.rpy)
+        )
         away = reference.pose[:3] - now.state.position
-        error = np.where(held, np.concatenate([away, turned]), 0.0)
-        slow = np.concatenate(
+        error = xp.where(held, xp.concat([away, turned]), none)
+        slow = xp.concat(
             [reference.rate[:3] - now.rotation @ now.velocity[:3], turn - now.velocity[3:]]
         )
-        stuck = np.concatenate([np.abs(now.rotation) @ short[:3] > 0.5, short[3:] > 0.5])
-        integral = np.where(held, memory.integral, 0.0)
-        beyond = error - np.clip(error, -self._tolerance, self._tolerance)
-        integral = _wound(integral, now.dt * s.integral * omega**3 * beyond, stuck, self._most)
-        wish = feed + 2 * s.damping * omega * slow + omega**2 * error + integral
+        integral = xp.where(held, memory.integral, none)
+        beyond = error - xp.clip(error, -self.tolerance, self.tolerance)
+        step = now.dt * self.integral * omega**3 * beyond
+        integral = _wound(integral, step, _stuck(now, short), self.most)
+        wish = feed + 2 * self.damping * omega * slow + omega**2 * error + integral
         return wish, integral, turn
 
     def _drive(
-        self, now: _Now, target: np.ndarray, driven: np.ndarray, memory: ModernMemory,
-        omega: np.ndarray, short: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        self, now: _Now, target: Array, driven: Array, memory: ModernMemory,
+        omega: Array, short: Array,
+    ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
         """Return the acceleration (6,) that keeps a speed, its reference, its integral, and e.
 
         ẍ = v̇_r + 2ζω (v_r − v) + ω² e + z with e = ∫ (v_r − v) dt and ż = K_i e: the PID that
@@ -246,37 +287,63 @@ class ModernLaw:
         frame; e and z are in map, where a current stays as it is while the vehicle turns, those
         of turning in the body frame.
         """
-        s = self._settings
-        velocity = np.concatenate([now.rotation @ now.velocity[:3] @ now.level, now.velocity[3:]])
-        begun = np.where(driven, memory.speed, velocity)
-        most = now.dt * np.repeat(s.bandwidth['velocity'], 3) * self._fastest
-        change = limited(np.where(driven, target - begun, 0.0), most, together=False)
+        xp = namespace(omega)
+        none = xp.zeros_like(omega)
+        velocity = xp.concat([now.rotation @ now.velocity[:3] @ now.level, now.velocity[3:]])
+        begun = xp.where(driven, memory.speed, velocity)
+        quick = constant(xp, _EACH) @ self.bandwidth[MODES.index('velocity')]
+        change = limited(
+            xp.where(driven, target - begun, none), now.dt * quick * self.fastest, together=False
+        )
         speed = begun + change
-        lag = np.where(driven, speed - velocity, 0.0)
-        push = change / now.dt + 2 * s.damping * omega * lag
+        lag = xp.where(driven, speed - velocity, none)
+        push = change / now.dt + 2 * self.damping * omega * lag
         # The level frame turns: to go round takes a centripetal acceleration.
-        push[:2] += now.velocity[5] * np.array([-velocity[1], velocity[0]])
-        push[:3] = now.level @ push[:3]
-        lag[:3] = now.level @ lag[:3]
-        steered = np.concatenate([np.repeat(driven[:3].any(), 3), driven[3:]])
-        stuck = np.concatenate([np.abs(now.rotation) @ short[:3] > 0.5, short[3:] > 0.5])
-        astray = np.where(steered, memory.astray, 0.0)
-        astray = _wound(astray, now.dt * lag, stuck, LEASH)
-        integral = np.where(steered, memory.speed_integral, 0.0)
-        step = now.dt * s.integral * omega**3 * astray
-        integral = _wound(integral, step, stuck, self._most)
+        inward = now.velocity[5] * xp.stack([-velocity[1], velocity[0], 0.0 * velocity[2]])
+        push = xp.concat([now.level @ (push[:3] + inward), push[3:]])
+        lag = xp.concat([now.level @ lag[:3], lag[3:]])
+        steered = xp.concat([driven[:3] | xp.any(driven[:3]), driven[3:]])
+        stuck = _stuck(now, short)
+        astray = _wound(xp.where(steered, memory.astray, none), now.dt * lag, stuck, LEASH)
+        integral = xp.where(steered, memory.speed_integral, none)
+        step = now.dt * self.integral * omega**3 * astray
+        integral = _wound(integral, step, stuck, self.most)
         return push + omega**2 * astray + integral, speed, integral, astray
 
-    def _demand(self, now: _Now, wish: np.ndarray, along: np.ndarray) -> np.ndarray:
+    def _demand(self, now: _Now, wish: Array, along: Array) -> Array:
         """Return the wrench (6,) about the centre of mass that gives an acceleration (6,).
 
         Acceleration and the velocity ``along`` which drag is fed forward: linear parts in map.
         """
-        vehicle, nu = self._vehicle, now.state.velocity
-        linear = wish[:3] @ now.rotation - np.cross(nu[3:], nu[:3])
-        wrench = vehicle.mass_matrix @ np.concatenate([linear, wish[3:]])
-        wrench = wrench + momentum_rate(nu, vehicle.mass_matrix @ nu)
-        moving = np.concatenate([along[:3] @ now.rotation, along[3:]])
+        xp = namespace(wish)
+        vehicle, nu = self.vehicle, now.state.velocity
+        mass = constant(xp, vehicle.mass_matrix)
+        linear = wish[:3] @ now.rotation - cross(nu[3:], nu[:3])
+        wrench = mass @ xp.concat([linear, wish[3:]]) + momentum_rate(nu, mass @ nu)
+        moving = xp.concat([along[:3] @ now.rotation, along[3:]])
         wrench = wrench - damping(vehicle, now.state._replace(velocity=moving), _STILL)
         wrench = wrench - buoyancy(vehicle, now.state, _STILL) - weight(vehicle, now.state, _STILL)
-        return np.asarray(self._to_center @ wrench)
+        return constant(xp, self.to_center) @ wrench
+
+
+def _stuck(now: _Now, short: Array) -> Array:
+    """Return of which axes (6,) the thrusters have no more to give, linear ones in map."""
+    xp = namespace(short)
+    return xp.concat([xp.abs(now.rotation) @ short[:3] > 0.5, short[3:] > 0.5])
+
+
+def modern_law(settings: ModernSettings, vehicle: Vehicle) -> ModernLaw:
+    """Return the law of some settings for a vehicle."""
+    return ModernLaw(
+        vehicle=vehicle,
+        bandwidth=np.array([settings.bandwidth[mode] for mode in MODES], float),
+        damping=settings.damping,
+        integral=settings.integral,
+        most=np.repeat(settings.integral_limit, 3),
+        tolerance=np.repeat(settings.tolerance, 3),
+        asked=np.repeat([settings.max_speed, settings.max_turn_rate], 3),
+        able=axis_speeds(vehicle, 0.5),
+        strength=axis_accelerations(vehicle),
+        filter_time=settings.filter_time,
+        error_diffusion=settings.error_diffusion,
+    )

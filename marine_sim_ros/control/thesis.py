@@ -5,24 +5,31 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.arrays import Array, constant, namespace
 from marine_sim_ros.control.attitude import attitude_error, level_frame
 from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, RATES, SPEEDS
 from marine_sim_ros.control.settings import ThesisSettings
-from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.state import State
 
-__all__ = ['ThesisLaw', 'ThesisMemory', 'WindowMemory', 'windowed_pid']
+__all__ = ['ThesisLaw', 'ThesisMemory', 'WindowMemory', 'thesis_law', 'windowed_pid']
 
 
 class WindowMemory(NamedTuple):
-    """The errors (k, n) within the window, the newest last."""
+    """What a windowed PID carries from tick to tick.
 
-    errors: np.ndarray
+    Attributes:
+        errors: (k, n) within the window, the newest last; zeros where there were none yet.
+        last: (n,) the newest, NaN where there was none yet.
+    """
+
+    errors: Array
+    last: Array
 
 
 class ThesisMemory(NamedTuple):
@@ -33,51 +40,63 @@ class ThesisMemory(NamedTuple):
 
 
 def windowed_pid(
-    error: np.ndarray,
-    memory: WindowMemory,
-    gains: tuple[np.ndarray, np.ndarray, np.ndarray],
-    *,
-    window: float,
-    dt: float,
-) -> tuple[np.ndarray, WindowMemory]:
+    error: Array, memory: WindowMemory, gains: Array, *, window: float, dt: Any
+) -> tuple[Array, WindowMemory]:
     """Return u (n,) of an error (n,), and the errors to remember.
 
     u = K_p e + K_i Σ e Δt + K_d (e − e_before)/Δt, the sum over the window. Its integral has a
     finite gain at rest: a constant disturbance F leaves e = F/(K_p + K_i · window). Source:
     thesis eq. 4-2, which divides by t instead of Δt and leaves Δt out of the sum.
+
+    Args:
+        error: (n,).
+        memory: of the tick before; where its length must not change, that of the window.
+        gains: (3, n) K_p, K_i, K_d.
+        window: s.
+        dt: since the tick before, s; traced, the window has as many errors as the memory.
     """
-    kp, ki, kd = gains
-    before = memory.errors
-    count = max(round(window / dt), 1)
-    errors = np.concatenate([before, error[None, :]])[-count:]
-    slope = (error - before[-1]) / dt if len(before) else np.zeros_like(error)
-    u = kp * error + ki * (errors.sum(axis=0) * dt) + kd * slope
-    return u, WindowMemory(errors)
+    xp = namespace(error)
+    length = len(memory.errors)
+    count = max(round(window / dt), 1) if isinstance(dt, int | float) else length
+    errors = xp.concat([memory.errors, error[None, :]])[-count:]
+    slope = xp.where(xp.isnan(memory.last), xp.zeros_like(error), (error - memory.last) / dt)
+    u = gains[0] * error + gains[1] * (xp.sum(errors, axis=0) * dt) + gains[2] * slope
+    return u, WindowMemory(errors, error)
 
 
+@dataclass(frozen=True, eq=False)
 class ThesisLaw:
-    """The law: (set-points, state, memory) -> (wrench about the centre of mass, memory)."""
+    """The law: (set-points, state, memory) -> (wrench about the centre of mass, memory).
 
-    def __init__(self, settings: ThesisSettings, vehicle: Vehicle) -> None:
-        """Take the gains; the vehicle's model is not used."""
-        del vehicle
-        self._settings = settings
+    Attributes:
+        pose: (3, 6) K_p, K_i, K_d, force and moment per error of pose.
+        velocity: (3, 6) likewise of velocity.
+        window: over which the error is summed, s.
+        error_diffusion: whether what rounding swallows of a thrust is made up for.
+    """
 
-    def begin(self, state: State) -> ThesisMemory:
-        """Return the memory of a start."""
-        del state
-        nothing = WindowMemory(np.zeros((0, 6)))
+    pose: Array
+    velocity: Array
+    window: float
+    error_diffusion: bool
+
+    def begin(self, state: State, *, dt: float | None = None) -> ThesisMemory:
+        """Return the memory of a start; with a step of dt (s), one that keeps its length."""
+        xp = namespace(state.velocity)
+        count = 0 if dt is None else max(round(self.window / dt), 1)
+        none = constant(xp, np.zeros((count, 6)))
+        nothing = WindowMemory(none, xp.zeros_like(state.velocity) + np.nan)
         return ThesisMemory(nothing, nothing)
 
     def wrench(
         self,
-        wanted: np.ndarray,
+        wanted: Array,
         state: State,
         memory: ThesisMemory,
         *,
-        short: np.ndarray,
-        dt: float,
-    ) -> tuple[np.ndarray, ThesisMemory]:
+        short: Array,
+        dt: Any,
+    ) -> tuple[Array, ThesisMemory]:
         """Return the wrench (6,) in the body frame, and what to remember.
 
         Args:
@@ -88,21 +107,29 @@ class ThesisLaw:
             dt: since the tick before, s.
         """
         del short
-        held = ~np.isnan(wanted)
+        xp = namespace(state.velocity)
+        held, none = ~xp.isnan(wanted), xp.zeros_like(state.position)
         rpy = rpy_from_quaternion(state.orientation)
         rotation = rotation_matrix(state.orientation)
-        away = np.where(held[POSITION], wanted[POSITION] - state.position, 0.0)
-        turned = attitude_error(state.orientation, np.where(held[ATTITUDE], wanted[ATTITUDE], rpy))
-        pose = np.concatenate([away @ rotation, np.where(held[ATTITUDE], turned, 0.0)])
-        level = level_frame(float(rpy[2]))
+        away = xp.where(held[POSITION], wanted[POSITION] - state.position, none)
+        turned = attitude_error(state.orientation, xp.where(held[ATTITUDE], wanted[ATTITUDE], rpy))
+        pose = xp.concat([away @ rotation, xp.where(held[ATTITUDE], turned, none)])
+        level = level_frame(rpy[2])
         drift = wanted[SPEEDS] - rotation @ state.velocity[:3] @ level
-        slow = np.concatenate(
-            [level @ np.where(held[SPEEDS], drift, 0.0) @ rotation,
-             np.where(held[RATES], wanted[RATES] - state.velocity[3:], 0.0)]
+        slow = xp.concat(
+            [level @ xp.where(held[SPEEDS], drift, none) @ rotation,
+             xp.where(held[RATES], wanted[RATES] - state.velocity[3:], none)]
         )  # fmt: skip
-        s = self._settings
-        u, pose_memory = windowed_pid(pose, memory.pose, s.pose, window=s.window, dt=dt)
-        more, speed_memory = windowed_pid(
-            slow, memory.velocity, s.velocity, window=s.window, dt=dt
+        u, of_pose = windowed_pid(pose, memory.pose, self.pose, window=self.window, dt=dt)
+        more, of_velocity = windowed_pid(
+            slow, memory.velocity, self.velocity, window=self.window, dt=dt
         )
-        return u + more, ThesisMemory(pose_memory, speed_memory)
+        return u + more, ThesisMemory(of_pose, of_velocity)
+
+
+def thesis_law(settings: ThesisSettings) -> ThesisLaw:
+    """Return the law of some settings."""
+    return ThesisLaw(
+        np.array(settings.pose), np.array(settings.velocity), settings.window,
+        settings.error_diffusion,
+    )  # fmt: skip

@@ -28,6 +28,9 @@ class PulseWidths:
     thrust is 1500 µs.
 
     Attributes:
+        levels: (n, k) thrusts of all whole pulse widths, rising, N.
+        between: (n, k − 1) halfway from each of them to the next, N.
+        pulses: (n, k) the pulse width that stands for each, µs.
         lower: (n,) thrust at 1100 µs, N, not above 0.
         upper: (n,) thrust at 1900 µs, N, not below 0.
     """
@@ -37,19 +40,20 @@ class PulseWidths:
         pulses = np.arange(PWM_MIN, PWM_MAX + 1.0)
         columns = np.broadcast_to(pulses[:, None], (len(pulses), len(thrusters)))
         # Rounding must not make a curve that rises fall by a last digit.
-        self._levels = np.maximum.accumulate(thrusters.thrust_of_pwm(columns), axis=0).T.copy()
-        self._between = ((self._levels[:, :-1] + self._levels[:, 1:]) / 2).tolist()
+        self.levels = np.maximum.accumulate(thrusters.thrust_of_pwm(columns), axis=0).T.copy()
+        self.between = (self.levels[:, :-1] + self.levels[:, 1:]) / 2
+        self._between = self.between.tolist()
         neutral = int(PWM_NEUTRAL - PWM_MIN)
-        self._pulses = np.empty_like(self._levels)
-        for levels, row in zip(self._levels, self._pulses, strict=True):
+        self.pulses = np.empty_like(self.levels)
+        for levels, row in zip(self.levels, self.pulses, strict=True):
             first = np.searchsorted(levels, levels, side='left')
             last = np.searchsorted(levels, levels, side='right') - 1
             row[:] = pulses[np.clip(neutral, first, last)]
         self._rows = np.arange(len(thrusters))
-        self.lower = np.minimum(self._levels[:, 0], 0.0)
-        self.upper = np.maximum(self._levels[:, -1], 0.0)
+        self.lower = np.minimum(self.levels[:, 0], 0.0)
+        self.upper = np.maximum(self.levels[:, -1], 0.0)
 
     def nearest(self, thrust: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return pulse widths (n,) in µs and what they make (n,) in N, nearest to thrusts (n,)."""
         index = [bisect_left(b, f) for b, f in zip(self._between, thrust.tolist(), strict=True)]
-        return self._pulses[self._rows, index], self._levels[self._rows, index]
+        return self.pulses[self._rows, index], self.levels[self._rows, index]

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.engine.compiled import Program, setting_of, ticks_of, trajectory_of
 from marine_sim_ros.engine.loop import Setting, everything, states
 from marine_sim_ros.engine.records import derived
@@ -92,6 +93,7 @@ def _each(items: Item | Sequence[Item], count: int, what: str) -> list[Item]:
 def settings_of(
     vehicles: Sequence[Vehicle], scenarios: Sequence[Scenario],
     environments: Sequence[Environment | None], seeds: Sequence[int],
+    controllers: Sequence[ControllerSettings | None] | None = None,
 ) -> list[Setting]:  # fmt: skip
     """Return what programs are made of, with tables of one length; same parts are read once.
 
@@ -100,9 +102,10 @@ def settings_of(
     """
     made: dict[tuple[int, ...], Setting] = {}
     keys = []
-    for parts in zip(vehicles, scenarios, environments, seeds, strict=True):
+    laws = [None] * len(vehicles) if controllers is None else controllers
+    for parts in zip(vehicles, scenarios, environments, seeds, laws, strict=True):
         random = any(isinstance(fault, LostCommands) for fault in parts[1].faults)
-        keys.append((*map(id, parts[:3]), parts[3] if random else 0))
+        keys.append((*map(id, (*parts[:3], parts[4])), parts[3] if random else 0))
         if keys[-1] not in made:
             made[keys[-1]] = setting_of(*parts)
     same = dict(zip(made, _alike(list(made.values())), strict=True))
@@ -132,6 +135,7 @@ def simulate_batch(
     scenarios: Scenario | Sequence[Scenario],
     *,
     environments: Environment | Sequence[Environment | None] | None = None,
+    controllers: ControllerSettings | Sequence[ControllerSettings | None] | None = None,
     initial: State | None = None,
     seeds: int | Sequence[int] = 0,
     dt: float = DEFAULT_STEP,
@@ -153,6 +157,7 @@ def simulate_batch(
         vehicles: one or a list.
         scenarios: one or a list; the longest duration counts for all.
         environments: one or a list.
+        controllers: one or a list, instead of those that the scenarios name.
         initial: state (N, 3), (N, 4), (N, 6); None: the scenarios'.
         seeds: of the barometers' noise, and of faults.
         dt: step, s.
@@ -172,7 +177,7 @@ def simulate_batch(
     all_quantities = all_quantities or bags is not None
     if bags is not None and Path(bags).exists() and any(Path(bags).iterdir()):
         raise RecordingError(f'{bags}: has files; expected a new folder')
-    lists = (vehicles, scenarios, environments, seeds)
+    lists = (vehicles, scenarios, environments, controllers, seeds)
     lengths = [len(x) for x in lists if isinstance(x, list | tuple | np.ndarray)]
     count = lengths[0] if lengths else 1 if initial is None else len(initial.position)
     if count < 1:
@@ -182,6 +187,7 @@ def simulate_batch(
     settings = settings_of(
         _each(vehicles, count, 'vehicles'), scenario,
         _each(environments, count, 'environments'), noise,
+        _each(controllers, count, 'controllers'),
     )  # fmt: skip
     longest = max(s.duration for s in scenario) if duration is None else duration
     ticks = (ticks_of(longest, dt) - 1) // every * every + 1

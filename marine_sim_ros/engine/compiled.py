@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.loop import Recorder, Setting, everything, rollout
 from marine_sim_ros.engine.records import arguments_for, derived, stacked
@@ -31,25 +32,32 @@ from marine_sim_ros.state import State
 from marine_sim_ros.tick import Stepping
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
 
-__all__ = ['Program', 'setting_of', 'simulate_compiled', 'ticks_of', 'trajectory_of']
+__all__ = ['Program', 'compiled', 'setting_of', 'simulate_compiled', 'ticks_of', 'trajectory_of']
 
 
 def setting_of(
-    vehicle: Vehicle, scenario: Scenario, environment: Environment | None, seed: int = 0
+    vehicle: Vehicle,
+    scenario: Scenario,
+    environment: Environment | None,
+    seed: int = 0,
+    controller: ControllerSettings | None = None,
 ) -> Setting:
     """Return what a program is made of.
 
+    Args:
+        vehicle: that moves.
+        scenario: that it plays.
+        environment: None for still water.
+        seed: of faults.
+        controller: instead of the one that the scenario names.
+
     Raises:
-        MarineSimError: a scenario that does not fit, or that this engine cannot run.
+        MarineSimError: a scenario that does not fit.
     """
-    if scenario.closed_loop:
-        raise ParameterError(
-            f"scenario {scenario.name}: the engine 'jax' runs no controller yet; "
-            'expected a scenario of axes, depth or pwm, or --engine numpy'
-        )
     faults = scenario.faults
     return derived(Setting(
-        vehicle, with_gusts(environment or Environment(), faults), script(scenario, vehicle),
+        vehicle, with_gusts(environment or Environment(), faults),
+        script(scenario, vehicle, controller),
         tables_of(faults, vehicle.thrusters.names, seed), faults,
     ))  # fmt: skip
 
@@ -63,8 +71,24 @@ def _of_few_numbers(setting: Setting) -> bool:
     """Return whether the physics is small enough to be written out number by number."""
     around = setting.environment
     plain = around.waves is None and around.fluctuation is None and around.scene is None
+    control = setting.script.control
+    few = control is None or control.of_few_numbers
     written = setting.faults is None or setting.faults.of_few_numbers
-    return plain and written and setting.vehicle.hull is None
+    return plain and few and written and setting.vehicle.hull is None
+
+
+def compiled(lowered: jax.stages.Lowered, written_out: bool) -> jax.stages.Compiled:
+    """Return the compiled program.
+
+    Written out, a tick is a thousand small operations, for each of which XLA's newer CPU runtime
+    makes a call; its older one, as long as JAX has it, compiles them all into one function.
+    """
+    if written_out:
+        try:
+            return lowered.compile(compiler_options={'xla_cpu_use_thunk_runtime': False})
+        except (jax.errors.JaxRuntimeError, ValueError):
+            pass  # a JAX without that runtime
+    return lowered.compile()
 
 
 class Program:
@@ -125,7 +149,7 @@ class Program:
         shapes = [np.zeros((*a.shape[:-1], *batch)) for a in self.arguments]
         with precision(dtype):
             before = time.perf_counter()
-            self._compiled = jax.jit(run).lower(*self._inputs(shapes, start)).compile()
+            self._compiled = compiled(jax.jit(run).lower(*self._inputs(shapes, start)), few)
             self.compile_time = time.perf_counter() - before
         self.kept = self.stamps[::every]
 
@@ -207,6 +231,7 @@ def simulate_compiled(
     implicit_drag: bool = True,
     seed: int = 0,
     duration: float | None = None,
+    controller: ControllerSettings | None = None,
     dtype: str = 'float64',
 ) -> tuple[Trajectory, float]:
     """Run a scenario, and return its trajectory and the s that compiling took.
@@ -217,7 +242,7 @@ def simulate_compiled(
     Raises:
         MarineSimError: an argument out of range, or a state that is no longer finite.
     """
-    setting = setting_of(vehicle, scenario, environment, seed)
+    setting = setting_of(vehicle, scenario, environment, seed, controller)
     wanted = scenario.duration if duration is None else duration
     program = Program(
         [setting], ticks=ticks_of(wanted, dt), dt=dt, integrator=integrator,

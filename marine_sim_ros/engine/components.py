@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = ['Components', 'Namespace', 'components', 'joined', 'mixture']
+__all__ = ['Components', 'Namespace', 'components', 'joined', 'mixture', 'on_arrays']
 
 Element = Any
 """A number, or a JAX array of the batch's shape."""
@@ -82,7 +82,7 @@ def _invert(a: Element) -> Element:
 def _where(condition: Element, a: Element, b: Element) -> Element:
     if _known(condition):
         return a if condition else b
-    if a is b or (_known(a) and _known(b) and a == b):
+    if a is b or (_known(a) and _known(b) and (a == b or (a != a and b != b))):
         return a
     return jnp.where(condition, a, b)
 
@@ -112,6 +112,7 @@ _INVERT = np.frompyfunc(_invert, 1, 1)
 _WHERE = np.frompyfunc(_where, 3, 1)
 _MAXIMUM = _binary(np.maximum, jnp.maximum)
 _MINIMUM = _binary(np.minimum, jnp.minimum)
+_MODULO = _binary(np.mod, jnp.mod)
 _AND = _binary(np.logical_and, jnp.logical_and)
 _OR = _binary(np.logical_or, jnp.logical_or)
 
@@ -207,6 +208,7 @@ class Components:
     __mul__, __rmul__ = _operator(_MULTIPLY), _reflected(_MULTIPLY)
     __truediv__, __rtruediv__ = _operator(_DIVIDE), _reflected(_DIVIDE)
     __pow__ = _operator(_POWER)
+    __mod__ = _operator(_MODULO)
     __and__, __rand__ = _operator(_AND), _reflected(_AND)
     __or__, __ror__ = _operator(_OR), _reflected(_OR)
     __lt__ = _compare(np.less, jnp.less)
@@ -432,6 +434,48 @@ def joined(value: Components, batch: tuple[int, ...], dtype: Any) -> jax.Array:
     if not flat:
         return jnp.zeros((*value.shape, *batch), dtype)
     return jnp.stack(flat).reshape((*value.shape, *batch))
+
+
+def on_arrays(function: Callable[..., Any], *arguments: Any, needed: Any = True) -> Any:
+    """Return a function of one vehicle's arrays, of arrays or of Components alike.
+
+    Of Components the function gets JAX arrays, for each vehicle of a batch in turn, and what it
+    returns, a tuple of arrays or one, comes back as Components. Where no vehicle of the batch
+    needs it, it is not called, and the result is zeros.
+
+    Args:
+        function: of arrays of one type.
+        arguments: arrays, Components, or numbers.
+        needed: () whether the result matters.
+    """
+    if not any(isinstance(a, Components) for a in arguments):
+        return _if_any(needed, function, arguments)
+    elements = [x for a in arguments if isinstance(a, Components) for x in a.data.flat]
+    traced = [x for x in elements if not _known(x)]
+    batch = jnp.broadcast_shapes(*(jnp.shape(x) for x in traced))
+    dtype = jnp.result_type(*traced) if traced else jnp.result_type(float)
+    given, axes = [], []
+    for a in arguments:
+        varies = isinstance(a, Components)
+        given.append(joined(a, batch, dtype) if varies else jnp.asarray(a, dtype))
+        axes.append(-1 if varies and batch else None)
+    mapped = jax.vmap(function, tuple(axes), -1) if batch else function
+    wanted = needed.data.item() if isinstance(needed, Components) else needed
+    result = _if_any(wanted, mapped, given)
+    back = [components(x, x.ndim - len(batch)) for x in jax.tree.leaves(result)]
+    return tuple(back) if isinstance(result, tuple) else back[0]
+
+
+def _if_any(needed: Any, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """Return a function's value, or zeros where nobody needs it."""
+    if _known(needed):
+        return function(*arguments)
+    shapes = jax.eval_shape(function, *arguments)
+
+    def nothing() -> Any:
+        return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+
+    return jax.lax.cond(jnp.any(needed), lambda: function(*arguments), nothing)
 
 
 def _flatten(value: Components) -> tuple[tuple[Element, ...], tuple[int, ...]]:

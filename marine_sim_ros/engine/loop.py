@@ -15,8 +15,10 @@ import jax.numpy as jnp
 
 from marine_sim_ros.arrays import Array, namespace
 from marine_sim_ros.engine.components import Components, components, joined, mixture
+from marine_sim_ros.engine.control import Remembered, answer
 from marine_sim_ros.engine.records import Slot, filled
-from marine_sim_ros.engine.script import Script, held, open_loop
+from marine_sim_ros.engine.script import Script, open_loop
+from marine_sim_ros.engine.tables import held
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import Tables
@@ -52,6 +54,7 @@ class Setting:
 
 class _Carry(NamedTuple):
     memory: Memory
+    control: Remembered | None = None
 
 
 class _Moment(NamedTuple):
@@ -95,7 +98,12 @@ def _tick(
     """Return the next carry, and what is kept of this tick."""
     time = moment.time
     vehicle, plan, state = setting.vehicle, setting.script, carry.memory.state
-    pwm = open_loop(plan, time, state)
+    pwm, control = open_loop(plan, time, state), None
+    if plan.control is not None:
+        wanted = held(plan.start, plan.setpoints, time)
+        pwm, control = answer(
+            plan.control, plan.start, wanted, time, state, carry.control, dt=stepping.dt, pwm=pwm
+        )
     joints = None if vehicle.manipulator is None else held(plan.start, plan.joints, time)
     xp, faults = namespace(state.position), setting.faults
     acting = None if faults is None else faults.at(xp, time, moment.stamp)
@@ -103,7 +111,7 @@ def _tick(
     happened, memory = advance(
         vehicle, environment, carry.memory, Commands(pwm, joints, acting), stepping, since=since
     )
-    return _Carry(memory), keep(setting, state, time, happened, pwm)
+    return _Carry(memory, control), keep(setting, state, time, happened, pwm)
 
 
 def _like(value: Any, batch: tuple[int, ...], dtype: Any) -> jax.Array:

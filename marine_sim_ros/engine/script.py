@@ -5,21 +5,26 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.arrays import Array, namespace
 from marine_sim_ros.control.allocation import PilotMixer, mixed
 from marine_sim_ros.control.depth import depth_effort
 from marine_sim_ros.control.setpoints import all_free
+from marine_sim_ros.control.settings import ControllerSettings, load_controller
+from marine_sim_ros.engine.control import Control, control_of, extended
+from marine_sim_ros.engine.tables import held
+from marine_sim_ros.faults.kinds import Dead
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scenario import Scenario
-from marine_sim_ros.scripted import joint_targets
+from marine_sim_ros.scripted import failed_thrusters, joint_targets
 from marine_sim_ros.spatial import rotation_matrix
 from marine_sim_ros.state import State
 
-__all__ = ['Script', 'as_long', 'held', 'open_loop', 'script']
+__all__ = ['Script', 'as_long', 'open_loop', 'script']
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +39,7 @@ class Script:
         setpoints: (s, 12) for the controller; NaN where free.
         joints: (s, k) that the arm's joints go to.
         patterns: (n, 6) of the mixer.
+        control: of the set-points; None where no segment has any.
     """
 
     start: np.ndarray
@@ -43,19 +49,42 @@ class Script:
     setpoints: np.ndarray
     joints: np.ndarray
     patterns: np.ndarray
+    control: Control | None = None
 
 
-def script(scenario: Scenario, vehicle: Vehicle) -> Script:
-    """Return a scenario's tables.
+def script(
+    scenario: Scenario,
+    vehicle: Vehicle,
+    controller: ControllerSettings | None = None,
+    *,
+    whole: bool = True,
+) -> Script:
+    """Return a scenario's tables; what the controller is told of starts segments too.
+
+    Args:
+        scenario: to play.
+        vehicle: that plays it.
+        controller: instead of the one that the scenario names.
+        whole: whether the controller's pulse widths are whole µs, which have no slope.
 
     Raises:
-        ScenarioError: the scenario does not fit the vehicle.
+        MarineSimError: the scenario does not fit the vehicle, or names no controller.
     """
     scenario.check(vehicle)
     count = len(vehicle.thrusters)
-    starts = sorted({0.0} | {s.start for s in scenario.segments})
+    changes = {s.start for s in scenario.segments}
+    if scenario.closed_loop:
+        told = [f for f in scenario.faults if isinstance(f, Dead)]
+        changes |= {time for f in told for time in (f.start, f.end) if time < math.inf}
+    starts = sorted({0.0} | changes)
     segments = [scenario.segment_at(s) for s in starts]
     joints = [joint_targets(scenario, vehicle, s) for s in starts]
+    failed = [failed_thrusters(scenario.faults, vehicle, s) for s in starts]
+    control = None
+    if scenario.closed_loop:
+        settings = controller or load_controller(scenario.controller)
+        closed = [s.control is not None for s in segments]
+        control = control_of(vehicle, settings, closed, failed, whole=whole)
     return Script(
         start=np.array([-np.inf, *starts[1:]]),
         efforts=np.array([s.efforts for s in segments], float),
@@ -65,17 +94,8 @@ def script(scenario: Scenario, vehicle: Vehicle) -> Script:
         setpoints=np.stack([all_free() if s.control is None else s.control for s in segments]),
         joints=np.stack([np.zeros(0) if j is None else j for j in joints]),
         patterns=PilotMixer(vehicle.thrusters).patterns,
+        control=control,
     )  # fmt: skip
-
-
-def held(start: Array, table: Array, time: Array) -> Array:
-    """Return the row (...) of a table (s, ...) that holds at a time in s."""
-    xp = namespace(time)
-    rows, starts = constant(xp, table), constant(xp, start)
-    result = rows[0]
-    for i in range(1, len(start)):
-        result = xp.where(starts[i] <= time, rows[i], result)
-    return result
 
 
 def open_loop(plan: Script, time: Array, state: State) -> Array:
@@ -97,6 +117,8 @@ def as_long(plan: Script, segments: int) -> Script:
     tables = {
         name: np.concatenate([table, np.repeat(table[-1:], more, axis=0)])
         for name, table in vars(plan).items()
-        if name not in ('start', 'patterns')
+        if name not in ('start', 'patterns', 'control')
     }
-    return replace(plan, start=np.append(plan.start, np.full(more, np.inf)), **tables)
+    control = None if plan.control is None else extended(plan.control, more)
+    start = np.append(plan.start, np.full(more, np.inf))
+    return replace(plan, start=start, control=control, **tables)

@@ -64,7 +64,7 @@ class ControllerNode(SuiteNode):
         super().__init__('controller', PARAMETERS, **options)
         settings = load_controller(self.values['controller'])
         self._loop = ClosedLoop(self.vehicle, settings, method=self.values['allocation'])
-        self._memory: LoopMemory | None = None
+        self._memory: tuple[float, LoopMemory] | None = None
         able = reach(self.vehicle.thrusters, self.vehicle.inertia.center_of_mass)
         self.health |= {'rank': able.rank, 'unreachable': ', '.join(able.unreachable) or 'none'}
         if able.unreachable:

@@ -54,7 +54,7 @@ def run_alone(plan: Plan, run: int) -> tuple[Case, Trajectory]:
     case = case_of(plan, run)
     return case, simulate(
         case.vehicle, case.scenario, environment=case.environment, dt=plan.dt,
-        seed=seed_of(plan, run),
+        seed=seed_of(plan, run), controller=case.controller,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import vehicle_beside
@@ -34,6 +35,7 @@ class Case(NamedTuple):
     vehicle: Vehicle
     environment: Environment
     scenario: Scenario
+    controller: ControllerSettings | None = None
 
 
 def _number(parameter: Parameter, old: Any, value: float) -> float:
@@ -43,23 +45,25 @@ def _number(parameter: Parameter, old: Any, value: float) -> float:
 def _inside(parameter: Parameter, record: Any, path: list[str], value: float) -> Any:
     """Return a record with the number at a path replaced."""
     match = _PART.fullmatch(path[0])
-    names = [f.name for f in fields(record)] if is_dataclass(record) else []
-    if match is None or match[1] not in names:
+    named = dict(record) if isinstance(record, dict) else {}
+    if is_dataclass(record):
+        named = {f.name: getattr(record, f.name) for f in fields(record)}
+    if match is None or match[1] not in named:
         raise ParameterError(
             f'sweep: {parameter.name}: {path[0]!r} is unknown; expected one of: '
-            f'{", ".join(names) or "a number there"}'
+            f'{", ".join(named) or "a number there"}'
         )
     name, index = match[1], match[2]
-    old = getattr(record, name)
+    old = named[name]
     if len(path) > 1:
-        return replace(record, **{name: _inside(parameter, old, path[1:], value)})
+        return _with(record, name, _inside(parameter, old, path[1:], value))
     if index is None:
         if not isinstance(old, float | int) or isinstance(old, bool):
             raise ParameterError(
                 f'sweep: {parameter.name} is no single number; expected an index, as in '
                 f'{parameter.name}[0]'
             )
-        return replace(record, **{name: _number(parameter, old, value)})
+        return _with(record, name, _number(parameter, old, value))
     place = tuple(int(i) for i in index.split(','))
     array = np.array(old, float)
     if len(place) != array.ndim or any(i >= n for i, n in zip(place, array.shape, strict=False)):
@@ -67,7 +71,14 @@ def _inside(parameter: Parameter, record: Any, path: list[str], value: float) ->
             f'sweep: {parameter.name} is outside of shape {array.shape}; expected an index in it'
         )
     array[place] = _number(parameter, array[place], value)
-    return replace(record, **{name: tuple(array.tolist()) if isinstance(old, tuple) else array})
+    return _with(record, name, tuple(array.tolist()) if isinstance(old, tuple) else array)
+
+
+def _with(record: Any, name: str, value: Any) -> Any:
+    """Return a record or a mapping with another value."""
+    if isinstance(record, dict):
+        return {**record, name: value}
+    return replace(record, **{name: value})
 
 
 def described(
@@ -95,7 +106,8 @@ def changed(case: Case, parameter: Parameter, value: float) -> Case:
 
     ``vehicle.…`` and ``environment.…`` are attributes of :class:`Vehicle` and
     :class:`Environment`; ``initial.position[2]`` or ``initial.rpy[0]`` where the run starts;
-    ``fault.…`` is of :func:`~marine_sim_ros.sweep.fault_numbers.with_fault`. Numbers of the URDF
+    ``fault.…`` is of :func:`~marine_sim_ros.sweep.fault_numbers.with_fault`; ``controller.…``, as
+    in ``controller.bandwidth.station[0]``, of the settings of a controller. Numbers of the URDF
     come before, see :func:`described`.
 
     Raises:
@@ -116,6 +128,20 @@ def changed(case: Case, parameter: Parameter, value: float) -> Case:
                 'initial.rpy[…]'
             )
         return case._replace(scenario=_inside(parameter, case.scenario, path, value))
+    if kind == 'controller':
+        return _controlled(case, parameter, path, value)
     if kind == 'environment':
         return case._replace(environment=_inside(parameter, case.environment, path, value))
     return case._replace(vehicle=_inside(parameter, case.vehicle, path, value))
+
+
+def _controlled(case: Case, parameter: Parameter, path: list[str], value: float) -> Case:
+    """Return a case with a number of its controller."""
+    if case.controller is None:
+        raise ParameterError(
+            f'sweep: {parameter.name}: scenario {case.scenario.name} has no set-points; '
+            'expected segments with control'
+        )
+    if value < 0:
+        raise ParameterError(f'sweep: {parameter.name} is {value:g}; expected 0 or more')
+    return case._replace(controller=_inside(parameter, case.controller, path, value))

@@ -21,7 +21,7 @@ _KEYS = {
     'description', 'vehicle', 'arguments', 'environment', 'scenario', 'duration', 'dt', 'engine',
     'method', 'runs', 'block', 'seed', 'every', 'worst', 'parameters',
 }  # fmt: skip
-_KINDS = ('vehicle.', 'environment.', 'initial.', 'fault.', 'urdf.')
+_KINDS = ('vehicle.', 'environment.', 'initial.', 'fault.', 'urdf.', 'controller.')
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
@@ -35,7 +36,9 @@ def _base(plan: Plan) -> Case:
     environment = run_environment(plan.environment)
     scenario = load_scenario(plan.scenario)
     duration = plan.duration or scenario.duration
-    return Case(vehicle, environment or Environment(), replace(scenario, duration=duration))
+    controller = load_controller(scenario.controller) if scenario.closed_loop else None
+    scenario = replace(scenario, duration=duration)
+    return Case(vehicle, environment or Environment(), scenario, controller)
 
 
 @lru_cache(maxsize=2)
@@ -105,9 +108,9 @@ def _compiled(plan: Plan, cases: list[Case], seeds: Sequence[int]) -> Any:
     from marine_sim_ros.engine.compiled import Program, ticks_of
     from marine_sim_ros.engine.loop import states
 
-    vehicles, environments, scenarios = zip(*cases, strict=True)
+    vehicles, environments, scenarios, controllers = zip(*cases, strict=True)
     ticks = (ticks_of(cases[0].scenario.duration, plan.dt) - 1) // plan.every * plan.every + 1
-    settings = settings_of(vehicles, scenarios, environments, seeds)
+    settings = settings_of(vehicles, scenarios, environments, seeds, controllers)
     return Program(
         settings, ticks=ticks, dt=plan.dt, every=plan.every, keep=states, size=plan.block
     )
@@ -116,9 +119,9 @@ def _compiled(plan: Plan, cases: list[Case], seeds: Sequence[int]) -> Any:
 def _with_jax(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.ndarray, State]:
     from marine_sim_ros.engine.batch import first_states, run_in_blocks, settings_of
 
-    vehicles, environments, scenarios = zip(*cases, strict=True)
+    vehicles, environments, scenarios, controllers = zip(*cases, strict=True)
     seeds = [seed_of(plan, run) for run in runs]
-    settings = settings_of(vehicles, scenarios, environments, seeds)
+    settings = settings_of(vehicles, scenarios, environments, seeds, controllers)
     try:
         program = _program(plan)
         arguments = program.arguments_of(settings)
@@ -135,7 +138,7 @@ def _with_jax(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.nd
 def _with_numpy(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.ndarray, State]:
     found = [
         simulate(c.vehicle, c.scenario, environment=c.environment, dt=plan.dt,
-                 seed=seed_of(plan, run))
+                 seed=seed_of(plan, run), controller=c.controller)
         for c, run in zip(cases, runs, strict=True)
     ]  # fmt: skip
     states = (np.stack([getattr(t, name)[:: plan.every] for t in found], axis=1)

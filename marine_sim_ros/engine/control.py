@@ -1,0 +1,135 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The controller of a scenario, traced: the same laws, with plans by segments of the script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.arrays import Array, namespace
+from marine_sim_ros.control.allocator import Allocator
+from marine_sim_ros.control.closed_loop import (
+    FIRST_STEP,
+    Law,
+    LoopMemory,
+    begin_loop,
+    law_of,
+    loop_step,
+)
+from marine_sim_ros.control.settings import ControllerSettings
+from marine_sim_ros.control.thesis import ThesisLaw
+from marine_sim_ros.engine.sharing import Shares, longer, shares_of
+from marine_sim_ros.engine.tables import held
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.state import State
+
+__all__ = ['Control', 'Remembered', 'answer', 'control_of', 'extended']
+
+
+@dataclass(frozen=True, eq=False)
+class Control:
+    """What closes the loop.
+
+    Attributes:
+        law: from set-points to a wrench.
+        shares: from the wrench to pulse widths, by segments.
+        closed: (s,) 1.0 in the segments that have set-points.
+    """
+
+    law: Law
+    shares: Shares
+    closed: np.ndarray
+
+    @property
+    def always(self) -> bool:
+        """Whether every segment has set-points."""
+        return isinstance(self.closed, np.ndarray) and bool(self.closed.all())
+
+    @property
+    def of_few_numbers(self) -> bool:
+        """Whether what it remembers is small enough to be written out number by number."""
+        return not isinstance(self.law, ThesisLaw)
+
+
+class Remembered(NamedTuple):
+    """Whether the controller had the vehicle in the tick before (1.0), and its memory if so."""
+
+    running: Array
+    loop: LoopMemory
+
+
+def control_of(
+    vehicle: Vehicle,
+    settings: ControllerSettings,
+    closed: Sequence[bool],
+    failed: Sequence[np.ndarray],
+    *,
+    whole: bool = True,
+) -> Control:
+    """Return the controller of a vehicle.
+
+    Args:
+        vehicle: to control.
+        settings: of :func:`~marine_sim_ros.control.settings.load_controller`.
+        closed: by segments, whether they have set-points.
+        failed: by segments, (n,) thrusters to leave out.
+        whole: whether pulse widths are whole µs, which have no slope.
+    """
+    allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
+    return Control(
+        law_of(settings, vehicle), shares_of(allocator, failed, whole=whole),
+        np.asarray(closed, float),
+    )  # fmt: skip
+
+
+def extended(control: Control, segments: int) -> Control:
+    """Return a controller with more segments at its end, all as the last one."""
+    closed = np.append(control.closed, np.repeat(control.closed[-1:], segments))
+    return replace(control, shares=longer(control.shares, segments), closed=closed)
+
+
+def answer(
+    control: Control, start: Array, wanted: Array, time: Array, state: State,
+    memory: Remembered | None, *, dt: float, pwm: Array,
+) -> tuple[Array, Remembered]:  # fmt: skip
+    """Return the pulse widths (n,) of a tick, and what to remember.
+
+    Args:
+        control: that is asked.
+        start: (s,) of the segments, s.
+        wanted: set-points (12,) of this tick, NaN where free.
+        time: of the tick, s.
+        state: of the vehicle.
+        memory: of the tick before; None in the first.
+        dt: step, s.
+        pwm: (n,) of a segment without set-points, µs.
+    """
+    xp = namespace(state.velocity)
+    since: Any = dt
+    if memory is not None and control.always:
+        begun = memory.loop
+    else:
+        begun = begin_loop(control.law, pwm.shape[0], state, dt=dt)
+        since = xp.asarray(FIRST_STEP)
+        if memory is not None:
+            running = memory.running > 0.5
+            begun = _chosen(running, memory.loop, begun)
+            since = dt if dt == FIRST_STEP else xp.where(running, dt, FIRST_STEP)
+    rows = {name: held(start, table, time) for name, table in control.shares.tables.items()}
+    output, following = loop_step(
+        control.law, replace(control.shares, **rows), wanted, state, begun, dt=since
+    )
+    closed = held(start, control.closed, time)
+    return xp.where(closed > 0.5, output.pwm, pwm), Remembered(closed, following)
+
+
+def _chosen(condition: Array, one: Any, other: Any) -> Any:
+    """Return one memory or another of the same shape."""
+    if isinstance(one, tuple):
+        return type(one)(*(_chosen(condition, a, b) for a, b in zip(one, other, strict=True)))
+    return namespace(other).where(condition, one, other)

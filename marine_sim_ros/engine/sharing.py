@@ -1,0 +1,209 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""From a wanted wrench to pulse widths, traced: the allocator's plans as tables of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.control.allocator import Allocation, Allocator, demands, made_up, shortfall
+from marine_sim_ros.control.thrust_limits import PulseWidths
+from marine_sim_ros.engine.components import on_arrays
+from marine_sim_ros.engine.scaling import scaled
+from marine_sim_ros.physics.thrusters import PWM_MIN, PWM_NEUTRAL
+
+__all__ = ['Pulses', 'Shares', 'longer', 'pulses_of', 'shares_of']
+
+BLOCK = 28
+"""Thrusts that a search compares at a time: about the root of how many there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pulses:
+    """Pulse widths for thrusts, see :class:`~marine_sim_ros.control.thrust_limits.PulseWidths`.
+
+    Attributes:
+        between: (n, b, k) halfway from each thrust to the next, in blocks, N.
+        levels: (n, m) thrusts, N.
+        pulses: (n, m) the pulse width that stands for each, µs.
+        lower: (n,) N.
+        upper: (n,) N.
+        whole: whether pulse widths are whole µs; else they follow the curve between them.
+    """
+
+    between: np.ndarray
+    levels: np.ndarray
+    pulses: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    whole: bool = True
+
+    def nearest(self, thrust: Array) -> tuple[Array, Array]:
+        """Return pulse widths (n,) in µs and the thrusts (n,) in N that they make."""
+        if not self.levels.shape[0]:
+            return thrust, thrust
+        find = _whole if self.whole else _between
+        found = on_arrays(find, thrust, self.between, self.levels, self.pulses)
+        return found[0], found[1]
+
+
+def _blocks(rows: np.ndarray) -> np.ndarray:
+    """Return rows (n, m) in blocks (n, b, k), filled up with infinity."""
+    count = -(-rows.shape[1] // BLOCK)
+    filled = np.full((len(rows), count * BLOCK), np.inf)
+    filled[:, : rows.shape[1]] = rows
+    return filled.reshape(len(rows), count, BLOCK)
+
+
+def pulses_of(widths: PulseWidths, *, whole: bool = True) -> Pulses:
+    """Return the tables of a vehicle's pulse widths."""
+    rows = widths.between if whole else widths.levels[:, 1:-1]
+    return Pulses(
+        _blocks(rows), widths.levels, widths.pulses, widths.lower, widths.upper,
+        whole,
+    )  # fmt: skip
+
+
+def _places(thrust: jax.Array, blocks: jax.Array) -> jax.Array:
+    """Return how many numbers of each row's blocks (n, b, k), which rise, are below (n,)."""
+    block = jnp.sum(blocks[:, :, -1] < thrust[:, None], axis=1)
+    rows = jnp.take_along_axis(blocks, block[:, None, None], axis=1)[:, 0]
+    return block * blocks.shape[2] + jnp.sum(rows < thrust[:, None], axis=1)
+
+
+def _at(table: jax.Array, place: jax.Array) -> jax.Array:
+    return jnp.take_along_axis(table, place[:, None], axis=1)[:, 0]
+
+
+def _whole(
+    thrust: jax.Array, blocks: jax.Array, levels: jax.Array, pulses: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    place = _places(thrust, blocks)
+    return _at(pulses, place), _at(levels, place)
+
+
+def _between(
+    thrust: jax.Array, blocks: jax.Array, levels: jax.Array, pulses: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Return pulse widths on the line from one thrust to the next; they make what is wanted."""
+    del pulses
+    place = _places(jax.lax.stop_gradient(thrust), blocks)
+    low, high = _at(levels, place), _at(levels, place + 1)
+    rises = high > low
+    wanted = jnp.clip(thrust, levels[:, 0], levels[:, -1])
+    share = (wanted - low) / jnp.where(rises, high - low, 1.0)
+    return PWM_MIN + place + jnp.where(rises, share, 0.0), wanted
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Plans (s, ...) of :class:`~marine_sim_ros.control.allocator.Plan`, one for each segment.
+
+    All thrusters are in them; one that is left out has limits of zero.
+
+    Attributes:
+        matrix: (s, 6, n).
+        gain: (s, n, 6).
+        groups: (s, 6, g).
+        unit: (s, n).
+        lower: (s, n) shares.
+        upper: (s, n) shares.
+        free: (s, n, d), filled up with zeros.
+        left_out: (s, n) 1.0 for thrusters that get 1500 µs.
+        concession: of the allocator.
+        pulses: of the thrusters.
+    """
+
+    matrix: np.ndarray
+    gain: np.ndarray
+    groups: np.ndarray
+    unit: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    free: np.ndarray
+    left_out: np.ndarray
+    concession: float
+    pulses: Pulses
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """What differs from segment to segment, by name."""
+        rest = ('concession', 'pulses')
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in rest}
+
+    def share(self, wrench: Array, owed: Array) -> Allocation:
+        """Return what to send for a wrench (6,) and thrusts (n,) that are owed, in one segment.
+
+        It is what :meth:`marine_sim_ros.control.allocator.Allocator.allocate` returns, of plans
+        without the axis of segments.
+        """
+        xp = namespace(wrench)
+        lower, upper = constant(xp, self.pulses.lower), constant(xp, self.pulses.upper)
+        plain = self.gain @ wrench
+        none = xp.zeros_like(plain)
+        fits = xp.all((lower <= plain) & (plain <= upper))
+        demand, _ = demands(wrench, self.groups)
+        patterns = (self.gain @ demand) / self.unit[:, None]
+        shares = on_arrays(
+            scaled, patterns, self.free, self.lower, self.upper, self.concession, fits,
+            needed=~fits,
+        )  # fmt: skip
+        beyond = xp.clip(shares * self.unit, lower, upper)
+        thrust = xp.where(fits, plain, beyond)
+        asked = made_up(thrust, owed)
+        pwm, made = self.pulses.nearest(asked)
+        left_out = self.left_out > 0.5
+        pwm, made = xp.where(left_out, none + PWM_NEUTRAL, pwm), xp.where(left_out, none, made)
+        return Allocation(
+            thrust=made,
+            pwm=pwm,
+            achieved=self.matrix @ made,
+            owed=xp.where(left_out, none, asked - made),
+            short=shortfall(wrench, self.matrix @ thrust),
+            saturated=~fits,
+        )
+
+
+def shares_of(allocator: Allocator, failed: Sequence[np.ndarray], *, whole: bool = True) -> Shares:
+    """Return the tables of an allocator for masks (n,) of failed thrusters, one per segment."""
+    plans = [allocator.plan(mask) for mask in failed]
+    count = len(failed[0])
+    width = max(plan.free.shape[1] for plan in plans)
+
+    def spread(values: np.ndarray, working: np.ndarray, rest: float) -> np.ndarray:
+        full = np.full((count, *values.shape[1:]), rest)
+        full[working] = values
+        return full
+
+    def padded(free: np.ndarray) -> np.ndarray:
+        return np.pad(free, ((0, 0), (0, width - free.shape[1])))
+
+    return Shares(
+        matrix=np.stack([p.matrix for p in plans]),
+        gain=np.stack([p.gain for p in plans]),
+        groups=np.stack([p.groups for p in plans]),
+        unit=np.stack([spread(p.unit, p.working, 1.0) for p in plans]),
+        lower=np.stack([spread(p.lower, p.working, 0.0) for p in plans]),
+        upper=np.stack([spread(p.upper, p.working, 0.0) for p in plans]),
+        free=np.stack([spread(padded(p.free), p.working, 0.0) for p in plans]),
+        left_out=np.stack([np.asarray(mask, float) for mask in failed]),
+        concession=allocator.concession,
+        pulses=pulses_of(allocator.pulses, whole=whole),
+    )
+
+
+def longer(shares: Shares, segments: int) -> Shares:
+    """Return tables with more segments at their end, all as the last one."""
+    rows: dict[str, Any] = {
+        name: np.concatenate([table, np.repeat(table[-1:], segments, axis=0)])
+        for name, table in shares.tables.items()
+    }
+    return replace(shares, **rows)

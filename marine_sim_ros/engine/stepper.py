@@ -1,0 +1,148 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Vehicles moved on by some ticks at a time, for whoever decides between the steps."""
+
+from __future__ import annotations
+
+import copy
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from marine_sim_ros.engine.availability import precision
+from marine_sim_ros.engine.batch import BLOCK
+from marine_sim_ros.engine.compiled import compiled
+from marine_sim_ros.engine.components import components, joined
+from marine_sim_ros.engine.records import derived
+from marine_sim_ros.environment import Environment
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.faults.thrust import Propulsion
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.simulation import step_nanoseconds
+from marine_sim_ros.state import State
+from marine_sim_ros.tick import Commands, Stepping, advance, begin
+from marine_sim_ros.trajectory import NANOSECONDS
+
+__all__ = ['Bodies', 'Stepper']
+
+SHARE = 128
+"""Vehicles that are worth a thread of their own."""
+
+
+class Bodies(NamedTuple):
+    """What vehicles carry from step to step.
+
+    Attributes:
+        position: (N, 3) m, map.
+        orientation: (N, 4) x, y, z, w.
+        velocity: (N, 6) body, m/s and rad/s.
+        rotors: (N, n) of the thrusters, √N.
+    """
+
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    rotors: np.ndarray
+
+
+class Stepper:
+    """N vehicles of one kind, each in a current of its own, compiled for some ticks at a time."""
+
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        *,
+        size: int,
+        ticks: int = 10,
+        dt: float = 0.01,
+        environment: Environment | None = None,
+    ) -> None:
+        """Compile.
+
+        Args:
+            vehicle: without hull and arm.
+            size: N.
+            ticks: of one step.
+            dt: of a tick, s.
+            environment: without waves, gusts and scene; its steady current is not used.
+
+        Raises:
+            ParameterError: a vehicle or an environment that is more than a few numbers.
+        """
+        around = environment or Environment()
+        if vehicle.hull is not None or vehicle.manipulator is not None:
+            raise ParameterError(
+                f'{vehicle.name} has a hull or an arm; expected a vehicle with lumped coefficients'
+            )
+        if around.waves or around.fluctuation or around.scene or around.profile:
+            raise ParameterError(
+                f'environment {around.name} has waves, gusts, a profile or a scene; '
+                'expected still water'
+            )
+        self.vehicle = derived(vehicle)
+        self._environment = around
+        self._ticks = ticks
+        self._stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS)
+        cores = max(os.cpu_count() or 1, 1)
+        threads = min(cores, max(size // SHARE, 1))
+        self._block = min(BLOCK, -(-size // threads))
+        self._starts = range(0, size, self._block)
+        self._pool = ThreadPoolExecutor(cores)
+        shapes = (3, 4, 6, len(vehicle.thrusters))
+        arrays = [np.zeros((n, self._block)) for n in shapes]
+        pwm = np.zeros((len(vehicle.thrusters), self._block))
+        with precision('float64'):
+            lowered = jax.jit(self._run).lower(arrays, pwm, np.zeros((3, self._block)))
+            self._compiled = compiled(lowered, written_out=True)
+
+    def _run(self, bodies: list[jax.Array], pwm: jax.Array, current: jax.Array) -> list[jax.Array]:
+        """Return bodies (k, block) after a step; the batch's axis is the last."""
+        around = copy.copy(self._environment)
+        vars(around).update(current=components(current, 1), still=False)
+        commands = Commands(components(pwm, 1))
+        batch, dtype = pwm.shape[1:], pwm.dtype
+
+        def tick(carry: list[jax.Array], nothing: None) -> tuple[list[jax.Array], None]:
+            *state, rotors = (components(x, 1) for x in carry)
+            memory = begin(self.vehicle, State(*state))._replace(propulsion=Propulsion(rotors))
+            del nothing
+            _, after = advance(
+                self.vehicle, around, memory, commands, self._stepping, since=self._stepping.dt
+            )
+            return [joined(x, batch, dtype) for x in (*after.state, after.propulsion.rotors)], None
+
+        return jax.lax.scan(tick, bodies, None, length=self._ticks)[0]
+
+    def at_rest(self, position: np.ndarray, orientation: np.ndarray) -> Bodies:
+        """Return vehicles at rest at positions (N, 3) and attitudes (N, 4)."""
+        count = len(position)
+        return Bodies(
+            position, orientation, np.zeros((count, 6)),
+            np.zeros((count, len(self.vehicle.thrusters))),
+        )  # fmt: skip
+
+    def step(self, bodies: Bodies, pwm: np.ndarray, current: np.ndarray) -> Bodies:
+        """Return the vehicles after a step.
+
+        Args:
+            bodies: at its start.
+            pwm: (N, n) pulse widths all through it, µs.
+            current: (N, 3) velocity of the water in map, m/s.
+        """
+
+        def block(start: int) -> list[np.ndarray]:
+            rows = np.minimum(np.arange(start, start + self._block), len(pwm) - 1)
+            with precision('float64'):
+                given = [jnp.asarray(np.ascontiguousarray(x[rows].T)) for x in bodies]
+                kept = self._compiled(
+                    given, jnp.asarray(pwm[rows].T.copy()), jnp.asarray(current[rows].T.copy())
+                )
+                return [np.asarray(x).T for x in kept]
+
+        parts = list((map if len(self._starts) == 1 else self._pool.map)(block, self._starts))
+        return Bodies(*(np.concatenate(p)[: len(pwm)] for p in zip(*parts, strict=True)))

@@ -1,0 +1,46 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Gymnasium environments over the compiled engine: keep a station, follow waypoints.
+
+Importing this package registers ``marine_sim_ros/StationKeeping-v0`` and
+``marine_sim_ros/WaypointFollowing-v0``, for ``gymnasium.make`` and ``gymnasium.make_vec``. It
+needs the extra ``rl`` (Gymnasium and JAX). What is observed, done and rewarded is told in
+:mod:`marine_sim_ros.gym.tasks`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+from marine_sim_ros.errors import ParameterError
+
+if importlib.util.find_spec('gymnasium') is None:
+    raise ParameterError(
+        'marine_sim_ros.gym needs Gymnasium, which is not installed; '
+        "expected: pip install 'marine_sim_ros[rl]'"
+    )
+
+import gymnasium
+
+from marine_sim_ros.gym.tasks import TASKS
+
+__all__ = ['ENVIRONMENTS', 'register']
+
+ENVIRONMENTS = {f'marine_sim_ros/{name}-v0': name for name in TASKS}
+"""Name that Gymnasium knows -> task."""
+
+
+def register() -> None:
+    """Tell Gymnasium the environments; those that it knows already are left alone."""
+    for identifier, task in ENVIRONMENTS.items():
+        if identifier not in gymnasium.registry:
+            gymnasium.register(
+                id=identifier,
+                entry_point='marine_sim_ros.gym.single:OneVehicle',
+                vector_entry_point='marine_sim_ros.gym.vector:ManyVehicles',
+                kwargs={'task': task},
+            )
+
+
+register()

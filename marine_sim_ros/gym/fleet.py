@@ -1,0 +1,91 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Vehicles with a task: what a single environment and a vector of them have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from marine_sim_ros.engine.stepper import Bodies, Stepper
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.gym.tasks import TASKS, Episode, Judged
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+from marine_sim_ros.spatial import quaternion_from_rpy
+
+__all__ = ['Fleet']
+
+SPAN = 400.0
+"""µs from neutral to full."""
+DT, TICKS = 0.01, 10
+
+
+class Fleet:
+    """N vehicles, each in an episode of a task."""
+
+    def __init__(self, task: str, vehicle: str | Vehicle, size: int) -> None:
+        """Compile for a task of ``TASKS`` and a vehicle, a shipped name or a path.
+
+        Raises:
+            MarineSimError: no such task or vehicle, or one that is more than a few numbers.
+        """
+        if task not in TASKS:
+            raise ParameterError(f'task is {task!r}; expected one of: {", ".join(TASKS)}')
+        self.task = TASKS[task]
+        body = load_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
+        self.thrusters = len(body.thrusters)
+        self._stepper = Stepper(body, size=size, ticks=TICKS, dt=DT)
+        self.bodies: Bodies
+        self.episode: Episode
+        self.steps = np.zeros(size, int)
+
+    def begin(self, rngs: Sequence[np.random.Generator]) -> None:
+        """Begin all episodes."""
+        self.bodies, self.episode = self._drawn(rngs)
+        self.steps = np.zeros(len(rngs), int)
+
+    def begin_some(self, rows: np.ndarray, rngs: Sequence[np.random.Generator]) -> None:
+        """Begin the episodes of a mask (N,) anew."""
+        if not rows.any():
+            return
+        bodies, episode = self._drawn([rng for rng, here in zip(rngs, rows, strict=True) if here])
+        for old, new in (*zip(self.bodies, bodies, strict=True),
+                         *zip(self.episode, episode, strict=True)):  # fmt: skip
+            old[rows] = new
+        self.steps[rows] = 0
+
+    def _drawn(self, rngs: Sequence[np.random.Generator]) -> tuple[Bodies, Episode]:
+        places, yaws, episodes = zip(*(self.task.begin(rng) for rng in rngs), strict=True)
+        turned = np.stack([quaternion_from_rpy(0.0, 0.0, float(yaw)) for yaw in yaws])
+        episode = Episode(*(np.stack(x) for x in zip(*episodes, strict=True)))
+        return self._stepper.at_rest(np.stack(places), turned), episode
+
+    def observed(self) -> np.ndarray:
+        """Return observations (N, m)."""
+        return self._cut(self.task.observe(self.bodies, self.episode))
+
+    def _cut(self, seen: np.ndarray) -> np.ndarray:
+        """Return observations (N, m) within their limits, in single precision."""
+        return np.clip(seen, -self.task.limits, self.task.limits).astype(np.float32)
+
+    def step(self, actions: np.ndarray) -> tuple[Judged, np.ndarray]:
+        """Move all on by a step with actions (N, n); return what comes of it, and who is cut off.
+
+        A vehicle whose motion is no longer finite ends its episode with a reward of 0.
+        """
+        given = np.clip(np.asarray(actions, float), -1.0, 1.0)
+        after = self._stepper.step(self.bodies, PWM_NEUTRAL + SPAN * given, self.episode.current)
+        judged = self.task.judge(self.bodies, after, given, self.episode)
+        lost = ~np.isfinite(judged.observation).all(axis=1)
+        judged = Judged(
+            self._cut(np.nan_to_num(judged.observation)), np.where(lost, 0.0, judged.reward),
+            judged.terminated | lost, judged.episode,
+        )  # fmt: skip
+        self.bodies = Bodies(*(np.array(x) for x in after))
+        self.episode = Episode(*(np.array(x) for x in judged.episode))
+        self.steps = self.steps + 1
+        return judged, self.steps >= self.task.steps

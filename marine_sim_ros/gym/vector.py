@@ -1,0 +1,99 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Many vehicles as one Gymnasium vector environment: they move in one compiled call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils.seeding import np_random
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.gym.fleet import Fleet
+from marine_sim_ros.model.vehicle import Vehicle
+
+__all__ = ['ManyVehicles', 'spaces_of']
+
+
+def spaces_of(fleet: Fleet) -> tuple[spaces.Box, spaces.Box]:
+    """Return the spaces of one vehicle's observations and actions."""
+    limits = fleet.task.limits.astype(np.float32)
+    return (
+        spaces.Box(-limits, limits, dtype=np.float32),
+        spaces.Box(-1.0, 1.0, (fleet.thrusters,), np.float32),
+    )
+
+
+class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """N vehicles, each with an episode of its own.
+
+    Vehicle i of a vector that was reset with a seed s does what a single environment does that was
+    reset with s + i. An episode that has ended begins anew in the step after it, whatever the
+    action (``AutoresetMode.NEXT_STEP``).
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        'render_modes': [], 'autoreset_mode': AutoresetMode.NEXT_STEP,
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        task: str,
+        vehicle: str | Vehicle = 'bluerov2_heavy',
+        render_mode: None = None,
+    ) -> None:
+        """Compile; nothing is rendered.
+
+        Raises:
+            MarineSimError: no such task or vehicle, or one that is more than a few numbers.
+        """
+        if num_envs < 1:
+            raise ParameterError(f'num_envs is {num_envs}; expected at least 1')
+        self.num_envs, self.render_mode = num_envs, render_mode
+        self._fleet = Fleet(task, vehicle, num_envs)
+        self.single_observation_space, self.single_action_space = spaces_of(self._fleet)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._rngs = [np_random(None)[0] for _ in range(num_envs)]
+        self._ended = np.zeros(num_envs, bool)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin all episodes; a seed s is s + i for vehicle i, or one is given for each."""
+        if isinstance(seed, int | np.integer):
+            seed = [int(seed) + i for i in range(self.num_envs)]
+        if seed is not None:
+            self._rngs = [
+                rng if one is None else np_random(one)[0]
+                for rng, one in zip(self._rngs, seed, strict=True)
+            ]
+        self._fleet.begin(self._rngs)
+        self._ended = np.zeros(self.num_envs, bool)
+        return self._fleet.observed(), {}
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Do actions (N, n) for a tenth of a second."""
+        fresh = self._ended
+        judged, cut = self._fleet.step(actions)
+        reward = np.where(fresh, 0.0, judged.reward)
+        terminated, truncated = judged.terminated & ~fresh, cut & ~fresh
+        self._fleet.begin_some(fresh, self._rngs)
+        seen = judged.observation
+        if fresh.any():
+            seen = np.where(fresh[:, None], self._fleet.observed(), seen)
+        self._ended = terminated | truncated
+        return seen, reward, terminated, truncated, {}

@@ -1,0 +1,202 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Closed loops in the compiled engine: its solver against DAQP, its motion against NumPy's."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.control.allocator import Allocator, demands
+from marine_sim_ros.control.scaling import TOLERANCE, scale_groups
+from marine_sim_ros.scenario import load_scenario, parse_scenario
+from marine_sim_ros.simulation import simulate
+
+jax = pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+
+import daqp  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+
+from marine_sim_ros.engine.availability import precision  # noqa: E402
+from marine_sim_ros.engine.batch import simulate_batch  # noqa: E402
+from marine_sim_ros.engine.compiled import simulate_compiled  # noqa: E402
+from marine_sim_ros.engine.quadratic import least  # noqa: E402
+from marine_sim_ros.engine.scaling import scaled  # noqa: E402
+
+CLOSED = (
+    'position_hold', 'transit', 'heading_step', 'turning_circle', 'helix', 'balance',
+)  # fmt: skip
+MIXED = """
+duration: 3.0
+initial: {position: [0, 0, -5], rpy: [0.1, 0.05, 1.0]}
+faults: [{at: 2.0, thruster: thruster_2}]
+segments:
+  - {at: 0.0, axes: {surge: 0.3}}
+  - {at: 0.5, control: {z: -4.0, roll: 0.0, yaw: 2.0}}
+  - {at: 1.2, axes: {surge: 0.3}}
+  - {at: 1.5, control: {x: 9.0, y: 0, z: -3, surge: 0.4, yaw_rate: 0.3}}
+"""
+
+
+def programmes(rng, count, size, rows):
+    """Random strictly convex programmes with a way: bounds that meet, rows twice and of zeros."""
+    for _ in range(count):
+        root = rng.normal(size=(size, size))
+        hessian = root @ root.T + 0.1 * np.eye(size)
+        matrix = rng.normal(size=(rows, size))
+        matrix[1] = matrix[0]
+        matrix[2] = 0.0
+        inside = matrix @ rng.normal(size=size)
+        low = inside - rng.choice([0.0, 0.1, 2.0], rows)
+        high = inside + rng.choice([0.0, 0.1, 2.0], rows)
+        # Where both bounds meet in many rows they leave one point, or none but for rounding.
+        high = np.where(np.arange(rows) < 3, high, np.maximum(high, low + 0.05))
+        yield hessian, 10 ** rng.uniform(-1, 2) * rng.normal(size=size), matrix, low, high
+
+
+def test_small_programmes_are_solved_as_by_daqp():
+    many = list(programmes(np.random.default_rng(1), 2000, 5, 9))
+    with precision('float64'):
+        solve = jax.jit(jax.vmap(lambda *p: least(*p, jnp.asarray(True))))
+        found, solved = (
+            np.asarray(x) for x in solve(*(np.stack(x) for x in zip(*many, strict=True)))
+        )
+    compared = 0
+    for mine, ok, (hessian, pull, matrix, low, high) in zip(found, solved, many, strict=True):
+        expected, _, flag, _ = daqp.solve(
+            hessian, pull, matrix, high, low, np.zeros(9, np.intc), primal_tol=1e-11
+        )
+        assert ok
+        values = matrix @ mine
+        assert max((values - high).max(), (low - values).max()) < 1e-8
+        if flag == 1:
+            compared += 1
+            np.testing.assert_allclose(mine, expected, rtol=1e-7, atol=1e-7)
+    assert compared > 1900
+
+
+def test_a_programme_without_a_way_is_told():
+    with precision('float64'):
+        rows, high = jnp.asarray([[1.0], [-1.0]]), jnp.asarray([1.0, -2.0])
+        _, solved = least(
+            jnp.eye(1), jnp.zeros(1), rows, jnp.full(2, -9.0), high, jnp.asarray(True)
+        )
+        assert not solved
+
+
+def test_the_least_has_the_slope_of_its_active_bounds():
+    with precision('float64'):
+        hessian, rows = jnp.asarray([[2.0, 0.5], [0.5, 1.0]]), jnp.eye(2)
+
+        def first(pull):
+            return least(
+                hessian, pull, rows, jnp.full(2, -1.0), jnp.full(2, 1.0), jnp.asarray(True)
+            )[0]
+
+        slope = jax.jacrev(first)(jnp.asarray([-5.0, 0.1]))
+    # x = 1 is held, y = −(q₂ + x/2).
+    np.testing.assert_allclose(slope, [[0.0, 0.0], [0.0, -1.0]], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ('name', 'gone'), [('bluerov2', ()), ('bluerov2_heavy', (1,)), ('investigator90', ())]
+)
+def test_what_does_not_fit_is_scaled_back_as_with_daqp(name, gone):
+    vehicle, rng = load_vehicle(name), np.random.default_rng(5)
+    allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
+    plan = allocator.plan(np.isin(np.arange(len(vehicle.thrusters)), gone))
+    patterns = []
+    while len(patterns) < 700:
+        wrench = rng.normal(size=6) * 10 ** rng.uniform(0, 3, 6) * [1, 1, 1, 0.2, 0.2, 0.2]
+        wrench = wrench * (rng.random(6) < 0.8)  # some axes are not asked for
+        asked = (plan.gain @ demands(wrench, plan.groups)[0])[plan.working] / plan.unit[:, None]
+        total = asked.sum(axis=1)
+        if (total > plan.upper).any() or (total < plan.lower).any():
+            patterns.append(asked)
+    expected = np.stack(
+        [scale_groups(p, plan.free, plan.lower, plan.upper, allocator.concession)[0]
+         for p in patterns]
+    )  # fmt: skip
+    with precision('float64'):
+        free, lower, upper = (jnp.asarray(x) for x in (plan.free, plan.lower, plan.upper))
+        found = jax.jit(
+            jax.vmap(
+                lambda p: scaled(p, free, lower, upper, allocator.concession, jnp.asarray(0.0))
+            )
+        )(np.stack(patterns))
+    error = np.abs(found - expected).max(axis=1)
+    assert np.quantile(error, 0.98) < 1e-10
+    # A bound that DAQP passes over within its tolerance can count for more in the thrusts.
+    assert error.max() < 100 * TOLERANCE
+
+
+def compare(vehicle, scenario, **settings):
+    expected = simulate(vehicle, scenario, **settings)
+    found, _ = simulate_compiled(vehicle, scenario, **settings)
+    for name in ('position', 'orientation', 'velocity', 'pwm', 'thrust'):
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(expected, name), rtol=0, atol=1e-9, err_msg=name
+        )
+    np.testing.assert_array_equal(found.targets, expected.targets)
+    return expected
+
+
+def test_closed_loops_agree_through_open_ones_and_a_failure():
+    compare(load_vehicle('bluerov2_heavy'), parse_scenario(MIXED, 'mixed'), dt=0.01)
+
+
+def test_the_law_of_the_thesis_agrees_at_its_limits():
+    scenario = replace(parse_scenario(MIXED, 'mixed'), controller='thesis', duration=2.0)
+    done = compare(load_vehicle('bluerov2_heavy'), scenario)
+    assert np.abs(done.pwm - 1500).max() == 400
+
+
+VEHICLES = {
+    'bluerov2_gz': ('bluerov2', {'coefficients': 'bluerov2_gz'}),
+    'bluerov2_heavy': ('bluerov2_heavy', {}),
+    'investigator90': ('investigator90', {}),
+}
+
+
+@cache
+def minute(name):
+    """Every closed loop of a vehicle over a minute, as one batch."""
+    model, arguments = VEHICLES[name]
+    vehicle = load_vehicle(model, **arguments)
+    joints = () if vehicle.manipulator is None else vehicle.manipulator.names
+    scenarios = [
+        s for s in map(load_scenario, CLOSED)
+        if all(n in joints for segment in s.segments for n in segment.joints)
+    ]  # fmt: skip
+    return vehicle, scenarios, simulate_batch(vehicle, scenarios, duration=60.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('scenario', CLOSED)
+@pytest.mark.parametrize('name', VEHICLES)
+def test_every_closed_loop_agrees_over_a_minute(name, scenario):
+    vehicle, scenarios, batch = minute(name)
+    names = [s.name for s in scenarios]
+    if scenario not in names:
+        pytest.skip(f'{name} has no arm')
+    i = names.index(scenario)
+    expected = simulate(vehicle, scenarios[i], duration=60.0)
+    np.testing.assert_allclose(
+        batch.position[:, i], expected.position[::20], rtol=0, atol=1e-9
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_where_the_motion_is_unstable_engines_part_no_more_than_rounding_does():
+    """The default BlueROV2 swims ahead against the Munk moment, which makes much of nothing."""
+    vehicle, scenario = load_vehicle('bluerov2'), load_scenario('transit')
+    found, _ = simulate_compiled(vehicle, scenario, duration=20.0)
+    expected = simulate(vehicle, scenario, duration=20.0)
+    nudged = replace(scenario, position=(-4.0, 1e-15, -5.0))
+    other = simulate(vehicle, nudged, duration=20.0)
+    apart = np.abs(found.position - expected.position).max()
+    assert apart < 10 * np.abs(other.position - expected.position).max()
+    assert np.abs(found.position - expected.position)[:3000].max() < 1e-9

@@ -1,0 +1,142 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Gymnasium environments: its own checks, seeds, and what is rewarded."""
+
+import numpy as np
+import pytest
+
+from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.simulation import Simulation
+from marine_sim_ros.state import State
+
+pytest.importorskip('jax', reason='jax: not installed (extra rl)')
+gymnasium = pytest.importorskip('gymnasium', reason='gymnasium: not installed (extra rl)')
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+from gymnasium.vector import AutoresetMode  # noqa: E402
+
+from marine_sim_ros.engine.stepper import Bodies, Stepper  # noqa: E402
+from marine_sim_ros.gym import ENVIRONMENTS  # noqa: E402
+from marine_sim_ros.gym.tasks import Episode, StationKeeping, WaypointFollowing  # noqa: E402
+
+STATION, WAYPOINTS = sorted(ENVIRONMENTS)
+COUNT = 6
+
+
+@pytest.fixture(scope='module')
+def single():
+    return {name: gymnasium.make(name, vehicle='bluerov2') for name in ENVIRONMENTS}
+
+
+@pytest.fixture(scope='module')
+def many():
+    return gymnasium.make_vec(STATION, num_envs=COUNT, vehicle='bluerov2')
+
+
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('name', sorted(ENVIRONMENTS))
+def test_gymnasium_finds_nothing_wrong(single, name):
+    check_env(single[name].unwrapped, skip_render_check=True)
+
+
+def test_a_vector_is_a_row_of_single_ones_with_seeds_in_order(single, many):
+    assert many.metadata['autoreset_mode'] is AutoresetMode.NEXT_STEP
+    rng = np.random.default_rng(0)
+    actions = rng.uniform(-1, 1, (20, COUNT, 6)).astype(np.float32)
+    seen, _ = many.reset(seed=40)
+    assert many.observation_space.contains(seen)
+    rows = [seen]
+    for action in actions:
+        seen, reward, ended, cut, _ = many.step(action)
+        rows.append(seen)
+        assert reward.shape == ended.shape == cut.shape == (COUNT,)
+    one = single[STATION]
+    for i in (0, COUNT - 1):
+        begun, _ = one.reset(seed=40 + i)
+        np.testing.assert_array_equal(rows[0][i], begun)
+        for k, action in enumerate(actions):
+            alone, *_ = one.step(action[i])
+            np.testing.assert_allclose(rows[k + 1][i], alone, atol=1e-6)
+    again, _ = many.reset(seed=40)
+    np.testing.assert_array_equal(again, rows[0])
+    other, _ = many.reset(seed=[7] * COUNT)
+    np.testing.assert_array_equal(other[0], other[-1])
+    assert np.abs(other - again).max() > 0.1
+
+
+def test_what_has_ended_begins_anew_in_the_next_step(many):
+    seen, _ = many.reset(seed=3)
+    up = np.zeros((COUNT, 6), np.float32)
+    up[0, :4], up[0, 4:] = 0.0, 1.0  # one goes up and away
+    up[0, 4:] *= np.sign(load_vehicle('bluerov2').thrusters.effectiveness[2, 4])
+    for _ in range(300):
+        seen, reward, ended, cut, _ = many.step(up)
+        if ended[0]:
+            break
+    assert ended[0]
+    assert np.linalg.norm(seen[0, :3]) > StationKeeping.farthest
+    seen, reward, ended, cut, _ = many.step(up)
+    assert np.linalg.norm(seen[0, :3]) < 2.0
+    assert reward[0] == 0
+    assert not (ended | cut)[0]
+    assert np.abs(seen[0, 9:]).max() == 0  # at rest
+
+
+def test_the_vehicles_move_as_numpy_moves_them():
+    vehicle = load_vehicle('bluerov2')
+    current, pwm = np.array([0.1, -0.2, 0.0]), 1500.0 + np.array([90, -40, 120, 60, -70, 30])
+    start = State(np.array([0, 0, -5.0]), np.array([0, 0, 0, 1.0]), np.zeros(6))
+    stepper = Stepper(vehicle, size=2, ticks=5, dt=0.01)
+    bodies = stepper.at_rest(np.stack([start.position] * 2), np.stack([start.orientation] * 2))
+    simulation = Simulation(vehicle, environment=Environment(current=current), initial=start,
+                            dt=0.01)  # fmt: skip
+    simulation._since_last = 0.01  # rotors turn from the first tick on
+    for _ in range(10):
+        bodies = stepper.step(bodies, np.stack([pwm] * 2), np.stack([current] * 2))
+    for _ in range(50):
+        simulation.tick(pwm)
+    for found, expected in zip(bodies, simulation.state, strict=False):
+        np.testing.assert_allclose(found[1], expected, atol=1e-12)
+
+
+def bodies_at(*positions, yaw=0.0):
+    count = len(positions)
+    turned = np.tile([0, 0, np.sin(yaw / 2), np.cos(yaw / 2)], (count, 1))
+    return Bodies(np.array(positions, float), turned, np.zeros((count, 6)), np.zeros((count, 6)))
+
+
+def test_the_station_is_rewarded():
+    task = StationKeeping()
+    episode = Episode(np.zeros((3, 3)), np.tile(task.station, (3, 1, 1)), np.zeros(3, int))
+    here = bodies_at((0, 0, -5), (0, 1, -5), (6, 0, -5))
+    judged = task.judge(here, here, np.zeros((3, 6)), episode)
+    np.testing.assert_allclose(judged.reward, [1.0, np.exp(-1), np.exp(-36)])
+    assert judged.terminated.tolist() == [False, False, True]
+    turned = bodies_at((0, 1, -5), yaw=np.pi / 2)
+    seen = task.judge(turned, turned, np.ones((1, 6)), Episode(*(x[:1] for x in episode)))
+    np.testing.assert_allclose(seen.observation[0, :3], [-1, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(seen.observation[0, 3:6], [0, -1, 0], atol=1e-12)  # east
+    np.testing.assert_allclose(seen.reward, [np.exp(-1) * 2 / 3 - 0.05])
+
+
+def test_waypoints_are_passed_one_after_the_other():
+    task = WaypointFollowing()
+    goals = np.array([[[float(i), 0, -10] for i in range(1, 6)]])
+    episode = Episode(np.zeros((1, 3)), goals, np.array([0]))
+    before, after = bodies_at((0, 0, -10)), bodies_at((0.6, 0, -10))
+    judged = task.judge(before, after, np.zeros((1, 6)), episode)
+    np.testing.assert_allclose(judged.reward, [0.6 + 1])
+    np.testing.assert_allclose(judged.observation[0, :6], [1.4, 0, 0, 2.4, 0, 0], atol=1e-12)
+    assert judged.episode.next[0] == 1
+    last = episode._replace(next=np.array([4]))
+    judged = task.judge(bodies_at((4, 0, -10)), bodies_at((4.7, 0, -10)), np.zeros((1, 6)), last)
+    assert judged.terminated[0]
+
+
+def test_vehicles_with_hulls_are_told():
+    with pytest.raises(ParameterError, match='lumped'):
+        gymnasium.make(STATION, vehicle='investigator90')
+    with pytest.raises(ParameterError, match='at least 1'):
+        gymnasium.make_vec(STATION, num_envs=0)
