@@ -94,7 +94,7 @@ def test_a_request_is_taken_or_refused_in_one_line(data):
         ('path', [[0, 0, 0]] * 1001, 'expected a list of up to 1000'),
         ('switch', {'name': 'self_destruct', 'on': True}, 'expected one of: arm'),
         ('hello', 'a\nb', 'expected a short text'),
-        ('fault', {'kind': 'weak', 'thruster': 't', 'share': 2}, 'expected 0 to 1'),
+        ('fault', {'kind': 'weak', 'thruster': 't', 'share': 2}, 'share is 2; expected a number'),
         ('fault', {'kind': 'warp'}, "'warp'; expected one of: dead, weak"),
         ('fault', {'kind': 'dead'}, 'thruster'),
         ('fault', {'kind': 'gust', 'at': 3.0}, 'has a time; expected none'),
