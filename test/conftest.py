@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from _pytest.tmpdir import tmppath_result_key
 from graph import NotInTime
+from hypothesis import settings
 
 from marine_sim_ros import load_vehicle
 
@@ -27,6 +28,9 @@ OTHERS = ('investigator90', 'simple_rov', 'surface_vessel')
 PARTITIONS = itertools.count()
 DOMAINS = range(1, 101)
 """Of ROS; the ports of greater ones are those that the system gives to anybody."""
+
+settings.register_profile('any machine', deadline=None)  # a busy one is slow, and not wrong
+settings.load_profile('any machine')
 
 
 def has(module):

@@ -138,7 +138,7 @@ def test_turning_and_moving_the_body():
     st.tuples(*[st.floats(-3.1, 3.1)] * 3),
     st.tuples(*[st.floats(-5, 5)] * 3),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_always_symmetric_and_never_negative(size, angles, center):
     rotation = rotation_matrix(quaternion_from_rpy(*angles))
     shape = moved(box(np.array(size)), rotation, np.array(center))

@@ -212,7 +212,7 @@ def thruster_sets(draw):
     return thruster_set(specs)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(thruster_sets(), st.integers(0, 2**32 - 1))
 def test_any_thrusters_at_all(thrusters, seed):
     rng = np.random.default_rng(seed)
@@ -355,7 +355,7 @@ def test_axes_that_no_group_names_are_left_alone():
 FORCE = st.one_of(st.floats(-1e3, 1e3), st.sampled_from([0.0, 1e-9, 1e12, -1e300, 1.7e308]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(list(ALLOCATORS)), st.tuples(*[FORCE] * 6), st.integers(0, 255))
 def test_limits_hold_whatever_is_asked(which, wrench, failing):
     vehicle = VEHICLES[which[0]]

@@ -407,7 +407,7 @@ def small(run, tmp_path_factory):
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_damage_is_an_error_and_never_anything_else(small, tmp_path_factory, data):
     damaged = bytearray(small)
     for _ in range(data.draw(st.integers(1, 4))):

@@ -24,7 +24,7 @@ def fed(time, values, blocks, **options):
 
 
 @given(st.integers(1, 5000), st.integers(1, 40), st.integers(0, 99))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_an_envelope_has_every_extreme_and_no_more_points_than_it_may(n, blocks, seed):
     rng = np.random.default_rng(seed)
     time, values = np.cumsum(rng.uniform(0.001, 0.1, n)), rng.normal(size=(n, 2))
@@ -55,7 +55,7 @@ def test_one_sample_among_a_million_is_drawn():
 
 
 @given(st.integers(1, 9000), st.integers(1, 30))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_thinned_rows_are_every_strideth(n, blocks):
     time = np.arange(n, dtype=float)
     series = fed(time, np.column_stack([time, -time]), blocks, numbers=1)  # 1024 rows at least
@@ -66,7 +66,7 @@ def test_thinned_rows_are_every_strideth(n, blocks):
 
 
 @given(st.integers(2, 300), st.integers(1, 30), st.integers(0, 99))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_integrals_do_not_depend_on_blocks(n, blocks, seed):
     rng = np.random.default_rng(seed)
     time, values = np.cumsum(rng.uniform(0.01, 1.2 * HOLD, n)), rng.normal(size=(n, 3))

@@ -260,7 +260,7 @@ def test_the_surface_is_a_boundary_where_asked_for_and_follows_the_waves():
 
 
 @given(st.tuples(*[st.floats(-12, 12)] * 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_far_surfaces_are_left_out_without_a_difference(position):
     vehicle, scene = load_vehicle('bluerov2'), load_environment('deep_rock').scene
     lifted = State(np.array(position) - (0, 0, 45), np.array([0, 0, 0, 1.0]), np.zeros(6))
@@ -307,7 +307,7 @@ def test_batches_and_other_array_libraries():
     assert np.asarray(law) == pytest.approx([0, 0, 5.30330], abs=5e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.tuples(*[st.floats(-20, 20)] * 3), st.tuples(*[st.floats(-3, 3)] * 3))
 def test_the_push_is_never_more_than_the_thrusts(position, rpy):
     vehicle = load_vehicle('bluerov2')

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
@@ -166,7 +166,6 @@ def test_an_unknown_name_lists_the_known_ones():
         load_experiment('zigzag')
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60) | st.text('-[]{}:, \n0.1abnms', max_size=80))
 def test_any_text_is_read_or_refused(text):
     for whole in (text, HEAD + text):

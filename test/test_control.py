@@ -81,7 +81,7 @@ def test_the_windowed_integral_forgets():
     assert len(memory.errors) == 100
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(-8, 8), st.floats(0.5, 4), st.floats(0.3, 2), st.floats(0.02, 0.3))
 def test_an_approach_never_overshoots_nor_hurries(target, bandwidth, fastest, share):
     x, rate, dt = np.zeros(1), np.zeros(1), share / bandwidth

@@ -387,7 +387,7 @@ def test_stray_underscores_of_a_plugin_are_mended(tmp_path):
     assert (tmp_path / 'orca3.urdf').read_text() == text
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, suppress_health_check=list(HealthCheck))
 @given(mutated(text_of(*BLUE)))
 def test_whatever_is_wrong_is_a_finding_or_one_clear_error(tmp_path_factory, text):
     path = tmp_path_factory.mktemp('fuzz') / 'mutated.urdf'

@@ -519,7 +519,7 @@ def accepts_or_tells_in_one_line(text):
     assert '\n' not in message
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(name=st.sampled_from(sorted(TEXTS)), data=st.data(), new=st.text(max_size=3))
 def test_a_changed_text_is_an_environment_or_one_line(name, data, new):
     text = TEXTS[name]
@@ -527,7 +527,7 @@ def test_a_changed_text_is_an_environment_or_one_line(name, data, new):
     accepts_or_tells_in_one_line(text[:at] + new + text[at + data.draw(st.integers(0, 5)) :])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(name=st.sampled_from(sorted(TEXTS)), data=st.data(), value=TREES)
 @example(name='still', data=None, value={'a\nb': 1})
 def test_a_changed_value_is_an_environment_or_one_line(name, data, value):

@@ -45,7 +45,7 @@ def test_what_is_written_is_read_again(some):
     assert parse_faults(fault_text(some)) == some
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(faults(ROV.thrusters.names), max_size=5).map(tuple), st.integers(0, 9))
 def test_no_fault_breaks_a_run(some, seed):
     if unfit(some, ROV):

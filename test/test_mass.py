@@ -162,7 +162,7 @@ bodies = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(bodies, min_size=1, max_size=3))
 def test_the_equations_cell_by_cell(parts):
     """Equations 3-1 to 3-5 as they stand, with a loop over cells; the last part wins."""

@@ -174,7 +174,7 @@ BLUEROV = load_vehicle('bluerov2').urdf
 TOKENS = sorted(set(re.findall(r'[\w.:/-]+', BLUEROV)))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(TOKENS),
     st.one_of(
@@ -195,7 +195,7 @@ def test_mutated_descriptions_load_or_give_one_line(token, replacement, which):
     assert '\n' not in message
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=200))
 def test_any_text_loads_or_gives_an_error(text):
     with pytest.raises(MarineSimError):

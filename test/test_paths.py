@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros.analysis.paths import (
@@ -25,7 +25,6 @@ def arc(center, radius, start, end, n=200):
     return np.asarray(center) + radius * np.stack([np.cos(a), np.sin(a)], axis=1)
 
 
-@settings(deadline=None)  # the first call imports scipy
 @given(
     x=st.floats(-1e3, 1e3), y=st.floats(-1e3, 1e3), radius=st.floats(0.05, 500.0),
     start=st.floats(-10, 10), span=st.floats(0.5, 20) | st.floats(-20, -0.5),

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros.analysis.response import response
@@ -252,7 +252,6 @@ def _same(a, b, abs_=1e-6):
         )
 
 
-@settings(deadline=None)
 @given(
     zeta=st.floats(0.1, 0.95),
     omega=st.floats(0.5, 3.0),
@@ -272,7 +271,6 @@ def test_shifts_of_time_place_and_heading_change_nothing(zeta, omega, step, shif
     _same(plain, moved, 1e-5)
 
 
-@settings(deadline=None)
 @given(values=st.lists(numbers, min_size=3, max_size=40), goal=numbers, scale=st.floats(1.0, 9.0))
 def test_bounds_hold_for_any_run(values, goal, scale):
     t = np.linspace(0, 10, len(values))

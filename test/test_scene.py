@@ -70,7 +70,6 @@ def test_normals_are_gradients_of_the_distance():
 
 
 @given(st.tuples(*[st.floats(-30, 30)] * 3))
-@settings(deadline=None)
 def test_clearance_is_never_more_than_the_least_distance(place):
     point = np.array(place)
     for scene in (ALL, load_environment('deep_rock').scene, load_environment('pool').scene):
@@ -124,7 +123,6 @@ def test_obstacles_against_a_cloud_of_surface_points(obstacle):
     assert not inside.all()
 
 
-@settings(deadline=None)
 @given(st.tuples(*[st.floats(-5, 5)] * 3))
 def test_walking_the_distance_back_along_the_normal_ends_on_the_surface(place):
     point = np.array([place])
@@ -159,7 +157,6 @@ def test_heights_are_those_of_the_grid_and_linear_between():
     assert HILLS.extent == pytest.approx(np.array([[-4, -3], [5.5, 3]]))
 
 
-@settings(deadline=None)
 @given(st.floats(-3.9, 5.4), st.floats(-2.9, 2.9))
 def test_bilinear_against_scipy_and_its_normal(x, y):
     from scipy.interpolate import RegularGridInterpolator
@@ -405,7 +402,7 @@ TREES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(
     st.sampled_from(['seabed', 'planes', 'pool', 'terrain', 'obstacles', 'surface', 'boundary']),
     TREES, min_size=1, max_size=3,

@@ -199,7 +199,7 @@ parts = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(parts)
 def test_any_tree_has_its_mass_and_its_places(tree):
     names, text = ['base_link'], ''
@@ -281,7 +281,7 @@ izz="1"/></inertial><visual><geometry><cylinder radius="0.1" length="1"/></geome
 <hydrodynamics><added_mass>5 6 7 1 1 1</added_mass></hydrodynamics></robot>"""
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(mutated(ARM))
 def test_whatever_loads_is_exported_or_told_in_one_line(text):
     message = reader = None

@@ -416,9 +416,7 @@ def small_file(suffix):
     st.integers(0, 2**16),
     st.lists(st.tuples(st.integers(0, 2**16), st.integers(0, 255)), max_size=6),
 )
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damaged_files_load_or_are_told(tmp_path, capfd, caplog, suffix, length, changes):
     data = bytearray(small_file(suffix))
     for at, byte in changes:

@@ -27,6 +27,9 @@ __all__ = ['Server', 'application', 'wire']
 
 LARGEST = 2**16
 """Bytes of a message from a page."""
+PATIENCE = 60.0
+"""s until a page that was cut off is made anew. Who steers loses the seat long before; but a page
+of a busy machine, where signs of life are late, shall not start from nothing."""
 
 
 class Server:
@@ -95,7 +98,7 @@ def application(page: Callable[[], None], title: str) -> FastAPI:
 
 def finish(app: FastAPI) -> FastAPI:
     """Mount the pages below an application's own routes."""
-    ui.run_with(app, show_welcome_message=False, tailwind=False, reconnect_timeout=5.0)
+    ui.run_with(app, show_welcome_message=False, tailwind=False, reconnect_timeout=PATIENCE)
     return app
 
 

@@ -1,0 +1,72 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A bag at any time, without a browser: under other names, and with another clock."""
+
+import math
+
+import numpy as np
+import pytest
+from test_analyze import foreign
+
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.analysis.bags.mapping import parse_maps
+from marine_sim_ros.console.replay import Replay
+from marine_sim_ros.errors import ParameterError, RecordingError
+from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.simulation import simulate
+
+OFFSET = 1_700_000_000_123_000_000
+MAPS = ('odom:=/rov/odometry', 'thrusters/pwm:=/mavros/rc/out')
+
+
+@pytest.fixture(scope='module')
+def sea(tmp_path_factory):
+    """A run as a vehicle at sea would have recorded it, and its trajectory."""
+    trajectory = simulate(load_vehicle('bluerov2'), load_scenario('dive'), duration=4.0)
+    path = foreign(tmp_path_factory.mktemp('sea') / 'bag', trajectory, offset=OFFSET)
+    return str(path), trajectory
+
+
+@pytest.fixture
+def replay(sea):
+    result = Replay(sea[0], vehicle='bluerov2', maps=parse_maps(MAPS))
+    yield result
+    result.close()
+
+
+@pytest.mark.parametrize('time', [0.5, 1.7, 3.9])
+def test_a_moment_under_other_names_is_that_of_the_run(replay, sea, time):
+    _, trajectory = sea
+    found = replay.moment(time)
+    i = int(np.argmin(abs(trajectory.stamp - round(found['time'] * 1e9))))
+    assert found['time'] == pytest.approx(time, abs=0.011)
+    assert found['position'] == pytest.approx(trajectory.position[i].tolist(), abs=1e-9)
+    assert found['turn'] == pytest.approx(trajectory.orientation[i].tolist(), abs=1e-9)
+    assert found['rates'] == pytest.approx(trajectory.velocity[i, 3:].tolist(), abs=1e-9)
+    assert len(found['pwm']) >= 6
+
+
+def test_curves_and_sums_come_when_it_has_been_read_once(replay, sea):
+    _, trajectory = sea
+    assert replay.history(3.0, 2.0) == []
+    assert 'vehicle' not in replay.overview()
+    replay.read_once()
+    past = replay.history(3.0, 2.0)
+    assert past[0]['time'] == pytest.approx(1.0, abs=0.02)
+    assert past[-1]['time'] == pytest.approx(3.0, abs=0.02)
+    steps = np.diff(trajectory.position, axis=0)
+    distance = float(np.sum(np.linalg.norm(steps, axis=1)))
+    motion = replay.overview()['vehicle']['motion']
+    assert motion['distance_m'] == pytest.approx(distance, rel=1e-3)
+    assert motion['max_depth_m'] == pytest.approx(-trajectory.position[:, 2].min(), abs=1e-6)
+    assert math.isclose(motion['duration_s'], 4.0, abs_tol=0.02)
+
+
+def test_a_map_that_fits_nothing_is_told(sea):
+    with pytest.raises(ParameterError, match='no bag has /sub/odometry; expected one of'):
+        Replay(sea[0], vehicle='bluerov2', maps=parse_maps(['odom:=/sub/odometry']))
+    with pytest.raises(RecordingError, match='expected of odom'):
+        Replay(sea[0], vehicle='bluerov2', maps=parse_maps(['odom:=/mavros/rc/out']))
+    with pytest.raises(RecordingError, match='nothing says which vehicle'):
+        Replay(sea[0], maps=parse_maps(MAPS))
