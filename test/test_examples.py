@@ -45,16 +45,16 @@ def test_the_drag_of_a_bag_is_found(tmp_path, monkeypatch, capsys):
 
 def test_gains_are_tuned_down_the_slope():
     tune = example('tune_gains')
-    import jax
-
     with precision('float64'):
         smooth, whole = tune.costs()
-        path = tune.tuned(smooth, steps=6)
-        value, slope = jax.jit(smooth), jax.jit(jax.jacfwd(smooth))(tune.START)
+        value, slope = tune.compiled(smooth)
+        path = tune.tuned(value, slope, steps=6)
+        at = np.log(tune.START)
+        found = slope(at)
         for i, step in enumerate(1e-5 * np.eye(3)):
-            expected = (value(tune.START + step) - value(tune.START - step)) / 2e-5
+            expected = (value(at + step) - value(at - step)) / 2e-5
             assert abs(expected) > 1e-6
-            np.testing.assert_allclose(slope[i], expected, rtol=1e-3)
-    assert path[-1][1] < 0.1 * path[0][1]
-    assert whole(path[-1][0]) < 0.1 * whole(path[0][0])
+            np.testing.assert_allclose(found[i], expected, rtol=1e-3)
+    assert path[-1][1] < 0.2 * path[0][1]
+    assert whole(path[-1][0]) < 0.2 * whole(path[0][0])
     assert path[0][1] == pytest.approx(whole(path[0][0]), rel=0.01)

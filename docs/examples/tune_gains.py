@@ -85,15 +85,26 @@ def costs() -> tuple[Callable[[jax.Array], jax.Array], Callable[[np.ndarray], fl
     return smooth, whole
 
 
+def compiled(
+    cost: Callable[[jax.Array], jax.Array],
+) -> tuple[Callable[[np.ndarray], jax.Array], Callable[[np.ndarray], jax.Array]]:
+    """Return the cost of log gains (3,), and its slope (3,)."""
+
+    def of_logs(logs: jax.Array) -> jax.Array:
+        return cost(jnp.exp(logs))
+
+    return jax.jit(of_logs), jax.jit(jax.jacfwd(of_logs))
+
+
 def tuned(
-    cost: Callable[[jax.Array], jax.Array], steps: int = 12
+    value: Callable[[np.ndarray], jax.Array],
+    slope: Callable[[np.ndarray], jax.Array],
+    steps: int = 12,
 ) -> list[tuple[np.ndarray, float]]:
     """Return gains and costs of a descent; it goes down the slope of log gains.
 
     A step that brings nothing is halved, one that does is followed by a longer one.
     """
-    slope = jax.jit(jax.jacfwd(lambda x: cost(jnp.exp(x))))
-    value = jax.jit(lambda x: cost(jnp.exp(x)))
     at, length = np.log(START), 0.5
     path = [(np.exp(at), float(value(at)))]
     for _ in range(steps):
@@ -112,7 +123,7 @@ def main() -> None:
     """Print the way down."""
     with precision('float64'):
         smooth, whole = costs()
-        path = tuned(smooth)
+        path = tuned(*compiled(smooth))
         print('bandwidth  damping  integral   cost')
         for gains, cost in path:
             print(f'{gains[0]:9.3f}{gains[1]:9.3f}{gains[2]:10.3f}{cost:11.6f}')

@@ -84,6 +84,11 @@ def engine_rows(hulled: Callable[[int], str], triangles: tuple[int, ...]) -> Ite
     dive = replace(load_scenario('dive'), expectations=())
     loop, _ = compiled(vehicle, dive, 20_000, None)
     yield 'JAX, bluerov2 holding a depth: µs/step', '.2f', loop
+    for name in ('bluerov2', 'bluerov2_heavy'):
+        hold = load_scenario('position_hold')
+        loop, seconds = compiled(load_vehicle(name), hold, 20_000, None)
+        yield f'JAX, {name} with its controller: µs/step', '.2f', loop
+        yield f'JAX, {name} with its controller: compiling, s', '.1f', seconds
     for count, steps in SIZES.items():
         cost, _ = compiled(vehicle, _thrust_ahead(vehicle), steps, count)
         yield f'JAX, {count:,} bluerov2: million vehicle-steps/s', '.2f', count / cost
