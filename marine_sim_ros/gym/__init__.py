@@ -18,7 +18,7 @@ from marine_sim_ros.errors import ParameterError
 if importlib.util.find_spec('gymnasium') is None:
     raise ParameterError(
         'marine_sim_ros.gym needs Gymnasium, which is not installed; '
-        "expected: pip install 'marine_sim_ros[rl]'"
+        'expected: make dev, or pip install gymnasium jax'
     )
 
 import gymnasium
