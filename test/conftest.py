@@ -52,6 +52,7 @@ def pytest_runtest_teardown(item):
     item.stash.setdefault(tmppath_result_key, {})
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist, which reads the groups
 def pytest_collection_modifyitems(items):
     missing = {
         'ros': not has('rclpy'),

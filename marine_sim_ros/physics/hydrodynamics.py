@@ -25,6 +25,10 @@ __all__ = [
 
 MIN_REYNOLDS = 1e4
 """Floor of the Reynolds number: the friction line has a pole at 100 and means nothing near it."""
+GRAZING = 1e-6
+"""cos θ below which a push is a line: a power below 1 has no slope at 0 and amplifies rounding."""
+ABEAM = 1e-4
+"""sin θ below which friction fades: along a face that is met head-on there is no flow."""
 
 
 def friction_coefficient(reynolds: Array) -> Array:
@@ -56,11 +60,10 @@ def _incidence(normal: Array, velocity: Array) -> Incidence:
 
 
 def _power(base: Array, exponent: Array) -> Array:
-    """Return base^exponent (...) for positive bases, 0 for others."""
+    """Return base^exponent (...) for bases above ``GRAZING``, a line from 0 below, 0 for others."""
     xp = namespace(base)
-    positive = base > 0
-    safe = xp.where(positive, base, xp.ones_like(base))
-    return xp.where(positive, safe**exponent, xp.zeros_like(base))
+    safe = xp.maximum(base, GRAZING * xp.ones_like(base))
+    return safe**exponent * (xp.maximum(base, xp.zeros_like(base)) / safe)
 
 
 def viscous_weight(
@@ -69,11 +72,8 @@ def viscous_weight(
     """Return w (...) in kg/s of the viscous force −w (v − (v·n) n)."""
     xp = namespace(area)
     # What is left of a purely normal velocity is rounding, not a direction.
-    sine_squared = 1 - flow.cosine**2
-    slides = sine_squared > 1e-15
-    sine = xp.sqrt(xp.where(slides, sine_squared, xp.ones_like(sine_squared)))
-    weight = 0.5 * water_density * flow.speed * area * friction_coefficient / sine
-    return xp.where(slides, weight, xp.zeros_like(weight))
+    sine = xp.sqrt(xp.maximum(1 - flow.cosine**2, ABEAM**2 * xp.ones_like(flow.cosine)))
+    return 0.5 * water_density * flow.speed * area * friction_coefficient / sine
 
 
 def normal_push(
