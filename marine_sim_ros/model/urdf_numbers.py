@@ -58,7 +58,10 @@ def with_number(text: str, path: str, change: Callable[[float], float]) -> str:
     match = _END.fullmatch(end)
     if not separator or match is None:
         raise ModelError(f'{path}: expected an @ and an attribute at its end, as in mass@value')
-    found = root.findall(_xpath(path, place))
+    try:
+        found = root.findall(_xpath(path, place))
+    except (SyntaxError, ValueError):  # as of link[0]: places count from 1
+        raise ModelError(f'{path} leads nowhere; expected places from 1, as in link[1]') from None
     if len(found) != 1:
         raise ModelError(
             f'{path}: {len(found)} elements of the URDF are there; expected one, chosen by its '

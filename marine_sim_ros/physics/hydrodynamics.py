@@ -60,7 +60,7 @@ def _incidence(normal: Array, velocity: Array) -> Incidence:
 
 
 def _power(base: Array, exponent: Array) -> Array:
-    """Return base^exponent (...) for bases above ``GRAZING``, a line from 0 below, 0 for others."""
+    """Return base^exponent (...) of positive bases, a line below ``GRAZING``; 0 of others."""
     xp = namespace(base)
     safe = xp.maximum(base, GRAZING * xp.ones_like(base))
     return safe**exponent * (xp.maximum(base, xp.zeros_like(base)) / safe)
