@@ -112,8 +112,9 @@ def test_no_force_ever_drives(normal, velocity):
         h.slamming_force(ONE, 2.0, normal, velocity, 3 * ONE, mass=5.0),
         h.air_force(ONE, normal, velocity),
     ]
+    rounding = 1e-9 * max(1.0, float(np.linalg.norm(velocity)) ** 3)  # power goes with v³
     for force in forces:
-        assert force @ velocity <= 1e-9
+        assert force @ velocity <= rounding
 
 
 def test_many_triangles_are_one_call():
