@@ -27,6 +27,7 @@ __all__ = [
     'quaternion_of_angles',
     'quaternion_product',
     'rotation_matrix',
+    'rotation_vector',
     'rotation_vector_quaternion',
     'rpy_from_quaternion',
     'skew',
@@ -64,6 +65,7 @@ _HAMILTON = _bilinear_form(
         (k, k, 3, 1.0), (k, 3, k, 1.0), (k, i, j, 1.0), (k, j, i, -1.0), (3, k, k, -1.0),
     )],
 )  # fmt: skip
+_CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
 # [v; ω] x* [p; h] = [ω x p; v x p + ω x h]
 _FORCE_CROSS = _bilinear_form(
     6,
@@ -135,6 +137,21 @@ def rotation_vector_quaternion(rotation: Array) -> Array:
     # The tiny number keeps 0/0 away, in single precision too: sin(h)/h is exactly 1 for h = 1e-15.
     half = xp.sqrt(xp.vecdot(rotation, rotation) / 4 + 1e-30)[..., None]
     return xp.concat([rotation * (xp.sin(half) / (2 * half)), xp.cos(half)], axis=-1)
+
+
+def rotation_vector(before: Array, after: Array) -> Array:
+    """Return the rotation vector (..., 3), rad, from one attitude (..., 4) to another, log(Rᵀ R⁺).
+
+    In the body frame, the shorter way round: the inverse of :func:`rotation_vector_quaternion`.
+    """
+    xp = namespace(before)
+    apart = quaternion_product(before * constant(xp, _CONJUGATE), after)
+    apart = xp.where(apart[..., 3:] >= 0, apart, -apart)
+    vector, cosine = apart[..., :3], apart[..., 3:]
+    square = xp.vecdot(vector, vector)[..., None]
+    small = square < 1e-24
+    sine = xp.sqrt(xp.where(small, xp.ones_like(square), square))
+    return vector * xp.where(small, 2.0 * xp.ones_like(sine), 2.0 * xp.atan2(sine, cosine) / sine)
 
 
 def skew(vector: Array) -> Array:

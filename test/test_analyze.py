@@ -25,10 +25,10 @@ from marine_sim_ros.analysis.bags.reading import read
 from marine_sim_ros.analysis.response import response
 from marine_sim_ros.analysis.run import from_trajectory
 from marine_sim_ros.errors import ParameterError, RecordingError
-from marine_sim_ros.recorded import write_recording
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.trajectory_bag import write_recording
 
 STEP = """
 duration: 8.0

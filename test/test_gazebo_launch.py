@@ -21,7 +21,8 @@ from conftest import ROOT, has
 from graph import NotInTime, Watcher, manifest, recorded, statuses
 
 from marine_sim_ros import load_vehicle, simulate
-from marine_sim_ros.gazebo.bridge_file import bridge_command, bridge_program
+from marine_sim_ros.gazebo.bridge_file import bridge_command
+from marine_sim_ros.gazebo.installed import bridge_program
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.world import SEAT_FOLDER
 from marine_sim_ros.scenario import load_scenario

@@ -13,7 +13,8 @@ import pytest
 from gazebo_server import CASES, imbalance, scenario_file
 
 from marine_sim_ros import Environment, load_vehicle, simulate
-from marine_sim_ros.gazebo.bridge_file import bridge_command, bridge_program
+from marine_sim_ros.gazebo.bridge_file import bridge_command
+from marine_sim_ros.gazebo.installed import bridge_program
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.server import Correspondent, start_server, stop_server
 from marine_sim_ros.scenario import load_scenario

@@ -26,11 +26,11 @@ from marine_sim_ros.identification.thrust import commands_of_pwm, commands_of_th
 from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.identification.weak_form import first_guess
 from marine_sim_ros.model.vehicle import Damping
-from marine_sim_ros.recorded import write_recording
 from marine_sim_ros.scenario import load_scenario, parse_scenario
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.suite import RunOptions
 from marine_sim_ros.tools.main import main
+from marine_sim_ros.trajectory_bag import write_recording
 
 
 def sampled(vehicle, run, seed=0, **options):

@@ -18,10 +18,10 @@ from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
 from marine_sim_ros.control.attitude import level_frame
 from marine_sim_ros.control.setpoints import setpoints
 from marine_sim_ros.errors import ParameterError, RecordingError
-from marine_sim_ros.recorded import write_recording
 from marine_sim_ros.scenario import load_scenario
 from marine_sim_ros.spatial import quaternion_from_rpy, to_body
 from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.trajectory_bag import write_recording
 
 ROV = load_vehicle('investigator90')
 T = np.arange(0, 60.0001, 0.02)

@@ -63,6 +63,18 @@ def test_exponential_map_at_zero_is_exact():
     assert list(spatial.rotation_vector_quaternion(np.zeros(3))) == [0, 0, 0, 1]
 
 
+@given(triple, triple)
+def test_the_rotation_between_two_attitudes_leads_from_one_to_the_other(r, turn):
+    before = spatial.rotation_vector_quaternion(r)
+    after = spatial.quaternion_product(before, spatial.rotation_vector_quaternion(turn))
+    found = spatial.rotation_vector(before, after)
+    assert np.linalg.norm(found) <= np.pi + 1e-9
+    there = spatial.quaternion_product(before, spatial.rotation_vector_quaternion(found))
+    assert spatial.rotation_matrix(there) == pytest.approx(
+        spatial.rotation_matrix(after), abs=1e-9
+    )
+
+
 @given(triple, triple, triple)
 def test_transport_moves_velocities_and_wrenches(r, v, w):
     h = spatial.transport(r)

@@ -9,12 +9,11 @@ import math
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
-from marine_sim_ros.spatial import quaternion_of_angles, quaternion_product
+from marine_sim_ros.arrays import Array, namespace
+from marine_sim_ros.spatial import quaternion_of_angles, rotation_vector
 
 __all__ = ['attitude_error', 'body_rates', 'level_frame', 'wrapped']
 
-_CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
 _STEEPEST = math.radians(89.0)
 
 
@@ -25,15 +24,7 @@ def wrapped(angle: Array) -> Array:
 
 def attitude_error(orientation: Array, wanted_rpy: Array) -> Array:
     """Return the rotation vector (3,) in the body frame that leads to wanted angles (ZYX, rad)."""
-    xp = namespace(orientation)
-    target = quaternion_of_angles(wanted_rpy)
-    apart = quaternion_product(orientation * constant(xp, _CONJUGATE), target)
-    apart = xp.where(apart[3:] >= 0, apart, -apart)
-    vector, cosine = apart[:3], apart[3:]
-    square = xp.vecdot(vector, vector)[None]
-    small = square < 1e-24
-    sine = xp.sqrt(xp.where(small, xp.ones_like(square), square))
-    return vector * xp.where(small, 2.0 * xp.ones_like(sine), 2.0 * xp.atan2(sine, cosine) / sine)
+    return rotation_vector(orientation, quaternion_of_angles(wanted_rpy))
 
 
 def level_frame(yaw: Array) -> Array:

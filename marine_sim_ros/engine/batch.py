@@ -25,12 +25,12 @@ from marine_sim_ros.faults.kinds import LostCommands
 from marine_sim_ros.faults.tables import alike
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ocean.gusts import as_many
-from marine_sim_ros.recorded import write_recording
 from marine_sim_ros.scenario import Scenario
 from marine_sim_ros.simulation import DEFAULT_STEP
 from marine_sim_ros.state import State
 from marine_sim_ros.suite import RunOptions
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory
+from marine_sim_ros.trajectory_bag import write_recording
 
 __all__ = [
     'BLOCK', 'Batch', 'first_states', 'run_in_blocks', 'settings_of', 'simulate_batch',

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -94,19 +94,20 @@ class Rows:
 
     def held(self, xp: ModuleType, time: Array, nothing: float) -> Array:
         """Return the first number of the last that acts, (n,), or what there is without."""
-        numbers, result = (
-            constant(xp, self.numbers),
-            constant(xp, self.where[0, ...]) * 0.0 + nothing,
-        )
-        for i, on in enumerate(self.on(xp, time)):
-            result = xp.where(on, numbers[i, 0], result)
-        return result
+        return self._folded(xp, time, nothing, lambda _, number: number)
 
     def product(self, xp: ModuleType, time: Array) -> Array:
         """Return the product of the first numbers of all that act: (n,)."""
-        numbers, result = constant(xp, self.numbers), constant(xp, self.where[0, ...]) * 0.0 + 1.0
+        return self._folded(xp, time, 1.0, lambda before, number: before * number)
+
+    def _folded(
+        self, xp: ModuleType, time: Array, start: float, fold: Callable[[Array, Array], Array]
+    ) -> Array:
+        """Return what the first numbers of all that act make of a start, in their order: (n,)."""
+        numbers, result = constant(xp, self.numbers), constant(xp, self.where[0, ...]) * 0.0
+        result = result + start
         for i, on in enumerate(self.on(xp, time)):
-            result = xp.where(on, result * numbers[i, 0], result)
+            result = xp.where(on, fold(result, numbers[i, 0]), result)
         return result
 
 

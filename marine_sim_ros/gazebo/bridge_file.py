@@ -1,18 +1,17 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""ros_gz_bridge: its program, and config/gazebo/<delivery>.yaml with names filled in."""
+"""ros_gz_bridge: its command line, and config/gazebo/<delivery>.yaml with names filled in."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from string import Template
 
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.resources import resource_folder
 
-__all__ = ['bridge_command', 'bridge_program', 'bridge_text', 'control_service']
+__all__ = ['bridge_command', 'bridge_text', 'control_service']
 
 
 def bridge_text(delivery: str, *, namespace: str, model: str, world: str) -> str:
@@ -41,15 +40,6 @@ def control_service(world: str) -> str:
     Its configuration file knows topics only.
     """
     return f'/world/{world}/control@ros_gz_interfaces/srv/ControlWorld'
-
-
-def bridge_program() -> Path | None:
-    """Return ros_gz_bridge's program in the workspaces that are sourced, or None."""
-    for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
-        path = Path(prefix) / 'lib' / 'ros_gz_bridge' / 'parameter_bridge'
-        if path.is_file():
-            return path
-    return None
 
 
 def bridge_command(program: Path, world: str, file: Path) -> list[str]:

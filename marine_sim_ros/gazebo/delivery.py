@@ -5,12 +5,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from importlib.util import find_spec
-from pathlib import Path
-
 from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.gazebo.installed import has_module, plugin_folders
 
 __all__ = ['DELIVERIES', 'IN_SERVER', 'STOCK', 'chosen_delivery', 'missing_for_in_server']
 
@@ -21,30 +17,11 @@ _LOADER = 'libgz-sim-python-system-loader-system.so'
 _MODULES = ('gz.sim8', 'gz.transport13', 'gz.msgs10', 'gz.math7', 'sdformat14')
 
 
-def _plugin_folders() -> list[Path]:
-    """Return where gz-sim 8 may have its systems."""
-    named = os.environ.get('GZ_SIM_SYSTEM_PLUGIN_PATH', '').split(os.pathsep)
-    program = shutil.which('gz')
-    prefixes = [Path('/usr')] + ([Path(program).resolve().parent.parent] if program else [])
-    for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
-        prefixes.append(Path(prefix) / 'opt' / 'gz_sim_vendor')
-    patterns = ('lib/gz-sim-8/plugins', 'lib/*/gz-sim-8/plugins')
-    found = [folder for prefix in prefixes for p in patterns for folder in prefix.glob(p)]
-    return [*(Path(n) for n in named if n), *found]
-
-
-def _has(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ImportError:
-        return False
-
-
 def missing_for_in_server() -> list[str]:
     """Return what the in-server way needs and this machine has not."""
-    found = any((folder / _LOADER).is_file() for folder in _plugin_folders())
+    found = any((folder / _LOADER).is_file() for folder in plugin_folders())
     missing = [] if found else [f'the system {_LOADER}']
-    return missing + [f'the Python module {m}' for m in _MODULES if not _has(m)]
+    return missing + [f'the Python module {m}' for m in _MODULES if not has_module(m)]
 
 
 def chosen_delivery(asked: str) -> tuple[str, str]:

@@ -15,8 +15,8 @@ import numpy as np
 
 from marine_sim_ros.arrays import Array, namespace
 from marine_sim_ros.spatial import (
-    quaternion_product,
     rotation_matrix,
+    rotation_vector,
     rotation_vector_quaternion,
     to_body,
 )
@@ -59,9 +59,4 @@ def twist_between(
         dt: s.
     """
     (p0, q0), (p1, q1) = before, after
-    turn = quaternion_product(q0 * np.array([-1.0, -1.0, -1.0, 1.0]), q1)
-    turn = turn if turn[3] >= 0 else -turn
-    sine = float(np.linalg.norm(turn[:3]))
-    angle = 2 * np.arctan2(sine, turn[3])
-    rotation = turn[:3] * (angle / sine if sine > 1e-12 else 2.0)
-    return np.concatenate([to_body(q0, p1 - p0), rotation]) / dt
+    return np.concatenate([to_body(q0, p1 - p0), rotation_vector(q0, q1)]) / dt

@@ -18,19 +18,28 @@ from marine_sim_ros.gazebo.world import SEAT_FOLDER
 from marine_sim_ros.state import State, Wrench
 from marine_sim_ros.trajectory import NANOSECONDS
 
-__all__ = ['Correspondent', 'start_server', 'stop_server']
+__all__ = ['Correspondent', 'server_command', 'server_paths', 'start_server', 'stop_server']
 
 GRACE = 10.0
 """s that a server gets to end by itself before it is killed."""
 
 
+def server_command(world: Path, *, gui: bool = False, run: bool = True) -> list[str]:
+    """Return the command line of Gazebo with a world, which steps at once or stays paused."""
+    return ['gz', 'sim', *(['-r'] if run else []), *([] if gui else ['-s']), str(world)]
+
+
+def server_paths() -> dict[str, str]:
+    """Return the environment variables with which Gazebo finds the seat."""
+    name = 'GZ_SIM_SYSTEM_PLUGIN_PATH'
+    paths = (str(SEAT_FOLDER), os.environ.get(name, ''))
+    return {name: os.pathsep.join(filter(None, paths))}
+
+
 def start_server(world: Path, *, run: bool = True) -> subprocess.Popen[bytes]:
     """Start a server with a world of a run, which begins to step at once, or stays paused."""
-    paths = (str(SEAT_FOLDER), os.environ.get('GZ_SIM_SYSTEM_PLUGIN_PATH', ''))
-    return subprocess.Popen(
-        ['gz', 'sim', '-s', *(['-r'] if run else []), '-v', '1', str(world)],
-        env={**os.environ, 'GZ_SIM_SYSTEM_PLUGIN_PATH': os.pathsep.join(filter(None, paths))},
-    )
+    command = [*server_command(world, run=run), '-v', '1']
+    return subprocess.Popen(command, env={**os.environ, **server_paths()})
 
 
 def stop_server(server: subprocess.Popen[bytes]) -> int:

@@ -19,7 +19,7 @@ from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.gazebo.bridge_file import control_service
 from marine_sim_ros.gazebo.delivery import IN_SERVER, chosen_delivery
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
-from marine_sim_ros.gazebo.world import SEAT_FOLDER
+from marine_sim_ros.gazebo.server import server_command, server_paths
 from marine_sim_ros.suite import RunOptions
 
 __all__ = ['gazebo_actions']
@@ -31,11 +31,9 @@ def _server(folder: Path, *, gui: bool, run: bool) -> ExecuteProcess:
             'backend:=gazebo: no command gz; expected Gazebo Harmonic '
             '(apt install ros-jazzy-ros-gz) and its setup file sourced'
         )
-    paths = [str(SEAT_FOLDER), os.environ.get('GZ_SIM_SYSTEM_PLUGIN_PATH', '')]
-    command = ['gz', 'sim', *(['-r'] if run else []), *([] if gui else ['-s'])]
     return ExecuteProcess(
-        cmd=[*command, str(folder / 'world.sdf')], output='screen', on_exit=Shutdown(),
-        additional_env={'GZ_SIM_SYSTEM_PLUGIN_PATH': os.pathsep.join(filter(None, paths))},
+        cmd=server_command(folder / 'world.sdf', gui=gui, run=run), output='screen',
+        on_exit=Shutdown(), additional_env=server_paths(),
     )  # fmt: skip
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.errors import ParameterError, RecordingError
-from marine_sim_ros.recorded import write_recording
 from marine_sim_ros.simulation import simulate
 from marine_sim_ros.suite import RunOptions
 from marine_sim_ros.sweep.change import Case
@@ -21,6 +20,7 @@ from marine_sim_ros.sweep.plan import Plan
 from marine_sim_ros.sweep.report import worst_runs
 from marine_sim_ros.sweep.runs import case_of, seed_of
 from marine_sim_ros.trajectory import Trajectory
+from marine_sim_ros.trajectory_bag import write_recording
 
 __all__ = ['chosen_runs', 'parse_choice', 'run_alone', 'write_bag', 'write_bags']
 

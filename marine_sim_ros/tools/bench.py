@@ -12,10 +12,7 @@ import platform
 import re
 import time
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -28,25 +25,16 @@ from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.drag import drag_with_memory
 from marine_sim_ros.spatial import quaternion_from_rpy
 from marine_sim_ros.state import State
-from marine_sim_ros.suite import RunOptions, describe
-from marine_sim_ros.tools.bench_console import (
-    cpu_seconds,
-    print_console_costs,
-    print_console_memory,
-    resident,
-)
+from marine_sim_ros.tools.bench_console import print_console_costs, print_console_memory
 from marine_sim_ros.tools.bench_gazebo import check_gazebo, gazebo_table
+from marine_sim_ros.tools.bench_graph import graph_rows, node_costs
 from marine_sim_ros.tools.bench_solid import solid_milliseconds
 from marine_sim_ros.tools.bench_steps import step_microseconds
-from marine_sim_ros.tools.odometer import Odometer
-from marine_sim_ros.tools.supervisor import Supervisor
 
 __all__ = ['add_arguments', 'execute']
 
 STEPS = 4000
-CLOSED = {'vehicle': 'investigator90', 'scenario': 'position_hold'}
 TRIANGLES = (192, 768, 3072, 12288)
-SEA = 'moderate_sea'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -114,50 +102,6 @@ def _per_call(work: Callable[[], object], count: int = 200) -> float:
     return (time.perf_counter() - start) / count
 
 
-def ticks_per_second(
-    seconds: float, *, composed: bool = False, compute: bool = True, **options_of: Any
-) -> tuple[float, float]:
-    """Return ticks/s of a running graph, and the seconds from its start to the first odom."""
-    options = RunOptions(
-        namespace='bench', real_time_factor=0.0, duration=1e5, compute=compute,
-        **{'scenario': 'dive', **options_of},
-    )  # fmt: skip
-    supervisor = Supervisor()
-    start = time.monotonic()
-    supervisor.start_composed(options) if composed else supervisor.start(describe(options))
-    try:
-        with Odometer('/bench') as odometer:
-            odometer.wait(60.0)
-            first = time.monotonic() - start
-            time.sleep(1.0)
-            before, since = odometer.ticks(), time.monotonic()
-            odometer.spin(seconds)
-            rate = (odometer.ticks() - before) / (time.monotonic() - since)
-    finally:
-        supervisor.stop()
-    return rate, first
-
-
-def node_costs(seconds: float) -> dict[str, tuple[float, float]]:
-    """Return CPU share (of one core) and memory (MB) of each node's process at real time."""
-    options = RunOptions(namespace='bench', scenario='dive', duration=1e5)
-    supervisor = Supervisor()
-    supervisor.start(describe(options))
-    try:
-        with Odometer('/bench') as odometer:
-            odometer.wait(60.0)
-        time.sleep(1.0)
-        pids = {name: process.pid for name, process in supervisor.processes.items()}
-        before = {name: cpu_seconds(pid) for name, pid in pids.items()}
-        time.sleep(seconds)
-        return {
-            name: ((cpu_seconds(pid) - before[name]) / seconds, resident(pid))
-            for name, pid in pids.items()
-        }
-    finally:
-        supervisor.stop()
-
-
 def _spread(values: list[float], form: str) -> str:
     low, high = format(min(values), form), format(max(values), form)
     return f'{format(median(values), form)}  ({low} to {high})'
@@ -198,32 +142,6 @@ def _engine(add: Add) -> None:
         add(*row)
 
 
-def _graphs(add: Add, seconds: float) -> None:
-    """Measure running graphs."""
-
-    def graph(name: str, **kind: Any) -> float:
-        rate, first = ticks_per_second(seconds, **kind)
-        add(f'graph, {name}: ticks/s', '.0f', rate)
-        add(f'graph, {name}: start to first odom, s', '.2f', first)
-        return rate
-
-    full = graph('separate processes', composed=False, compute=True)
-    null = graph('separate, computing nothing', composed=False, compute=False)
-    one = graph('composed', composed=True, compute=True)
-    for vehicle in ('simple_rov', 'surface_vessel'):
-        graph(f'separate, {vehicle}', vehicle=vehicle)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / 'bluerov2_hull.urdf'
-        path.write_text(hulled(TRIANGLES[-2]), encoding='utf-8')
-        graph('separate, bluerov2 with 2,112 triangles', vehicle=str(path))
-    graph('separate, surface_vessel in a sea', vehicle='surface_vessel', environment=SEA)
-    graph('separate, bluerov2 in a pool', environment='pool')
-    graph('separate, investigator90 in closed loop', **CLOSED)
-    graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
-    add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
-    add('ratio composed / separate (goal 3)', '.2f', one / full)
-
-
 def execute(options: argparse.Namespace) -> int:
     """Measure everything in turn, round by round, and print one table."""
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -247,7 +165,7 @@ def execute(options: argparse.Namespace) -> int:
     for _ in range(options.rounds):
         _steps(add)
         if not options.steps_only:
-            _graphs(add, options.seconds)
+            graph_rows(add, options.seconds, hull=hulled(TRIANGLES[-2]))
     for _ in range(options.rounds):
         _engine(add)
     _print(options.rounds, rows, {} if options.steps_only else node_costs(options.seconds))

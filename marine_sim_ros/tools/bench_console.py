@@ -12,9 +12,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from statistics import median
 from urllib.request import ProxyHandler, build_opener
 
@@ -22,39 +21,17 @@ from rich.console import Console
 from rich.table import Table
 
 from marine_sim_ros.errors import MarineSimError
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.suite import RunOptions
 from marine_sim_ros.tools.odometer import Odometer
+from marine_sim_ros.tools.processes import cpu_seconds, resident
 from marine_sim_ros.tools.supervisor import Supervisor
 
-__all__ = ['cpu_seconds', 'print_console_costs', 'print_console_memory', 'resident']
+__all__ = ['print_console_costs', 'print_console_memory']
 
 PORT = 8960
-HZ = os.sysconf('SC_CLK_TCK')
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
 WATCHERS = ('nobody', 'console, no page', 'console and a page', 'console and a browser')
 """Who looks; a page is a program that takes what a browser is sent, and draws nothing."""
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the processor time that a process has taken, s."""
-    fields = Path(f'/proc/{pid}/stat').read_text(encoding='ascii').rsplit(')', 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / HZ
-
-
-def resident(pid: int) -> float:
-    """Return the memory that a process holds, MB."""
-    pages = int(Path(f'/proc/{pid}/statm').read_text(encoding='ascii').split()[1])
-    return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
-
-
-def _family(pid: int) -> list[int]:
-    """Return a process and all that it has started."""
-    found = [pid]
-    for one in found:
-        with suppress(OSError):
-            text = Path(f'/proc/{one}/task/{one}/children').read_text(encoding='ascii')
-            found += map(int, text.split())
-    return found
 
 
 @contextmanager
@@ -121,14 +98,9 @@ class _Run:
     groups: dict[str, list[int]]
     moments: list[int] = field(default_factory=lambda: [0])
 
-    def of_each(self, number: Callable[[int], float]) -> dict[str, float]:
-        """Return the sum of a number over the processes of each group that are still there."""
-        found = dict.fromkeys(self.groups, 0.0)
-        for name, pids in self.groups.items():
-            for pid in pids:
-                with suppress(OSError):
-                    found[name] += number(pid)
-        return found
+    def of_each(self, number: Callable[[list[int]], float]) -> dict[str, float]:
+        """Return the sum of a number over each group's processes and those they have started."""
+        return {name: number(pids) for name, pids in self.groups.items()}
 
 
 @contextmanager
@@ -137,11 +109,7 @@ def _watched(options: RunOptions, watcher: str, *, composed: bool) -> Iterator[_
     supervisor = Supervisor()
     with ExitStack() as stack:
         stack.callback(supervisor.stop)
-        if composed:
-            supervisor.start_composed(replace(options, console=False))
-            supervisor.start([s for s in describe(options) if s.executable == 'console'])
-        else:
-            supervisor.start(describe(options))
+        supervisor.start_run(options, composed=composed)
         odometer = stack.enter_context(Odometer('/bench'))
         odometer.wait(60.0)
         groups = {'graph': [p.pid for n, p in supervisor.processes.items() if n != 'console']}
@@ -154,7 +122,7 @@ def _watched(options: RunOptions, watcher: str, *, composed: bool) -> Iterator[_
         if watcher == WATCHERS[3]:
             browser = stack.enter_context(_browser())
             odometer.spin(6.0)
-            groups['browser'] = _family(browser.pid)
+            groups['browser'] = [browser.pid]
         odometer.spin(3.0)
         yield run
 

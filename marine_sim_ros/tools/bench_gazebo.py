@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty
@@ -25,18 +24,20 @@ from rich.table import Table
 
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import MarineSimError
-from marine_sim_ros.gazebo.bridge_file import bridge_command, bridge_program
+from marine_sim_ros.gazebo.bridge_file import bridge_command
 from marine_sim_ros.gazebo.effort import exerted_wrench
+from marine_sim_ros.gazebo.installed import bridge_program, has_module
 from marine_sim_ros.gazebo.kinematics import stepped_velocity
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.server import Correspondent, start_server, stop_server
 from marine_sim_ros.gazebo.world import GazeboWorld
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.sdf.world import sdf_world
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.suite import RunOptions
 from marine_sim_ros.tick import Commands, Stepping, advance, begin
 from marine_sim_ros.tools.bench_plugins import command_topics, plugin_world
 from marine_sim_ros.tools.bench_steps import PWM
+from marine_sim_ros.tools.processes import cpu_seconds
 from marine_sim_ros.tools.supervisor import Supervisor
 
 __all__ = ['Case', 'Speed', 'check_gazebo', 'gazebo_table', 'measure']
@@ -97,36 +98,13 @@ class Speed:
 def check_gazebo() -> None:
     """Raise a MarineSimError where what the measurement needs is not on this machine."""
     missing = [] if shutil.which('gz') else ['the command gz']
-    try:
-        found = importlib.util.find_spec('gz.transport13') is not None
-    except ImportError:
-        found = False
-    missing += [] if found else ['the Python module gz.transport13']
+    missing += [] if has_module('gz.transport13') else ['the Python module gz.transport13']
     missing += [] if bridge_program() else ['ros_gz_bridge']
     if missing:
         raise MarineSimError(
             f'bench --gazebo: {", ".join(missing)}: not found; expected Gazebo Harmonic and '
             'ros-jazzy-ros-gz, and their setup file sourced'
         )
-
-
-def _family(pid: int) -> Iterator[int]:
-    """Yield a process and its descendants."""
-    yield pid
-    with suppress(OSError):
-        children = Path(f'/proc/{pid}/task/{pid}/children').read_text(encoding='ascii')
-        for child in children.split():
-            yield from _family(int(child))
-
-
-def _cpu_seconds(pids: list[int]) -> float:
-    """Return what processes and their descendants have used, each counted once."""
-    total = 0
-    for pid in {member for leader in pids for member in _family(leader)}:
-        with suppress(OSError):
-            stat = Path(f'/proc/{pid}/stat').read_text(encoding='ascii')
-            total += sum(int(ticks) for ticks in stat.rsplit(')', 1)[1].split()[11:13])
-    return total / os.sysconf('SC_CLK_TCK')
 
 
 class _Steps:
@@ -206,10 +184,7 @@ def _nodes(
     quiet = subprocess.DEVNULL
     bridge = subprocess.Popen(command, start_new_session=True, stdout=quiet, stderr=quiet)
     try:
-        if case.forces == 'composed':
-            supervisor.start_composed(options)
-        else:
-            supervisor.start(describe(options))
+        supervisor.start_run(options, composed=case.forces == 'composed')
         yield [bridge.pid, *(p.pid for p in supervisor.processes.values())]
     finally:
         supervisor.stop()
@@ -269,9 +244,9 @@ def measure(case: Case, seconds: float) -> Speed:
         pids = [server.pid, *stack.enter_context(way())]
         steps.next()
         time.sleep(WARM_UP)
-        (before, since), used = steps.next(), _cpu_seconds(pids)
+        (before, since), used = steps.next(), cpu_seconds(pids)
         time.sleep(seconds)
-        (after, until), spent = steps.next(), _cpu_seconds(pids)
+        (after, until), spent = steps.next(), cpu_seconds(pids)
         return Speed((after - before) / (until - since), (spent - used) / (after - before))
 
 

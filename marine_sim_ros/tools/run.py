@@ -11,7 +11,6 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -96,12 +95,7 @@ def run_graph(
         duration = load_scenario(settings.scenario).duration
     supervisor = Supervisor()
     supervisor.catch_signals()
-    if composed:
-        # The console is a process of its own: drawing pages would hold the others up.
-        supervisor.start_composed(replace(settings, console=False))
-        supervisor.start([spec for spec in specs if spec.executable == 'console'])
-    else:
-        supervisor.start(specs)
+    supervisor.start_composed(settings) if composed else supervisor.start(specs)
     start = time.monotonic()
     _wait(supervisor, duration / settings.real_time_factor if settings.real_time_factor else 0)
     wall = time.monotonic() - start

@@ -82,7 +82,7 @@ def execute(options: argparse.Namespace) -> int:
     )  # fmt: skip
     wall = time.perf_counter() - start - compiling
     if settings.record:
-        from marine_sim_ros.recorded import write_recording
+        from marine_sim_ros.trajectory_bag import write_recording
 
         more = {} if options.engine == 'numpy' else {
             'engine': options.engine, 'precision': options.precision

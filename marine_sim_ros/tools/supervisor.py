@@ -11,8 +11,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
-from marine_sim_ros.suite import NodeSpec, RunOptions
+from marine_sim_ros.suite import NodeSpec, RunOptions, describe
 
 __all__ = ['Supervisor', 'environment']
 
@@ -48,8 +49,13 @@ class Supervisor:
             self._start(spec.executable, spec.executable, spec.ros_arguments())
 
     def start_composed(self, options: RunOptions) -> None:
-        """Start one process for all nodes."""
-        self._start('composed', 'composed', [options.to_json()])
+        """Start one process for all nodes but the console: drawing would hold the others up."""
+        self._start('composed', 'composed', [replace(options, console=False).to_json()])
+        self.start([spec for spec in describe(options) if spec.executable == 'console'])
+
+    def start_run(self, options: RunOptions, *, composed: bool) -> None:
+        """Start all nodes of a run."""
+        self.start_composed(options) if composed else self.start(describe(options))
 
     def _start(self, name: str, executable: str, arguments: list[str]) -> None:
         command = [sys.executable, '-m', f'marine_sim_ros.nodes.{executable}', *arguments]

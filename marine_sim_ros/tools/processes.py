@@ -1,0 +1,42 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What processes take of a machine, those that they have started included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+import psutil
+
+__all__ = ['cpu_seconds', 'resident']
+
+
+def _sum(pids: Iterable[int], number: Callable[[psutil.Process], float]) -> float:
+    """Return the sum of a number over processes and their descendants that are still there."""
+    family: set[psutil.Process] = set()
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            leader = psutil.Process(pid)
+            family |= {leader, *leader.children(recursive=True)}
+    total = 0.0
+    for process in family:
+        with suppress(psutil.NoSuchProcess):
+            total += number(process)
+    return total
+
+
+def cpu_seconds(pids: Iterable[int]) -> float:
+    """Return the processor time that processes have taken, s."""
+
+    def used(process: psutil.Process) -> float:
+        times = process.cpu_times()
+        return float(times.user + times.system)
+
+    return _sum(pids, used)
+
+
+def resident(pids: Iterable[int]) -> float:
+    """Return the memory that processes hold, MB."""
+    return _sum(pids, lambda process: process.memory_info().rss / 1e6)
