@@ -16,6 +16,7 @@ import numpy as np
 
 from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.engine.availability import precision
+from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.loop import Recorder, Setting, everything, rollout
 from marine_sim_ros.engine.records import arguments_for, derived, stacked
 from marine_sim_ros.engine.script import script
@@ -56,7 +57,7 @@ def setting_of(
     """
     faults = scenario.faults
     return derived(Setting(
-        vehicle, with_gusts(environment or Environment(), faults),
+        with_curves(vehicle), with_gusts(environment or Environment(), faults),
         script(scenario, vehicle, controller),
         tables_of(faults, vehicle.thrusters.names, seed), faults,
     ))  # fmt: skip
