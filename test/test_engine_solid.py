@@ -25,6 +25,7 @@ pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.batch import first_states, simulate_batch
 from marine_sim_ros.engine.compiled import Program, setting_of, simulate_compiled, ticks_of
+from marine_sim_ros.engine.stepper import Stepper
 from marine_sim_ros.physics import contact_compiled
 from marine_sim_ros.sweep.plan import parse_plan
 from marine_sim_ros.sweep.runs import run_block
@@ -226,7 +227,8 @@ def test_loops_and_branches_are_the_same_compiled():
 # ---- what is told ----------------------------------------------------------------------------
 
 
-def test_single_precision_stays_finite():
+def test_single_precision_stays_finite(monkeypatch):
+    monkeypatch.setattr(contact_compiled, 'FEW', 200)  # all pairs at once: half the program
     vehicle, environment = load_vehicle('bluerov2'), load_environment('pool')
     case = in_the_pool(vehicle)['lands']
     found, _ = simulate_compiled(
@@ -246,6 +248,11 @@ def test_a_batch_has_one_scene():
     heavy = replace(vehicle, find_contact=lambda: load_vehicle('simple_rov').contact)
     with pytest.raises(ParameterError, match='collisions of its vehicles differ'):
         simulate_batch([vehicle, heavy], case, environments=load_environment('pool'))
+
+
+def test_what_goes_step_by_step_has_nothing_solid():
+    with pytest.raises(ParameterError, match=r'environment pool has .* a scene; expected still'):
+        Stepper(load_vehicle('bluerov2'), size=2, environment=load_environment('pool'))
 
 
 @pytest.mark.slow
