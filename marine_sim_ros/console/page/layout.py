@@ -81,6 +81,7 @@ def left_side(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
         with ui.row().classes('bar'):
             which = ui.toggle(CURVES, value='position').props('dense no-caps unelevated')
             ui.space()
+            ui.label('wanted').classes('what dashes')
             span = ui.select(WINDOWS, value=30)
             span.props('dense options-dense borderless aria-label="Window of time"')
         chart = Part('curves').classes('curves')

@@ -89,11 +89,11 @@ def _top(
     with ui.element('header').classes('top'):
         ui.label(link.scenery['look']['name']).classes('name')
         show('time')
-        show('factor')
+        show('factor', 'real time')
         seat = ui.label().classes('seat').mark('seat')
         take = lamp('Take control', sit).mark('take')
         name = ui.input(placeholder='your name', on_change=lambda e: ask('hello', e.value or ''))
-        name.props('dense borderless aria-label="Your name" maxlength=30').classes('who')
+        name.props('dense aria-label="Your name" maxlength=30').classes('who')
         ui.space()
         with ui.element('div').classes('run'):
             paused = panel.add(lamp('Pause', pause, 'the run waits')).mark('pause')

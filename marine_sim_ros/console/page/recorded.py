@@ -128,7 +128,7 @@ def _overview(replay: Replay) -> None:
                     with ui.element('th').props('scope=row'):
                         ui.label(name)
                     with ui.element('td').props(f'data-metric={key}'):
-                        ui.label(f'{value} {unit}'.strip())
+                        ui.label(f'{value}{unit}' if unit == '°' else f'{value} {unit}'.strip())
 
     timer = ui.timer(0.5, fill)
 

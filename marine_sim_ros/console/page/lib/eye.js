@@ -48,14 +48,14 @@ export class Eye {
     this.wide.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.wide, canvas);
     this.controls.enableDamping = false;
-    this.wide.position.set(-1.75 * size, -0.95 * size, 0.75 * size);
+    this.wide.position.set(-1.3 * size, -0.75 * size, 0.55 * size);
     this.last = new THREE.Vector3();
     this.grids = new THREE.Group();
     this.name = "follow";
     canvas.addEventListener("wheel", (event) => {
       if (!SIDES[this.name]) return;
       event.preventDefault();
-      this.scale = Math.min(200, Math.max(size, this.scale * Math.exp(event.deltaY / 600)));
+      this.zoom(Math.exp(event.deltaY / 600));
     }, { passive: false });
   }
 
@@ -109,6 +109,32 @@ export class Eye {
     // A seabed would hide it from above, were it far behind.
     const behind = here.clone().addScaledVector(away, away.z ? -this.size : -60);
     for (const axis of "xyz") this.grids.position[axis] = away[axis] ? behind[axis] : at[axis];
+  }
+
+  // What a key does: arrows turn an eye that follows and move a free one, + and - bring it nearer.
+  key({ key, shiftKey }) {
+    const [right, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[key] ?? [0, 0];
+    const climb = { PageUp: 1, PageDown: -1 }[key] ?? 0;
+    const nearer = { "+": 0.9, "=": 0.9, "-": 1 / 0.9 }[key] ?? 1;
+    if (!right && !up && !climb && nearer === 1) return false;
+    if (SIDES[this.name]) { this.zoom(nearer); return true; }
+    if (!this.controls.enabled) return false;
+    if (this.name === "follow" || shiftKey) this.turn(right * 0.1, up * 0.1, nearer);
+    else { this.walk(up * this.size / 4, right * this.size / 4, climb * this.size / 4); this.turn(0, 0, nearer); }
+    return true;
+  }
+
+  zoom(by) { this.scale = Math.min(200, Math.max(this.size, this.scale * by)); }
+
+  // Turns the eye about what it looks at, by angles in rad, and brings it nearer.
+  turn(right, up, nearer) {
+    const { target } = this.controls, away = this.wide.position.clone().sub(target);
+    const far = away.length();
+    const bearing = Math.atan2(away.y, away.x) + right;
+    const height = Math.min(1.5, Math.max(-1.5, Math.asin(away.z / far) + up));
+    const level = far * Math.cos(height);
+    away.set(level * Math.cos(bearing), level * Math.sin(bearing), far * Math.sin(height));
+    this.wide.position.copy(target).addScaledVector(away, nearer);
   }
 
   // Moves the free eye: ahead, to the right and up, in m.

@@ -4,7 +4,7 @@
 // The view: the vehicle in its water, what acts on it, where it has been and is to go.
 
 import { THREE } from "nicegui-scene";
-import { text, wire } from "./wire.js";
+import { text, weightOf, wire } from "./wire.js";
 import { Arrow, Water, glass, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { Eye, SIDES } from "./eye.js";
 
@@ -23,7 +23,7 @@ export class View {
     this.canvas = this.renderer.domElement;
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "img");
-    this.canvas.setAttribute("aria-label", "View of the vehicle");
+    this.canvas.setAttribute("aria-label", "View of the vehicle; arrow keys turn or move the eye, + and - bring it nearer");
     element.prepend(this.canvas);
     this.scene = new THREE.Scene();
     this.legend = element.querySelector(".legend");
@@ -39,6 +39,11 @@ export class View {
     this.watch.observe(document.body, { attributes: true, attributeFilter: ["class"] });
     this.canvas.addEventListener("click", (event) => this.click(event));
     this.canvas.addEventListener("wheel", () => this.touch(), { passive: true });
+    this.canvas.addEventListener("keydown", (event) => {
+      if (!this.eye?.key(event)) return;
+      event.preventDefault();
+      this.touch();
+    });
     this.resize();
   }
 
@@ -198,9 +203,10 @@ export class View {
     this.element.dataset.time = frame.time.toFixed(2);
   }
 
-  // An arrow per force, of the vehicle's size for its weight, from the point of its line of action nearest to the origin.
+  // An arrow per force, in length as the root of its newtons, so that thrust is seen beside weight, from the point of its line of action nearest to the origin.
   push(frame) {
-    const all = { ...frame.wrenches, weight: this.weightOf(frame) };
+    const all = { ...frame.wrenches };
+    if (frame.turn[0] !== null) all.weight = this.weightOf(frame);
     delete all.total;
     for (const [name, wrench] of Object.entries(all)) {
       if (!this.arrows[name]) continue;
@@ -210,14 +216,14 @@ export class View {
       const size = `${text(Math.sqrt(square), 1)} N`;
       if (this.sizes[name].textContent !== size) this.sizes[name].textContent = size;
       const from = square > 0 ? force.clone().cross(torque).divideScalar(square) : new THREE.Vector3();
-      this.arrows[name].set(from.clampLength(0, this.size), force.multiplyScalar(this.size / frame.weight));
+      this.arrows[name].set(from.clampLength(0, this.size), force.setLength(0.7 * this.size * Math.sqrt(force.length() / frame.weight)));
     }
   }
 
   weightOf(frame) {
-    const down = new THREE.Vector3(0, 0, -frame.weight).applyQuaternion(this.body.quaternion.clone().invert());
-    const arm = new THREE.Vector3(...this.look.center_of_mass).cross(down);
-    return [...down.toArray(), ...arm.toArray()];
+    const down = weightOf(frame);
+    const arm = new THREE.Vector3(...this.look.center_of_mass).cross(new THREE.Vector3(...down));
+    return [...down, ...arm.toArray()];
   }
 
   // A click in the view from above, while waypoints are placed: its place in the map.
