@@ -256,9 +256,9 @@ def _waypoints(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
 
     def toggle() -> None:
         press(placing, on := placing.props.get('aria-pressed') != 'true')
-        view.put('placing', on)
         if on:
             eye.value = 'above'
+        view.call('place', on)
 
     def drop() -> None:
         points.clear()

@@ -69,22 +69,26 @@ export class Curves {
 
   draw() {
     const { unit, names, key, goals, scale } = SETS[this.set];
-    const end = wire.frame?.time ?? this.past.at(-1)?.time ?? 0;
+    const now = wire.frame?.time ?? this.past.at(-1)?.time ?? 0;
+    const end = wire.replay ? Math.max(now, Math.min(this.window, wire.scenery?.end ?? 0)) : now;
     const shown = this.past.filter((m) => m.time >= end - this.window && m.time <= end);
     const ink = getComputedStyle(this.element).color;
     const series = [];
     names.forEach((name, i) => {
-      const line = { type: "line", name, showSymbol: false, lineStyle: { width: 2, color: COLOURS[i] }, color: COLOURS[i], animation: false };
+      const line = { type: "line", name, showSymbol: false, lineStyle: { width: 2, color: COLOURS[i] }, color: COLOURS[i] };
       series.push({ ...line, data: points(shown, (m) => m[key]?.[i], (x) => scale(x, i)) });
       series.push({
         ...line, name: `${name} wanted`, lineStyle: { width: 1.5, type: "dashed", color: COLOURS[i] },
         data: points(shown, (m) => m.setpoints?.[goals + i], (x) => scale(x, i)),
       });
     });
-    this.points = shown.length;
+    series[0].markLine = {
+      data: end > now ? [{ xAxis: now }] : [], symbol: "none", silent: true, label: { show: false }, lineStyle: { color: ink, type: "solid" },
+    };
     this.element.dataset.points = shown.length;
     this.element.dataset.wanted = names.filter((_, i) => shown.some((m) => m.setpoints?.[goals + i] != null)).join(" ");
     this.chart.setOption({
+      animation: false,
       textStyle: { color: ink },
       grid: { left: 52, right: 14, top: 30, bottom: 24 },
       legend: { data: names, top: 0, textStyle: { color: ink }, icon: "roundRect", itemHeight: 4 },

@@ -48,7 +48,8 @@ export class Eye {
     this.wide.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.wide, canvas);
     this.controls.enableDamping = false;
-    this.wide.position.set(-1.3 * size, -0.75 * size, 0.55 * size);
+    this.away = new THREE.Vector3(-1.3, -0.75, 0.55).multiplyScalar(size); // of an eye that follows, from the vehicle
+    this.returns = true;
     this.last = new THREE.Vector3();
     this.grids = new THREE.Group();
     this.name = "follow";
@@ -60,6 +61,7 @@ export class Eye {
   }
 
   choose(name) {
+    this.returns = name === "follow" || !this.controls.enabled;
     this.name = name;
     this.controls.enabled = name === "follow" || name === "free";
     this.grids.clear();
@@ -86,12 +88,16 @@ export class Eye {
     } else {
       this.wide.up.set(0, 0, 1);
       this.wide.fov = 55;
-      if (this.name === "follow" || !this.placed) {
+      if (this.returns) {
+        this.wide.position.copy(here).add(this.away);
+        this.controls.target.copy(here);
+      } else if (this.name === "follow") {
         this.wide.position.add(moved);
         this.controls.target.copy(here);
-        this.placed = true;
       }
+      this.returns = false;
       this.controls.update();
+      if (this.name === "follow") this.away.copy(this.wide.position).sub(here);
     }
     this.wide.updateProjectionMatrix();
   }
@@ -117,17 +123,23 @@ export class Eye {
     const climb = { PageUp: 1, PageDown: -1 }[key] ?? 0;
     const nearer = { "+": 0.9, "=": 0.9, "-": 1 / 0.9 }[key] ?? 1;
     if (!right && !up && !climb && nearer === 1) return false;
-    if (SIDES[this.name]) { this.zoom(nearer); return true; }
+    if (nearer !== 1) return this.zoom(nearer);
     if (!this.controls.enabled) return false;
-    if (this.name === "follow" || shiftKey) this.turn(right * 0.1, up * 0.1, nearer);
-    else { this.walk(up * this.size / 4, right * this.size / 4, climb * this.size / 4); this.turn(0, 0, nearer); }
+    if (this.name === "follow" || shiftKey) this.turn(right * 0.1, up * 0.1);
+    else this.walk(up * this.size / 4, right * this.size / 4, climb * this.size / 4);
     return true;
   }
 
-  zoom(by) { this.scale = Math.min(200, Math.max(this.size, this.scale * by)); }
+  // Returns whether it could: the vehicle's own cameras cannot.
+  zoom(by) {
+    if (SIDES[this.name]) this.scale = Math.min(200, Math.max(this.size, this.scale * by));
+    else if (this.controls.enabled) this.turn(0, 0, by);
+    else return false;
+    return true;
+  }
 
   // Turns the eye about what it looks at, by angles in rad, and brings it nearer.
-  turn(right, up, nearer) {
+  turn(right, up, nearer = 1) {
     const { target } = this.controls, away = this.wide.position.clone().sub(target);
     const far = away.length();
     const bearing = Math.atan2(away.y, away.x) + right;

@@ -144,7 +144,7 @@ function propellerTable(host, look) {
     const row = body.insertRow();
     const head = document.createElement("th");
     head.scope = "row";
-    head.textContent = `${i + 1} ${one.name}`;
+    head.textContent = `${i + 1} ${one.name.replaceAll("_", " ")}`;
     row.append(head);
     return ["pwm", "thrust", "power", "rpm"].map((name) => {
       const cell = row.insertCell();

@@ -5,10 +5,11 @@
 
 import { THREE } from "nicegui-scene";
 import { text, weightOf, wire } from "./wire.js";
-import { Arrow, Water, glass, solids, thrusters, vehicle, voxels } from "./shapes.js";
+import { Arrow, Water, boxed, glass, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { Eye, SIDES } from "./eye.js";
 
 const TRAIL = 4000;
+const PLAN = 20; // m that one sees at least where waypoints are placed
 const BUSY = 0.3; // share of the time that drawing may take: the sticks come first
 const FRUGAL = 0.15; // the same where the processor draws, with threads of its own that nobody sees
 const SLOW = 40; // ms of drawing from which on the picture gets coarser
@@ -55,11 +56,15 @@ export class View {
     const edges = box.getSize(new THREE.Vector3());
     this.size = Math.max(0.3, edges.x, edges.y, edges.z);
     body.add(thrusters(look, this.size));
+    if (look.voxels) {
+      this.voxels = voxels(look.voxels);
+      box.union(new THREE.Box3().setFromObject(this.voxels));
+      body.add(this.voxels);
+    }
     this.box = new THREE.Group();
-    const hull = new THREE.Box3Helper(box, 0xffc400);
-    this.box.add(hull);
+    this.box.add(new THREE.Box3Helper(box, 0xffc400));
     body.add(this.box);
-    if (look.voxels) { this.voxels = voxels(look.voxels); body.add(this.voxels); }
+    this.boxes = [this.box, ...Object.values(links).filter((link) => link !== body).map(boxed)];
     this.forces = new THREE.Group();
     body.add(this.forces);
     for (const name of [...scenery.sources, "weight"]) {
@@ -83,7 +88,9 @@ export class View {
     );
     this.trail.geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * TRAIL), 3));
     this.trail.geometry.setDrawRange(0, 0);
-    this.trail.frustumCulled = false;
+    const dots = new THREE.PointsMaterial({ color: 0xff8f00, size: 3, sizeAttenuation: false });
+    this.trail.add(new THREE.Points(this.trail.geometry, dots));
+    for (const one of [this.trail, ...this.trail.children]) one.frustumCulled = false;
     this.length = 0;
     this.course = new THREE.Group();
     this.sky = new THREE.HemisphereLight(0xeaf6ff, 0x35566b, 2.2);
@@ -120,6 +127,7 @@ export class View {
       chip.style.background = `rgb(${(colours[name] ?? [0.6, 0.6, 0.2]).map((x) => Math.round(255 * x)).join(" ")})`;
       what.textContent = name;
       this.sizes[name] = document.createElement("output");
+      this.sizes[name].textContent = "–";
       this.legend.append(chip, what, this.sizes[name]);
     }
   }
@@ -146,7 +154,7 @@ export class View {
     this.legend.hidden = off || !this.shown.forces;
     this.forces.visible = this.shown.forces;
     this.trail.visible = this.shown.trail;
-    this.box.visible = this.shown.box;
+    for (const one of this.boxes) one.visible = this.shown.box;
     const flat = SIDES[this.eye.name]?.[0][2]; // from above or below the water only dims
     this.water.object.visible = this.shown.water && !flat;
     if (this.voxels) {
@@ -159,7 +167,8 @@ export class View {
 
   retrace(past) {
     this.length = 0;
-    for (const moment of past) this.mark(moment.position);
+    const now = wire.frame?.time ?? Infinity; // of a bag, what is to come is known too
+    for (const moment of past) if (moment.time <= now) this.mark(moment.position);
     this.touch();
   }
 
@@ -226,6 +235,19 @@ export class View {
     return [...down, ...arm.toArray()];
   }
 
+  // Brings the eye nearer, or farther away for more than 1.
+  zoom(by) {
+    this.eye?.zoom(by);
+    this.touch();
+  }
+
+  // From now on a click in the view from above places a waypoint; or no more.
+  place(on) {
+    this.placing = on;
+    if (on) this.eye.scale = Math.max(this.eye.scale, PLAN);
+    this.touch();
+  }
+
   // A click in the view from above, while waypoints are placed: its place in the map.
   click(event) {
     if (!this.placing || this.eye?.name !== "above") return;
@@ -278,6 +300,8 @@ export class View {
     if (this.coarser) this.resize();
     this.coarser = this.stale = false;
     this.eye.update(this.body, this.links, this.aspect ?? 2);
+    const far = this.eye.camera === this.eye.wide ? 1 : Math.max(1, this.eye.scale / (4 * this.size));
+    for (const ball of this.course.children) if (ball.isMesh) ball.scale.setScalar(far);
     this.renderer.render(this.scene, this.eye.camera);
     // Reading a pixel waits for the picture; else only the queue to the graphics would grow.
     const gl = this.renderer.getContext();
