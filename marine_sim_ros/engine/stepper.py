@@ -18,6 +18,7 @@ from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.batch import BLOCK
 from marine_sim_ros.engine.compiled import compiled
 from marine_sim_ros.engine.components import components, joined
+from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
@@ -84,7 +85,7 @@ class Stepper:
                 f'environment {around.name} has waves, gusts, a profile or a scene; '
                 'expected still water'
             )
-        self.vehicle = derived(vehicle)
+        self.vehicle = derived(with_curves(vehicle))
         self._environment = around
         self._ticks = ticks
         self._stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS)
