@@ -14,7 +14,7 @@ import numpy as np
 from marine_sim_ros.arrays import Array
 from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.errors import ParameterError, RunError
 from marine_sim_ros.faults.barometer import pressure_error
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import tables_of
@@ -62,9 +62,9 @@ def step_nanoseconds(dt: float) -> int:
     return round(dt * NANOSECONDS)
 
 
-def diverged(vehicle: Vehicle, time: float) -> MarineSimError:
+def diverged(vehicle: Vehicle, time: float) -> RunError:
     """Return the error of a state that is no longer finite after a time (s)."""
-    return MarineSimError(
+    return RunError(
         f'{vehicle.name}: the state is not finite after {time:g} s; try a smaller step'
     )
 
@@ -180,7 +180,7 @@ class Simulation:
             joints: wanted joint positions of a time (s).
 
         Raises:
-            MarineSimError: the state is no longer finite.
+            RunError: the state is no longer finite.
         """
         end = self.stamp + round(duration * NANOSECONDS)
         while self.stamp <= end:
@@ -245,6 +245,7 @@ def simulate(
     seed: int = 0,
     duration: float | None = None,
     controller: ControllerSettings | None = None,
+    partly: bool = False,
 ) -> Trajectory:
     """Run a scenario and return its trajectory.
 
@@ -258,22 +259,28 @@ def simulate(
         seed: of everything random.
         duration: s; default: the scenario's.
         controller: instead of the one that the scenario names.
+        partly: return what there is where the state is no longer finite, instead of raising.
 
     Raises:
-        MarineSimError: an argument out of range, or a state that is no longer finite.
+        MarineSimError: an argument out of range.
+        RunError: a state that is no longer finite.
     """
     pilot = ScriptedPilot(scenario, vehicle, controller)
     simulation = Simulation(
         vehicle, environment=environment, initial=scenario.initial_state(), dt=dt,
         integrator=integrator, implicit_drag=implicit_drag, faults=scenario.faults, seed=seed,
     )  # fmt: skip
-    ticks = list(
-        simulation.ticks(
-            pilot.command,
-            scenario.duration if duration is None else duration,
-            joints=lambda time: joint_targets(scenario, vehicle, time),
-        )
-    )
+    ticks: list[Tick] = []
+    try:
+        with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then
+            ticks.extend(simulation.ticks(
+                pilot.command,
+                scenario.duration if duration is None else duration,
+                joints=lambda time: joint_targets(scenario, vehicle, time),
+            ))  # fmt: skip
+    except RunError:
+        if not partly:
+            raise
     trajectory = _collect(vehicle, simulation.environment, ticks, seed, scenario.faults)
     targets = np.stack([pilot.setpoints(time) for time in trajectory.time.tolist()])
     return replace(trajectory, targets=targets)
