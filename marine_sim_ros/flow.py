@@ -85,26 +85,18 @@ def _compiled_either(
     @branch.def_vmap  # type: ignore[untyped-decorator]
     def rule(size: int, batched: Any, needed: Array, *arrays: Array) -> tuple[Any, Any]:
         axes = jax.tree.map(lambda of_batch: 0 if of_batch else None, tuple(batched[1:]))
+        for_all, for_none = (jax.vmap(f, axes, axis_size=size) for f in (function, otherwise))
 
-        def chosen(*given: Array) -> Any:
-            return jax.lax.cond(needed_by_any, some, none, *given)
+        def for_some(*given: Array) -> Any:
+            return jax.tree.map(
+                lambda a, b: jax.numpy.where(needed.reshape(-1, *(1,) * (a.ndim - 1)), a, b),
+                for_all(*given), for_none(*given),
+            )  # fmt: skip
 
-        def mapped(one: Callable[..., Any]) -> Callable[..., Any]:
-            return jax.vmap(one, axes, axis_size=size)
-
-        if not batched[0]:
-            needed_by_any, some = needed, mapped(function)
+        if batched[0]:
+            result = jax.lax.cond(jax.numpy.any(needed), for_some, for_none, *arrays)
         else:
-            needed_by_any = jax.numpy.any(needed)
-
-            def some(*given: Array) -> Any:
-                return jax.tree.map(
-                    lambda a, b: jax.numpy.where(needed.reshape(-1, *(1,) * (a.ndim - 1)), a, b),
-                    mapped(function)(*given), mapped(otherwise)(*given),
-                )  # fmt: skip
-
-        none = mapped(otherwise)
-        result = chosen(*arrays)
+            result = jax.lax.cond(needed, for_all, for_none, *arrays)
         return result, jax.tree.map(lambda _: True, result)
 
     return branch  # type: ignore[no-any-return]

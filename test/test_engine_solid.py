@@ -25,6 +25,7 @@ pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.batch import first_states, simulate_batch
 from marine_sim_ros.engine.compiled import Program, setting_of, simulate_compiled, ticks_of
+from marine_sim_ros.engine.records import derived, stacked
 from marine_sim_ros.engine.stepper import Stepper
 from marine_sim_ros.physics import contact_compiled
 from marine_sim_ros.sweep.plan import parse_plan
@@ -248,6 +249,15 @@ def test_a_batch_has_one_scene():
     heavy = replace(vehicle, find_contact=lambda: load_vehicle('simple_rov').contact)
     with pytest.raises(ParameterError, match='collisions of its vehicles differ'):
         simulate_batch([vehicle, heavy], case, environments=load_environment('pool'))
+
+
+def test_vehicles_share_a_batch_whoever_has_looked_for_its_points():
+    looked = load_vehicle('bluerov2')
+    assert len(looked.contact) == 26
+    other = replace(looked, added_mass=2 * looked.added_mass)
+    template, found = stacked([derived(looked), derived(other)])
+    assert 'contact' not in vars(template)
+    assert len(found) > 0
 
 
 def test_what_goes_step_by_step_has_nothing_solid():

@@ -60,7 +60,8 @@ class ContactMemory(NamedTuple):
     Attributes:
         state: of the body.
         wrench: (..., 6) that it answered.
-        known: (..., 6) what of M ν̇ followed from the state alone; None where nothing was near.
+        known: (..., 6) what of M ν̇ followed from the state alone; None where nothing was near, but
+            for what is compiled, where a memory has the same parts in every tick.
         normal: (..., c) normal impulses of all pairs (see physics/contact_touch.py), N·s.
         tangent: (..., c, 3) friction's impulses, body frame, N·s.
     """
@@ -134,7 +135,7 @@ def contact(
     empty = none[..., :1] + constant(xp, np.zeros(len(layout(vehicle.contact, scene))))
     wide = empty[..., None] + constant(xp, np.zeros(3))
     nothing = ContactMemory(state, none, None, empty, wide)
-    if traced(xp):  # whose memory has the same parts in every tick
+    if traced(xp):
         nothing = nothing._replace(known=_known(body, state, environment))
     if memory is None or dt <= 0:
         return none, nothing
