@@ -194,7 +194,7 @@ def _solid_forces(
 ) -> Array:
     """Return what surfaces do to jets J (..., n, 3) of thrusters at points (..., n, 3), N, map.
 
-    A compiler skips it where nothing is within reach (m) of the position.
+    A compiler skips it where nothing is within reach (m) of one vehicle's position.
     """
     xp = namespace(points)
 
@@ -203,7 +203,8 @@ def _solid_forces(
         each = _disturbance(distance, normal, jet[..., None, :, :], radius, scene.jets)
         return _merged(each, normal)
 
-    if not traced(xp) or scene.jets.mode == 'documented':
+    alone = traced(xp) and position.ndim == 1
+    if not alone or scene.jets.mode == 'documented':
         return felt(points, jet, radius)
     near = xp.any(scene.clearances(position) <= reach)
     return either(xp, near, felt, lambda *arrays: xp.zeros_like(arrays[0]), points, jet, radius)

@@ -139,7 +139,7 @@ def contact(
         nothing = nothing._replace(known=_known(body, state, environment))
     if memory is None or dt <= 0:
         return none, nothing
-    if traced(xp):
+    if traced(xp) and state.velocity.ndim == 1:
         step, known = _step(body, state, environment, memory, dt)
         wrench, held = compiled_answer(
             vehicle, state, environment, step, Held(memory.normal, memory.tangent)

@@ -91,14 +91,12 @@ def _of(
     index = xp.minimum(xp.searchsorted(count, number), count.shape[0] - 1)
     there = number <= count[-1]
 
-    def chosen(values: Array, rest: float = 0.0) -> Array:
+    def chosen(values: Array, rest: Array | float = 0.0) -> Array:
         taken = xp.take(values, index, axis=0)
         return xp.where(xp.reshape(there, (size, *(1,) * (taken.ndim - 1))), taken, rest)
 
-    few = Touch(
-        chosen(touch.gap, FAR), xp.take(touch.normal, index, axis=0),
-        xp.take(touch.point, index, axis=0),
-    )  # fmt: skip
+    up = constant(xp, np.array([0.0, 0.0, 1.0]))
+    few = Touch(chosen(touch.gap, FAR), chosen(touch.normal, up), chosen(touch.point))
     wrench, answered = answer(
         pairs.picked(index), few, state, Step(mass, free, dt), Held(*map(chosen, held)),
         chosen(pull),
