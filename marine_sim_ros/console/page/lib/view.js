@@ -208,7 +208,6 @@ export class View {
       if (bright !== lamp.intensity) this.touch();
       lamp.intensity = bright;
     }
-    this.water.update(frame.time, frame.position[0], frame.position[1]);
     this.element.dataset.time = frame.time.toFixed(2);
   }
 
@@ -300,6 +299,7 @@ export class View {
     if (this.coarser) this.resize();
     this.coarser = this.stale = false;
     this.eye.update(this.body, this.links, this.aspect ?? 2);
+    if (this.water.object.visible) this.water.update(this.time ?? 0, this.body.position.x, this.body.position.y);
     const far = this.eye.camera === this.eye.wide ? 1 : Math.max(1, this.eye.scale / (4 * this.size));
     for (const ball of this.course.children) if (ball.isMesh) ball.scale.setScalar(far);
     this.renderer.render(this.scene, this.eye.camera);
