@@ -105,6 +105,16 @@ export function thrusters(look, size) {
   return group;
 }
 
+// Stands for a vehicle that is too small to be seen from above, and points ahead.
+export function pointer() {
+  const shape = triangles(new Float32Array([1, 0, 0, -0.8, 0.7, 0, -0.45, 0, 0, 1, 0, 0, -0.45, 0, 0, -0.8, -0.7, 0]));
+  const material = new THREE.MeshBasicMaterial({ color: 0x0d47a1, side: THREE.DoubleSide, depthTest: false, transparent: true });
+  const found = new THREE.Mesh(shape, material);
+  found.renderOrder = 4;
+  found.visible = false;
+  return found;
+}
+
 export function voxels(found) {
   const centers = numbers(found.centers);
   const side = found.size * 0.55;

@@ -5,7 +5,7 @@
 
 import { THREE } from "nicegui-scene";
 import { text, weightOf, wire } from "./wire.js";
-import { Arrow, Water, boxed, glass, solids, thrusters, vehicle, voxels } from "./shapes.js";
+import { Arrow, Water, boxed, glass, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { Eye, SIDES } from "./eye.js";
 
 const TRAIL = 4000;
@@ -65,6 +65,8 @@ export class View {
     this.box.add(new THREE.Box3Helper(box, 0xffc400));
     body.add(this.box);
     this.boxes = [this.box, ...Object.values(links).filter((link) => link !== body).map(boxed)];
+    this.plan = pointer();
+    body.add(this.plan);
     this.forces = new THREE.Group();
     body.add(this.forces);
     for (const name of [...scenery.sources, "weight"]) {
@@ -208,7 +210,6 @@ export class View {
       if (bright !== lamp.intensity) this.touch();
       lamp.intensity = bright;
     }
-    this.water.update(frame.time, frame.position[0], frame.position[1]);
     this.element.dataset.time = frame.time.toFixed(2);
   }
 
@@ -300,7 +301,10 @@ export class View {
     if (this.coarser) this.resize();
     this.coarser = this.stale = false;
     this.eye.update(this.body, this.links, this.aspect ?? 2);
+    if (this.water.object.visible) this.water.update(this.time ?? 0, this.body.position.x, this.body.position.y);
     const far = this.eye.camera === this.eye.wide ? 1 : Math.max(1, this.eye.scale / (4 * this.size));
+    this.plan.visible = far > 2; // else the vehicle itself is seen
+    this.plan.scale.setScalar(far * this.size / 6);
     for (const ball of this.course.children) if (ball.isMesh) ball.scale.setScalar(far);
     this.renderer.render(this.scene, this.eye.camera);
     // Reading a pixel waits for the picture; else only the queue to the graphics would grow.
