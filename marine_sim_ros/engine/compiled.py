@@ -20,6 +20,7 @@ from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.loop import Recorder, Setting, everything, rollout
 from marine_sim_ros.engine.records import arguments_for, derived, stacked
 from marine_sim_ros.engine.script import script
+from marine_sim_ros.engine.solid import with_one_scene
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.faults.tables import tables_of
@@ -137,6 +138,8 @@ class Program:
             )
         self.stamps = np.arange(ticks, dtype=np.int64) * step_nanoseconds(dt)
         self._dtype = dtype
+        settings = with_one_scene(settings)
+        self._first = settings[0]
         self._template, self.arguments = stacked(settings)
         few = _of_few_numbers(settings[0])
         stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS, integrator, implicit_drag)
@@ -167,7 +170,7 @@ class Program:
         Raises:
             ParameterError: they differ where the program has constants.
         """
-        return arguments_for(self._template, settings)
+        return arguments_for(self._template, with_one_scene([self._first, *settings])[1:])
 
     def run(self, initial: State, arguments: Sequence[np.ndarray] = ()) -> dict[str, np.ndarray]:
         """Return what was kept, (ticks, ..., *batch) by name.

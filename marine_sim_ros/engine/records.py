@@ -25,7 +25,7 @@ __all__ = ['Slot', 'arguments_for', 'derived', 'filled', 'stacked']
 Record = TypeVar('Record')
 
 _LATER = {'contact', 'panel_mobility'}
-"""Properties that only a scene or panels have a use for."""
+"""Properties that only a scene or panels have a use for: not all records may have them."""
 _ALL = {'still'}
 """Truths that a batch has only where each of its vehicles has it; for others any is enough."""
 
@@ -74,6 +74,8 @@ def _mapped(function: Callable[..., Any], where: str, records: Sequence[Any]) ->
         # In the order of the fields: the same program is found in the cache again.
         for name in dict.fromkeys(name for r in records for name in vars(r)):
             values = [vars(r).get(name) for r in records]
+            if name in _LATER and any(v is None for v in values):
+                continue
             result.__dict__[name] = (
                 all(values) if name in _ALL else _mapped(function, f'{where}.{name}', values)
             )
