@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-__all__ = ['Array', 'constant', 'matvec', 'namespace']
+__all__ = ['Array', 'constant', 'either', 'matvec', 'namespace', 'rows']
+
+Result = TypeVar('Result')
 
 Array: TypeAlias = Any
 """An array of any library that follows the Python array API standard."""
@@ -39,6 +42,25 @@ def namespace(array: Array) -> ModuleType:
 def constant(xp: ModuleType, value: np.ndarray) -> Array:
     """Return a constant NumPy array as an array of namespace ``xp``."""
     return value if xp is np else xp.asarray(value)
+
+
+def rows(xp: ModuleType, value: Array) -> Array:
+    """Return a constant array (..., n) of something a vehicle has many of, as one of ``xp``."""
+    if xp is np:
+        return value
+    return getattr(xp, 'rows', xp.asarray)(value)
+
+
+def either(condition: Array, short: Callable[[], Result], full: Callable[[], Result]) -> Result:
+    """Return what one of two functions does: ``short`` where a condition () holds, else ``full``.
+
+    Only one of them is called where the library can tell at all; ``full`` must do for both cases.
+    """
+    xp = namespace(condition)
+    if xp is np:
+        return short() if condition else full()
+    choose = getattr(xp, 'either', None)
+    return full() if choose is None else choose(condition, short, full)
 
 
 def matvec(matrix: Array, vector: Array) -> Array:
