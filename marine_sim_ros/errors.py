@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
-__all__ = ['MarineSimError', 'ModelError', 'ParameterError', 'RecordingError', 'ScenarioError']
+__all__ = [
+    'MarineSimError', 'ModelError', 'ParameterError', 'RecordingError', 'RunError',
+    'ScenarioError',
+]  # fmt: skip
 
 
 class MarineSimError(Exception):
@@ -26,3 +29,7 @@ class ScenarioError(MarineSimError):
 
 class RecordingError(MarineSimError):
     """A recording could not be written or read."""
+
+
+class RunError(MarineSimError):
+    """A run did not come to its end, though what was asked for was in order."""

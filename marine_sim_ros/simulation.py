@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.arrays import Array
 from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.errors import ParameterError, RunError
 from marine_sim_ros.faults.barometer import pressure_error
-from marine_sim_ros.faults.draws import stamp_words
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.noise import gaussian
+from marine_sim_ros.noise import gaussian, stamp_words
 from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.physics.manipulator import JointMotion
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
@@ -29,7 +29,7 @@ from marine_sim_ros.scenario import Scenario
 from marine_sim_ros.scripted import ScriptedPilot, joint_targets
 from marine_sim_ros.state import State, Wrench, rest
 from marine_sim_ros.tick import Commands, Stepping, advance, begin
-from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
+from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, hash_of
 
 __all__ = [
     'DEFAULT_STEP',
@@ -62,19 +62,23 @@ def step_nanoseconds(dt: float) -> int:
     return round(dt * NANOSECONDS)
 
 
-def diverged(vehicle: Vehicle, time: float) -> MarineSimError:
+def diverged(vehicle: Vehicle, time: float) -> RunError:
     """Return the error of a state that is no longer finite after a time (s)."""
-    return MarineSimError(
+    return RunError(
         f'{vehicle.name}: the state is not finite after {time:g} s; try a smaller step'
     )
 
 
 def noisy_pressure(
-    pressure: float, variance: float, seed: int, stamp: int, faults: Sequence[Fault] = ()
-) -> float:
-    """Return a pressure (Pa) with the barometer's noise and faults of a stamp (ns); NaN: none."""
-    noise = variance**0.5 * float(gaussian(seed, 'barometer', stamp)[0])
-    return float(pressure) + noise + pressure_error(faults, seed, stamp)
+    pressure: Array, variance: float, seed: int, stamps: int | np.ndarray,
+    faults: Sequence[Fault] = (),
+) -> np.ndarray:  # fmt: skip
+    """Return pressures (...), Pa, with the barometer's noise and faults of stamps (...), ns.
+
+    NaN: there is no reading.
+    """
+    noise = variance**0.5 * gaussian(seed, 'barometer', stamps)
+    return pressure + noise + (pressure_error(faults, seed, stamps) if faults else 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +180,7 @@ class Simulation:
             joints: wanted joint positions of a time (s).
 
         Raises:
-            MarineSimError: the state is no longer finite.
+            RunError: the state is no longer finite.
         """
         end = self.stamp + round(duration * NANOSECONDS)
         while self.stamp <= end:
@@ -195,22 +199,20 @@ def _collect(
     seed: int,
     faults: Sequence[Fault],
 ) -> Trajectory:
-    digest = TrajectoryHash()
-    for tick in ticks:
-        state = tick.state
-        digest.add(tick.stamp, (*state.position, *state.orientation), tuple(state.velocity))
+    stamps = np.array([t.stamp for t in ticks])
+    states = State(*(np.stack(rows) for rows in zip(*(t.state for t in ticks), strict=True)))
     return Trajectory(
-        stamp=np.array([t.stamp for t in ticks]),
-        position=np.stack([t.state.position for t in ticks]),
-        orientation=np.stack([t.state.orientation for t in ticks]),
-        velocity=np.stack([t.state.velocity for t in ticks]),
+        stamp=stamps,
+        position=states.position,
+        orientation=states.orientation,
+        velocity=states.velocity,
         pwm=np.stack([t.pwm for t in ticks]),
         thrust=np.stack([t.thrusters.thrust for t in ticks]),
         wrench=np.stack([t.total for t in ticks]),
         sources={n: np.stack([t.sources[n] for t in ticks]) for n in ticks[0].sources},
         joints=np.stack([np.zeros(0) if t.joints is None else t.joints.position for t in ticks]),
         pressure=_pressures(vehicle, environment, ticks, seed, faults),
-        sha256=digest.hexdigest(),
+        sha256=hash_of(stamps, states),
     )
 
 
@@ -221,15 +223,15 @@ def _pressures(
     seed: int,
     faults: Sequence[Fault],
 ) -> np.ndarray:
-    out = np.full(len(ticks), np.nan)
     sensor = vehicle.barometer
     if sensor is None:
-        return out
-    for i, tick in enumerate(ticks):
-        now = environment.at(tick.stamp / NANOSECONDS)
-        truth = barometer(sensor, tick.state, now).pressure
-        out[i] = noisy_pressure(float(truth), sensor.variance, seed, tick.stamp, faults)
-    return out
+        return np.full(len(ticks), np.nan)
+    truth = [
+        float(barometer(sensor, t.state, environment.at(t.stamp / NANOSECONDS)).pressure)
+        for t in ticks
+    ]
+    stamps = np.array([t.stamp for t in ticks])
+    return noisy_pressure(np.array(truth), sensor.variance, seed, stamps, faults)
 
 
 def simulate(
@@ -243,6 +245,7 @@ def simulate(
     seed: int = 0,
     duration: float | None = None,
     controller: ControllerSettings | None = None,
+    partly: bool = False,
 ) -> Trajectory:
     """Run a scenario and return its trajectory.
 
@@ -256,22 +259,28 @@ def simulate(
         seed: of everything random.
         duration: s; default: the scenario's.
         controller: instead of the one that the scenario names.
+        partly: return what there is where the state is no longer finite, instead of raising.
 
     Raises:
-        MarineSimError: an argument out of range, or a state that is no longer finite.
+        MarineSimError: an argument out of range.
+        RunError: a state that is no longer finite.
     """
     pilot = ScriptedPilot(scenario, vehicle, controller)
     simulation = Simulation(
         vehicle, environment=environment, initial=scenario.initial_state(), dt=dt,
         integrator=integrator, implicit_drag=implicit_drag, faults=scenario.faults, seed=seed,
     )  # fmt: skip
-    ticks = list(
-        simulation.ticks(
-            pilot.command,
-            scenario.duration if duration is None else duration,
-            joints=lambda time: joint_targets(scenario, vehicle, time),
-        )
-    )
+    ticks: list[Tick] = []
+    try:
+        with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then
+            ticks.extend(simulation.ticks(
+                pilot.command,
+                scenario.duration if duration is None else duration,
+                joints=lambda time: joint_targets(scenario, vehicle, time),
+            ))  # fmt: skip
+    except RunError:
+        if not partly:
+            raise
     trajectory = _collect(vehicle, simulation.environment, ticks, seed, scenario.faults)
     targets = np.stack([pilot.setpoints(time) for time in trajectory.time.tolist()])
     return replace(trajectory, targets=targets)

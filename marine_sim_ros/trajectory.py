@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ['NANOSECONDS', 'Trajectory', 'TrajectoryHash']
+from marine_sim_ros.state import State
+
+__all__ = ['NANOSECONDS', 'Trajectory', 'TrajectoryHash', 'hash_of']
 
 NANOSECONDS = 1_000_000_000
 
@@ -32,6 +34,12 @@ class TrajectoryHash:
     def hexdigest(self) -> str:
         """Return the hash of the ticks so far."""
         return self._hash.hexdigest()
+
+
+def hash_of(stamps: np.ndarray, states: State) -> str:
+    """Return the :class:`TrajectoryHash` of ticks at once: stamps (n,) in ns, states (n, ...)."""
+    rows = np.column_stack([stamps / NANOSECONDS, *states])
+    return hashlib.sha256(rows.astype('<f8').tobytes()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

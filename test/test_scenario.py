@@ -7,17 +7,20 @@ import json
 import re
 import subprocess
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import kstest
 
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.control.allocation import AXES, PilotMixer
 from marine_sim_ros.errors import ScenarioError
 from marine_sim_ros.noise import gaussian
 from marine_sim_ros.scenario import load_scenario, parse_scenario
+from marine_sim_ros.trajectory import TrajectoryHash
 
 
 def test_the_dive_holds_for_every_vehicle(shipped):
@@ -56,14 +59,32 @@ def test_the_barometer_feels_the_water_of_the_run():
         for density in (1000.0, 1030.0)
     }
     for density, trajectory in runs.items():
-        gauge = trajectory.pressure[0] - 101300 - 200 * gaussian(0, 'barometer', 0)[0]
+        gauge = trajectory.pressure[0] - 101300 - 200 * gaussian(0, 'barometer', 0)
         assert gauge == pytest.approx(density * 9.8 * 0.5)
 
 
 def test_noise_depends_on_seed_name_and_stamp_alone():
-    values = {(s, n, t): gaussian(s, n, t)[0] for s in (0, 1) for n in 'ab' for t in (0, 1, 10**9)}
+    places = list(product((0, 1), 'ab', (0, 1, 10**9, 2**40)))
+    values = {place: float(gaussian(*place)) for place in places}
     assert len(set(values.values())) == len(values)
-    assert gaussian(1, 'a', 10**9)[0] == values[1, 'a', 10**9]
+    assert float(gaussian(1, 'a', 10**9)) == values[1, 'a', 10**9]
+
+
+def test_noise_is_normal_and_drawn_alike_one_by_one_and_at_once():
+    stamps = np.arange(20_000, dtype=np.int64) * 5_000_000
+    many = gaussian(3, 'barometer', stamps)
+    assert [float(gaussian(3, 'barometer', s)) for s in stamps[::40].tolist()] == list(many[::40])
+    assert kstest(many, 'norm').pvalue > 0.001
+    assert abs(np.corrcoef(many[:-1], many[1:])[0, 1]) < 0.03
+
+
+def test_the_hash_of_all_ticks_is_that_of_one_after_the_other():
+    run = simulate(load_vehicle('bluerov2'), load_scenario('dive'), duration=0.1)
+    digest = TrajectoryHash()
+    for stamp, *rows in zip(run.stamp.tolist(), run.position, run.orientation, run.velocity,
+                            strict=True):  # fmt: skip
+        digest.add(stamp, (*rows[0], *rows[1]), tuple(rows[2]))
+    assert run.sha256 == digest.hexdigest()
 
 
 BAD = {

@@ -16,21 +16,22 @@ import numpy as np
 
 from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.engine.availability import precision
+from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.loop import Recorder, Setting, everything, rollout
 from marine_sim_ros.engine.records import arguments_for, derived, stacked
 from marine_sim_ros.engine.script import script
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.faults.draws import stamp_words
 from marine_sim_ros.faults.tables import tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.noise import stamp_words
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.scenario import Scenario
 from marine_sim_ros.simulation import DEFAULT_STEP, diverged, noisy_pressure, step_nanoseconds
 from marine_sim_ros.state import State
 from marine_sim_ros.tick import Stepping
-from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, TrajectoryHash
+from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, hash_of
 
 __all__ = ['Program', 'compiled', 'setting_of', 'simulate_compiled', 'ticks_of', 'trajectory_of']
 
@@ -56,7 +57,7 @@ def setting_of(
     """
     faults = scenario.faults
     return derived(Setting(
-        vehicle, with_gusts(environment or Environment(), faults),
+        with_curves(vehicle), with_gusts(environment or Environment(), faults),
         script(scenario, vehicle, controller),
         tables_of(faults, vehicle.thrusters.names, seed), faults,
     ))  # fmt: skip
@@ -220,30 +221,25 @@ def trajectory_of(
     setting: Setting, kept: dict[str, np.ndarray], stamps: np.ndarray, seed: int
 ) -> Trajectory:
     """Return the trajectory of one vehicle of which everything was kept, with noise of a seed."""
-    digest = TrajectoryHash()
-    pose = np.concatenate([kept['position'], kept['orientation']], axis=1).tolist()
-    for stamp, place, motion in zip(stamps.tolist(), pose, kept['velocity'].tolist(), strict=True):
-        digest.add(stamp, tuple(place), tuple(motion))
+    states = State(*(kept[name] for name in State._fields))
     pressure = np.full(len(stamps), np.nan)
     sensor = setting.vehicle.barometer
     if sensor is not None:
-        pressure = np.array(
-            [noisy_pressure(p, sensor.variance, seed, stamp, setting.readings)
-             for p, stamp in zip(kept['pressure'].tolist(), stamps.tolist(), strict=True)]
-        )  # fmt: skip
+        truth = kept['pressure']
+        pressure = noisy_pressure(truth, sensor.variance, seed, stamps, setting.readings)
     plan = setting.script
     rows = np.searchsorted(plan.start, stamps / NANOSECONDS, side='right') - 1
     return Trajectory(
         stamp=stamps,
-        position=kept['position'],
-        orientation=kept['orientation'],
-        velocity=kept['velocity'],
+        position=states.position,
+        orientation=states.orientation,
+        velocity=states.velocity,
         pwm=kept['pwm'],
         thrust=kept['thrust'],
         wrench=kept['wrench'],
         sources={n.removeprefix('wrench/'): w for n, w in kept.items() if n.startswith('wrench/')},
         pressure=pressure,
-        sha256=digest.hexdigest(),
+        sha256=hash_of(stamps, states),
         joints=kept.get('joints', np.zeros((len(stamps), 0))),
         targets=plan.setpoints[rows],
     )

@@ -518,6 +518,13 @@ def joined(value: Components, batch: tuple[int, ...], dtype: Any) -> jax.Array:
     return jnp.stack(flat).reshape((*value.shape, *batch))
 
 
+def _plain(value: Any) -> Any:
+    """Return a NumPy array in place of Components all of whose elements are known."""
+    if isinstance(value, Components) and all(map(_known, value.data.flat)):
+        return value.data.astype(float)
+    return value
+
+
 def on_arrays(function: Callable[..., Any], *arguments: Any, needed: Any = True) -> Any:
     """Return a function of one vehicle's arrays, of arrays or of Components alike.
 
@@ -537,7 +544,7 @@ def on_arrays(function: Callable[..., Any], *arguments: Any, needed: Any = True)
     batch = jnp.broadcast_shapes(*(jnp.shape(x) for x in traced))
     dtype = jnp.result_type(*traced) if traced else jnp.result_type(float)
     given, axes = [], []
-    for a in arguments:
+    for a in map(_plain, arguments):
         varies = isinstance(a, Components)
         given.append(joined(a, batch, dtype) if varies else jnp.asarray(a, dtype))
         axes.append(-1 if varies and batch else None)

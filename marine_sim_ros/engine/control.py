@@ -28,7 +28,7 @@ from marine_sim_ros.engine.tables import held
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.state import State
 
-__all__ = ['Control', 'Remembered', 'answer', 'control_of', 'extended']
+__all__ = ['Control', 'Remembered', 'answer', 'control_of', 'extended', 'waiting']
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +93,13 @@ def extended(control: Control, segments: int) -> Control:
     return replace(control, shares=longer(control.shares, segments), closed=closed)
 
 
+def waiting(control: Control, state: State, dt: float) -> Remembered:
+    """Return what a controller remembers that is about to have a vehicle with steps of dt (s)."""
+    none = state.velocity[0] * 0.0
+    count = control.shares.matrix.shape[2]
+    return Remembered(none, begin_loop(control.law, count, state, dt=dt))
+
+
 def answer(
     control: Control, start: Array, wanted: Array, time: Array, state: State,
     memory: Remembered | None, *, dt: float, pwm: Array,
@@ -110,16 +117,15 @@ def answer(
         pwm: (n,) of a segment without set-points, µs.
     """
     xp = namespace(state.velocity)
-    since: Any = dt
+    since: Any = xp.asarray(FIRST_STEP)
+    if memory is not None:
+        running = memory.running > 0.5
+        since = dt if dt == FIRST_STEP else xp.where(running, dt, FIRST_STEP)
     if memory is not None and control.always:
         begun = memory.loop
     else:
         begun = begin_loop(control.law, pwm.shape[0], state, dt=dt)
-        since = xp.asarray(FIRST_STEP)
-        if memory is not None:
-            running = memory.running > 0.5
-            begun = _chosen(running, memory.loop, begun)
-            since = dt if dt == FIRST_STEP else xp.where(running, dt, FIRST_STEP)
+        begun = begun if memory is None else _chosen(running, memory.loop, begun)
     rows = {name: held(start, table, time) for name, table in control.shares.tables.items()}
     output, following = loop_step(
         control.law, replace(control.shares, **rows), wanted, state, begun, dt=since

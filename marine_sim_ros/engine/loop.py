@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import jax
@@ -15,15 +15,17 @@ import jax.numpy as jnp
 
 from marine_sim_ros.arrays import Array, namespace
 from marine_sim_ros.engine.components import Components, components, joined, mixture
-from marine_sim_ros.engine.control import Remembered, answer
+from marine_sim_ros.engine.control import Remembered, answer, waiting
 from marine_sim_ros.engine.records import Slot, filled
 from marine_sim_ros.engine.script import Script, open_loop
 from marine_sim_ros.engine.tables import held
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import Tables
+from marine_sim_ros.faults.thrust import Propulsion, unharmed
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.barometer import barometer
+from marine_sim_ros.physics.manipulator import arm_step
 from marine_sim_ros.state import State
 from marine_sim_ros.tick import Commands, Happened, Memory, Stepping, advance, begin
 
@@ -58,10 +60,11 @@ class _Carry(NamedTuple):
 
 
 class _Moment(NamedTuple):
-    """A time () in s, and the words (2,) of its stamp, or None."""
+    """A time () in s, the words (2,) of its stamp, or None, and the s () since the tick before."""
 
     time: Array
     stamp: Array | None
+    since: Any = None
 
 
 def states(
@@ -92,8 +95,7 @@ def everything(
 
 
 def _tick(
-    setting: Setting, carry: _Carry, moment: _Moment, stepping: Stepping, since: float,
-    keep: Recorder,
+    setting: Setting, carry: _Carry, moment: _Moment, stepping: Stepping, keep: Recorder,
 ) -> tuple[_Carry, dict[str, Array]]:  # fmt: skip
     """Return the next carry, and what is kept of this tick."""
     time = moment.time
@@ -109,8 +111,9 @@ def _tick(
     acting = None if faults is None else faults.at(xp, time, moment.stamp)
     environment = setting.environment.at(time)
     happened, memory = advance(
-        vehicle, environment, carry.memory, Commands(pwm, joints, acting), stepping, since=since
-    )
+        vehicle, environment, carry.memory, Commands(pwm, joints, acting), stepping,
+        since=moment.since,
+    )  # fmt: skip
     return _Carry(memory, control), keep(setting, state, time, happened, pwm)
 
 
@@ -157,37 +160,99 @@ def rollout(
             return jnp.asarray(value.base).at[value.varying].set(given)
         return mixture(value.base, value.varying, given)
 
-    def clock(moment: _Moment) -> _Moment:
-        time = components(moment.time, 0) if written_out else moment.time
-        return moment._replace(time=time)
-
     setting = filled(setting, inside)
     start = State(*(components(x, 1) for x in initial)) if written_out else initial
 
-    def settled(tree: Any) -> Any:
-        return jax.tree.map(lambda x: _like(x, batch, dtype), tree)
+    def tick(carry: _Carry, moment: _Moment) -> tuple[_Carry, dict[str, Any]]:
+        if written_out:
+            moment = moment._replace(time=components(moment.time, 0))
+            if isinstance(moment.since, jax.Array):
+                moment = moment._replace(since=components(moment.since, 0))
+        return _settled(_tick(setting, carry, moment, stepping, keep), batch, dtype)
+
+    def packed(kept: Mapping[str, Any]) -> jax.Array:
+        return _packed(kept, batch, dtype)
 
     moments = _Moment(times, stamps)
-    now, later = (jax.tree.map(itemgetter(i), moments) for i in (0, slice(1, None)))
-    carry, first = _tick(
-        setting, _Carry(begin(setting.vehicle, start)), clock(now), stepping, 0.0, keep
-    )
-    carry, first = settled((carry, first))
+    if written_out and _starts_alike(setting.vehicle):
+        carry = _settled(_before(setting, start, stepping.dt), batch, dtype)
+        return _all_alike(tick, packed, carry, moments, stepping.dt, every)
+    carry = _Carry(begin(setting.vehicle, start))
+    return _first_apart(tick, packed, carry, moments, stepping.dt, every)
 
-    def one(carry: Any, moment: _Moment) -> tuple[Any, None]:
-        following, kept = _tick(setting, carry[0], clock(moment), stepping, stepping.dt, keep)
-        return settled((following, kept)), None
 
-    def block(carry: Any, some: _Moment) -> tuple[Any, Any]:
+def _settled(tree: Any, batch: tuple[int, ...], dtype: Any) -> Any:
+    return jax.tree.map(lambda x: _like(x, batch, dtype), tree)
+
+
+def _starts_alike(vehicle: Vehicle) -> bool:
+    """Return whether the first tick is one like the others: what forces remember is nothing."""
+    return vehicle.hull is None or vehicle.hull.panels is None
+
+
+def _before(setting: Setting, start: State, dt: float) -> _Carry:
+    """Return what a tick before the first would have left behind."""
+    vehicle, plan = setting.vehicle, setting.script
+    memory = begin(vehicle, start)
+    if setting.faults is not None:
+        rotors = memory.propulsion.rotors
+        memory = memory._replace(propulsion=Propulsion(rotors, unharmed(rotors)))
+    if vehicle.manipulator is not None and memory.joints is not None:
+        *_, arm = arm_step(
+            vehicle, start, memory.joints, None, target=memory.joints.position, dt=0.0
+        )
+        memory = memory._replace(arm=arm)
+    control = None if plan.control is None else waiting(plan.control, start, dt)
+    return _Carry(memory, control)
+
+
+Tick = Callable[[_Carry, _Moment], tuple[_Carry, dict[str, Any]]]
+Pack = Callable[[Mapping[str, Any]], jax.Array]
+
+
+def _at(moments: _Moment, i: Any) -> _Moment:
+    return jax.tree.map(lambda x: x[i], moments)  # type: ignore[no-any-return]
+
+
+def _all_alike(
+    tick: Tick, packed: Pack, carry: _Carry, moments: _Moment, dt: float, every: int
+) -> dict[str, jax.Array]:
+    """Run all ticks by one loop, so that a tick is compiled once."""
+    moments = moments._replace(since=jnp.full_like(moments.time, dt).at[0].set(0.0))
+    once = jax.jit(tick)  # traced once
+    _, shapes = jax.eval_shape(once, carry, _at(moments, 0))
+    kept = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+
+    def block(carry: Any, last: jax.Array) -> tuple[Any, jax.Array]:
+        first = jnp.maximum(last - every + 1, 0)
+        carry = jax.lax.fori_loop(
+            first, last + 1, lambda i, before: once(before[0], _at(moments, i)), carry
+        )
+        return carry, packed(carry[1])
+
+    _, rows = jax.lax.scan(block, (carry, kept), jnp.arange(0, len(moments.time), every))
+    return _unpacked(kept, rows)
+
+
+def _first_apart(
+    tick: Tick, packed: Pack, carry: _Carry, moments: _Moment, dt: float, every: int
+) -> dict[str, jax.Array]:
+    """Run the first tick, in which nothing is remembered, and the others by a loop."""
+    first = tick(carry, _at(moments, 0)._replace(since=0.0))
+    later = jax.tree.map(lambda x: x[1:].reshape(-1, every, *x.shape[1:]), moments)
+
+    def one(before: Any, moment: _Moment) -> tuple[Any, None]:
+        return tick(before[0], moment._replace(since=dt)), None
+
+    def block(carry: Any, some: _Moment) -> tuple[Any, jax.Array]:
         if every == 1:
-            carry, _ = one(carry, jax.tree.map(itemgetter(0), some))
+            carry, _ = one(carry, _at(some, 0))
         else:
             carry, _ = jax.lax.scan(one, carry, some)
-        return carry, _packed(carry[1], batch, dtype)
+        return carry, packed(carry[1])
 
-    blocks = jax.tree.map(lambda x: x.reshape(-1, every, *x.shape[1:]), later)
-    _, rest = jax.lax.scan(block, (carry, first), blocks)
-    return _unpacked(first, _packed(first, batch, dtype), rest)
+    _, rest = jax.lax.scan(block, first, later)
+    return _unpacked(first[1], jnp.concatenate([packed(first[1])[None], rest]))
 
 
 def _packed(kept: Mapping[str, Any], batch: tuple[int, ...], dtype: Any) -> Any:
@@ -200,15 +265,12 @@ def _packed(kept: Mapping[str, Any], batch: tuple[int, ...], dtype: Any) -> Any:
     return jnp.concatenate(flat)
 
 
-def _unpacked(kept: Mapping[str, Any], first: jax.Array, rest: jax.Array) -> dict[str, jax.Array]:
-    """Return arrays (ticks, ..., *batch) by name, of the first tick and the others."""
-    rows = jnp.concatenate([first[None], rest])
+def _unpacked(kept: Mapping[str, Any], rows: jax.Array) -> dict[str, jax.Array]:
+    """Return arrays (ticks, ..., *batch) by name of rows (ticks, k, *batch)."""
     result, at = {}, 0
     for name, value in kept.items():
         shape = value.shape if isinstance(value, Components) else value.shape[:1]
-        size = 1
-        for n in shape:
-            size *= n
+        size = math.prod(shape)
         result[name] = rows[:, at : at + size].reshape(-1, *shape, *rows.shape[2:])
         at += size
     return result

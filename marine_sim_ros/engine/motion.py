@@ -8,6 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.loop import Setting, rollout, states
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.script import Script
@@ -46,7 +47,7 @@ def motion(
         dt: step, s.
         every: one tick in so many is returned.
     """
-    setting = derived(Setting(vehicle, environment or Environment(), plan))
+    setting = derived(Setting(with_curves(vehicle), environment or Environment(), plan))
     start = State(*(jnp.asarray(x) for x in initial))
     times = jnp.asarray(np.arange(ticks) * dt)
     # As arrays: written out, the way back through a tick takes minutes to compile.

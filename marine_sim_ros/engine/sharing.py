@@ -103,6 +103,14 @@ def _between(
     return PWM_MIN + place + jnp.where(rises, share, 0.0), wanted
 
 
+def _scaled_demands(
+    wrench: jax.Array, groups: jax.Array, gain: jax.Array, unit: jax.Array, *limits: Any
+) -> jax.Array:
+    """Return the thrusts (n,) of a wrench that does not fit, in shares of the limits."""
+    demand, _ = demands(wrench, groups)
+    return scaled((gain @ demand) / unit[:, None], *limits)
+
+
 @dataclass(frozen=True, eq=False)
 class Shares:
     """Plans (s, ...) of :class:`~marine_sim_ros.control.allocator.Plan`, one for each segment.
@@ -150,11 +158,9 @@ class Shares:
         plain = self.gain @ wrench
         none = xp.zeros_like(plain)
         fits = xp.all((lower <= plain) & (plain <= upper))
-        demand, _ = demands(wrench, self.groups)
-        patterns = (self.gain @ demand) / self.unit[:, None]
         shares = on_arrays(
-            scaled, patterns, self.free, self.lower, self.upper, self.concession, fits,
-            needed=~fits,
+            _scaled_demands, wrench, self.groups, self.gain, self.unit, self.free, self.lower,
+            self.upper, self.concession, fits, needed=~fits,
         )  # fmt: skip
         beyond = xp.clip(shares * self.unit, lower, upper)
         thrust = xp.where(fits, plain, beyond)

@@ -17,7 +17,8 @@ import numpy as np
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.batch import BLOCK
 from marine_sim_ros.engine.compiled import compiled
-from marine_sim_ros.engine.components import components, joined
+from marine_sim_ros.engine.components import Components, components, joined
+from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
@@ -84,7 +85,7 @@ class Stepper:
                 f'environment {around.name} has waves, gusts, a profile or a scene; '
                 'expected still water'
             )
-        self.vehicle = derived(vehicle)
+        self.vehicle = derived(with_curves(vehicle))
         self._environment = around
         self._ticks = ticks
         self._stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS)
@@ -107,16 +108,20 @@ class Stepper:
         commands = Commands(components(pwm, 1))
         batch, dtype = pwm.shape[1:], pwm.dtype
 
-        def tick(carry: list[jax.Array], nothing: None) -> tuple[list[jax.Array], None]:
-            *state, rotors = (components(x, 1) for x in carry)
+        def tick(carry: list[Components], nothing: None) -> tuple[list[Components], None]:
+            *state, rotors = carry
             memory = begin(self.vehicle, State(*state))._replace(propulsion=Propulsion(rotors))
             del nothing
             _, after = advance(
                 self.vehicle, around, memory, commands, self._stepping, since=self._stepping.dt
             )
-            return [joined(x, batch, dtype) for x in (*after.state, after.propulsion.rotors)], None
+            following = [*after.state, after.propulsion.rotors]
+            return jax.tree.map(lambda x: jnp.broadcast_to(x, batch), following), None
 
-        return jax.lax.scan(tick, bodies, None, length=self._ticks)[0]
+        # Number by number from tick to tick: joined, every row would be computed by itself.
+        begun = [components(x, 1) for x in bodies]
+        moved, _ = jax.lax.scan(tick, begun, None, length=self._ticks)
+        return [joined(x, batch, dtype) for x in moved]
 
     def at_rest(self, position: np.ndarray, orientation: np.ndarray) -> Bodies:
         """Return vehicles at rest at positions (N, 3) and attitudes (N, 4)."""
@@ -137,11 +142,9 @@ class Stepper:
 
         def block(start: int) -> list[np.ndarray]:
             rows = np.minimum(np.arange(start, start + self._block), len(pwm) - 1)
+            turned = [np.ascontiguousarray(x[rows].T) for x in (*bodies, pwm, current)]
             with precision('float64'):
-                given = [jnp.asarray(np.ascontiguousarray(x[rows].T)) for x in bodies]
-                kept = self._compiled(
-                    given, jnp.asarray(pwm[rows].T.copy()), jnp.asarray(current[rows].T.copy())
-                )
+                kept = self._compiled(turned[:-2], *turned[-2:])
                 return [np.asarray(x).T for x in kept]
 
         parts = list((map if len(self._starts) == 1 else self._pool.map)(block, self._starts))

@@ -11,11 +11,11 @@ import numpy as np
 
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.faults.battery import battery_voltage
-from marine_sim_ros.faults.draws import stamp_words
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import Acting, tables_of
 from marine_sim_ros.faults.thrust import Propulsion, faulty_thrusters
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.noise import stamp_words
 from marine_sim_ros.physics.thrusters import ThrusterOutput
 from marine_sim_ros.state import State
 from marine_sim_ros.trajectory import NANOSECONDS

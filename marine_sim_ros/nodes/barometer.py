@@ -65,7 +65,8 @@ class BarometerNode(SuiteNode):
         compute = self.values['compute']
         reading = barometer(self._sensor, state, self.environment_at(stamp)) if compute else NULL
         noise = self._variance if compute else 0.0
-        pressure = noisy_pressure(reading.pressure, noise, self.values['seed'], stamp, self.faults)
+        seed = self.values['seed']
+        pressure = float(noisy_pressure(reading.pressure, noise, seed, stamp, self.faults))
         if math.isnan(pressure):
             return
         self._pressure.fluid_pressure = pressure

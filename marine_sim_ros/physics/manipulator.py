@@ -13,7 +13,7 @@ not in it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -206,7 +206,7 @@ def arm_reaction(
     state: State,
     memory: ArmMomentum | None,
     *,
-    dt: float,
+    dt: Any,
 ) -> tuple[Wrench, ArmMomentum]:
     """Return what the vehicle feels of its arm's motion, and what to remember.
 
@@ -220,10 +220,18 @@ def arm_reaction(
         dt: since the tick before, s; 0 in the first.
     """
     wrench = -momentum_rate(state.velocity, relative)
-    if memory is not None and dt > 0:
+    if memory is not None and not (isinstance(dt, int | float) and dt <= 0):
         change = matvec(mass - memory.mass, state.velocity) + relative - memory.relative
-        wrench = wrench - change / dt
+        wrench = wrench - _per(change, dt)
     return wrench, ArmMomentum(mass, relative)
+
+
+def _per(change: Array, dt: Any) -> Array:
+    """Return a change (..., n) over a time in s; traced, the time may be 0, and so is the rate."""
+    if isinstance(dt, int | float):
+        return change / dt
+    xp = namespace(change)
+    return xp.where(dt > 0, change / xp.where(dt > 0, dt, 1.0), xp.zeros_like(change))
 
 
 def arm_step(

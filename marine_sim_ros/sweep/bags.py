@@ -46,15 +46,15 @@ def chosen_runs(columns: Mapping[str, np.ndarray], metric: str, count: int | Non
 
 
 def run_alone(plan: Plan, run: int) -> tuple[Case, Trajectory]:
-    """Return what a run consists of and its trajectory, by NumPy.
+    """Return what a run consists of and its trajectory, by NumPy, as long as that is finite.
 
     Raises:
-        MarineSimError: there is no such run, or its state did not stay finite.
+        MarineSimError: there is no such run.
     """
     case = case_of(plan, run)
     return case, simulate(
         case.vehicle, case.scenario, environment=case.environment, dt=plan.dt,
-        seed=seed_of(plan, run), controller=case.controller,
+        seed=seed_of(plan, run), controller=case.controller, partly=True,
     )  # fmt: skip
 
 

@@ -18,12 +18,13 @@ from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.simulation import simulate
+from marine_sim_ros.simulation import simulate, step_nanoseconds
 from marine_sim_ros.state import State
 from marine_sim_ros.sweep.change import Case, changed, described
 from marine_sim_ros.sweep.design import design
 from marine_sim_ros.sweep.metrics import metrics
 from marine_sim_ros.sweep.plan import Plan
+from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['blocks', 'case_of', 'run_block', 'seed_of']
 
@@ -138,12 +139,19 @@ def _with_jax(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.nd
 def _with_numpy(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.ndarray, State]:
     found = [
         simulate(c.vehicle, c.scenario, environment=c.environment, dt=plan.dt,
-                 seed=seed_of(plan, run), controller=c.controller)
+                 seed=seed_of(plan, run), controller=c.controller, partly=True)
         for c, run in zip(cases, runs, strict=True)
     ]  # fmt: skip
-    states = (np.stack([getattr(t, name)[:: plan.every] for t in found], axis=1)
+    ticks = round(cases[0].scenario.duration * NANOSECONDS) // step_nanoseconds(plan.dt) + 1
+
+    def whole(rows: np.ndarray) -> np.ndarray:
+        missing = np.full((ticks - len(rows), rows.shape[1]), np.nan)
+        return np.concatenate([rows, missing])[:: plan.every]
+
+    states = (np.stack([whole(getattr(t, name)) for t in found], axis=1)
               for name in State._fields)  # fmt: skip
-    return found[0].time[:: plan.every], State(*states)
+    time = np.arange(0, ticks, plan.every) * step_nanoseconds(plan.dt) / NANOSECONDS
+    return time, State(*states)
 
 
 def run_block(plan: Plan, number: int) -> dict[str, np.ndarray]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.errors import MarineSimError, ParameterError, RunError
 from marine_sim_ros.sweep.dataset import Dataset
 from marine_sim_ros.sweep.plan import Plan
 from marine_sim_ros.sweep.runs import blocks, case_of, run_block
@@ -85,7 +85,8 @@ def run_missing(
         progress: is told the share of blocks that is there.
 
     Raises:
-        MarineSimError: the plan cannot be run, or the cluster is lost.
+        MarineSimError: the plan cannot be run.
+        RunError: the cluster is lost.
     """
     _require(plan)
     count = blocks(plan)
@@ -109,7 +110,8 @@ def _result(future: Any) -> Any:
     """Return what a block computed.
 
     Raises:
-        MarineSimError: its own complaint, or that the cluster was lost.
+        MarineSimError: its own complaint.
+        RunError: the cluster was lost.
     """
     try:
         return future.result()
@@ -117,7 +119,7 @@ def _result(future: Any) -> Any:
         raise
     except Exception as error:
         reason = ' '.join(str(error).split())
-        raise MarineSimError(
+        raise RunError(
             f'sweep: the cluster lost a block ({type(error).__name__}: {reason}); '
             'what is done is kept, run the same command again'
         ) from None

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from marine_sim_ros import __version__
-from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.errors import MarineSimError, RunError
 
 __all__ = ['main']
 
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = options.execute(options)
     except MarineSimError as error:
         print(f'ERROR: {error}', file=sys.stderr)
-        code = 2
+        code = 1 if isinstance(error, RunError) else 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0

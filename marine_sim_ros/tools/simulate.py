@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _simulated(
     options: argparse.Namespace, *arguments: Any, **settings: Any
-) -> tuple[Trajectory, float]:
-    """Return the trajectory of the chosen engine, and the seconds that compiling took.
+) -> tuple[Trajectory, float, float]:
+    """Return the trajectory of the chosen engine, the seconds it took, and those of compiling.
 
     Raises:
         MarineSimError: of :func:`marine_sim_ros.simulation.simulate`, or JAX is missing.
@@ -49,12 +49,15 @@ def _simulated(
                 f'--precision {options.precision}: the engine numpy counts in float64; '
                 'expected --engine jax'
             )
-        return simulate(*arguments, **settings), 0.0
+        start = time.perf_counter()
+        return simulate(*arguments, **settings), time.perf_counter() - start, 0.0
     require_jax()
     from marine_sim_ros.engine.compiled import simulate_compiled
 
+    start = time.perf_counter()
     with waiting('compiling'):
-        return simulate_compiled(*arguments, dtype=options.precision, **settings)
+        done, compiling = simulate_compiled(*arguments, dtype=options.precision, **settings)
+    return done, time.perf_counter() - start - compiling, compiling
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -74,13 +77,11 @@ def execute(options: argparse.Namespace) -> int:
             **arguments,
         )
     environment = run_environment(settings.environment, current=settings.current)
-    start = time.perf_counter()
-    trajectory, compiling = _simulated(
+    trajectory, wall, compiling = _simulated(
         options, vehicle, scenario, environment=environment, dt=settings.dt,
         integrator=settings.integrator, seed=settings.seed,
         duration=settings.duration or None,
     )  # fmt: skip
-    wall = time.perf_counter() - start - compiling
     if settings.record:
         from marine_sim_ros.trajectory_bag import write_recording
 

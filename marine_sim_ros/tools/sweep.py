@@ -77,7 +77,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _one(options: argparse.Namespace, plan: Plan) -> int:
-    """Run one run of the sweep, and record it where that is asked for."""
+    """Run one run of the sweep, and record it where that is asked for; 1 when it broke off."""
     if options.record:
         free_folder(options.record, overwrite=options.overwrite)
     case, trajectory = run_alone(plan, options.run)
@@ -85,6 +85,10 @@ def _one(options: argparse.Namespace, plan: Plan) -> int:
         write_bag(Path(options.record), plan, options.run, case, trajectory)
     for ok, text in case.scenario.verdicts(trajectory.time, trajectory.position[:, 2]):
         print(('holds:         ' if ok else 'does not hold: ') + text)
-    end = ' '.join(f'{x:.4f}' for x in trajectory.position[-1])
+    end = ' '.join(f'{x:.6g}' for x in trajectory.position[-1])
     print(f'run {options.run}, seed {seed_of(plan, options.run)}: ends at {end}')
+    last = float(trajectory.time[-1])
+    if last < case.scenario.duration - plan.dt:
+        print(f'the state is not finite after {last:g} s')
+        return 1
     return 0
