@@ -4,7 +4,7 @@
 """Loops that end when they are done, and branches, for arrays that a compiler traces too.
 
 A loop over arrays ends when these say so. NumPy can be asked; a compiler has no numbers yet and
-needs the loop as a function. These two are all that the core knows of it: what follows from
+needs the loop as a function. These are all that the core knows of it: what follows from
 :mod:`marine_sim_ros.arrays` alone does not need them.
 """
 
@@ -13,11 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from marine_sim_ros.arrays import Array
+import numpy as np
 
-__all__ = ['either', 'repeat', 'traced']
+from marine_sim_ros.arrays import Array, namespace
+
+__all__ = ['either', 'repeat', 'shortcut', 'traced']
 
 Search = TypeVar('Search')
+Result = TypeVar('Result')
 
 
 def traced(xp: Any) -> bool:
@@ -46,6 +49,18 @@ def repeat(
     while unfinished(start):
         start = body(start)
     return start
+
+
+def shortcut(condition: Array, short: Callable[[], Result], full: Callable[[], Result]) -> Result:
+    """Return what one of two functions does: ``short`` where a condition () holds, else ``full``.
+
+    Only one of them is called where the library can tell at all; ``full`` must do for both cases.
+    """
+    xp = namespace(condition)
+    if xp is np:
+        return short() if condition else full()
+    choose = getattr(xp, 'shortcut', None)
+    return full() if choose is None else choose(condition, short, full)
 
 
 def either(

@@ -38,11 +38,13 @@ class Slot:
         index: of the argument, (k,) for one vehicle and (k, N) for a batch.
         base: an array with what is the same.
         varying: where in it the k numbers belong.
+        many: whether its last axis is over panels or voxels.
     """
 
     index: int
     base: np.ndarray
     varying: np.ndarray
+    many: bool = False
 
 
 def derived(record: Record) -> Record:
@@ -112,7 +114,8 @@ def stacked(records: Sequence[Record]) -> tuple[Record, list[np.ndarray]]:
         if not varying.any():
             return values[0]
         found.append(rows[varying].reshape(-1, rows.shape[-1]))
-        return Slot(len(found) - 1, np.asarray(arrays[0], float), varying)
+        many = varying.ndim > 0 and ('.hull.' in where or where.endswith('.panel_mobility'))
+        return Slot(len(found) - 1, np.asarray(arrays[0], float), varying, many)
 
     name = type(records[0]).__name__.lower()
     return _mapped(together, name, list(records)), found
