@@ -112,6 +112,19 @@ def test_a_silent_operator_is_lost_and_others_only_watch(processes, watcher):
     closed = time.monotonic()
     watcher.until(lambda: set(pwm[-1].data) == {1500}, timeout=5)
     assert time.monotonic() - closed < 1.0
+    # The run dies: what is shown is old, and nobody is said to be well.
+    health = two.newest()['frame']['health']
+    assert {n['state'] for n in health['nodes']} == {'ok'}
+    assert health['outages'] == '0'
+    processes.all[0].kill()
+    two.until(
+        lambda m: (
+            'nothing has come from the run' in m['frame']['notice']
+            and {n['node'] for n in m['frame']['health']['nodes'] if n['state'] == 'ok'}
+            == {'console'}
+        )
+    )
+    assert 'ticks' not in two.newest()['frame']['health']
 
 
 def test_a_gamepad_steers_and_switches(processes, watcher):

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import browser, has
+from readable import check_readable, focused_by_tab
 from test_graph import Watcher
 
 from marine_sim_ros import load_vehicle
@@ -41,11 +42,12 @@ FLAGS = [
 class Page:
     """A tab, and what went wrong in it."""
 
-    def __init__(self, chromium, address, size=(1280, 720), scheme='light'):
+    def __init__(self, chromium, address, size=(1280, 720), scheme='light', *, touch=False):
         width, height = size
         self.tab = chromium.new_page(
-            viewport={'width': width, 'height': height}, color_scheme=scheme
-        )
+            viewport={'width': width, 'height': height}, color_scheme=scheme, has_touch=touch,
+            is_mobile=touch,
+        )  # fmt: skip
         self.tab.set_default_timeout(PATIENCE)
         self.wrong = []
         self.tab.on('console', self._told)
@@ -89,8 +91,9 @@ class Page:
         self.drawn_anew()
 
     def drawn_anew(self):
-        """Wait until the view has been drawn once more."""
+        """Wait until the view has been drawn once more, be anything new or not."""
         drawn = int(self.tab.get_attribute('.view', 'data-drawn'))
+        self.value('view.touch()')
         self.tab.wait_for_function(
             f"() => document.querySelector('.view').dataset.drawn > {drawn}"
         )
@@ -223,6 +226,10 @@ def test_an_operator_dives_holds_a_depth_moves_the_arm_and_stops(processes, chro
     wanted = page.tab.locator('.curves').get_attribute('data-wanted')
     assert wanted == 'up'
     page.picture('command')
+    check_readable(page.tab)
+    reached = focused_by_tab(page.tab)
+    for name in ('Leave', 'Pause', 'STOP', 'Nearer', 'Command', 'Target Heading', 'Set'):
+        assert name in reached
     page.go_to('Drive')
     page.tab.wait_for_selector('button[aria-pressed=true]:has-text("Command mode")')
     page.press('Joystick mode')
@@ -251,6 +258,8 @@ def test_an_operator_dives_holds_a_depth_moves_the_arm_and_stops(processes, chro
     step = odom[-1].header.stamp
     passed = (step.sec - held.sec) * 10**9 + step.nanosec - held.nanosec
     assert passed == 10_000_000
+    now = step.sec + step.nanosec / 1e9  # the page has the last tick, however soon it came
+    page.tab.wait_for_selector(f'.view[data-time="{now:.2f}"]')
     page.press('Pause')
     page.press('Reset')
     vehicle.until(lambda: odom[-1].header.stamp.sec < held.sec)
@@ -272,6 +281,17 @@ def check_eyes(page):
     page.choose('free', 'Free')
     page.choose('follow', 'Follow')
     page.tab.locator('.view [data-scale]').wait_for(state='hidden')
+    far = 'view.eye.wide.position.distanceTo(view.body.position) / view.size'
+    assert page.value(far) == pytest.approx(1.6, abs=0.2)  # back from the camera
+    page.tab.get_by_role('button', name='Farther').click()
+    page.drawn_anew()
+    assert page.value(far) == pytest.approx(1.25 * 1.6, abs=0.25)
+    around = 'Math.atan2(...["y", "x"].map((k) => view.eye.away[k]))'
+    before = page.value(around)
+    page.tab.locator('.view canvas').focus()
+    page.tab.keyboard.press('ArrowRight')
+    page.drawn_anew()
+    assert page.value(around) - before == pytest.approx(0.1, abs=0.02)
     sides = {'above': (2, 1), 'below': (2, -1), 'north': (1, 1), 'south': (1, -1),
              'east': (0, 1), 'west': (0, -1)}  # fmt: skip
     for side in (*(s for s in sides if s != 'south'), 'south'):
@@ -287,6 +307,9 @@ def check_eyes(page):
         grid = page.value('view.eye.grids.position.toArray()')
         across = [x for i, x in enumerate(grid) if i != axis]
         assert across == [round(x) for x in across]  # its lines are at whole metres of the map
+    page.choose('follow', 'Follow')
+    assert page.value(far) == pytest.approx(1.25 * 1.6, abs=0.25)
+    page.choose('south', 'Parallel, from south')
 
 
 # A T.16000M as Chromium tells of it on Linux, and elsewhere: the hat is two axes, or one.
@@ -379,13 +402,13 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
     page.reads('2 waypoints')
     page.picture('waypoints')
     page.tab.wait_for_selector('.view[data-waypoints="2"]')
-    page.press('Go along them')
+    page.press('Follow waypoints')
     vehicle.until(lambda: course)
     first, second = (pose.pose.position for pose in course[-1].poses)
     assert first.x - second.x == pytest.approx(100 * scale, abs=0.05)
     assert second.y - first.y == pytest.approx(80 * scale, abs=0.05)
     assert first.z == second.z == -2
-    page.press('Forget them')
+    page.press('Clear waypoints')
     page.reads('0 waypoints')
     page.press('Pause')
 
@@ -423,12 +446,27 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
     page.reads('Take over')
     other.press('Gust now')
     vehicle.until(lambda: 'kind: gust' in faults())
-    # The space bar stops: the controller is disarmed.
-    other.tab.keyboard.press('Tab')
-    other.tab.evaluate('document.activeElement.blur()')
+    check_readable(other.tab)
+    # The space bar stops wherever the focus is: the controller is disarmed, and nothing pressed.
+    blown = faults().count('kind: gust')
+    other.tab.get_by_role('button', name='Gust now').focus()
     other.tab.keyboard.press(' ')
     other.go_to('Drive')
     other.tab.wait_for_selector('button[aria-pressed=false]:has-text("Armed")')
+    assert faults().count('kind: gust') == blown
+    # Curves keep the longest window, and no more than that.
+    kept = other.tab.evaluate("""() => {
+        const { own } = document.querySelector('.curves'), start = own.past.at(-1).time + 1;
+        for (let time = start; time < start + 900; time += 0.05) {
+            own.add({ time, position: [0, 0, 0] });
+        }
+        const times = own.past.map((m) => m.time);
+        return [times.at(-1) - times[0], times.length,
+                Math.max(...times.slice(1).map((t, i) => t - times[i]))];
+    }""")
+    assert 300 <= kept[0] < 450
+    assert kept[1] <= 4001
+    assert kept[2] < 0.3
     assert page.wrong == other.wrong == []
 
 
@@ -444,7 +482,7 @@ def test_a_closed_browser_stops_the_thrusters_and_a_second_tab_only_watches(
     options = RunOptions(vehicle='bluerov2', console=True, dt=0.01)
     address = start(processes, options)
     other = playwright.chromium.launch(executable_path=browser(), args=FLAGS)
-    first = Page(other, address, size=(1024, 768))
+    first = Page(other, address, size=(768, 1024), touch=True)
     second = Page(chromium, address, scheme='dark')
     first.press('Take control')
     first.reads('You steer')
@@ -457,8 +495,10 @@ def test_a_closed_browser_stops_the_thrusters_and_a_second_tab_only_watches(
     assert list(pwm[-1].data[:4]) == [1500] * 4
     first.picture('tablet')
     second.picture('dark')
+    for page, finger in ((first, 40), (second, 0)):
+        check_readable(page.tab, finger)
+    other.close()  # returns when the browser is gone, which takes a busy machine its time
     closed = time.monotonic()
-    other.close()
     vehicle.until(lambda: set(pwm[-1].data) == {1500})
     assert time.monotonic() - closed < 1.0
     second.let_go()
@@ -479,8 +519,10 @@ def test_a_closed_browser_stops_the_thrusters_and_a_second_tab_only_watches(
 
 def test_a_replay_shows_what_analyze_says(chromium, processes, tmp_path):
     run, report = tmp_path / 'run', tmp_path / 'report'
+    # Only a graph records what the thrusters draw.
+    kind = ['run', '--composed', '--real-time-factor', '0'] if has('rclpy') else ['simulate']
     for command in (
-        ['simulate', 'bluerov2', '--scenario', 'dive', '--record', str(run)],
+        [*kind, 'bluerov2', '--scenario', 'dive', '--record', str(run)],
         ['analyze', str(run), '-o', str(report), '--table', 'csv'],
     ):
         with pytest.raises(SystemExit) as ended:
@@ -493,11 +535,15 @@ def test_a_replay_shows_what_analyze_says(chromium, processes, tmp_path):
 
     def shown(key):
         text = page.tab.locator(f'[data-metric="{key}"]').inner_text()
-        return float(text.split()[0].replace('−', '-'))
+        return float(re.match('[−0-9.]+', text)[0].replace('−', '-'))
 
     for key, digits in (('duration_s', 2), ('distance_m', 2), ('max_depth_m', 3),
                         ('max_speed_m_s', 3), ('max_roll_deg', 2)):  # fmt: skip
         assert shown(key) == pytest.approx(found['motion'][key], abs=0.51 * 10**-digits)
+    energy = found['energy'] or {}
+    assert bool(energy) == has('rclpy')
+    for key in {'total_J', 'mean_power_W', 'max_power_W'} & set(energy):
+        assert shown(key) == pytest.approx(energy[key], abs=0.051)
     for name in ('thrusters', 'buoyancy', 'drag'):
         share = 100 * found['impulse'][name]['force_share']
         assert shown(f'share-{name}') == pytest.approx(share, abs=0.051)

@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 import pytest
-from test_analyze import foreign
+from bags import odometry
+from test_analyze import foreign, plain
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.bags.mapping import parse_maps
@@ -61,6 +62,37 @@ def test_curves_and_sums_come_when_it_has_been_read_once(replay, sea):
     assert motion['distance_m'] == pytest.approx(distance, rel=1e-3)
     assert motion['max_depth_m'] == pytest.approx(-trajectory.position[:, 2].min(), abs=1e-6)
     assert math.isclose(motion['duration_s'], 4.0, abs_tol=0.02)
+
+
+def test_the_energy_of_a_moment_is_the_sum_of_the_powers_before_it(tmp_path):
+    watts = np.random.default_rng(4).uniform(0, 90, (60, 6)).astype(np.float32)
+    second = 10**9
+
+    def messages(types):
+        pose = (0, 0, -1, 0, 0, 0, 1)
+        for i, power in enumerate(watts):
+            stamp = i * second // 10
+            yield (
+                '/r/odom',
+                'nav_msgs/msg/Odometry',
+                stamp,
+                odometry(types, stamp, pose, np.zeros(6)),
+            )
+            layout = types['std_msgs/msg/MultiArrayLayout']([], 0)
+            message = types['std_msgs/msg/Float32MultiArray'](layout, power)
+            yield '/r/thrusters/power', 'std_msgs/msg/Float32MultiArray', stamp, message
+
+    replay = Replay(str(plain(tmp_path / 'bag', messages)), vehicle='bluerov2')
+    assert replay.moment(3.0)['energy'] is None  # it has not been read yet
+    replay.read_once()
+    each = 0.1 * watts.astype(float).sum(axis=1)
+    for i in (0, 10, 35, 59):
+        found = replay.moment(i / 10)
+        assert found['power'] == pytest.approx(watts[i].tolist())
+        assert found['energy'] == pytest.approx(each[:i].sum(), abs=1e-6)
+    total = replay.overview()['vehicle']['energy']['total_J']
+    assert found['energy'] == pytest.approx(total)
+    replay.close()
 
 
 def test_a_map_that_fits_nothing_is_told(sea):

@@ -101,6 +101,9 @@ def test_a_killed_force_node_is_held_and_taken_in_again(processes, watcher):
     )
     count = len(odom)
     watcher.until(lambda: len(odom) > count + 100)  # the run goes on
+    watcher.until(lambda: {v.key: v.value for v in statuses(watcher, 'dynamics')[-1].values}[
+        'outages'
+    ] == '1')  # fmt: skip
     processes.node(specs['drag'])
     # A peer that was killed stays in DDS's books for 20 s, so discovery may take longer than that.
     watcher.seen['/diagnostics'].clear()

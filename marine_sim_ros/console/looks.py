@@ -143,6 +143,7 @@ def vehicle_look(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any]:
             {'name': n, 'at': p.tolist(), 'axis': a.tolist()}
             for n, p, a in zip(thrusters.names, thrusters.position, thrusters.axis, strict=True)
         ],
+        'metered': bool(np.any(thrusters.power_of_thrust(np.ones(len(thrusters.names))))),
         'voxels': None if voxels is None else {
             'centers': floats(voxels.center),
             'size': float(np.median(np.linalg.norm(voxels.extent, axis=-1))),

@@ -58,6 +58,8 @@ PARAMETERS = (
 )  # fmt: skip
 NOTICE = 5.0
 """s that a complaint is shown."""
+SILENCE = 3.0
+"""s without anything new after which that is told."""
 KEPT = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
 """Of moments that are past."""
 
@@ -117,21 +119,27 @@ class ConsoleNode(SuiteNode):
     def _show(self, time: float) -> None:
         rows, desk = self._watch.rows, self._desk
         now = moment(time, rows, weight=self._weight, barometer=self.vehicle.barometer)
-        text, since = self._notice
         mode = desk.mode()
         now |= {
             'energy': self._energy.add(time, rows.get('thrusters/power', ())),
-            'mode': mode,
-            'lights': desk.lights,
-            'paused': desk.paused,
+            'mode': mode, 'lights': desk.lights, 'paused': desk.paused,
             'recording': self._recording.running and self._recording.directory,
-            'notice': text if self._now() - since < NOTICE else mode['trouble'],
+            'notice': self._told() or mode['trouble'],
             'health': self._watch.health,
-        }
+        }  # fmt: skip
         self._turn += 1
-        if self._turn % 2 == 0:
+        if self._turn % 2 == 0 and time != self.link.frame.get('time'):
             self.link.history.append({name: now[name] for name in KEPT})
         self.link.frame = now
+
+    def _told(self) -> str:
+        text, since = self._notice
+        if self._now() - since < NOTICE:
+            return text
+        silence = self._watch.silence
+        if silence < SILENCE or self._desk.paused:
+            return ''
+        return f'nothing has come from the run for {silence:.0f} s'
 
     def close(self) -> None:
         """Leave no command behind."""

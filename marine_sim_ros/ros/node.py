@@ -117,6 +117,7 @@ class SuiteNode(Node):
         self._complaints: dict[str, bool] = {}
         self.health: dict[str, Any] = {}
         self._warned: dict[str, int] = {}
+        self._lanes: list[SlowLane] = []
         self.faults: tuple[Fault, ...] = ()
         self._take_faults()
         self._diagnostics = self.create_publisher(
@@ -228,8 +229,10 @@ class SuiteNode(Node):
         """Return something with ``publish`` for a topic."""
         publisher = self.create_publisher(topic.type, topic.name, topic.qos)
         result = publisher if self.bus is None else Outlet(publisher, self.bus)
-        looked_at = topic.per_tick and not topic.name.startswith('/')
-        return SlowLane(self, topic, result) if looked_at else result
+        if not topic.per_tick or topic.name.startswith('/'):
+            return result
+        self._lanes.append(SlowLane(self, topic, result))
+        return self._lanes[-1]
 
     def complain(self, text: str, *, error: bool = False) -> None:
         """Log a complaint, each kind at most every five seconds, and show it in diagnostics."""
@@ -257,6 +260,8 @@ class SuiteNode(Node):
         """Finish what was opened; the default opened nothing."""
 
     def _report(self) -> None:
+        for lane in self._lanes:
+            lane.catch_up()
         level = DiagnosticStatus.OK
         if self._complaints:
             errors = any(self._complaints.values())

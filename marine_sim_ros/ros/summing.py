@@ -42,6 +42,7 @@ class SummingOwner(StateOwner):
         self.barrier = WrenchBarrier(sources)
         self.implicit = self.values['implicit_drag'] and 'drag' in sources
         self._begun = False
+        self.health['outages'] = 0
         self._external = np.zeros(6)
         self._external_until = -1
         moves = self.vehicle.manipulator is not None and 'manipulator' in sources
@@ -125,7 +126,9 @@ class SummingOwner(StateOwner):
         if not started or self.values['on_missing_wrench'] == 'stop':
             self.fail(f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s')
             return
-        for source in {*self.barrier.give_up()} & {*PUSHES}:
+        silent = self.barrier.give_up()
+        self.health['outages'] += len(silent)
+        for source in {*silent} & {*PUSHES}:
             self.barrier.last[source] = np.zeros(6)
         told = f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s'
         self.get_logger().warning(f'{told}: holding the last one until it is back')

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -19,6 +20,8 @@ from marine_sim_ros.state import State
 __all__ = ['Watch']
 
 LEVELS = ('ok', 'warning', 'error', 'stale')
+STALE = 4.0
+"""s of wall time after which nobody knows how a node is; they say it once a second."""
 
 
 class Watch:
@@ -43,14 +46,18 @@ class Watch:
         self._numbers = {t.name: numbers_of(role_of(t.name) or '', _type(t)) for t in looked_at}
         self._said: dict[str, dict[str, str]] = {}
         self._values: dict[str, dict[str, str]] = {}
+        self._told: dict[str, float] = {}
         self.rows: dict[str, tuple[float, ...]] = {}
         self.state: State | None = None
-        self.stamp = 0
+        self.stamp, self._heard = 0, time.monotonic()
         node.listen(topics.DIAGNOSTICS, self._on_diagnostics)
 
     def look(self) -> None:
         """Take what is new."""
-        for name, message in self._sampler.newest().items():
+        found = self._sampler.newest()
+        if found:
+            self._heard = time.monotonic()
+        for name, message in found.items():
             if name == topics.ODOM.name:
                 if (state := state_from(message)) is None:
                     continue
@@ -62,11 +69,25 @@ class Watch:
         self._sampler.close()
 
     @property
+    def silence(self) -> float:
+        """For how long nothing new has come, s of wall time."""
+        return time.monotonic() - self._heard
+
+    @property
     def health(self) -> dict[str, Any]:
         """Return what the state's owner says of the run, and what every node says of itself."""
-        nodes = [self._said[name] for name in sorted(self._said)]
+        nodes = [self._how(name) for name in sorted(self._said)]
         voltage = self._values.get('thrusters', {}).get('voltage')
         return {**self._owner, 'nodes': nodes, 'voltage': voltage}
+
+    def _silence(self, name: str) -> float:
+        return time.monotonic() - self._told[name]
+
+    def _how(self, name: str) -> dict[str, str]:
+        silent = self._silence(name)
+        if silent < STALE:
+            return self._said[name]
+        return {'node': name, 'state': LEVELS[3], 'message': f'silent for {silent:.0f} s'}
 
     @property
     def paused(self) -> bool:
@@ -81,7 +102,10 @@ class Watch:
 
     @property
     def _owner(self) -> dict[str, str]:
-        return next((v for v in self._values.values() if 'real_time_factor' in v), {})
+        for name, values in self._values.items():
+            if 'real_time_factor' in values and self._silence(name) < STALE:
+                return values
+        return {}
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
@@ -89,6 +113,7 @@ class Watch:
             if name == status.name:
                 continue  # another vehicle's
             level = min(int.from_bytes(status.level, 'little'), 3)
+            self._told[name] = time.monotonic()
             self._said[name] = {'node': name, 'state': LEVELS[level], 'message': status.message}
             self._values[name] = {v.key: v.value for v in status.values}
 

@@ -62,7 +62,7 @@ def _browser() -> Iterator[subprocess.Popen[bytes]]:
         command = [
             path, '--headless=new', '--no-first-run', '--no-proxy-server',
             '--window-size=1280,720',
-            '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
+            '--enable-unsafe-swiftshader',  # what it takes for graphics where there is no card
             f'--user-data-dir={profile}', '--remote-debugging-port=0',
             *(['--no-sandbox'] if os.geteuid() == 0 else []), f'http://127.0.0.1:{PORT}/',
         ]  # fmt: skip

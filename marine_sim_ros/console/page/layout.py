@@ -13,7 +13,7 @@ from nicegui import ui
 
 from marine_sim_ros.console.page.parts import Part
 
-__all__ = ['lamp', 'left_side', 'meters', 'readings', 'show', 'theme']
+__all__ = ['lamp', 'left_side', 'lost_label', 'meters', 'readings', 'show', 'theme']
 
 CSS = (Path(__file__).parent / 'console.css').read_text(encoding='utf-8')
 SIDES = ('above', 'below', 'north', 'south', 'east', 'west')
@@ -66,6 +66,9 @@ def left_side(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
     with view, ui.row().classes('over'):
         eye = ui.select(eyes, value='follow', label='Eye', on_change=choose)
         eye.props('dense options-dense outlined').classes('eye').mark('eye')
+        for icon, label, by in (('add', 'Nearer', 0.8), ('remove', 'Farther', 1.25)):
+            button = ui.button(icon=icon, on_click=lambda _, by=by: view.call('zoom', by))
+            button.props(f'dense flat aria-label="{label}"')
         layers = ui.button(icon='layers').props('dense flat aria-label="What is drawn"')
         with layers, ui.menu(), ui.column().classes('layers'):
             for name, label in LAYERS.items():
@@ -81,6 +84,7 @@ def left_side(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
         with ui.row().classes('bar'):
             which = ui.toggle(CURVES, value='position').props('dense no-caps unelevated')
             ui.space()
+            ui.label('wanted').classes('what dashes')
             span = ui.select(WINDOWS, value=30)
             span.props('dense options-dense borderless aria-label="Window of time"')
         chart = Part('curves').classes('curves')
@@ -92,6 +96,12 @@ def left_side(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
 def _layer(view: Part, name: str, label: str) -> None:
     shown = name not in ('voxels', 'box')
     ui.switch(label, value=shown, on_change=lambda e: view.call('show', name, e.value))
+
+
+def lost_label() -> None:
+    """Add what is seen over the bar at the top while nobody answers the page."""
+    text = 'The connection is lost: what is shown is old, and nothing is steered from here.'
+    ui.label(text).classes('lost').props('role=alert')
 
 
 def meters() -> None:

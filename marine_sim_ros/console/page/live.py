@@ -13,7 +13,15 @@ from nicegui import ui
 
 from marine_sim_ros.console.link import Link
 from marine_sim_ros.console.page.fault_panel import fault_panel
-from marine_sim_ros.console.page.layout import lamp, left_side, meters, readings, show, theme
+from marine_sim_ros.console.page.layout import (
+    lamp,
+    left_side,
+    lost_label,
+    meters,
+    readings,
+    show,
+    theme,
+)
 from marine_sim_ros.console.page.more_panels import arm_panel, health_panel, water_panel
 from marine_sim_ros.console.page.panels import Ask, Panel, command_panel, drive_panel, press
 from marine_sim_ros.console.page.parts import Part
@@ -60,7 +68,7 @@ def _page(link: Link) -> None:
         meters()
         notice = ui.label().classes('notice').props('role=status')
         _tabs(link, ask, panel, view, eye)
-    ui.label('The connection is lost; the thrusters are stopped.').classes('lost')
+    lost_label()
     Part('wire', page=page).on('refused', lambda e: ui.notify(str(e.args), type='negative'))
 
     def sync() -> None:
@@ -87,13 +95,14 @@ def _top(
             ask('take', bool(link.seat.page))
 
     with ui.element('header').classes('top'):
-        ui.label(link.scenery['look']['name']).classes('name')
+        title = link.scenery['look']['name']
+        ui.label(title).classes('name').props(f'title="{title}"')
         show('time')
-        show('factor')
+        show('factor', 'real time')
         seat = ui.label().classes('seat').mark('seat')
         take = lamp('Take control', sit).mark('take')
         name = ui.input(placeholder='your name', on_change=lambda e: ask('hello', e.value or ''))
-        name.props('dense borderless aria-label="Your name" maxlength=30').classes('who')
+        name.props('dense aria-label="Your name" maxlength=30').classes('who')
         ui.space()
         with ui.element('div').classes('run'):
             paused = panel.add(lamp('Pause', pause, 'the run waits')).mark('pause')

@@ -45,7 +45,8 @@ class Slider:
             self._now = ui.label().classes('what')
 
     def _text(self, value: float) -> str:
-        return f'{figure(value, self._digits)} {self._unit}'
+        space = '' if self._unit == '°' else ' '
+        return f'{figure(value, self._digits)}{space}{self._unit}'
 
     def now(self, value: float | None) -> None:
         """Show where it really is."""
@@ -96,7 +97,7 @@ def _light(panel: Panel, ask: Ask, name: str) -> None:
 
 def water_panel(panel: Panel, ask: Ask, scenery: dict[str, Any]) -> None:
     """Add the current, and gusts of it."""
-    ui.label(f'Current in the map; {scenery["around"]["name"]}.').classes('what')
+    ui.label(f'Current of the water. Environment: {scenery["around"]["name"]}.').classes('what')
 
     def flow(axis: int, value: float) -> None:
         current = list(panel.frame.get('mode', {}).get('current', (0.0, 0.0, 0.0)))
@@ -136,15 +137,21 @@ def water_panel(panel: Panel, ask: Ask, scenery: dict[str, Any]) -> None:
 def health_panel(panel: Panel) -> None:
     """Add how the run goes: its speed, ticks, outages, and what the nodes say."""
     with ui.element('div').classes('meters'):
-        show('factor', 'real time')
-        show('ticks')
-        show('time', 'at')
+        show('factor', 'Of real time')
+        show('ticks', 'Ticks')
+        show('outages', 'Outages')
+        show('time', 'At')
     columns = [
         {'name': n, 'label': n.capitalize(), 'field': n, 'align': 'left'}
         for n in ('node', 'state', 'message')
     ]
     table = ui.table(columns=columns, rows=[], row_key='node').props('dense flat wrap-cells')
     table.classes('w-full')
+    table.add_slot(
+        'body-cell-state',
+        """
+        <q-td :props="props"><span :class="'is-' + props.value">{{ props.value }}</span></q-td>""",
+    )
 
     def sync(frame: Frame) -> None:
         rows = frame.get('health', {}).get('nodes', [])

@@ -118,8 +118,8 @@ def drive_panel(panel: Panel, ask: Ask) -> None:
     with Part('hands').classes('sticks'):
         _stick('left', ('ahead', 'W'), ('astern', 'S'), ('port', 'A'), ('stbd', 'D'))
         _stick('right', ('up', 'R'), ('down', 'F'), ('turn', 'Q'), ('turn', 'E'))
-        with ui.element('div').classes('what keys'):
-            for keys, meaning in (('LJ', 'roll'), ('KI', 'pitch'), (('space',), 'stops')):
+        with ui.element('div').classes('what keys keyboard'):
+            for keys, meaning in (('JL', 'roll'), ('IK', 'pitch'), (('space',), 'stops')):
                 for key in keys:
                     _key(key)
                 _words(meaning)
@@ -198,8 +198,9 @@ class _Axis:
         """Show what is and what is wanted."""
         here, there = self.shown(now), self.shown(goal)
         decimals = 1 if self.unit == '°' else 2
-        self.present.text = '–' if here is None else f'{figure(here, decimals)} {self.unit}'
-        self.wanted.text = 'free' if there is None else f'→ {figure(there, decimals)} {self.unit}'
+        unit = self.unit if self.unit == '°' else f' {self.unit}'
+        self.present.text = '–' if here is None else f'{figure(here, decimals)}{unit}'
+        self.wanted.text = 'free' if there is None else f'→ {figure(there, decimals)}{unit}'
 
 
 def command_panel(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
@@ -222,9 +223,8 @@ def command_panel(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
         ask('clear')
 
     with ui.element('div').classes('group'):
-        panel.add(lamp('Set', lambda: ask('target', {a.name: a.value() for a in axes}))).mark(
-            'set'
-        )
+        put = panel.add(lamp('Set', lambda: ask('target', {a.name: a.value() for a in axes})))
+        put.classes('calls').mark('set')
         panel.add(lamp('Clear', clear, 'let everything free; the vehicle holds still')).mark(
             'clear'
         )
@@ -256,9 +256,9 @@ def _waypoints(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
 
     def toggle() -> None:
         press(placing, on := placing.props.get('aria-pressed') != 'true')
-        view.put('placing', on)
         if on:
             eye.value = 'above'
+        view.call('place', on)
 
     def drop() -> None:
         points.clear()
@@ -271,6 +271,6 @@ def _waypoints(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
         depth.style('width: 90px')
         count = ui.label('0 waypoints').classes('what')
     with ui.element('div').classes('group'):
-        panel.add(lamp('Go along them', lambda: ask('path', points)))
-        panel.add(lamp('Forget them', drop))
+        panel.add(lamp('Follow waypoints', lambda: ask('path', points)))
+        panel.add(lamp('Clear waypoints', drop))
     view.on('place', place)

@@ -7,6 +7,7 @@ import { Gauges, View, Curves, Hands, wire } from "marine-sim-console";
 export default {
   template: '<div :class="kind" :data-part="part"><slot></slot></div>',
   props: { kind: String, part: String, page: String, replay: Boolean },
+  emits: ["place", "refused"], // else listeners would hear the view's own event of that name too
   mounted() {
     const make = {
       view: (host) => {
@@ -29,12 +30,11 @@ export default {
     if (this.page) {
       wire.start(this.page, this.replay);
       wire.on("error", (text) => this.$emit("refused", text));
-      wire.on("state", () => { document.body.dataset.wire = wire.open ? "open" : "lost"; });
+      wire.on("state", () => Object.assign(document.body.dataset, { wire: wire.open ? "open" : "lost", mine: wire.mine }));
     }
   },
   methods: {
     call(name, ...values) { return this.own?.[name]?.(...values); },
-    set(name, value) { if (this.own) this.own[name] = value; },
     seek(time) { wire.seek(time); },
   },
 };

@@ -34,7 +34,3 @@ class Part(Element, component='part.js', esm={'marine-sim-console': 'lib'}):
     def call(self, name: str, *values: Any) -> None:
         """Call a method of what draws."""
         self.run_method('call', name, *values)
-
-    def put(self, name: str, value: Any) -> None:
-        """Set an attribute of what draws."""
-        self.run_method('set', name, value)

@@ -12,7 +12,15 @@ from typing import Any
 from fastapi import FastAPI
 from nicegui import ui
 
-from marine_sim_ros.console.page.layout import lamp, left_side, meters, readings, show, theme
+from marine_sim_ros.console.page.layout import (
+    lamp,
+    left_side,
+    lost_label,
+    meters,
+    readings,
+    show,
+    theme,
+)
 from marine_sim_ros.console.page.panels import press
 from marine_sim_ros.console.page.parts import Part
 from marine_sim_ros.console.page.server import application, finish
@@ -38,7 +46,11 @@ def replay_application(replay: Replay, label: str) -> FastAPI:
     def moment(time: float, window: float) -> dict[str, Any]:
         try:
             frame = replay.moment(time)
-            past = replay.history(frame['time'], min(max(window, 1.0), 3600.0))
+            window = min(max(window, 1.0), 3600.0)
+            end = max(
+                frame['time'], min(window, replay.duration)
+            )  # the first window is a whole one
+            past = replay.history(end, window)
         except MarineSimError as error:
             return {'error': str(error)}
         return {'frame': frame, 'history': past}
@@ -72,6 +84,7 @@ def _page(replay: Replay, label: str) -> None:
             for title, fill in panels.items():
                 with ui.tab_panel(title), ui.element('div').classes('panel'):
                     fill()
+    lost_label()
     wire = Part('wire', page=ui.context.client.id, replay=True)
     wire.on('refused', lambda e: ui.notify(str(e.args), type='negative'))
     _timeline(replay, wire)
@@ -94,9 +107,9 @@ def _timeline(replay: Replay, wire: Part) -> None:
         button = lamp('Play', play).mark('play')
         speed = ui.select(SPEEDS, value=1.0).props('dense options-dense borderless')
         speed.props('aria-label="Speed"')
-        slider = ui.slider(min=0.0, max=replay.duration, step=0.01, value=0.0).props(
-            'aria-label="Time, s"'
-        )
+        slider = ui.slider(
+            min=0.0, max=replay.duration, step=0.1 if replay.duration > 10 else 0.01, value=0.0
+        ).props('aria-label="Time, s"')
         slider.on_value_change(lambda e: wire.run_method('seek', float(e.value)))
         told = ui.label().style('white-space: nowrap')
         told.bind_text_from(
@@ -128,7 +141,7 @@ def _overview(replay: Replay) -> None:
                     with ui.element('th').props('scope=row'):
                         ui.label(name)
                     with ui.element('td').props(f'data-metric={key}'):
-                        ui.label(f'{value} {unit}'.strip())
+                        ui.label(f'{value}{unit}' if unit == '°' else f'{value} {unit}'.strip())
 
     timer = ui.timer(0.5, fill)
 

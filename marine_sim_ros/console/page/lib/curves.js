@@ -4,17 +4,19 @@
 // Curves over a window of time: what is, and dashed what is wanted.
 
 import { echarts } from "nicegui-echart";
-import { DEGREES, wire } from "./wire.js";
+import { DEGREES, heading, text, wire } from "./wire.js";
 
 const same = (x) => x, degrees = (x) => x * DEGREES;
 const SETS = {
   position: { unit: "m", names: ["east", "north", "up"], key: "position", goals: 0, scale: same },
-  attitude: { unit: "°", names: ["roll", "pitch", "yaw"], key: "rpy", goals: 3, scale: degrees },
+  attitude: { unit: "°", names: ["roll", "pitch", "heading"], key: "rpy", goals: 3, scale: (x, i) => (i === 2 ? heading(x) : degrees(x)) },
   velocity: { unit: "m/s", names: ["ahead", "port", "up"], key: "velocity", goals: 6, scale: same },
   rates: { unit: "°/s", names: ["roll rate", "pitch rate", "yaw rate"], key: "rates", goals: 9, scale: degrees },
 };
 const COLOURS = ["#2f8fe0", "#e07b2f", "#3faf5a"];
-const MOST = 4000;
+const MOST = 4000; // moments
+const LONGEST = 300; // s that a window may have
+const FINE = 30, APART = [0.02, 0.2]; // s; so far apart are moments that are younger, and older
 const PERIOD = 250; // ms between drawings
 
 export class Curves {
@@ -45,8 +47,7 @@ export class Curves {
     if (!wire.replay) {
       const last = this.past.at(-1);
       if (last && frame.time < last.time) this.past = [];
-      if (!last || frame.time > last.time) this.past.push(frame);
-      if (this.past.length > MOST) this.past.splice(0, MOST / 4);
+      if (!last || frame.time < last.time || frame.time >= last.time + APART[0]) this.keep(frame);
     }
     const now = performance.now();
     if (now < this.due || !this.element.offsetParent) return;
@@ -54,41 +55,65 @@ export class Curves {
     this.draw();
   }
 
+  keep({ time, position, rpy, velocity, rates, setpoints }) {
+    this.past.push({ time, position, rpy, velocity, rates, setpoints });
+    if (this.past.length <= MOST) return;
+    let last = -Infinity;
+    this.past = this.past.filter((moment) => {
+      const old = moment.time < time - FINE;
+      const kept = moment.time > time - LONGEST && (!old || moment.time >= last + APART[1]);
+      if (kept) last = moment.time;
+      return kept;
+    });
+  }
+
   draw() {
     const { unit, names, key, goals, scale } = SETS[this.set];
-    const end = wire.frame?.time ?? this.past.at(-1)?.time ?? 0;
+    const now = wire.frame?.time ?? this.past.at(-1)?.time ?? 0;
+    const end = wire.replay ? Math.max(now, Math.min(this.window, wire.scenery?.end ?? 0)) : now;
     const shown = this.past.filter((m) => m.time >= end - this.window && m.time <= end);
     const ink = getComputedStyle(this.element).color;
     const series = [];
     names.forEach((name, i) => {
-      const line = { type: "line", name, showSymbol: false, lineStyle: { width: 2, color: COLOURS[i] }, color: COLOURS[i], animation: false };
-      series.push({ ...line, data: shown.map((m) => [m.time, known(m[key]?.[i], scale)]) });
+      const line = { type: "line", name, showSymbol: false, lineStyle: { width: 2, color: COLOURS[i] }, color: COLOURS[i] };
+      series.push({ ...line, data: points(shown, (m) => m[key]?.[i], (x) => scale(x, i)) });
       series.push({
         ...line, name: `${name} wanted`, lineStyle: { width: 1.5, type: "dashed", color: COLOURS[i] },
-        data: shown.map((m) => [m.time, known(m.setpoints?.[goals + i], scale)]),
+        data: points(shown, (m) => m.setpoints?.[goals + i], (x) => scale(x, i)),
       });
     });
-    this.points = shown.length;
+    series[0].markLine = {
+      data: end > now ? [{ xAxis: now }] : [], symbol: "none", silent: true, label: { show: false }, lineStyle: { color: ink, type: "solid" },
+    };
     this.element.dataset.points = shown.length;
     this.element.dataset.wanted = names.filter((_, i) => shown.some((m) => m.setpoints?.[goals + i] != null)).join(" ");
     this.chart.setOption({
+      animation: false,
       textStyle: { color: ink },
       grid: { left: 52, right: 14, top: 30, bottom: 24 },
       legend: { data: names, top: 0, textStyle: { color: ink }, icon: "roundRect", itemHeight: 4 },
-      tooltip: { trigger: "axis", valueFormatter: (v) => (v === null || v === undefined ? "free" : `${Number(v).toFixed(3)} ${unit}`) },
+      tooltip: { trigger: "axis", valueFormatter: (v) => (v === null || v === undefined ? "free" : `${text(Number(v), 3)} ${unit}`) },
       xAxis: {
         type: "value", min: Math.max(0, end - this.window), max: Math.max(end, 1), axisLabel: { color: ink, formatter: (v) => `${Number(v.toFixed(1))} s`, showMinLabel: false, showMaxLabel: false },
-        splitLine: { show: false },
+        splitLine: { show: false }, axisLine: { onZero: false },
       },
       yAxis: {
         type: "value", scale: true, name: unit, nameTextStyle: { color: ink, align: "right" },
-        axisLabel: { color: ink, hideOverlap: true }, splitLine: { lineStyle: { opacity: 0.25 } }, minInterval: 0.01,
+        axisLabel: { color: ink, hideOverlap: true, formatter: (v) => `${Number(v.toFixed(6))}`.replace("-", "−") }, splitLine: { lineStyle: { opacity: 0.25 } }, minInterval: 0.01,
       },
       series,
     });
   }
 }
 
-function known(value, scale) {
-  return value === null || value === undefined ? null : scale(value);
+// Times and values; a gap where none is known, and where a heading goes from 360 to 0.
+function points(moments, pick, scale) {
+  const found = [];
+  for (const moment of moments) {
+    const raw = pick(moment), value = raw === null || raw === undefined ? null : scale(raw);
+    const last = found.at(-1)?.[1] ?? null;
+    if (value !== null && last !== null && Math.abs(value - last) > 180) found.push([moment.time, null]);
+    found.push([moment.time, value]);
+  }
+  return found;
 }

@@ -48,18 +48,20 @@ export class Eye {
     this.wide.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.wide, canvas);
     this.controls.enableDamping = false;
-    this.wide.position.set(-1.75 * size, -0.95 * size, 0.75 * size);
+    this.away = new THREE.Vector3(-1.3, -0.75, 0.55).multiplyScalar(size); // of an eye that follows, from the vehicle
+    this.returns = true;
     this.last = new THREE.Vector3();
     this.grids = new THREE.Group();
     this.name = "follow";
     canvas.addEventListener("wheel", (event) => {
       if (!SIDES[this.name]) return;
       event.preventDefault();
-      this.scale = Math.min(200, Math.max(size, this.scale * Math.exp(event.deltaY / 600)));
+      this.zoom(Math.exp(event.deltaY / 600));
     }, { passive: false });
   }
 
   choose(name) {
+    this.returns = name === "follow" || !this.controls.enabled;
     this.name = name;
     this.controls.enabled = name === "follow" || name === "free";
     this.grids.clear();
@@ -86,12 +88,16 @@ export class Eye {
     } else {
       this.wide.up.set(0, 0, 1);
       this.wide.fov = 55;
-      if (this.name === "follow" || !this.placed) {
+      if (this.returns) {
+        this.wide.position.copy(here).add(this.away);
+        this.controls.target.copy(here);
+      } else if (this.name === "follow") {
         this.wide.position.add(moved);
         this.controls.target.copy(here);
-        this.placed = true;
       }
+      this.returns = false;
       this.controls.update();
+      if (this.name === "follow") this.away.copy(this.wide.position).sub(here);
     }
     this.wide.updateProjectionMatrix();
   }
@@ -109,6 +115,38 @@ export class Eye {
     // A seabed would hide it from above, were it far behind.
     const behind = here.clone().addScaledVector(away, away.z ? -this.size : -60);
     for (const axis of "xyz") this.grids.position[axis] = away[axis] ? behind[axis] : at[axis];
+  }
+
+  // What a key does: arrows turn an eye that follows and move a free one, + and - bring it nearer.
+  key({ key, shiftKey }) {
+    const [right, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[key] ?? [0, 0];
+    const climb = { PageUp: 1, PageDown: -1 }[key] ?? 0;
+    const nearer = { "+": 0.9, "=": 0.9, "-": 1 / 0.9 }[key] ?? 1;
+    if (!right && !up && !climb && nearer === 1) return false;
+    if (nearer !== 1) return this.zoom(nearer);
+    if (!this.controls.enabled) return false;
+    if (this.name === "follow" || shiftKey) this.turn(right * 0.1, up * 0.1);
+    else this.walk(up * this.size / 4, right * this.size / 4, climb * this.size / 4);
+    return true;
+  }
+
+  // Returns whether it could: the vehicle's own cameras cannot.
+  zoom(by) {
+    if (SIDES[this.name]) this.scale = Math.min(200, Math.max(this.size, this.scale * by));
+    else if (this.controls.enabled) this.turn(0, 0, by);
+    else return false;
+    return true;
+  }
+
+  // Turns the eye about what it looks at, by angles in rad, and brings it nearer.
+  turn(right, up, nearer = 1) {
+    const { target } = this.controls, away = this.wide.position.clone().sub(target);
+    const far = away.length();
+    const bearing = Math.atan2(away.y, away.x) + right;
+    const height = Math.min(1.5, Math.max(-1.5, Math.asin(away.z / far) + up));
+    const level = far * Math.cos(height);
+    away.set(level * Math.cos(bearing), level * Math.sin(bearing), far * Math.sin(height));
+    this.wide.position.copy(target).addScaledVector(away, nearer);
   }
 
   // Moves the free eye: ahead, to the right and up, in m.

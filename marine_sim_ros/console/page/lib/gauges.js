@@ -3,7 +3,7 @@
 
 // Instruments: compasses of yaw, roll and pitch, depth, propellers, forces.
 
-import { DEGREES, text, wire } from "./wire.js";
+import { DEGREES, heading, metered, text, weightOf, wire } from "./wire.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -36,7 +36,7 @@ function ticks(svg, step, inner, names = {}) {
 
 // 0 is north, clockwise; the rose turns below a fixed needle, as on a bridge.
 function yawDial(host) {
-  const svg = dial(host, "heading", "Yaw");
+  const svg = dial(host, "heading", "Heading");
   const rose = draw(svg, "g");
   ticks(rose, 10, 49, { 0: "N", 90: "E", 180: "S", 270: "W" });
   const wanted = draw(rose, "path", { d: "M0 -56 L-5 -44 L5 -44 Z", class: "wanted", visibility: "hidden" });
@@ -144,7 +144,7 @@ function propellerTable(host, look) {
     const row = body.insertRow();
     const head = document.createElement("th");
     head.scope = "row";
-    head.textContent = `${i + 1} ${one.name}`;
+    head.textContent = `${i + 1} ${one.name.replaceAll("_", " ")}`;
     row.append(head);
     return ["pwm", "thrust", "power", "rpm"].map((name) => {
       const cell = row.insertCell();
@@ -154,10 +154,11 @@ function propellerTable(host, look) {
   });
   host.append(table);
   return (frame) => rows.forEach((cells, i) => {
+    const watts = metered(look, frame) ? frame.power : [];
     const bend = ((frame.pwm[i] ?? 1500) - 1500) / 4; // % of the cell
     cells[0].style.setProperty("--bar", `${Math.abs(bend)}%`);
     cells[0].classList.toggle("back", bend < 0);
-    [frame.pwm, frame.thrust, frame.power, frame.rpm].forEach((values, k) => {
+    [frame.pwm, frame.thrust, watts, frame.rpm].forEach((values, k) => {
       cells[k].textContent = text(values[i], [0, 1, 0, 0][k]);
     });
   });
@@ -173,11 +174,13 @@ function forceBars(host, colours) {
   host.append(table);
   const rows = {};
   return (frame) => {
-    for (const [name, wrench] of Object.entries(frame.wrenches)) {
+    const { total, ...sources } = frame.wrenches;
+    const all = { ...sources, weight: weightOf(frame), ...(total && { total }) };
+    for (const [name, wrench] of Object.entries(all)) {
       if (!rows[name]) {
         const row = body.insertRow();
         const rgb = (colours[name] ?? [0.6, 0.6, 0.2]).map((x) => Math.round(255 * x)).join(" ");
-        row.innerHTML = `<th scope="row"><i style="background: rgb(${rgb})"></i></th>${"<td></td>".repeat(5)}`;
+        row.innerHTML = `<th scope="row"><i class="${name === "total" ? "sum" : ""}" style="background: rgb(${rgb})"></i></th>${"<td></td>".repeat(5)}`;
         row.firstChild.append(name);
         rows[name] = [...row.cells].slice(1);
       }
@@ -200,7 +203,6 @@ function fill(root, values) {
   }
 }
 
-const toHeading = (yaw) => ((90 - yaw * DEGREES) % 360 + 360) % 360;
 const whole = (degrees) => `${Math.round(degrees) % 360}`.padStart(3, "0");
 
 export class Gauges {
@@ -221,7 +223,7 @@ export class Gauges {
       const depth = depthScale(host);
       this.paint = (frame) => {
         const goals = frame.setpoints;
-        yaw(toHeading(frame.rpy[2]), goals[5] === null ? null : toHeading(goals[5]));
+        yaw(heading(frame.rpy[2]), goals[5] === null ? null : heading(goals[5]));
         roll(frame.rpy[0] * DEGREES, goals[3] === null ? null : goals[3] * DEGREES);
         pitch(frame.rpy[1] * DEGREES, goals[4] === null ? null : goals[4] * DEGREES);
         depth(-frame.position[2], goals[2] === null ? null : -goals[2]);
@@ -245,8 +247,9 @@ export class Gauges {
 // What labels all over the page show.
 function values(frame) {
   const power = frame.power.reduce((sum, x) => sum + (x ?? 0), 0);
+  const known = metered(wire.scenery.look, frame);
   return {
-    heading: `${whole(toHeading(frame.rpy[2]))}°`,
+    heading: `${whole(heading(frame.rpy[2]))}°`,
     roll: `${text(frame.rpy[0] * DEGREES, 1)}°`,
     pitch: `${text(frame.rpy[1] * DEGREES, 1)}°`,
     depth: `${text(-frame.position[2])} m`,
@@ -255,8 +258,8 @@ function values(frame) {
     speed: `${text(Math.hypot(...frame.velocity))} m/s`,
     barometer: frame.pressure === null ? "none" : `${text(frame.pressure / 1000, 2)} kPa`,
     barodepth: frame.barometer_depth === undefined ? "–" : `${text(frame.barometer_depth)} m`,
-    power: frame.power.length ? `${text(power, 0)} W` : "–",
-    energy: energy(frame.energy),
+    power: known && frame.power.length ? `${text(power, 0)} W` : "–",
+    energy: known ? energy(frame.energy) : "–",
   };
 }
 
@@ -273,6 +276,7 @@ function health(frame) {
   const found = frame.health ?? {};
   return {
     factor: found.real_time_factor === undefined ? "–" : `× ${text(Number(found.real_time_factor))}`,
-    ticks: found.ticks === undefined ? "–" : `${found.ticks} ticks`,
+    ticks: found.ticks ?? "–",
+    outages: found.outages ?? "–",
   };
 }

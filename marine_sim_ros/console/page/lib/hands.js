@@ -17,8 +17,9 @@ const PERIOD = 50; // ms
 // Buttons of the browser's standard gamepad in the order of SDL, which joy's game_controller_node has.
 const SDL = [0, 1, 2, 3, 8, 16, 9, 10, 11, 4, 5, 12, 13, 14, 15];
 
-function typing(target) {
-  return target.closest?.("input, textarea, select, [contenteditable=true], .q-slider, .q-tab, .q-field") !== null;
+// Whether what is typed there is a text; no number has a space in it.
+function typing(target, kinds = "input:not([readonly]), textarea, [contenteditable=true]") {
+  return Boolean(target.closest?.(kinds));
 }
 
 // Axes of a T.16000M in the order of the kernel: x, y, twist, slider, hat across, hat down. Browsers
@@ -39,8 +40,9 @@ export class Hands {
     this.keys = new Set();
     this.makeStick("left", "sway", "surge");
     this.makeStick("right", "yaw", "heave");
-    addEventListener("keydown", (event) => this.key(event, true));
-    addEventListener("keyup", (event) => this.key(event, false));
+    // Before any button sees them: while one steers, the space bar stops and presses nothing.
+    addEventListener("keydown", (event) => this.key(event, true), true);
+    addEventListener("keyup", (event) => this.key(event, false), true);
     // What cannot be seen is not held.
     addEventListener("blur", () => this.drop());
     document.addEventListener("visibilitychange", () => document.hidden && this.drop());
@@ -65,14 +67,19 @@ export class Hands {
 
   key(event, down) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (down && event.key === " " && (!typing(event.target) && event.target.tagName !== "BUTTON")) {
+    const { key, target } = event;
+    if (key === " " && wire.mine && !typing(target, "input[type=text]:not([readonly]), textarea")) {
       event.preventDefault();
-      this.drop();
-      wire.send("stop");
+      event.stopPropagation();
+      if (down && !event.repeat) {
+        this.drop();
+        wire.send("stop");
+      }
       return;
     }
-    const name = event.key.toLowerCase();
-    if (!KEYS[name] || (down && typing(event.target))) return;
+    const name = key.toLowerCase();
+    if (!KEYS[name] || (down && typing(target))) return;
+    if (wire.mine) event.stopPropagation(); // a list would look for what begins with it
     if (down) this.keys.add(name); else this.keys.delete(name);
   }
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The marine_sim_ros authors
 // SPDX-License-Identifier: Apache-2.0
 
-export { wire, text, numbers, DEGREES } from "./wire.js";
+export { wire } from "./wire.js";
 export { View } from "./view.js";
 export { Gauges } from "./gauges.js";
 export { Curves } from "./curves.js";

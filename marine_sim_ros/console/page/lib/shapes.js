@@ -75,6 +75,20 @@ export function vehicle(look) {
   return { body, links, joints };
 }
 
+// Adds a box around a link's own shapes, along its axes; returns it.
+export function boxed(link) {
+  const box = new THREE.Box3();
+  for (const mesh of link.children.filter((child) => child.isMesh)) {
+    mesh.updateMatrix();
+    mesh.geometry.computeBoundingBox();
+    box.union(mesh.geometry.boundingBox.clone().applyMatrix4(mesh.matrix));
+  }
+  const edges = new THREE.Group();
+  if (!box.isEmpty()) edges.add(new THREE.Box3Helper(box, 0xffc400));
+  link.add(edges);
+  return edges;
+}
+
 function ring(radius) {
   return new THREE.TorusGeometry(radius, radius / 7, 8, 24);
 }
@@ -89,6 +103,16 @@ export function thrusters(look, size) {
     group.add(mark);
   }
   return group;
+}
+
+// Stands for a vehicle that is too small to be seen from above, and points ahead.
+export function pointer() {
+  const shape = triangles(new Float32Array([1, 0, 0, -0.8, 0.7, 0, -0.45, 0, 0, 1, 0, 0, -0.45, 0, 0, -0.8, -0.7, 0]));
+  const material = new THREE.MeshBasicMaterial({ color: 0x0d47a1, side: THREE.DoubleSide, depthTest: false, transparent: true });
+  const found = new THREE.Mesh(shape, material);
+  found.renderOrder = 4;
+  found.visible = false;
+  return found;
 }
 
 export function voxels(found) {
@@ -182,6 +206,21 @@ export class Water {
     });
     this.object = new THREE.Mesh(this.shape, material);
     this.object.renderOrder = 2;
+    if (waves.length) this.object.add(this.mesh(cells));
+  }
+
+  // Lines from cell to cell, by which one sees the waves.
+  mesh(cells) {
+    const ends = [], row = cells + 1;
+    for (let i = 0; i < row; i++) {
+      for (let k = 0; k < cells; k++) ends.push(i * row + k, i * row + k + 1, k * row + i, (k + 1) * row + i);
+    }
+    const shape = new THREE.BufferGeometry();
+    shape.setAttribute("position", this.shape.attributes.position);
+    shape.setIndex(ends);
+    const found = new THREE.LineSegments(shape, new THREE.LineBasicMaterial({ color: 0xffffff, transparent: true, opacity: 0.4 }));
+    found.frustumCulled = false; // its bounds would be those of calm water
+    return found;
   }
 
   update(time, x, y) {

@@ -4,11 +4,12 @@
 // The view: the vehicle in its water, what acts on it, where it has been and is to go.
 
 import { THREE } from "nicegui-scene";
-import { text, wire } from "./wire.js";
-import { Arrow, Water, glass, solids, thrusters, vehicle, voxels } from "./shapes.js";
+import { text, weightOf, wire } from "./wire.js";
+import { Arrow, Water, boxed, glass, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { Eye, SIDES } from "./eye.js";
 
 const TRAIL = 4000;
+const PLAN = 20; // m that one sees at least where waypoints are placed
 const BUSY = 0.3; // share of the time that drawing may take: the sticks come first
 const FRUGAL = 0.15; // the same where the processor draws, with threads of its own that nobody sees
 const SLOW = 40; // ms of drawing from which on the picture gets coarser
@@ -23,7 +24,7 @@ export class View {
     this.canvas = this.renderer.domElement;
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "img");
-    this.canvas.setAttribute("aria-label", "View of the vehicle");
+    this.canvas.setAttribute("aria-label", "View of the vehicle; arrow keys turn or move the eye, + and - bring it nearer");
     element.prepend(this.canvas);
     this.scene = new THREE.Scene();
     this.legend = element.querySelector(".legend");
@@ -39,6 +40,11 @@ export class View {
     this.watch.observe(document.body, { attributes: true, attributeFilter: ["class"] });
     this.canvas.addEventListener("click", (event) => this.click(event));
     this.canvas.addEventListener("wheel", () => this.touch(), { passive: true });
+    this.canvas.addEventListener("keydown", (event) => {
+      if (!this.eye?.key(event)) return;
+      event.preventDefault();
+      this.touch();
+    });
     this.resize();
   }
 
@@ -50,11 +56,17 @@ export class View {
     const edges = box.getSize(new THREE.Vector3());
     this.size = Math.max(0.3, edges.x, edges.y, edges.z);
     body.add(thrusters(look, this.size));
+    if (look.voxels) {
+      this.voxels = voxels(look.voxels);
+      box.union(new THREE.Box3().setFromObject(this.voxels));
+      body.add(this.voxels);
+    }
     this.box = new THREE.Group();
-    const hull = new THREE.Box3Helper(box, 0xffc400);
-    this.box.add(hull);
+    this.box.add(new THREE.Box3Helper(box, 0xffc400));
     body.add(this.box);
-    if (look.voxels) { this.voxels = voxels(look.voxels); body.add(this.voxels); }
+    this.boxes = [this.box, ...Object.values(links).filter((link) => link !== body).map(boxed)];
+    this.plan = pointer();
+    body.add(this.plan);
     this.forces = new THREE.Group();
     body.add(this.forces);
     for (const name of [...scenery.sources, "weight"]) {
@@ -78,7 +90,9 @@ export class View {
     );
     this.trail.geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * TRAIL), 3));
     this.trail.geometry.setDrawRange(0, 0);
-    this.trail.frustumCulled = false;
+    const dots = new THREE.PointsMaterial({ color: 0xff8f00, size: 3, sizeAttenuation: false });
+    this.trail.add(new THREE.Points(this.trail.geometry, dots));
+    for (const one of [this.trail, ...this.trail.children]) one.frustumCulled = false;
     this.length = 0;
     this.course = new THREE.Group();
     this.sky = new THREE.HemisphereLight(0xeaf6ff, 0x35566b, 2.2);
@@ -115,6 +129,7 @@ export class View {
       chip.style.background = `rgb(${(colours[name] ?? [0.6, 0.6, 0.2]).map((x) => Math.round(255 * x)).join(" ")})`;
       what.textContent = name;
       this.sizes[name] = document.createElement("output");
+      this.sizes[name].textContent = "–";
       this.legend.append(chip, what, this.sizes[name]);
     }
   }
@@ -141,7 +156,7 @@ export class View {
     this.legend.hidden = off || !this.shown.forces;
     this.forces.visible = this.shown.forces;
     this.trail.visible = this.shown.trail;
-    this.box.visible = this.shown.box;
+    for (const one of this.boxes) one.visible = this.shown.box;
     const flat = SIDES[this.eye.name]?.[0][2]; // from above or below the water only dims
     this.water.object.visible = this.shown.water && !flat;
     if (this.voxels) {
@@ -154,7 +169,8 @@ export class View {
 
   retrace(past) {
     this.length = 0;
-    for (const moment of past) this.mark(moment.position);
+    const now = wire.frame?.time ?? Infinity; // of a bag, what is to come is known too
+    for (const moment of past) if (moment.time <= now) this.mark(moment.position);
     this.touch();
   }
 
@@ -194,13 +210,13 @@ export class View {
       if (bright !== lamp.intensity) this.touch();
       lamp.intensity = bright;
     }
-    this.water.update(frame.time, frame.position[0], frame.position[1]);
     this.element.dataset.time = frame.time.toFixed(2);
   }
 
-  // An arrow per force, of the vehicle's size for its weight, from the point of its line of action nearest to the origin.
+  // An arrow per force, in length as the root of its newtons, so that thrust is seen beside weight, from the point of its line of action nearest to the origin.
   push(frame) {
-    const all = { ...frame.wrenches, weight: this.weightOf(frame) };
+    const all = { ...frame.wrenches };
+    if (frame.turn[0] !== null) all.weight = this.weightOf(frame);
     delete all.total;
     for (const [name, wrench] of Object.entries(all)) {
       if (!this.arrows[name]) continue;
@@ -210,14 +226,27 @@ export class View {
       const size = `${text(Math.sqrt(square), 1)} N`;
       if (this.sizes[name].textContent !== size) this.sizes[name].textContent = size;
       const from = square > 0 ? force.clone().cross(torque).divideScalar(square) : new THREE.Vector3();
-      this.arrows[name].set(from.clampLength(0, this.size), force.multiplyScalar(this.size / frame.weight));
+      this.arrows[name].set(from.clampLength(0, this.size), force.setLength(0.7 * this.size * Math.sqrt(force.length() / frame.weight)));
     }
   }
 
   weightOf(frame) {
-    const down = new THREE.Vector3(0, 0, -frame.weight).applyQuaternion(this.body.quaternion.clone().invert());
-    const arm = new THREE.Vector3(...this.look.center_of_mass).cross(down);
-    return [...down.toArray(), ...arm.toArray()];
+    const down = weightOf(frame);
+    const arm = new THREE.Vector3(...this.look.center_of_mass).cross(new THREE.Vector3(...down));
+    return [...down, ...arm.toArray()];
+  }
+
+  // Brings the eye nearer, or farther away for more than 1.
+  zoom(by) {
+    this.eye?.zoom(by);
+    this.touch();
+  }
+
+  // From now on a click in the view from above places a waypoint; or no more.
+  place(on) {
+    this.placing = on;
+    if (on) this.eye.scale = Math.max(this.eye.scale, PLAN);
+    this.touch();
   }
 
   // A click in the view from above, while waypoints are placed: its place in the map.
@@ -272,6 +301,11 @@ export class View {
     if (this.coarser) this.resize();
     this.coarser = this.stale = false;
     this.eye.update(this.body, this.links, this.aspect ?? 2);
+    if (this.water.object.visible) this.water.update(this.time ?? 0, this.body.position.x, this.body.position.y);
+    const far = this.eye.camera === this.eye.wide ? 1 : Math.max(1, this.eye.scale / (4 * this.size));
+    this.plan.visible = far > 2; // else the vehicle itself is seen
+    this.plan.scale.setScalar(far * this.size / 6);
+    for (const ball of this.course.children) if (ball.isMesh) ball.scale.setScalar(far);
     this.renderer.render(this.scene, this.eye.camera);
     // Reading a pixel waits for the picture; else only the queue to the graphics would grow.
     const gl = this.renderer.getContext();

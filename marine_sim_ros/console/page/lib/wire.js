@@ -70,11 +70,15 @@ class Wire extends EventTarget {
     try {
       const answer = await fetch(`/moment?time=${time}&window=${window}`);
       const found = await answer.json();
+      this.open = true;
       if (found.error) { this.tell("error", found.error); return; }
       this.frame = found.frame;
       this.tell("history", found.history);
       this.tell("frame", found.frame);
+    } catch { // nobody serves the bag any more
+      this.open = false;
     } finally {
+      this.tell("state");
       this.busy = false;
       if (this.next !== undefined) {
         const next = this.next;
@@ -94,7 +98,20 @@ export function text(value, decimals = 2) {
   return Number(shown) === 0 ? (0).toFixed(decimals) : shown.replace("-", "−");
 }
 
+// The weight of a moment's vehicle in its own frame, N: down in the map, turned back by its attitude.
+export function weightOf({ turn: [x, y, z, w], weight }) {
+  return [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)].map((part) => -weight * part);
+}
+
+// Whether anybody knows what the thrusters draw: where no curve says, the power is sent as 0.
+export function metered(look, frame) {
+  return look.metered || frame.power.some((watts) => watts);
+}
+
 export const DEGREES = 180 / Math.PI;
+
+// Degrees clockwise from north of a yaw in the map (rad).
+export function heading(yaw) { return ((90 - yaw * DEGREES) % 360 + 360) % 360; }
 
 export function numbers(base64) {
   const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));

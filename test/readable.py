@@ -1,0 +1,110 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whether a page in a browser can be read and used: contrast, sizes, names, units, focus."""
+
+import re
+
+UNITS = re.compile(
+    r'[−\d.,]+ ?(m|m/s|°|°/s|s|N|W|Wh|J|kPa|V|µs|rpm|%|Pa/s|Ω|MB)$|^× [\d.]+$|^\d{3}°$|^[^\d]*$'
+)
+COUNTS = ('ticks', 'outages')
+
+# Contrast as WCAG 2 has it: of what is not disabled, the colours of the text and of what is
+# behind it, with all that lets through what is below.
+SCRIPT = r"""() => {
+  const parse = (text) => {
+    const [, kind, inside] = text.match(/^(rgba?|color)\((?:srgb )?([^)]+)\)/);
+    const [r, g, b, alpha = 1] = inside.split(/[ ,/]+/).map(Number);
+    return [...[r, g, b].map((x) => (kind === "color" ? x : x / 255)), alpha];
+  };
+  const over = (a, b) => [0, 1, 2].map((i) => a[i] * a[3] + b[i] * (1 - a[3])).concat(1);
+  const light = ([r, g, b]) => [r, g, b]
+    .map((x) => (x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    const layers = [];
+    for (let e = element; e; e = e.parentElement) {
+      layers.push(parse(getComputedStyle(e).backgroundColor));
+    }
+    return layers.reverse().reduce((below, layer) => over(layer, below), [1, 1, 1, 1]);
+  };
+  const seen = (e) => {
+    const box = e.getBoundingClientRect();
+    const shown = e.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    return box.width && box.height && shown ? box : null;
+  };
+  const found = { faint: [], outside: [], controls: [], overlapping: [], unnamed: [] };
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement, text = texts.currentNode.textContent.trim();
+    if (!text || ["SCRIPT", "STYLE"].includes(element.tagName) || !seen(element)) continue;
+    const range = document.createRange();
+    range.selectNodeContents(texts.currentNode);
+    const box = range.getBoundingClientRect();
+    if (box.left < -1 || box.right > innerWidth + 1) found.outside.push(text);
+    if (element.closest("[disabled], .disabled, .stick, svg, .q-icon")) continue;
+    const style = getComputedStyle(element), ground = behind(element), ink = parse(style.color);
+    for (let e = element; e; e = e.parentElement) ink[3] *= Number(getComputedStyle(e).opacity);
+    const [dim, bright] = [light(over(ink, ground)), light(ground)].sort((a, b) => a - b);
+    const contrast = (bright + 0.05) / (dim + 0.05);
+    if (contrast < 4.5) found.faint.push([text, Number(contrast.toFixed(2))]);
+  }
+  const hot = [...document.querySelectorAll("button, [role=tab], [role=slider], input")]
+    .map((e) => [e, e.closest(".q-field") ?? e])
+    .map(([e, whole]) => [e, whole, seen(whole)]).filter(([, , box]) => box);
+  const name = (e) => e.getAttribute("aria-label") || e.textContent.trim()
+    || e.labels?.[0]?.textContent.trim()
+    || e.closest("[aria-label]")?.getAttribute("aria-label") || "";
+  hot.forEach(([e, whole, box], i) => {
+    found.controls.push([name(e), Math.round(box.width), Math.round(box.height)]);
+    if (!name(e)) found.unnamed.push(e.outerHTML.slice(0, 200));
+    for (const [other, area, there] of hot.slice(i + 1)) {
+      if (whole === area || whole.contains(other) || area.contains(e)) continue;
+      const across = Math.min(box.right, there.right) - Math.max(box.left, there.left);
+      const down = Math.min(box.bottom, there.bottom) - Math.max(box.top, there.top);
+      if (across > 1 && down > 1) found.overlapping.push([name(e), name(other)]);
+    }
+  });
+  found.scrolls = document.scrollingElement.scrollHeight > innerHeight + 1;
+  return found;
+}"""
+
+
+def check_readable(tab, finger=0):
+    """Assert that a tab can be read, and that a finger of so many px meets its controls."""
+    found = tab.evaluate(SCRIPT)
+    assert found['controls']
+    for fault in ('faint', 'outside', 'overlapping', 'unnamed'):
+        assert found[fault] == [], fault
+    assert not found['scrolls']
+    assert [c for c in found['controls'] if min(c[1:]) < finger] == []
+    for element in tab.locator('[data-show]').all():
+        if element.get_attribute('data-show') not in COUNTS and not element.evaluate(
+            "e => e.closest('table')"  # whose columns have the units
+        ):
+            text = element.inner_text()
+            assert UNITS.search(text), text
+
+
+def focused_by_tab(tab, most=150):
+    """Return the names of what the tab key comes to, until it is round."""
+    tab.evaluate('document.activeElement.blur()')
+    tab.evaluate('window.reached = new Set()')
+    names = []
+    for _ in range(most):
+        tab.keyboard.press('Tab')
+        name, ring, again = tab.evaluate(
+            """() => {
+            const e = document.activeElement, style = getComputedStyle(e);
+            const again = window.reached.has(e), field = e.closest('.q-field, .q-slider, .q-tab');
+            window.reached.add(e);
+            return [e.getAttribute('aria-label') || e.textContent.trim(),
+                    e === document.body || style.outlineStyle !== 'none' || field !== null, again];
+            }"""
+        )
+        if again:
+            break
+        assert ring, f'{name} does not show that it has the focus'
+        names.append(name)
+    return names
