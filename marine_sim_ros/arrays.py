@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ['Array', 'constant', 'matvec', 'namespace']
+__all__ = ['Array', 'constant', 'matvec', 'namespace', 'rows']
 
 Array: TypeAlias = Any
 """An array of any library that follows the Python array API standard."""
@@ -39,6 +39,13 @@ def namespace(array: Array) -> ModuleType:
 def constant(xp: ModuleType, value: np.ndarray) -> Array:
     """Return a constant NumPy array as an array of namespace ``xp``."""
     return value if xp is np else xp.asarray(value)
+
+
+def rows(xp: ModuleType, value: Array) -> Array:
+    """Return a constant array (..., n) of something a vehicle has many of, as one of ``xp``."""
+    if xp is np:
+        return value
+    return getattr(xp, 'rows', xp.asarray)(value)
 
 
 def matvec(matrix: Array, vector: Array) -> Array:

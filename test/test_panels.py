@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros.model.hull import lever_mobility
-from marine_sim_ros.physics.panels import arms, cut_panels, interpolate
+from marine_sim_ros.physics.panels import arms, cut_panels, interpolate, remainder, wrench_at
 from marine_sim_ros.spatial import skew
 
 height = st.floats(-2, 2).map(lambda h: round(h, 3))
@@ -47,7 +47,7 @@ def test_worked_example_13():
     assert area == pytest.approx(0.866025, abs=5e-7)
     cut = cut_panels(corners[:, 2, None])
     assert area * cut.wet_share[0] == pytest.approx(0.649519, abs=5e-7)
-    assert area * cut.dry_share[0] == pytest.approx(0.866025 / 4, abs=5e-7)
+    assert area * (1 - cut.wet_share[0]) == pytest.approx(0.866025 / 4, abs=5e-7)
 
 
 @given(three)
@@ -55,15 +55,17 @@ def test_parts_are_those_of_a_clipped_polygon(heights):
     h = np.array(heights)
     whole, middle = polygon_area_and_centroid(CORNERS)
     cut = cut_panels(h[:, None])
-    assert cut.wet_share + cut.dry_share == pytest.approx(1)
+    wet = cut.wet_share, interpolate(cut.wet, cut.wet_share, CORNERS[..., None])
+    dry = remainder(CORNERS.mean(axis=0)[:, None], *wet)
+    assert wet[0] + dry[0] == pytest.approx(1)
     moment = 0
-    for weights, share, sign in ((cut.wet, cut.wet_share, 1), (cut.dry, cut.dry_share, -1)):
+    for (share, centers), sign in ((wet, 1), (dry, -1)):
         polygon = clipped(CORNERS, h, sign)
         if sign < 0 and np.all(h <= 0):
             polygon = []  # a corner on the surface counts as wet
         area, center = polygon_area_and_centroid(polygon) if len(polygon) > 2 else (0, None)
         assert share[0] == pytest.approx(area / whole, abs=1e-9)
-        found = interpolate(weights, share, CORNERS[..., None])[:, 0]
+        found = centers[:, 0]
         moment = moment + share[0] * found
         if center is not None and share[0] > 1e-6:
             assert found == pytest.approx(center, abs=1e-6)
@@ -90,6 +92,12 @@ def test_arms():
     found = arms(points.swapaxes(1, 2), forces.swapaxes(1, 2))
     assert found[:, :3].swapaxes(1, 2) == pytest.approx(forces)
     assert found[:, 3:].swapaxes(1, 2) == pytest.approx(np.cross(points, forces))
+
+
+def test_wrench_is_that_of_arms():
+    rng = np.random.default_rng(3)
+    points, forces = rng.normal(size=(2, 4, 3, 50))
+    assert wrench_at(points, forces) == pytest.approx(arms(points, forces).sum(axis=-1))
 
 
 def test_mobility_of_levers_bounds_every_decay():

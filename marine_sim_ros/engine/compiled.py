@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.loop import Recorder, Setting, everything, rollout
 from marine_sim_ros.engine.records import arguments_for, derived, stacked
 from marine_sim_ros.engine.script import script
+from marine_sim_ros.engine.solid import with_one_scene
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.faults.tables import tables_of
@@ -72,24 +73,49 @@ def _of_few_numbers(setting: Setting) -> bool:
     """Return whether the physics is small enough to be written out number by number."""
     around = setting.environment
     plain = around.waves is None and around.fluctuation is None and around.scene is None
+    if setting.vehicle.hull is not None:
+        plain = plain and around.profile is None  # water that differs from corner to corner
     control = setting.script.control
     few = control is None or control.of_few_numbers
     written = setting.faults is None or setting.faults.of_few_numbers
-    return plain and few and written and setting.vehicle.hull is None
+    return plain and few and written
 
 
-def compiled(lowered: jax.stages.Lowered, written_out: bool) -> jax.stages.Compiled:
+_ONE_FUNCTION = {'xla_cpu_use_thunk_runtime': False}
+_ONE_THREAD = {'xla_disable_hlo_passes': 'cpu-parallel-task-assigner'}
+"""Without it, XLA shares rows among threads, which wait for one another longer than they work."""
+
+
+def compiled(
+    lowered: jax.stages.Lowered, written_out: bool, *, rows: bool = False
+) -> jax.stages.Compiled:
     """Return the compiled program.
 
     Written out, a tick is a thousand small operations, for each of which XLA's newer CPU runtime
     makes a call; its older one, as long as JAX has it, compiles them all into one function.
+
+    Args:
+        lowered: program.
+        written_out: number by number, but for rows.
+        rows: whether there are any.
     """
     if written_out:
         try:
-            return lowered.compile(compiler_options={'xla_cpu_use_thunk_runtime': False})
+            return lowered.compile(compiler_options=_ONE_FUNCTION | (_ONE_THREAD if rows else {}))
         except (jax.errors.JaxRuntimeError, ValueError):
             pass  # a JAX without that runtime
     return lowered.compile()
+
+
+def _one_by_one(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the rollout of a batch of hulls: a hull fills a core's cache and vectors alone."""
+
+    def many(arguments: Any, initial: Any, times: jax.Array, stamps: jax.Array) -> Any:
+        first = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), (arguments, initial))
+        kept = jax.lax.map(lambda own: run(*own, times, stamps), first)
+        return jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), kept)
+
+    return many
 
 
 class Program:
@@ -137,20 +163,25 @@ class Program:
             )
         self.stamps = np.arange(ticks, dtype=np.int64) * step_nanoseconds(dt)
         self._dtype = dtype
+        settings = with_one_scene(settings)
+        self._first = settings[0]
         self._template, self.arguments = stacked(settings)
-        few = _of_few_numbers(settings[0])
+        few, hull = _of_few_numbers(settings[0]), settings[0].vehicle.hull is not None
         stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS, integrator, implicit_drag)
-        run = partial(
+        run: Callable[..., Any] = partial(
             rollout, self._template, stepping=stepping, every=every, keep=keep, written_out=few
         )
-        if size is not None and not few:
+        if size is not None and hull and few:
+            run = _one_by_one(run)
+        elif size is not None and not few:
             run = jax.vmap(run, in_axes=(-1, -1, None, None), out_axes=-1)
         batch = () if size is None else (size,)
         start = State(*(np.zeros((n, *batch)) for n in (3, 4, 6)))
         shapes = [np.zeros((*a.shape[:-1], *batch)) for a in self.arguments]
         with precision(dtype):
             before = time.perf_counter()
-            self._compiled = compiled(jax.jit(run).lower(*self._inputs(shapes, start)), few)
+            lowered = jax.jit(run).lower(*self._inputs(shapes, start))
+            self._compiled = compiled(lowered, few, rows=hull)
             self.compile_time = time.perf_counter() - before
         self.kept = self.stamps[::every]
 
@@ -167,7 +198,7 @@ class Program:
         Raises:
             ParameterError: they differ where the program has constants.
         """
-        return arguments_for(self._template, settings)
+        return arguments_for(self._template, with_one_scene([self._first, *settings])[1:])
 
     def run(self, initial: State, arguments: Sequence[np.ndarray] = ()) -> dict[str, np.ndarray]:
         """Return what was kept, (ticks, ..., *batch) by name.

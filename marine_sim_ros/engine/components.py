@@ -10,6 +10,10 @@ elements are numbers that are known (Python's) or JAX arrays, all of one shape: 
 vehicle, (N,) for a batch. The shape of the Components is that of one vehicle, so the core runs
 on them as it is, and does not see the batch. What is known to be 0 or 1 costs nothing.
 
+What there are many of, the panels and voxels of a hull, is not written out: the last axis of such
+Components is inside their elements, which are rows (:mod:`marine_sim_ros.engine.rows`). It has
+length 1 in ``data``, so that operators know no difference, and stays the last.
+
 It follows the Python array API standard as far as the core uses it: ``namespace(array)`` of
 :mod:`marine_sim_ros.arrays` is this module's :class:`Namespace`.
 """
@@ -23,10 +27,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from marine_sim_ros.engine import rows
+
 __all__ = ['Components', 'Namespace', 'components', 'joined', 'mixture', 'on_arrays']
 
 Element = Any
-"""A number, or a JAX array of the batch's shape."""
+"""A number, or a JAX array: of the batch's shape, or a row."""
 
 
 def _known(x: Element) -> bool:
@@ -72,6 +78,8 @@ def _divide(a: Element, b: Element) -> Element:
 def _power(a: Element, b: Element) -> Element:
     if _known(b) and b == 2:
         return a * a
+    if _known(b) and b == 0.5 and not _known(a):
+        return jnp.sqrt(a)
     return a**b
 
 
@@ -125,13 +133,23 @@ def _numbers(values: Any) -> np.ndarray:
     return out
 
 
+def _taken(x: Any) -> Components:
+    """Return Components of Components, of a NumPy array, or of one element."""
+    if isinstance(x, Components):
+        return x
+    if isinstance(x, np.ndarray | np.generic | float | int):
+        return Components(_numbers(x))
+    return Components(_cell(x))
+
+
 def _data(x: Any) -> np.ndarray:
     """Return the elements of Components, of a NumPy array, or of one element."""
-    if isinstance(x, Components):
-        return x.data
-    if isinstance(x, np.ndarray | np.generic | float | int):
-        return _numbers(x)
-    return _cell(x)
+    return _taken(x).data
+
+
+def _length(arrays: Sequence[Components]) -> int | None:
+    """Return the length of the rows of arrays that are worked on together."""
+    return next((a.length for a in arrays if a.length is not None), None)
 
 
 def _cell(x: Element) -> np.ndarray:
@@ -141,17 +159,23 @@ def _cell(x: Element) -> np.ndarray:
     return out.reshape(())
 
 
-def _wrapped(x: Any) -> Components:
+def _wrapped(x: Any, length: int | None = None) -> Components:
     """Return Components of an object array, or of one element that NumPy has unpacked."""
-    return Components(x if isinstance(x, np.ndarray) else _cell(x))
+    return Components(x if isinstance(x, np.ndarray) else _cell(x), length)
+
+
+def _together(function: Any, *arguments: Any) -> Components:
+    """Return a function of the elements of all arguments."""
+    arrays = [_taken(a) for a in arguments]
+    return _wrapped(function(*(a.data for a in arrays)), _length(arrays))
 
 
 def _operator(function: Any) -> Callable[[Components, Any], Components]:
-    return lambda self, other: _wrapped(function(self.data, _data(other)))
+    return lambda self, other: _together(function, self, other)
 
 
 def _reflected(function: Any) -> Callable[[Components, Any], Components]:
-    return lambda self, other: _wrapped(function(_data(other), self.data))
+    return lambda self, other: _together(function, other, self)
 
 
 def _compare(known: Callable[..., Any], traced: Callable[..., Any]) -> Any:
@@ -163,14 +187,16 @@ class Components:
 
     Attributes:
         data: NumPy object array.
+        length: of the last axis where the elements are rows, or None.
     """
 
-    __slots__ = ('data',)
+    __slots__ = ('data', 'length')
     __array_ufunc__ = None  # NumPy arrays leave operators with Components to this class
 
-    def __init__(self, data: np.ndarray) -> None:
+    def __init__(self, data: np.ndarray, length: int | None = None) -> None:
         """Take an object array."""
         self.data = data
+        self.length = length
 
     def __array_namespace__(self, api_version: str | None = None) -> type[Namespace]:
         """Return the functions for these arrays."""
@@ -179,7 +205,7 @@ class Components:
     @property
     def shape(self) -> tuple[int, ...]:
         """Of one vehicle's array."""
-        return self.data.shape
+        return self.data.shape if self.length is None else (*self.data.shape[:-1], self.length)
 
     @property
     def ndim(self) -> int:
@@ -193,11 +219,11 @@ class Components:
 
     def __getitem__(self, key: Any) -> Components:
         """Return a part; always Components."""
-        return _wrapped(self.data[key])
+        return _wrapped(self.data[key], self.length)
 
     def __len__(self) -> int:
         """Return the length of the first axis."""
-        return len(self.data)
+        return self.shape[0]
 
     def __repr__(self) -> str:
         """Return the elements."""
@@ -227,40 +253,61 @@ class Components:
 
     def __neg__(self) -> Components:
         """Return −x."""
-        return _wrapped(np.negative(self.data))
+        return _wrapped(np.negative(self.data), self.length)
 
     def __invert__(self) -> Components:
         """Return not x."""
-        return _wrapped(_INVERT(self.data))
+        return _wrapped(_INVERT(self.data), self.length)
 
     def __matmul__(self, other: Any) -> Components:
         """Return the matrix product."""
-        return _matmul(self.data, _data(other))
+        return _matmul(self, _taken(other))
 
     def __rmatmul__(self, other: Any) -> Components:
         """Return the matrix product."""
-        return _matmul(_data(other), self.data)
+        return _matmul(_taken(other), self)
 
 
-def _reduced(function: Any, data: np.ndarray, axis: Any, *, keepdims: bool, empty: float) -> Any:
+def _reduced(
+    function: Any, along: Any, x: Components, axis: int | None, *, keepdims: bool, empty: float
+) -> Components:
+    """Return a function of two, of all elements along an axis.
+
+    Args:
+        function: of two elements.
+        along: of a row and its length.
+        x: array.
+        axis: None for all of it.
+        keepdims: leave an axis of length 1.
+        empty: of no elements.
+    """
+    data = x.data
+    if x.length is not None and axis in (None, -1, data.ndim - 1):
+        within = np.frompyfunc(along, 2, 1)(data, x.length)
+        last = Components(within if keepdims or axis is None else within[..., 0])
+        if axis is not None:
+            return last
+        return _reduced(function, along, last, None, keepdims=keepdims, empty=empty)
     if axis is None:
         data, axis = data.reshape(-1), 0
     if data.shape[axis] == 0:
         out = _numbers(np.full(np.delete(data.shape, axis), empty))
         return _wrapped(np.expand_dims(out, axis) if keepdims else out)
-    return _wrapped(function.reduce(data, axis=axis, keepdims=keepdims))
+    return _wrapped(function.reduce(data, axis=axis, keepdims=keepdims), x.length)
 
 
-def _sum(data: np.ndarray, axis: Any = None, *, keepdims: bool = False) -> Components:
-    return _reduced(_ADD, data, axis, keepdims=keepdims, empty=0.0)
+def _sum(x: Components, axis: int | None = None, *, keepdims: bool = False) -> Components:
+    return _reduced(_ADD, rows.total, x, axis, keepdims=keepdims, empty=0.0)
 
 
-def _matmul(a: np.ndarray, b: np.ndarray) -> Components:
+def _matmul(a: Components, b: Components) -> Components:
+    """Return a @ b; of rows only b may be made."""
+    assert a.length is None
     if b.ndim == 1:
-        return _sum(_MULTIPLY(a, b), -1)
+        return _sum(_together(_MULTIPLY, a, b), -1)
     if a.ndim == 1:
-        return _sum(_MULTIPLY(a[..., :, None], b), -2)
-    return _sum(_MULTIPLY(a[..., :, :, None], b[..., None, :, :]), -2)
+        return _sum(_together(_MULTIPLY, a[..., :, None], b), -2)
+    return _sum(_together(_MULTIPLY, a[..., :, :, None], b[..., None, :, :]), -2)
 
 
 def _eliminated(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -300,7 +347,7 @@ class _Linalg:
 def _function(ufunc: Any) -> Any:
     def apply(*arguments: Any) -> Components:
         with np.errstate(all='ignore'):  # of numbers that a condition leaves out
-            return _wrapped(ufunc(*map(_data, arguments)))
+            return _together(ufunc, *arguments)
 
     return staticmethod(apply)
 
@@ -315,6 +362,7 @@ class Namespace:
 
     sqrt = _function(_unary(np.sqrt, jnp.sqrt))
     exp = _function(_unary(np.exp, jnp.exp))
+    log10 = _function(_unary(np.log10, jnp.log10))
     sin = _function(_unary(np.sin, jnp.sin))
     cos = _function(_unary(np.cos, jnp.cos))
     asin = _function(_unary(np.arcsin, jnp.arcsin))
@@ -330,7 +378,15 @@ class Namespace:
     @staticmethod
     def asarray(x: Any, **_: Any) -> Components:
         """Return Components of an array or of one element."""
-        return x if isinstance(x, Components) else Components(_data(x))
+        return _taken(x)
+
+    @staticmethod
+    def rows(x: Any) -> Components:
+        """Return Components of a NumPy or JAX array with its last axis inside the elements."""
+        out = np.empty((*x.shape[:-1], 1), object)
+        for index in np.ndindex(x.shape[:-1]):
+            out[(*index, 0)] = rows.row(x[index])
+        return Components(out, x.shape[-1])
 
     @staticmethod
     def clip(x: Any, low: Any, high: Any) -> Components:
@@ -340,7 +396,7 @@ class Namespace:
     @staticmethod
     def full_like(x: Components, value: float) -> Components:
         """Return one number in the shape of an array."""
-        return Components(_numbers(np.full(x.shape, value)))
+        return Components(_numbers(np.full(x.data.shape, value)), x.length)
 
     @staticmethod
     def zeros_like(x: Components) -> Components:
@@ -355,12 +411,22 @@ class Namespace:
     @staticmethod
     def concat(arrays: Sequence[Any], axis: int = 0) -> Components:
         """Join arrays along an axis."""
-        return Components(np.concatenate([_data(a) for a in arrays], axis=axis))
+        given = [_taken(a) for a in arrays]
+        return Components(np.concatenate([a.data for a in given], axis=axis), _length(given))
 
     @staticmethod
     def stack(arrays: Sequence[Any], axis: int = 0) -> Components:
         """Join arrays along a new axis."""
-        return Components(np.stack([_data(a) for a in arrays], axis=axis))
+        given = [_taken(a) for a in arrays]
+        return Components(np.stack([a.data for a in given], axis=axis), _length(given))
+
+    @staticmethod
+    def shortcut(condition: Any, short: Callable[[], Any], full: Callable[[], Any]) -> Any:
+        """Return what one of two functions does, and call only that one."""
+        holds = _data(condition).item()
+        if _known(holds):
+            return short() if holds else full()
+        return jax.lax.cond(holds, lambda: _traced(short()), lambda: _traced(full()))
 
     @staticmethod
     def reshape(x: Components, shape: tuple[int, ...]) -> Components:
@@ -380,32 +446,48 @@ class Namespace:
     @staticmethod
     def sum(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
         """Add up along an axis."""
-        return _sum(_data(x), axis, keepdims=keepdims)
+        return _sum(_taken(x), axis, keepdims=keepdims)
 
     @staticmethod
     def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
         """Return the largest along an axis."""
-        return _reduced(_MAXIMUM, _data(x), axis, keepdims=keepdims, empty=-np.inf)
+        return _reduced(_MAXIMUM, rows.largest, _taken(x), axis, keepdims=keepdims, empty=-np.inf)
 
     @staticmethod
     def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Components:
         """Return the least along an axis."""
-        return _reduced(_MINIMUM, _data(x), axis, keepdims=keepdims, empty=np.inf)
+        return _reduced(_MINIMUM, rows.smallest, _taken(x), axis, keepdims=keepdims, empty=np.inf)
 
     @staticmethod
     def any(x: Any, axis: Any = None) -> Components:
         """Return whether any is true."""
-        return _reduced(_OR, _data(x), axis, keepdims=False, empty=False)
+        return _reduced(_OR, rows.largest, _taken(x), axis, keepdims=False, empty=False)
 
     @staticmethod
     def all(x: Any, axis: Any = None) -> Components:
         """Return whether all are true."""
-        return _reduced(_AND, _data(x), axis, keepdims=False, empty=True)
+        return _reduced(_AND, rows.smallest, _taken(x), axis, keepdims=False, empty=True)
 
     @staticmethod
     def vecdot(a: Any, b: Any) -> Components:
         """Return Σ a b over the last axis."""
-        return _sum(_MULTIPLY(_data(a), _data(b)), -1)
+        return _sum(_together(_MULTIPLY, a, b), -1)
+
+
+def _traced(tree: Any) -> Any:
+    """Return Components of JAX arrays only, as the two ways of a condition must agree."""
+    dtype = jnp.result_type(float)
+
+    def one(x: Components) -> Components:
+        out = np.empty(x.data.shape, object)
+        for index, element in np.ndenumerate(x.data):
+            if x.length is None:
+                out[index] = jnp.asarray(element, dtype)
+            else:
+                out[index] = rows.filled_up(element, x.length, dtype)
+        return Components(out, x.length)
+
+    return jax.tree.map(one, tree, is_leaf=lambda x: isinstance(x, Components))
 
 
 def components(array: Any, axes: int) -> Components:
@@ -485,15 +567,16 @@ def _if_any(needed: Any, function: Callable[..., Any], arguments: Sequence[Any])
     return jax.lax.cond(jnp.any(needed), lambda: function(*arguments), nothing)
 
 
-def _flatten(value: Components) -> tuple[tuple[Element, ...], tuple[int, ...]]:
-    return tuple(value.data.reshape(-1)), value.shape
+def _flatten(value: Components) -> tuple[tuple[Element, ...], Any]:
+    return tuple(value.data.reshape(-1)), (value.data.shape, value.length)
 
 
-def _unflatten(shape: tuple[int, ...], elements: Sequence[Element]) -> Components:
+def _unflatten(form: Any, elements: Sequence[Element]) -> Components:
+    shape, length = form
     out = np.empty(len(elements), object)
     for i, element in enumerate(elements):
         out[i] = element
-    return Components(out.reshape(shape))
+    return Components(out.reshape(shape), length)
 
 
 jax.tree_util.register_pytree_node(Components, _flatten, _unflatten)

@@ -156,7 +156,7 @@ def rollout(
         if not isinstance(value, Slot):
             return components(value, jnp.ndim(value)) if written_out else value
         given = arguments[value.index]
-        if not written_out:
+        if value.many or not written_out:
             return jnp.asarray(value.base).at[value.varying].set(given)
         return mixture(value.base, value.varying, given)
 

@@ -25,7 +25,7 @@ __all__ = ['Slot', 'arguments_for', 'derived', 'filled', 'stacked']
 Record = TypeVar('Record')
 
 _LATER = {'contact', 'panel_mobility'}
-"""Properties that only a scene or panels have a use for."""
+"""Properties that only a scene or panels have a use for: not all records may have them."""
 _ALL = {'still'}
 """Truths that a batch has only where each of its vehicles has it; for others any is enough."""
 
@@ -38,11 +38,13 @@ class Slot:
         index: of the argument, (k,) for one vehicle and (k, N) for a batch.
         base: an array with what is the same.
         varying: where in it the k numbers belong.
+        many: whether its last axis is over panels or voxels.
     """
 
     index: int
     base: np.ndarray
     varying: np.ndarray
+    many: bool = False
 
 
 def derived(record: Record) -> Record:
@@ -74,6 +76,8 @@ def _mapped(function: Callable[..., Any], where: str, records: Sequence[Any]) ->
         # In the order of the fields: the same program is found in the cache again.
         for name in dict.fromkeys(name for r in records for name in vars(r)):
             values = [vars(r).get(name) for r in records]
+            if name in _LATER and any(v is None for v in values):
+                continue
             result.__dict__[name] = (
                 all(values) if name in _ALL else _mapped(function, f'{where}.{name}', values)
             )
@@ -110,7 +114,8 @@ def stacked(records: Sequence[Record]) -> tuple[Record, list[np.ndarray]]:
         if not varying.any():
             return values[0]
         found.append(rows[varying].reshape(-1, rows.shape[-1]))
-        return Slot(len(found) - 1, np.asarray(arrays[0], float), varying)
+        many = varying.ndim > 0 and ('.hull.' in where or where.endswith('.panel_mobility'))
+        return Slot(len(found) - 1, np.asarray(arrays[0], float), varying, many)
 
     name = type(records[0]).__name__.lower()
     return _mapped(together, name, list(records)), found

@@ -133,6 +133,11 @@ class Panels:
         return np.ascontiguousarray(self.center.T)
 
     @cached_property
+    def length(self) -> float:
+        """Forward extent of the panels' centres, m."""
+        return float(np.ptp(self.center[:, 0]))
+
+    @cached_property
     def total_area(self) -> float:
         """Of all panels, m²."""
         return float(self.area.sum())
@@ -155,6 +160,16 @@ class VoxelSet:
     def __len__(self) -> int:
         """Return the number of cells."""
         return len(self.volume)
+
+    @cached_property
+    def center_rows(self) -> np.ndarray:
+        """(3, m) m."""
+        return np.ascontiguousarray(self.center.T)
+
+    @cached_property
+    def extent_rows(self) -> np.ndarray:
+        """(3, 3, m) m: edge, coordinate, cell."""
+        return np.ascontiguousarray(np.moveaxis(self.extent, 0, 2))
 
     @property
     def total_volume(self) -> float:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from marine_sim_ros.physics.drag import drag_components
+from marine_sim_ros.physics.drag import drag_components, drag_with_memory
 from marine_sim_ros.physics.hull_drag import SweptWater
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.markers import FORCE_SCALE, arrow_scale, wrench_arrows
@@ -55,15 +55,14 @@ class DragNode(ForceNode):
         before = self._stamp
         if before is None or stamp <= before:
             before, self._memory = stamp, None
-        kinds, self._memory = drag_components(
-            self.vehicle, state, self.environment_at(stamp), self._memory,
-            dt=(stamp - before) / NANOSECONDS,
-        )  # fmt: skip
+        dt = (stamp - before) / NANOSECONDS
+        environment, memory = self.environment_at(stamp), self._memory
+        wrench, self._memory = drag_with_memory(self.vehicle, state, environment, memory, dt=dt)
         self._stamp = stamp
         if self._components:
+            kinds, _ = drag_components(self.vehicle, state, environment, memory, dt=dt)
             self._publish(stamp, kinds)
-        first, *others = kinds.values()
-        return sum(others, first)
+        return wrench
 
     def _publish(self, stamp: int, kinds: dict[str, Wrench]) -> None:
         for kind, wrench in kinds.items():

@@ -95,7 +95,7 @@ class MarkersNode(SuiteNode):
             shares = submerged_shares(hull.voxels, state, environment)
             array.markers.append(voxel_marker(self.body_frame, stamp, hull.voxels, shares))
         if hull is not None and hull.panels is not None and self.values['panels']:
-            shares = wet_hull(hull.panels, state, environment).cut.wet_share
+            shares = wet_hull(hull.panels, state, environment).share
             array.markers.append(panel_marker(self.body_frame, stamp, hull.panels, shares))
         self._markers.publish(array)
 

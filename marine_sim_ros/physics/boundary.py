@@ -30,6 +30,7 @@ import numpy as np
 
 from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
+from marine_sim_ros.flow import either, traced
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.jet_law import JetLaw
 from marine_sim_ros.scene.scene import Scene
@@ -160,14 +161,13 @@ def boundary_forces(
     turned = xp.matrix_transpose(rotation_matrix(state.orientation))
     jet = -thrust[..., None] * (constant(xp, set_.axis) @ turned)
     total = xp.zeros_like(points)
-    if scene is None:
+    if scene is None or not len(set_):
         return total
     radius = constant(xp, set_.rotor_radius)
     near = _near(vehicle, state, scene)
     if len(near):
-        distance, normal = near.surfaces(points)
-        each = _disturbance(distance, normal, jet[..., None, :, :], radius, scene.jets)
-        total = total + _merged(each, normal)
+        reach = set_.arm + FADE_END * xp.max(radius)
+        total = total + _solid_forces(near, state.position, reach, points, jet, radius)
     if scene.water_surface:
         depth = environment.elevation(points) - points[..., 2]
         down = xp.zeros_like(points) + constant(xp, _DOWN)
@@ -187,6 +187,27 @@ def _near(vehicle: Vehicle, state: State, scene: Scene) -> Scene:
     widest = float(vehicle.thrusters.rotor_radius.max(initial=0.0))
     reach = vehicle.thrusters.arm + FADE_END * widest
     return scene.part(scene.near(state.position, reach))
+
+
+def _solid_forces(
+    scene: Scene, position: Array, reach: Array, points: Array, jet: Array, radius: Array
+) -> Array:
+    """Return what surfaces do to jets J (..., n, 3) of thrusters at points (..., n, 3), N, map.
+
+    A compiler skips it where nothing is within reach (m) of one vehicle's position.
+    """
+    xp = namespace(points)
+
+    def felt(points: Array, jet: Array, radius: Array) -> Array:
+        distance, normal = scene.surfaces(points)
+        each = _disturbance(distance, normal, jet[..., None, :, :], radius, scene.jets)
+        return _merged(each, normal)
+
+    alone = traced(xp) and position.ndim == 1
+    if not alone or scene.jets.mode == 'documented':
+        return felt(points, jet, radius)
+    near = xp.any(scene.clearances(position) <= reach)
+    return either(xp, near, felt, lambda *arrays: xp.zeros_like(arrays[0]), points, jet, radius)
 
 
 def _merged(forces: Array, normal: Array) -> Array:

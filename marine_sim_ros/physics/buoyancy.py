@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.arrays import Array, constant, matvec, namespace, rows
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.hull import VoxelSet
 from marine_sim_ros.model.vehicle import Vehicle
@@ -48,15 +48,15 @@ def box_share_below(depth: Array, edges: Array) -> Array:
     Σ ± max(0, d + (±e₁ ±e₂ ±e₃)/2)³/(6 e₁ e₂ e₃) over the corners, the exact volume.
     """
     xp = namespace(depth)
-    e = xp.maximum(edges, _FLAT * xp.max(edges, axis=-1, keepdims=True))
-    half = xp.sum(e, axis=-1) / 2
+    e = xp.maximum(edges, _FLAT * xp.max(edges, axis=-2, keepdims=True))
+    half = xp.sum(e, axis=-2) / 2
     within = xp.maximum(xp.minimum(depth, half), -half)
     total = xp.zeros_like(within)
     for i, j, k in _CORNERS:
-        corner = within + (i * e[..., 0] + j * e[..., 1] + k * e[..., 2])
+        corner = within + (i * e[..., 0, :] + j * e[..., 1, :] + k * e[..., 2, :])
         below = xp.maximum(corner, xp.zeros_like(corner))
         total = total + 8 * i * j * k * (below * below * below)
-    share = total / (6 * e[..., 0] * e[..., 1] * e[..., 2])
+    share = total / (6 * e[..., 0, :] * e[..., 1, :] * e[..., 2, :])
     return xp.minimum(xp.maximum(share, xp.zeros_like(share)), xp.ones_like(share))
 
 
@@ -64,10 +64,10 @@ def submerged_shares(voxels: VoxelSet, state: State, environment: Environment) -
     """Return the share (..., m) of every voxel's box that is under the sea's surface, 0 to 1."""
     xp = namespace(state.position)
     up = up_in_body(state.orientation)[..., None, :]
-    edges = xp.abs(matvec(constant(xp, voxels.extent), up))
-    centers = constant(xp, voxels.center)
-    z = xp.vecdot(centers, up) + state.position[..., 2:3]
+    edges = xp.abs(up[..., None, :, :] @ rows(xp, voxels.extent_rows))[..., 0, :]
+    z = (up @ rows(xp, voxels.center_rows))[..., 0, :] + state.position[..., 2:3]
     if not environment.flat:
+        centers = constant(xp, voxels.center)
         z = z - environment.elevation(in_map(state.position, state.orientation, centers))
     return box_share_below(-z, edges)
 
@@ -89,13 +89,13 @@ def voxel_buoyancy(
     """
     xp = namespace(state.position)
     shares = submerged_shares(voxels, state, environment)
-    mass = environment.density_for(fluid_density) * constant(xp, voxels.volume) * shares
-    centers = constant(xp, voxels.center)
+    mass = environment.density_for(fluid_density) * rows(xp, voxels.volume) * shares
     lift = environment.gravity * up_in_body(state.orientation)
     if environment.flat:
         force = lift * xp.sum(mass, axis=-1, keepdims=True)
-        torque = cross((mass[..., None, :] @ centers)[..., 0, :], lift)
-        return xp.concat([force, torque], axis=-1)
+        moment = xp.vecdot(rows(xp, voxels.center_rows), mass[..., None, :])
+        return xp.concat([force, cross(moment, lift)], axis=-1)
+    centers = constant(xp, voxels.center)
     swing = environment.acceleration(
         in_map(state.position, state.orientation, centers)
     ) @ rotation_matrix(state.orientation)

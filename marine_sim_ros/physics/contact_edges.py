@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.flow import repeat
 from marine_sim_ros.model.contact import Solids
 
 __all__ = ['Meeting', 'edge_meetings', 'may_meet', 'sphere_meetings']
@@ -114,19 +115,39 @@ class _Deepest(NamedTuple):
     normal: Array
 
 
-def _deepest(solids: Solids, c: Array, d: Array) -> _Deepest:
-    """Return where the largest of the lines (..., f, n, h) is least."""
+class _Cuts(NamedTuple):
+    """A search of deepest points: between which lines they are, and whether it goes on."""
+
+    steps: int
+    low: _Line
+    high: _Line
+    going: Array
+
+
+def _deepest(solids: Solids, c: Array, d: Array, wanted: Array | None = None) -> _Deepest:
+    """Return where the largest of the lines (..., f, n, h) is least.
+
+    The search goes on for as long as one of the wanted ones (..., f, n) needs it; None: of all.
+    """
     xp = namespace(c)
     zero = xp.zeros_like(c[..., 0])
-    low, high = _largest(c, d, zero), _largest(c, d, zero + 1)
-    for _ in range(_CUTS):
+
+    def cut(now: _Cuts) -> _Cuts:
+        low, high = now.low, now.high
         t, between = _crossing(low, high), _meet(low, high)
         line = _largest(c, d, t)
         off = line.start - high.start + t * (line.slope - high.slope)
-        if xp is np and not np.any(between & (off > 1e-12)):
-            break
-        falls = line.slope < 0
-        low, high = _pick(falls & between, line, low), _pick(~falls & between, line, high)
+        above = between & (off > 1e-12)
+        going = xp.any(above if wanted is None else above & wanted)
+        falls, between = line.slope < 0, between & going
+        return _Cuts(
+            now.steps + 1, _pick(falls & between, line, low), _pick(~falls & between, line, high),
+            going,
+        )  # fmt: skip
+
+    begun = _Cuts(0, _largest(c, d, zero), _largest(c, d, zero + 1), xp.any(zero == 0))
+    found = repeat(xp, lambda now: (now.steps < _CUTS) & now.going, cut, begun)
+    low, high = found.low, found.high
     t, both = _crossing(low, high), _meet(low, high)
     value = xp.max(c + t[..., None] * d, axis=-1)
     apart = xp.where(both, high.slope - low.slope, zero + 1)
@@ -170,17 +191,20 @@ def may_meet(solids: Solids, start: Array, along: Array, within: float) -> Array
     return xp.any(xp.max(xp.minimum(c, c + d), axis=-1) < within, axis=-1)
 
 
-def edge_meetings(solids: Solids, start: Array, along: Array) -> Meeting:
+def edge_meetings(
+    solids: Solids, start: Array, along: Array, wanted: Array | None = None
+) -> Meeting:
     """Return how f edges and n bodies meet: 2 f n places, edge by edge, body by body.
 
     Args:
         solids: of the vehicle.
         start: (..., f, 3) of the edges, body frame, m.
         along: (..., f, 3) from start to end, m.
+        wanted: (..., f) whose meetings matter; None: all.
     """
     xp = namespace(start)
     c, d = _lines(solids, start, along)
-    line = _deepest(solids, c, d)
+    line = _deepest(solids, c, d, None if wanted is None else wanted[..., None])
     length = xp.sqrt(xp.vecdot(line.normal, line.normal))
     outward = line.normal / length[..., None]
     gaps, points = [], []

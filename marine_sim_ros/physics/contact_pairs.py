@@ -12,9 +12,10 @@ import numpy as np
 
 from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.contact_material import ContactMaterial
 from marine_sim_ros.model.materials import Materials, shipped_materials
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.physics.contact_touch import layout
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.spatial import rotation_matrix, to_body
@@ -91,9 +92,11 @@ class PairTable:
     edge: np.ndarray
     group: np.ndarray
 
-    def picked(self, index: np.ndarray) -> PairTable:
-        """Return some pairs of a table."""
-        return PairTable(*(getattr(self, f.name)[index] for f in fields(self)))
+    def picked(self, index: Array) -> PairTable:
+        """Return some pairs of a table, in the namespace of their numbers (k,)."""
+        xp = namespace(index)
+        columns = (constant(xp, getattr(self, f.name)) for f in fields(self))
+        return PairTable(*(xp.take(column, index, axis=0) for column in columns))
 
     def stiffness(self, gap: Array) -> Array:
         """Return F/δ (..., c) at gaps (..., c), N/m: Hertz of spheres, else E A/ℓ."""
@@ -113,23 +116,27 @@ class PairTable:
         return xp.where(constant(xp, self.in_map)[:, None] > 0, turned, primary)
 
 
-def _primary(vehicle: Vehicle, material: ContactMaterial) -> tuple[np.ndarray, bool]:
+def _primary(
+    name: str, frames: tuple[Frame, ...], material: ContactMaterial
+) -> tuple[np.ndarray, bool]:
     """Return the primary direction, and whether it is in map, not on the body."""
     direction = np.array(material.primary_direction)
     if material.friction_model != 'orientedBox':
         return np.zeros(3), False
-    for frame in vehicle.frames:
+    for frame in frames:
         if frame.name == material.reference_link_name:
             return matvec(rotation_matrix(frame.quaternion), direction), False
     own = material.reference_link_name == 'base_link'
-    return direction, not (own or material.reference_body_name == vehicle.name)
+    return direction, not (own or material.reference_body_name == name)
 
 
-def _row(vehicle: Vehicle, material: ContactMaterial) -> list[float | np.ndarray]:
+def _row(
+    name: str, frames: tuple[Frame, ...], material: ContactMaterial
+) -> list[float | np.ndarray]:
     """Return the coefficients of a pair in the order of PairTable's, up to ``primary``."""
     oriented = material.friction_model == 'orientedBox' and material.secondary_friction >= 0
     viscous = oriented and material.secondary_surface_viscosity >= 0
-    primary, in_map = _primary(vehicle, material)
+    primary, in_map = _primary(name, frames, material)
     return [
         material.youngs_modulus, material.effective_modulus, material.restitution,
         material.spook_damping, material.friction,
@@ -143,10 +150,12 @@ def _row(vehicle: Vehicle, material: ContactMaterial) -> list[float | np.ndarray
 
 
 @lru_cache(maxsize=16)
-def _table(vehicle: Vehicle, scene: Scene, materials: Materials) -> PairTable:
-    shapes, pairs = vehicle.contact.materials, layout(vehicle, scene)
+def _table(
+    name: str, frames: tuple[Frame, ...], own: ContactPoints, scene: Scene, materials: Materials
+) -> PairTable:
+    shapes, pairs = own.materials, layout(own, scene)
     rows = [
-        [_row(vehicle, materials.contact(shape, surface)) for shape in shapes]
+        [_row(name, frames, materials.contact(shape, surface)) for shape in shapes]
         for surface in scene.materials
     ]
     columns = [
@@ -156,11 +165,12 @@ def _table(vehicle: Vehicle, scene: Scene, materials: Materials) -> PairTable:
         for i in range(len(rows[0][0]))
     ]
     group = pairs.surface * len(shapes) + pairs.shape
-    own = [pairs.radius, pairs.depth, group]
-    return PairTable(*columns, *own)
+    rest = [pairs.radius, pairs.depth, group]
+    return PairTable(*columns, *rest)
 
 
 def pair_table(vehicle: Vehicle, environment: Environment) -> PairTable:
     """Return the coefficients of all pairs of a vehicle and a scene."""
     assert environment.scene is not None
-    return _table(vehicle, environment.scene, environment.materials or shipped_materials())
+    materials = environment.materials or shipped_materials()
+    return _table(vehicle.name, vehicle.frames, vehicle.contact, environment.scene, materials)

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.arrays import Array, matvec, namespace
+from marine_sim_ros.flow import repeat
 
 __all__ = ['Impulses', 'Rows', 'impulse_work', 'solve']
 
@@ -76,11 +77,6 @@ class Impulses(NamedTuple):
     tangent: Array
 
 
-def _all(xp: Any, condition: Array) -> bool:
-    """Return whether a loop may end: never, where a compiler cannot ask."""
-    return bool(np.all(condition)) if xp is np else False
-
-
 def _any(xp: Any, condition: Array) -> bool:
     """Return whether something is to be done at all: always, where a compiler cannot ask."""
     return bool(np.any(condition)) if xp is np else True
@@ -118,6 +114,31 @@ class _Bound(NamedTuple):
     joint: Array
     zero: Array
     one: Array
+
+
+class _Bracket(NamedTuple):
+    """A search along a step: of its share (...), from where to where it is; what is there."""
+
+    steps: int
+    low: Array
+    high: Array
+    share: Array
+    value: Array
+    rate: Array
+    answer: _Reaction
+    done: Array
+
+
+class _Search(NamedTuple):
+    """Where Newton's method is: velocities, bounds, contacts' velocities and what they answer."""
+
+    steps: int
+    velocity: Array
+    bound: _Bound
+    speeds: Array
+    reaction: _Reaction
+    renewals: Array
+    settled: Array
 
 
 def _bound(rows: Rows, value: Array) -> _Bound:
@@ -223,21 +244,26 @@ def _share_of_step(
         bend = curvature + stiff - xp.vecdot(sliding, sliding)
         return slope + share * curvature - _dot(answer.impulse, along), bend, answer
 
-    low, high = xp.zeros_like(slope), xp.ones_like(slope)
-    share = high
-    value, rate, answer = slopes(share)
-    done = value <= 0.1 * steepness
-    for _ in range(_LINE_STEPS):
-        if _all(xp, done):
-            break
-        rises = value > 0
-        low, high = xp.where(rises, low, share), xp.where(rises, share, high)
-        guess = share - value / rate
+    def narrowed(now: _Bracket) -> _Bracket:
+        rises = now.value > 0
+        low = xp.where(rises, now.low, now.share)
+        high = xp.where(rises, now.share, now.high)
+        guess = now.share - now.value / now.rate
         inside = (guess > low) & (guess < high)
-        share = xp.where(done, share, xp.where(inside, guess, (low + high) / 2))
+        share = xp.where(now.done, now.share, xp.where(inside, guess, (low + high) / 2))
         value, rate, answer = slopes(share)
-        done = done | (xp.abs(value) <= 0.1 * steepness)
-    return share, answer
+        done = now.done | (xp.abs(value) <= 0.1 * steepness)
+        return _Bracket(now.steps + 1, low, high, share, value, rate, answer, done)
+
+    whole = xp.ones_like(slope)
+    value, rate, answer = slopes(whole)
+    start = _Bracket(
+        0, xp.zeros_like(slope), whole, whole, value, rate, answer, value <= 0.1 * steepness
+    )
+    found = repeat(
+        xp, lambda now: (now.steps < _LINE_STEPS) & ~xp.all(now.done), narrowed, start
+    )  # fmt: skip
+    return found.share, found.answer
 
 
 def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> Impulses:
@@ -256,39 +282,50 @@ def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> I
         pressed = xp.where(rows.fixed_bound < 0, normal, rows.fixed_bound)
         return rows.friction * pressed[..., None, :]
 
-    velocity, bound = start, _bound(rows, bounds(guess))
-    speeds = _speeds(rows, velocity)
-    reaction = _reaction(rows, bound, speeds)
-    scale = xp.max(xp.abs(start), axis=-1) + xp.max(xp.abs(free), axis=-1) + 1e-6
-    renewals = 0
-    for _ in range(_NEWTON_STEPS):
-        pulled = matvec(mass, velocity - free)
-        gradient = pulled - _spread(rows, reaction.impulse)
-        step = _newton_step(rows, mass, gradient, reaction)
+    def improved(now: _Search) -> _Search:
+        pulled = matvec(mass, now.velocity - free)
+        gradient = pulled - _spread(rows, now.reaction.impulse)
+        step = _newton_step(rows, mass, gradient, now.reaction)
         along = _speeds(rows, step)
         kinetic = xp.vecdot(step, matvec(mass, step))
         share, reaction = _share_of_step(
-            rows, bound, speeds, along, xp.vecdot(step, pulled), kinetic,
+            rows, now.bound, now.speeds, along, xp.vecdot(step, pulled), kinetic,
             -xp.vecdot(step, gradient),
         )  # fmt: skip
-        velocity = velocity + share[..., None] * step
-        speeds = speeds + share[..., None, None] * along
+        velocity = now.velocity + share[..., None] * step
+        speeds = now.speeds + share[..., None, None] * along
         size = xp.max(xp.abs(step), axis=-1)
         near = size <= _NEARLY * scale
+        now = now._replace(
+            steps=now.steps + 1, velocity=velocity, speeds=speeds, reaction=reaction
+        )
         if not _any(xp, near):
-            continue
-        renewals += 1
+            return now
         wanted = bounds(_normal(_wanted(rows, speeds)))
-        change = wanted - bound.value
+        change = wanted - now.bound.value
         most = xp.max(wanted, axis=(-2, -1))
         settled = xp.max(xp.abs(change), axis=(-2, -1)) <= _BOUND_PRECISION * most + 1e-12
-        if _all(xp, (size <= _PRECISION * scale) & settled):
-            break
-        way = 1.0 if renewals <= _QUICK_RENEWALS else 0.5
-        renewed = xp.where(near[..., None, None], change, xp.zeros_like(change))
-        bound = _bound(rows, bound.value + way * renewed)
-        reaction = _reaction(rows, bound, speeds)
-    return Impulses(velocity, reaction.impulse[..., 0, :], reaction.impulse[..., 1:, :])
+        settled = (size <= _PRECISION * scale) & settled
+        renewals = now.renewals + xp.where(near, one, xp.zeros_like(one))
+        way = xp.where(renewals <= _QUICK_RENEWALS, one, 0.5 * one)
+        way = xp.where(near & ~xp.all(settled), way, xp.zeros_like(one))[..., None, None]
+        bound = _bound(rows, now.bound.value + way * change)
+        return now._replace(
+            bound=bound, reaction=_reaction(rows, bound, speeds), renewals=renewals,
+            settled=settled,
+        )  # fmt: skip
+
+    bound, speeds = _bound(rows, bounds(guess)), _speeds(rows, start)
+    scale = xp.max(xp.abs(start), axis=-1) + xp.max(xp.abs(free), axis=-1) + 1e-6
+    one = xp.ones_like(scale)
+    begun = _Search(
+        0, start, bound, speeds, _reaction(rows, bound, speeds), xp.zeros_like(one), one < 0
+    )
+    found = repeat(
+        xp, lambda now: (now.steps < _NEWTON_STEPS) & ~xp.all(now.settled), improved, begun
+    )
+    impulse = found.reaction.impulse
+    return Impulses(found.velocity, impulse[..., 0, :], impulse[..., 1:, :])
 
 
 def impulse_work(rows: Rows, mass: Array, free: Array, result: Impulses) -> tuple[Array, Array]:

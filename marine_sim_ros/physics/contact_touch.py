@@ -16,19 +16,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
+from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact_edges import edge_meetings, may_meet, sphere_meetings
 from marine_sim_ros.scene.edges import ridge_window, ridges
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.spatial import rotation_matrix
+from marine_sim_ros.spatial import cross, rotation_matrix
 from marine_sim_ros.state import State
 
-__all__ = ['Layout', 'Touch', 'layout', 'near_touches', 'touches']
+__all__ = [
+    'FAR', 'SKIN', 'Layout', 'Touch', 'layout', 'lever_rows', 'near_touches', 'reach_of_step',
+    'stays_off', 'touches',
+]  # fmt: skip
 
-_NONE = 1e3
-"""m; added to the gap of an edge of the terrain that is no ridge."""
+FAR = 1e3
+"""m; the gap of what cannot touch, such as an edge of the terrain that is no ridge."""
+SKIN = 1e-4
+"""m; what is nearer touches, for adhesion."""
+_FIERCEST = 100.0
+"""m/s²; faster nobody gains speed in a step."""
 
 
 class Touch(NamedTuple):
@@ -43,6 +51,34 @@ class Touch(NamedTuple):
     gap: Array
     normal: Array
     point: Array
+
+
+def lever_rows(direction: Array, point: Array) -> Array:
+    """Return [d, r × d] (..., 6): velocity of ν along d at r."""
+    return namespace(direction).concat([direction, cross(point, direction)], axis=-1)
+
+
+def reach_of_step(vehicle: Vehicle, state: State, dt: float) -> Array:
+    """Return the gap in m beyond which nothing matters in a step of one body."""
+    xp = namespace(state.velocity)
+    linear, turning = (xp.sqrt(xp.vecdot(v, v)) for v in (state.velocity[:3], state.velocity[3:]))
+    fastest = linear + vehicle.contact.reach * turning + dt * _FIERCEST
+    return 0.01 + 4 * dt * fastest
+
+
+def stays_off(touch: Touch, velocity: Array, held: Array, dt: float) -> Array:
+    """Return whether one body that touched nothing will not in this step either.
+
+    Args:
+        touch: what is near.
+        velocity: ν (6,).
+        held: normal impulses (c,) of the step before, N·s.
+        dt: of the step, s.
+    """
+    xp = namespace(velocity)
+    closing = matvec(lever_rows(touch.normal, touch.point), velocity)
+    ahead = touch.gap + dt * closing - 2 * dt * dt * _FIERCEST
+    return xp.all(ahead > SKIN) & ~xp.any(held != 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +109,9 @@ class Layout:
 
 
 @lru_cache(maxsize=16)
-def layout(vehicle: Vehicle, scene: Scene) -> Layout:
-    """Return the pairs of a vehicle and a scene.
-
-    Raises:
-        ModelError: a collision mesh that cannot be used.
-    """
-    own, solids, edges = vehicle.contact, vehicle.contact.solids, scene.edges
+def layout(own: ContactPoints, scene: Scene) -> Layout:
+    """Return the pairs of a vehicle's points and bodies and a scene."""
+    solids, edges = own.solids, scene.edges
     window = ridge_window(scene.terrain, own.reach) if scene.terrain and len(solids) else 0
     ridge = np.full(2 * window * window, len(scene.planes))
     lines = np.concatenate([edges.surface, ridge]) if len(solids) else ridge
@@ -138,7 +170,9 @@ def _joined(parts: list[Touch]) -> Touch:
     return Touch(xp.concat(gaps, axis=-1), xp.concat(normals, axis=-2), xp.concat(points, axis=-2))
 
 
-def touches(vehicle: Vehicle, state: State, environment: Environment) -> Touch:
+def touches(
+    vehicle: Vehicle, state: State, environment: Environment, within: Array | None = None
+) -> Touch:
     """Return gaps, normals and nearest points of all pairs in an environment with a scene.
 
     The gap of an edge or a sphere that is outside a body is at most the distance.
@@ -147,25 +181,58 @@ def touches(vehicle: Vehicle, state: State, environment: Environment) -> Touch:
         vehicle: with its contact points.
         state: of the body.
         environment: with a scene.
+        within: m; edges and spheres that cannot be nearer to one body are 1 km off, so that
+            what is below it are the pairs of :func:`near_touches`. None: all are where they are.
 
     Raises:
         ModelError: a collision mesh that cannot be used.
     """
-    scene = environment.scene
+    scene, solids = environment.scene, vehicle.contact.solids
     assert scene is not None
-    xp = namespace(state.position)
-    pairs, solids = layout(vehicle, scene), vehicle.contact.solids
-    rotation, place = rotation_matrix(state.orientation), state.position[..., None, :]
+    rotation = rotation_matrix(state.orientation)
     found = [_point_touch(vehicle, scene, state.position, rotation)]
-    if pairs.edges:
-        start, along, real = _edges(scene, pairs, state.position)
-        meeting = edge_meetings(solids, (start - place) @ rotation, along @ rotation)
-        away = _NONE * xp.repeat(1 - real, 2 * len(solids), axis=-1)
-        found.append(Touch(meeting.gap + away, meeting.normal, meeting.point))
+    if layout(vehicle.contact, scene).edges:
+        found.append(_edge_touch(vehicle, scene, state.position, rotation, within))
     if len(scene.edges.ball) and len(solids):
-        center = (constant(xp, scene.edges.center) - place) @ rotation
-        found.append(Touch(*sphere_meetings(solids, center, scene.edges.radius)))
+        found.append(_ball_touch(vehicle, scene, state.position, rotation, within))
     return _joined(found)
+
+
+def _edge_touch(
+    vehicle: Vehicle, scene: Scene, position: Array, rotation: Array, within: Array | None
+) -> Touch:
+    """Return both ends of all edges in all bodies."""
+    own = vehicle.contact
+    start, along, real = _edges(scene, layout(vehicle.contact, scene), position)
+    start, wanted = start - position[..., None, :], real > 0
+    if within is None:
+        meeting = edge_meetings(own.solids, start @ rotation, along @ rotation)
+        return _those(wanted, 2 * len(own.solids), Touch(*meeting))
+    wanted = wanted & (_nearest_square(start, along) < (own.reach + within) ** 2)
+    start, along = start @ rotation, along @ rotation
+    wanted = wanted & may_meet(own.solids, start, along, within)
+    meeting = edge_meetings(own.solids, start, along, wanted)
+    return _those(wanted, 2 * len(own.solids), Touch(*meeting))
+
+
+def _ball_touch(
+    vehicle: Vehicle, scene: Scene, position: Array, rotation: Array, within: Array | None
+) -> Touch:
+    """Return all spheres in all bodies."""
+    xp, own, edges = namespace(position), vehicle.contact, scene.edges
+    center = (constant(xp, edges.center) - position[..., None, :]) @ rotation
+    meeting = Touch(*sphere_meetings(own.solids, center, edges.radius))
+    if within is None:
+        return meeting
+    clear = xp.take(scene.clearances(position), constant(xp, edges.ball), axis=0)
+    return _those(clear <= own.reach + within, len(own.solids), meeting)
+
+
+def _those(wanted: Array, count: int, touch: Touch) -> Touch:
+    """Return meetings, so many in a row of each edge or sphere; what is not wanted is far off."""
+    xp = namespace(touch.gap)
+    far = xp.where(wanted, xp.zeros_like(touch.gap[..., ::count]), FAR)
+    return touch._replace(gap=touch.gap + xp.repeat(far, count, axis=-1))
 
 
 def near_touches(
@@ -190,7 +257,7 @@ def near_touches(
     near = scene.near(state.position, own.reach + within)
     if not near:
         return Touch(none[:, 0], none, none), np.zeros(0, int)
-    pairs = layout(vehicle, scene)
+    pairs = layout(vehicle.contact, scene)
     rotation = rotation_matrix(state.orientation)
     found = [_point_touch(vehicle, scene.part(near), state.position, rotation)]
     numbers = [(len(own) * np.array(near)[:, None] + np.arange(len(own))).reshape(-1)]
@@ -215,8 +282,16 @@ def near_touches(
     return Touch(*(values[close] for values in touch)), index[close]
 
 
-def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.asarray(np.sum(a * b, axis=-1))
+def _dot(a: Array, b: Array) -> Array:
+    return namespace(a).sum(a * b, axis=-1)
+
+
+def _nearest_square(start: Array, along: Array) -> Array:
+    """Return the square (...) of how near edges (..., 3) come to the origin, m²."""
+    xp = namespace(start)
+    share = xp.clip(-_dot(start, along) / _dot(along, along), 0.0, 1.0)
+    nearest = start + share[..., None] * along
+    return _dot(nearest, nearest)
 
 
 def _near_edges(
@@ -228,7 +303,5 @@ def _near_edges(
         return np.zeros(0, int), np.zeros((0, 3)), np.zeros((0, 3))
     start, along, real = _edges(scene, pairs, position)
     start = start - position
-    share = np.clip(-_dot(start, along) / _dot(along, along), 0.0, 1.0)
-    nearest = start + share[:, None] * along
-    which = np.flatnonzero((_dot(nearest, nearest) < reach**2) & (real > 0))
+    which = np.flatnonzero((_nearest_square(start, along) < reach**2) & (real > 0))
     return which, start[which], along[which]

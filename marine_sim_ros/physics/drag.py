@@ -11,7 +11,7 @@ from marine_sim_ros.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
-from marine_sim_ros.physics.hull_drag import SweptWater, hull_forces
+from marine_sim_ros.physics.hull_drag import SweptWater, hull_drag, hull_forces
 from marine_sim_ros.state import State, Wrench
 
 __all__ = ['damping', 'damping_matrix', 'drag', 'drag_components', 'drag_with_memory']
@@ -65,25 +65,23 @@ def drag_components(
         return wrenches, None
     hull, memory = hull_forces(vehicle, state, environment, memory, dt=dt)
     if dt > 0:
-        share = _dissipative_share(vehicle, relative_velocity(state, environment), hull, dt)
+        first, *others = hull.values()
+        whole = sum(others, first)
+        share = _dissipative_share(vehicle, relative_velocity(state, environment), whole, dt)
         hull = {kind: wrench * share for kind, wrench in hull.items()}
     return {**wrenches, **hull}, memory
 
 
-def _dissipative_share(
-    vehicle: Vehicle, velocity: Array, wrenches: dict[str, Wrench], dt: float
-) -> Array:
+def _dissipative_share(vehicle: Vehicle, velocity: Array, wrench: Wrench, dt: float) -> Array:
     """Return the share (..., 1) of a wrench F that a step of dt may apply explicitly.
 
     s = min(1, −νᵀF/(dt Fᵀ M⁻¹ F)) where F brakes: half of what would keep the kinetic energy, so
     that drag on a light hull never drives it, however coarse the step.
     """
     xp = namespace(velocity)
-    first, *others = wrenches.values()
-    total = sum(others, first)
-    braking = -xp.vecdot(velocity, total)
-    change = matvec(constant(xp, vehicle.inverse_mass_matrix), total)
-    limit = dt * xp.vecdot(total, change)
+    braking = -xp.vecdot(velocity, wrench)
+    change = matvec(constant(xp, vehicle.inverse_mass_matrix), wrench)
+    limit = dt * xp.vecdot(wrench, change)
     bounded = (braking > 0) & (limit > braking)
     share = xp.where(bounded, braking / xp.where(bounded, limit, xp.ones_like(limit)),
                      xp.ones_like(limit))  # fmt: skip
@@ -99,9 +97,14 @@ def drag_with_memory(
     dt: float,
 ) -> tuple[Wrench, SweptWater | None]:
     """Return the sum of all kinds of drag, and what to remember for the next tick."""
-    wrenches, memory = drag_components(vehicle, state, environment, memory, dt=dt)
-    first, *others = wrenches.values()
-    return sum(others, first), memory
+    lumped = damping(vehicle, state, environment)
+    if vehicle.hull is None or vehicle.hull.panels is None:
+        return lumped, None
+    hull, memory = hull_drag(vehicle, state, environment, memory, dt=dt)
+    if dt > 0:
+        velocity = relative_velocity(state, environment)
+        hull = hull * _dissipative_share(vehicle, velocity, hull, dt)
+    return lumped + hull, memory
 
 
 def drag(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:

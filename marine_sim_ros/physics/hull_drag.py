@@ -3,8 +3,8 @@
 
 """Drag of a hull: the forces on its panels, cut at the water surface, summed by kind.
 
-Every force is along the flow or along the normal, −w v or +f n, so its wrench is one product of
-the weights with [v; r × v] or [n; r × n] of all panels (physics/panels.py has the layout).
+Every force under water is along the flow or along the normal, −w v or +f n, so kinds are summed
+as weights before anything is summed over the panels (physics/panels.py has the layout).
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from __future__ import annotations
 from types import ModuleType
 from typing import NamedTuple
 
-from marine_sim_ros.arrays import Array, constant, namespace
+import numpy as np
+
+from marine_sim_ros.arrays import Array, constant, namespace, rows
 from marine_sim_ros.environment import Environment
+from marine_sim_ros.flow import shortcut
 from marine_sim_ros.model.hull import PanelCoefficients, Panels
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
@@ -26,11 +29,11 @@ from marine_sim_ros.physics.hydrodynamics import (
     slamming_weight,
     viscous_weight,
 )
-from marine_sim_ros.physics.panels import Cut, arms, cut_panels, interpolate
+from marine_sim_ros.physics.panels import cut_panels, interpolate, remainder, wrench_at
 from marine_sim_ros.spatial import rotation_matrix, up_in_body
 from marine_sim_ros.state import State, Wrench
 
-__all__ = ['SweptWater', 'WetHull', 'hull_forces', 'wet_hull']
+__all__ = ['SweptWater', 'WetHull', 'hull_drag', 'hull_forces', 'wet_hull']
 
 
 class SweptWater(NamedTuple):
@@ -46,17 +49,21 @@ class WetHull(NamedTuple):
     """A hull at an instant, body frame.
 
     Attributes:
-        cut: shares of every panel under and above water.
-        wet_center: (..., 3, n) of the wet parts, m.
-        dry_center: (..., 3, n) of the dry parts, m.
-        water: (..., 3, n) velocity of the water at the wet parts, m/s; (..., 3, 1) where it is
-            the same everywhere.
+        submerged: () whether all of it is under water.
+        dry: () whether none of it is.
+        share: (..., n) of every panel's area that is wet.
+        center: (..., 3, n) of the wet parts, m.
+        water: (..., 3, n) velocity of the water there, m/s; (..., 3, 1) where it is the same
+            everywhere.
+        length: (..., 1) forward extent of the panels that are wet, m.
     """
 
-    cut: Cut
-    wet_center: Array
-    dry_center: Array
+    submerged: Array
+    dry: Array
+    share: Array
+    center: Array
     water: Array
+    length: Array
 
 
 def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
@@ -65,7 +72,7 @@ def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
     The surface and the water's velocity are taken at the panels' corners and are linear between.
     """
     xp = namespace(state.position)
-    corners = constant(xp, panels.corner_rows)
+    corners, centers = rows(xp, panels.corner_rows), rows(xp, panels.center_rows)
     rotation = rotation_matrix(state.orientation)
     above = up_in_body(state.orientation)[..., None, None, :] @ corners
     heights = above[..., 0, :] + state.position[..., 2:3, None]
@@ -75,27 +82,49 @@ def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
     if not environment.flat:
         heights = heights - _at_corners(xp, panels, environment.elevation(points)[..., None, :])[
             ..., 0, :]  # fmt: skip
-    cut = cut_panels(heights)
-    share = cut.wet_share
-    wet_center = interpolate(cut.wet, share, corners)
-    dry_center = interpolate(cut.dry, cut.dry_share, corners)
+    moving = None
     if environment.still:
         water = xp.zeros_like(state.position)[..., None]
     elif environment.flat and environment.profile is None:
         uniform = environment.velocity(state.position)
         water = xp.matrix_transpose(rotation) @ uniform[..., None]
     else:
-        moving = xp.matrix_transpose(environment.velocity(points) @ rotation)
-        water = interpolate(cut.wet, share, _at_corners(xp, panels, moving))
-    return WetHull(cut, wet_center, dry_center, water)
+        turned = xp.matrix_transpose(environment.velocity(points) @ rotation)
+        moving = _at_corners(xp, panels, turned)
+    submerged, dry = xp.max(heights) <= 0, xp.min(heights) > 0
+
+    def whole() -> tuple[Array, ...]:
+        share = xp.ones_like(heights[..., 0, :])
+        length = xp.ones_like(state.position[..., :1]) * panels.length
+        field = () if moving is None else (xp.sum(moving, axis=-3) / 3,)
+        return share, centers, length, *field
+
+    def parted() -> tuple[Array, ...]:
+        cut = cut_panels(heights)
+        share = cut.wet_share
+        field = () if moving is None else (interpolate(cut.wet, share, moving),)
+        length = _wet_length(centers, share)
+        return share, interpolate(cut.wet, share, corners), length, *field
+
+    share, center, length, *field = shortcut(submerged, whole, parted)
+    return WetHull(submerged, dry, share, center, field[0] if field else water, length)
+
+
+def _wet_length(centers: Array, share: Array) -> Array:
+    """Return the forward extent (..., 1) of the panels that are wet."""
+    xp = namespace(share)
+    x, wet = centers[..., 0, :], share > 0
+    longest = xp.max(xp.where(wet, x, -xp.inf * xp.ones_like(x)), axis=-1, keepdims=True)
+    shortest = xp.min(xp.where(wet, x, xp.inf * xp.ones_like(x)), axis=-1, keepdims=True)
+    return xp.maximum(longest - shortest, xp.zeros_like(longest))
 
 
 def _at_corners(xp: ModuleType, panels: Panels, values: Array) -> Array:
     """Return values (..., 3, k, n) at the corners of what is given at the vertices (..., k, v)."""
-    rows = [
+    each = [
         xp.take(values, constant(xp, panels.faces[:, i]), axis=values.ndim - 1) for i in range(3)
     ]
-    return xp.stack(rows, axis=-3)
+    return xp.stack(each, axis=-3)
 
 
 def _velocity_at(velocity: Array, points: Array) -> Array:
@@ -103,8 +132,8 @@ def _velocity_at(velocity: Array, points: Array) -> Array:
     xp = namespace(velocity)
     p, q, r = velocity[..., 3], velocity[..., 4], velocity[..., 5]
     zero = xp.zeros_like(p)
-    rows = [xp.stack(row, axis=-1) for row in ((zero, -r, q), (r, zero, -p), (-q, p, zero))]
-    return velocity[..., :3, None] + xp.stack(rows, axis=-2) @ points
+    turn = [xp.stack(row, axis=-1) for row in ((zero, -r, q), (r, zero, -p), (-q, p, zero))]
+    return velocity[..., :3, None] + xp.stack(turn, axis=-2) @ points
 
 
 def _dot(a: Array, b: Array) -> Array:
@@ -112,22 +141,9 @@ def _dot(a: Array, b: Array) -> Array:
     return namespace(b).sum(a * b, axis=-2)
 
 
-def _incidence(normal: Array, velocity: Array) -> tuple[Incidence, Array]:
-    """Return the incidence and v·n, both (..., n)."""
-    along = _dot(normal, velocity)
-    return incidence_of(_dot(velocity, velocity), along), along
-
-
-def _friction(
-    vehicle: Vehicle, panels: Panels, state: State, environment: Environment, wet_share: Array
-) -> Array:
+def _friction(vehicle: Vehicle, state: State, environment: Environment, length: Array) -> Array:
     """Return C_f (..., 1) for Rn = |v_com| L/ν, L the forward extent of the wet panels."""
     xp = namespace(state.velocity)
-    x = constant(xp, panels.center[:, 0].copy())
-    wet = wet_share > 0
-    longest = xp.max(xp.where(wet, x, -xp.inf * xp.ones_like(x)), axis=-1, keepdims=True)
-    shortest = xp.min(xp.where(wet, x, xp.inf * xp.ones_like(x)), axis=-1, keepdims=True)
-    length = xp.maximum(longest - shortest, xp.zeros_like(longest))
     com = constant(xp, vehicle.inertia.center_of_mass[:, None])
     velocity = _velocity_at(relative_velocity(state, environment), com)
     speed = xp.sqrt(_dot(velocity, velocity))
@@ -148,36 +164,134 @@ def _slamming(
         return xp.zeros_like(wet_area)
     k = panels.coefficients
     change = swept - memory.flow
-    rate = xp.sqrt(_dot(change, change)) / (constant(xp, panels.area) * dt)
+    rate = xp.sqrt(_dot(change, change)) / (rows(xp, panels.area) * dt)
     weight = slamming_weight(
         wet_area, panels.total_area, flow, rate,
-        mass=vehicle.inertia.mass, power=constant(xp, k.slamming_power),
-        max_acceleration=constant(xp, k.max_acceleration),
-        multiplier=constant(xp, k.slamming_multiplier),
+        mass=vehicle.inertia.mass, power=rows(xp, k.slamming_power),
+        max_acceleration=rows(xp, k.max_acceleration),
+        multiplier=rows(xp, k.slamming_multiplier),
     )  # fmt: skip
-    decay = xp.sum(weight * constant(xp, vehicle.panel_mobility), axis=-1, keepdims=True) * dt
+    decay = xp.sum(weight * rows(xp, vehicle.panel_mobility), axis=-1, keepdims=True) * dt
     return weight / xp.maximum(decay, xp.ones_like(decay))
 
 
-def _pushes(
-    xp: ModuleType, k: PanelCoefficients, wet_area: Array, flow: Incidence
-) -> tuple[Array, Array]:
-    """Return pressure and suction along the normals (..., n), N."""
-    reference = constant(xp, k.velocity_reference)
-    pressure = normal_push(
-        wet_area, flow.speed, flow.cosine, reference=reference, linear=constant(xp, k.C_PD1),
-        quadratic=constant(xp, k.C_PD2), exponent=constant(xp, k.f_P),
+def _push(xp: ModuleType, k: PanelCoefficients, wet_area: Array, flow: Incidence) -> Array:
+    """Return what the water presses or pulls along the normals (..., n), N."""
+    luff = flow.cosine > 0
+
+    def side(pressure: np.ndarray, suction: np.ndarray) -> Array:
+        return xp.where(luff, rows(xp, pressure), rows(xp, suction))
+
+    return normal_push(
+        wet_area, flow.speed, xp.abs(flow.cosine),
+        reference=rows(xp, k.velocity_reference), linear=side(k.C_PD1, k.C_SD1),
+        quadratic=side(k.C_PD2, k.C_SD2), exponent=side(k.f_P, k.f_S),
     )  # fmt: skip
-    suction = normal_push(
-        wet_area, flow.speed, -flow.cosine, reference=reference, linear=constant(xp, k.C_SD1),
-        quadratic=constant(xp, k.C_SD2), exponent=constant(xp, k.f_S),
-    )  # fmt: skip
-    return -pressure, suction
 
 
-def _total(weights: Array, arm: Array) -> Wrench:
-    """Return Σ weight · arm (..., 6) of weights (..., n) and arms (..., 6, n)."""
-    return (arm @ weights[..., None])[..., 0]
+def _air(panels: Panels, state: State, hull: WetHull) -> Wrench:
+    """Return the wrench of the air on what is dry."""
+    xp = namespace(state.velocity)
+    k, normal = panels.coefficients, rows(xp, panels.normal_rows)
+
+    def some() -> Wrench:
+        share, center = remainder(rows(xp, panels.center_rows), hull.share, hull.center)
+        velocity = _velocity_at(state.velocity, center)
+        weight = air_weight(
+            rows(xp, panels.area) * share, xp.sqrt(_dot(velocity, velocity)),
+            _dot(normal, velocity), air_density=rows(xp, k.air_density),
+            coefficient=rows(xp, k.air_coefficient),
+        )  # fmt: skip
+        return wrench_at(center, -weight[..., None, :] * velocity)
+
+    return shortcut(hull.submerged, lambda: xp.zeros_like(state.velocity), some)
+
+
+class _Met(NamedTuple):
+    """What the water meets: wet areas (..., n), velocities (..., 3, n), and A v in map."""
+
+    hull: WetHull
+    area: Array
+    velocity: Array
+    swept: SweptWater
+
+
+def _met(panels: Panels, state: State, environment: Environment) -> _Met:
+    xp = namespace(state.velocity)
+    hull = wet_hull(panels, state, environment)
+    area = rows(xp, panels.area) * hull.share
+    middle = _velocity_at(state.velocity, rows(xp, panels.center_rows)) - hull.water
+    swept = rotation_matrix(state.orientation) @ (area[..., None, :] * middle)
+    velocity = _velocity_at(state.velocity, hull.center) - hull.water
+    return _Met(hull, area, velocity, SweptWater(swept))
+
+
+class _Weights(NamedTuple):
+    """Forces under water by kind: f of +f n and w of −w v, both (..., n)."""
+
+    along_normal: dict[str, Array]
+    against_flow: dict[str, Array]
+
+
+def _weights(
+    vehicle: Vehicle, panels: Panels, state: State, environment: Environment, met: _Met,
+    memory: SweptWater | None, dt: float,
+) -> _Weights:  # fmt: skip
+    xp = namespace(state.velocity)
+    k = panels.coefficients
+    along = _dot(rows(xp, panels.normal_rows), met.velocity)
+    flow = incidence_of(_dot(met.velocity, met.velocity), along)
+    rho = rows(xp, k.water_density)
+    if environment.water_density is not None:
+        rho = environment.water_density
+    friction = _friction(vehicle, state, environment, met.hull.length)
+    viscous = viscous_weight(
+        met.area, flow, water_density=rho,
+        friction_coefficient=friction * rows(xp, k.viscous),
+    )  # fmt: skip
+    push = _push(xp, k, met.area, flow)
+    none, luff = xp.zeros_like(push), flow.cosine > 0
+    slamming = _slamming(vehicle, panels, flow, met.area, met.swept.flow, memory, dt)
+    return _Weights(
+        {'viscous': viscous * along, 'pressure': xp.where(luff, -push, none),
+         'suction': xp.where(luff, none, push)},
+        {'viscous': viscous, 'slamming': slamming},
+    )  # fmt: skip
+
+
+def _force(xp: ModuleType, panels: Panels, met: _Met, weights: _Weights) -> Array:
+    """Return the forces (..., 3, n) of weights of all kinds together, N."""
+    along, against = (
+        sum(list(kinds.values())[1:], next(iter(kinds.values()))) for kinds in weights
+    )
+    normal = rows(xp, panels.normal_rows)
+    return along[..., None, :] * normal - against[..., None, :] * met.velocity
+
+
+def hull_drag(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    memory: SweptWater | None = None,
+    *,
+    dt: float = 0.0,
+) -> tuple[Wrench, SweptWater]:
+    """Return the wrench of all forces on the hull's panels, and what to remember.
+
+    Arguments as for :func:`hull_forces`.
+    """
+    assert vehicle.hull is not None
+    assert vehicle.hull.panels is not None
+    panels = vehicle.hull.panels
+    xp = namespace(state.velocity)
+    met = _met(panels, state, environment)
+
+    def wet() -> Array:
+        weights = _weights(vehicle, panels, state, environment, met, memory, dt)
+        return _force(xp, panels, met, weights)
+
+    force = shortcut(met.hull.dry, lambda: xp.zeros_like(met.velocity), wet)
+    return wrench_at(met.hull.center, force) + _air(panels, state, met.hull), met.swept
 
 
 def hull_forces(
@@ -203,36 +317,14 @@ def hull_forces(
     assert vehicle.hull is not None
     assert vehicle.hull.panels is not None
     panels = vehicle.hull.panels
-    k = panels.coefficients
     xp = namespace(state.velocity)
-    area, normal = constant(xp, panels.area), constant(xp, panels.normal_rows)
-    cut, wet_center, dry_center, water = wet_hull(panels, state, environment)
-    wet_area = area * cut.wet_share
-    velocity = _velocity_at(state.velocity, wet_center) - water
-    flow, along = _incidence(normal, velocity)
-    rotation = rotation_matrix(state.orientation)
-    middle = _velocity_at(state.velocity, constant(xp, panels.center_rows)) - water
-    swept = rotation @ (wet_area[..., None, :] * middle)
-    rho = constant(xp, k.water_density)
-    if environment.water_density is not None:
-        rho = environment.water_density
-    friction = _friction(vehicle, panels, state, environment, cut.wet_share)
-    viscous = viscous_weight(
-        wet_area, flow, water_density=rho,
-        friction_coefficient=friction * constant(xp, k.viscous),
-    )  # fmt: skip
-    pressure, suction = _pushes(xp, k, wet_area, flow)
-    slamming = _slamming(vehicle, panels, flow, wet_area, swept, memory, dt)
-    in_air = _velocity_at(state.velocity, dry_center)
-    air = air_weight(
-        area * cut.dry_share, _incidence(normal, in_air)[0],
-        air_density=constant(xp, k.air_density), coefficient=constant(xp, k.air_coefficient),
-    )  # fmt: skip
-    with_flow, with_normal = arms(wet_center, velocity), arms(wet_center, normal)
-    return {
-        'viscous': _total(viscous * along, with_normal) - _total(viscous, with_flow),
-        'pressure': _total(pressure, with_normal),
-        'suction': _total(suction, with_normal),
-        'slamming': -_total(slamming, with_flow),
-        'air': -_total(air, arms(dry_center, in_air)),
-    }, SweptWater(swept)
+    met = _met(panels, state, environment)
+    weights = _weights(vehicle, panels, state, environment, met, memory, dt)
+    none = {'none': xp.zeros_like(met.area)}
+
+    def wrench(kind: str) -> Wrench:
+        one = _Weights(*({kind: kinds[kind]} if kind in kinds else none for kinds in weights))
+        return wrench_at(met.hull.center, _force(xp, panels, met, one))
+
+    wet = {kind: wrench(kind) for kind in ('viscous', 'pressure', 'suction', 'slamming')}
+    return {**wet, 'air': _air(panels, state, met.hull)}, met.swept

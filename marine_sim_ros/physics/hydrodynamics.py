@@ -60,10 +60,10 @@ def _incidence(normal: Array, velocity: Array) -> Incidence:
 
 
 def _power(base: Array, exponent: Array) -> Array:
-    """Return base^exponent (...) of positive bases, a line below ``GRAZING``; 0 of others."""
+    """Return base^exponent (...) of bases from 0 on, a line below ``GRAZING``."""
     xp = namespace(base)
     safe = xp.maximum(base, GRAZING * xp.ones_like(base))
-    return safe**exponent * (xp.maximum(base, xp.zeros_like(base)) / safe)
+    return safe**exponent * (base / safe)
 
 
 def viscous_weight(
@@ -80,7 +80,7 @@ def normal_push(
     area: Array, speed: Array, facing: Array, *,
     reference: Array, linear: Array, quadratic: Array, exponent: Array,
 ) -> Array:  # fmt: skip
-    """Return (C₁ s + C₂ s²) A facing^f (...) in N, s = |v|/v_ref; 0 where nothing faces."""
+    """Return (C₁ s + C₂ s²) A facing^f (...) in N, s = |v|/v_ref, facing = |cos θ|."""
     share = speed / reference
     return (linear + quadratic * share) * share * area * _power(facing, exponent)
 
@@ -97,11 +97,13 @@ def slamming_weight(
     return surge * facing * area * multiplier * (2 * mass / total_area)
 
 
-def air_weight(area: Array, flow: Incidence, *, air_density: Array, coefficient: Array) -> Array:
-    """Return w (...) in kg/s of the air's force −w v."""
+def air_weight(
+    area: Array, speed: Array, normal_velocity: Array, *, air_density: Array, coefficient: Array
+) -> Array:
+    """Return w (...) in kg/s of the air's force −w v, for |v| (...) and v·n (...)."""
     xp = namespace(area)
-    weight = 0.5 * air_density * coefficient * flow.speed * area
-    return xp.where(flow.cosine >= 0, weight, xp.zeros_like(weight))
+    weight = 0.5 * air_density * coefficient * speed * area
+    return xp.where(normal_velocity >= 0, weight, xp.zeros_like(weight))
 
 
 def viscous_force(
@@ -151,8 +153,9 @@ def pressure_force(
         f_P: exponent of the angle, 0.1 to 1.
     """
     speed, cosine = _incidence(normal, velocity)
+    xp = namespace(cosine)
     push = normal_push(
-        area, speed, cosine,
+        area, speed, xp.maximum(cosine, xp.zeros_like(cosine)),
         reference=velocity_reference, linear=C_PD1, quadratic=C_PD2, exponent=f_P,
     )  # fmt: skip
     return -push[..., None] * normal
@@ -174,8 +177,9 @@ def suction_force(
     does: a thin plate feels both. Arguments as for :func:`pressure_force`.
     """
     speed, cosine = _incidence(normal, velocity)
+    xp = namespace(cosine)
     pull = normal_push(
-        area, speed, -cosine,
+        area, speed, xp.maximum(-cosine, xp.zeros_like(cosine)),
         reference=velocity_reference, linear=C_SD1, quadratic=C_SD2, exponent=f_S,
     )  # fmt: skip
     return pull[..., None] * normal
@@ -234,6 +238,9 @@ def air_force(
         air_density: kg/m³.
         coefficient: C, 0 to 2.
     """
-    flow = _incidence(normal, velocity)
-    weight = air_weight(area, flow, air_density=air_density, coefficient=coefficient)
+    xp = namespace(velocity)
+    weight = air_weight(
+        area, xp.sqrt(xp.vecdot(velocity, velocity)), xp.vecdot(normal, velocity),
+        air_density=air_density, coefficient=coefficient,
+    )  # fmt: skip
     return -weight[..., None] * velocity

@@ -121,7 +121,7 @@ def ridges(terrain: HeightMap, window: int, position: Array) -> tuple[Array, Arr
         shift = slots - first
         cells.append(first + shift - window * xp.floor(shift / window))
     i, j = cells[0][..., None, :], cells[1][..., :, None]
-    index = xp.astype(j * columns + i, xp.int64)
+    index = xp.astype(j * columns + i, xp.int32)
     table = constant(xp, terrain.ridges)
     values = xp.reshape(xp.take(table, xp.reshape(index, (-1,)), axis=0), (*index.shape, 5))
     x = float(terrain.origin[0]) + terrain.spacing * i + xp.zeros_like(values[..., 0])

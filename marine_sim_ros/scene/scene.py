@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, namespace
+from marine_sim_ros.arrays import Array, constant, namespace
 from marine_sim_ros.scene.edges import Edges, obstacle_edges
 from marine_sim_ros.scene.jet_law import JetLaw
 from marine_sim_ros.scene.obstacles import KINDS, Obstacle, obstacle_surfaces
@@ -118,16 +118,17 @@ class Scene:
             np.array([_half_edges(o) for o in self.obstacles]).reshape(-1, 3),
         )
 
-    def clearances(self, position: np.ndarray) -> np.ndarray:
+    def clearances(self, position: Array) -> Array:
         """Return distances (k,) in m that the surfaces have at least from a point (3,), map.
 
         Cheap, for who may leave surfaces alone that are far. Not above 0 it says nothing: the
         point may be within something or not.
         """
-        normals, offsets, centers, edges = self._bounds
-        gap = np.maximum(np.abs(centers - position) - edges, 0.0)
-        apart = np.sqrt(np.sum(gap * gap, axis=-1))
-        return np.concatenate([normals @ position - offsets, apart])
+        xp = namespace(position)
+        normals, offsets, centers, edges = (constant(xp, values) for values in self._bounds)
+        gap = xp.maximum(xp.abs(centers - position) - edges, xp.zeros_like(centers))
+        apart = xp.sqrt(xp.sum(gap * gap, axis=-1))
+        return xp.concat([normals @ position - offsets, apart])
 
     def near(self, position: np.ndarray, distance: float) -> tuple[int, ...]:
         """Return which surfaces may be within a distance (m) of a point (3,), map."""

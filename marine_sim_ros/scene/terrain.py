@@ -107,7 +107,7 @@ class HeightMap:
         u = (x - float(self.origin[axis])) / self.spacing
         clipped = xp.clip(u, 0.0, float(count - 1))
         cell = xp.minimum(xp.floor(clipped), (count - 2) * xp.ones_like(u))
-        return clipped - cell, clipped == u, xp.astype(cell, xp.int64)
+        return clipped - cell, clipped == u, xp.astype(cell, xp.int32)
 
     def height(self, x: Array, y: Array) -> Array:
         """Return h (...) in m at places x, y (...) of map, m."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Speed of the compiled engine beside NumPy: one vehicle, many, and hulls of many triangles."""
+"""Speed of the compiled engine beside NumPy: one vehicle, many, large hulls, contact."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scenario import Scenario, Segment, load_scenario
 from marine_sim_ros.state import State
+from marine_sim_ros.tools.bench_engine_solid import solid_engine_rows
 from marine_sim_ros.tools.bench_steps import PWM, step_microseconds
 
 __all__ = ['engine_rows']
@@ -102,3 +103,4 @@ def engine_rows(hulled: Callable[[int], str], triangles: tuple[int, ...]) -> Ite
         yield f'NumPy, {number:,} triangles, 1,000 voxels: µs/step', '.0f', slow
         yield f'JAX, {number:,} triangles, 1,000 voxels: µs/step', '.0f', one
         yield f'JAX over NumPy, {number:,} triangles: times', '.1f', slow / one
+    yield from solid_engine_rows()

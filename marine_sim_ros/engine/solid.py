@@ -1,0 +1,80 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is solid around the vehicles of a batch, and what they touch it with: one for all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.engine.loop import Setting
+from marine_sim_ros.engine.records import derived
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.model.vehicle import Vehicle
+
+__all__ = ['with_one_scene']
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Return whether two records, or what is in them, have the same values."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b)
+    if is_dataclass(a):
+        return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+    if isinstance(a, Mapping):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return bool(a == b)
+
+
+def _touching(vehicle: Vehicle, first: Vehicle) -> None:
+    """Have a vehicle touch with the points of the first one, which must be its own.
+
+    Raises:
+        ParameterError: they are not.
+        ModelError: a collision mesh that cannot be used.
+    """
+    own = first.contact
+    if vehicle.find_contact is not first.find_contact and not _same(vehicle.contact, own):
+        raise ParameterError(
+            'batch: the collisions of its vehicles differ; expected the same in all, where there '
+            'is something to touch'
+        )
+    vars(vehicle)['contact'] = own
+
+
+def with_one_scene(settings: Sequence[Setting]) -> list[Setting]:
+    """Return the settings of a batch with one scene, one table of materials, one set of points.
+
+    A program is made for these; equal ones become one.
+
+    Raises:
+        ParameterError: they differ.
+        ModelError: a collision mesh that cannot be used.
+    """
+    first = settings[0]
+    solid = first.environment.scene, first.environment.materials
+    result = []
+    for setting in settings:
+        around = setting.environment
+        if not _same((around.scene, around.materials), solid):
+            raise ParameterError(
+                f'batch: what is solid in {first.environment.name or "the first environment"} and '
+                f'in {around.name or "another"} differs; expected one scene for all'
+            )
+        if solid[0] is not None and len(solid[0]):
+            _touching(setting.vehicle, first.vehicle)
+        if around.scene is not solid[0] or around.materials is not solid[1]:
+            around = derived(replace(around, scene=solid[0], materials=solid[1]))
+            setting = replace(setting, environment=around)
+        result.append(setting)
+    return result

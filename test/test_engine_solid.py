@@ -1,0 +1,292 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Compiled vehicles touch what is solid, and feel their jets near it, as NumPy's do."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import OTHERS, VEHICLES
+
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.flow import either, repeat
+from marine_sim_ros.physics.contact_touch import near_touches, touches
+from marine_sim_ros.physics.rigid_body import kinetic_energy
+from marine_sim_ros.scenario import load_scenario, parse_scenario
+from marine_sim_ros.simulation import simulate
+from marine_sim_ros.spatial import quaternion_from_rpy
+from marine_sim_ros.state import State
+
+pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+
+from marine_sim_ros.engine.availability import precision
+from marine_sim_ros.engine.batch import first_states, simulate_batch
+from marine_sim_ros.engine.compiled import Program, setting_of, simulate_compiled, ticks_of
+from marine_sim_ros.engine.records import derived, stacked
+from marine_sim_ros.engine.stepper import Stepper
+from marine_sim_ros.physics import contact_compiled
+from marine_sim_ros.sweep.plan import parse_plan
+from marine_sim_ros.sweep.runs import run_block
+
+TOLERANCE = 1e-9
+SCENES = ('pool', 'shallow_sand', 'deep_rock', 'test_grid')
+DT = 0.005
+
+
+def drive(position, yaw, first, then='', seconds=2.0, rpy=(0.0, 0.0)):
+    """Sticks from a place on, others in the second half."""
+    return parse_scenario(
+        f"""
+duration: {seconds}
+initial: {{position: {[float(x) for x in position]}, rpy: [{rpy[0]}, {rpy[1]}, {yaw}]}}
+segments:
+  - {{at: 0.0, axes: {{{first}}}}}
+  - {{at: {seconds / 2}, axes: {{{then}}}}}
+""",
+        'drive',
+    )
+
+
+def lowest(vehicle):
+    return float((vehicle.contact.position[:, 2] - vehicle.contact.radius).min())
+
+
+# ---- in a pool: floor, walls, and nothing ----------------------------------------------------
+
+
+def in_the_pool(vehicle):
+    floor = -4.0 - lowest(vehicle)
+    return {
+        'lands': drive((1.0, 2.0, floor + 0.15), 0.3, 'heave: -0.5', 'heave: -0.2',
+                       rpy=(0.1, 0.05)),
+        'slides along a wall': drive((12.1, 1.0, -2.0), 0.4, 'surge: 0.4', 'surge: 0.2'),
+        'slides on the floor': drive((1.0, 2.0, floor + 0.001), 0.3, 'surge: 0.3, heave: -0.5'),
+        'thrusts over the floor': drive((1.0, 2.0, floor + 0.2), 0.3, 'heave: 0.3'),
+        'is far': drive((0.0, 0.0, -1.5), 0.3, 'surge: 0.3'),
+    }  # fmt: skip
+
+
+@pytest.fixture(scope='module')
+def pool():
+    """Vehicle, environment, scenarios by name, the program of all together, what it kept."""
+    vehicle, environment = load_vehicle('bluerov2'), load_environment('pool')
+    cases = in_the_pool(vehicle)
+    settings = [setting_of(vehicle, case, environment) for case in cases.values()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contact_compiled, 'FEW', 8)  # lying on the floor there are more
+        program = Program(settings, ticks=ticks_of(2.0, DT), size=len(cases))
+    kept = program.run(first_states(None, list(cases.values())), program.arguments)
+    return vehicle, environment, cases, program, kept
+
+
+@pytest.mark.parametrize('name', in_the_pool(load_vehicle('bluerov2')))
+def test_a_batch_in_a_pool_moves_as_numpy_has_it(pool, name):
+    vehicle, environment, cases, _, kept = pool
+    expected = simulate(vehicle, cases[name], environment=environment)
+    i = list(cases).index(name)
+    for quantity in ('position', 'orientation'):
+        np.testing.assert_allclose(
+            kept[quantity][..., i], getattr(expected, quantity), rtol=0, atol=TOLERANCE
+        )
+    # Impulses are for a step: what they round reaches velocities 1/dt times as large.
+    np.testing.assert_allclose(
+        kept['velocity'][..., i], expected.velocity, rtol=0, atol=TOLERANCE / DT
+    )
+    touched = np.any(expected.sources['contact'] != 0, axis=1)
+    blown = np.any(expected.sources['boundary'] != 0, axis=1)
+    np.testing.assert_array_equal(np.any(kept['wrench/contact'][..., i] != 0, axis=1), touched)
+    np.testing.assert_array_equal(np.any(kept['wrench/boundary'][..., i] != 0, axis=1), blown)
+    assert touched.any() == (name not in ('is far', 'thrusts over the floor'))
+    assert blown.any() == (name in ('thrusts over the floor', 'slides on the floor'))
+
+
+def test_more_pairs_are_near_than_there_is_room_for(pool):
+    vehicle, environment, cases, _, kept = pool
+    here = State(*(kept[name][-1, ..., 0] for name in State._fields))
+    assert len(near_touches(vehicle, here, environment, 0.01)[1]) > 8
+    far = State(*(kept[name][-1, ..., 4] for name in State._fields))
+    assert len(near_touches(vehicle, far, environment, 0.01)[1]) == 0
+    assert list(cases)[4] == 'is far'
+
+
+def test_it_does_not_matter_who_else_is_in_the_batch(pool):
+    _, _, cases, program, kept = pool
+    order = np.array([4, 0, 0, 2, 4])
+    start = first_states(None, [list(cases.values())[i] for i in order])
+    again = program.run(start, [a[..., order] for a in program.arguments])
+    for name, values in again.items():
+        np.testing.assert_allclose(
+            values, kept[name][..., order], rtol=0, atol=1e-12, err_msg=name
+        )
+
+
+def test_contact_takes_energy(pool):
+    vehicle, _, _, _, kept = pool
+    for i in (0, 1, 2):
+        velocity, wrench = kept['velocity'][..., i], kept['wrench/contact'][..., i]
+        mean = (velocity[1:] + velocity[:-1]) / 2
+        work = DT * np.sum(wrench[:-1] * mean, axis=1)
+        # What pushing out of a penetration takes, and forces that changed within the step.
+        assert work.max() < 0.02 * vehicle.inertia.mass
+        assert work.sum() < 0
+        energy = kinetic_energy(vehicle, State(None, None, velocity))
+        assert energy.max() < 15.0
+
+
+# ---- terrain and edges -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('scene', SCENES)
+def test_the_same_pairs_are_near(scene):
+    vehicle, environment = load_vehicle('simple_rov'), load_environment(scene)
+    rng = np.random.default_rng(5)
+    obstacles, found = environment.scene.obstacles, 0
+    for i in range(60):
+        place = rng.uniform(-6, 6, 3)
+        if obstacles and i % 2:
+            o = obstacles[i // 2 % len(obstacles)]
+            place = o.position + rng.uniform(-0.6, 0.6, 3) * o.size
+        elif i % 4:
+            place[2] = environment.scene.ground(*place[:2]) + rng.uniform(0, 0.3)
+        state = State(place, quaternion_from_rpy(*rng.uniform(-3, 3, 3)), np.zeros(6))
+        near, numbers = near_touches(vehicle, state, environment, 0.04)
+        every = touches(vehicle, state, environment, 0.04)
+        np.testing.assert_array_equal(np.flatnonzero(every.gap < 0.04), numbers)
+        for some, all_ in zip(near, every, strict=True):
+            np.testing.assert_allclose(some, all_[numbers], rtol=0, atol=1e-9)
+        found += len(numbers)
+    assert found > 50
+
+
+def compared(vehicle, environment, scenario, **settings):
+    """Return how far the engines part in position, m, and NumPy's trajectory."""
+    expected = simulate(vehicle, scenario, environment=environment, **settings)
+    found, _ = simulate_compiled(vehicle, scenario, environment=environment, **settings)
+    assert set(found.sources) == set(expected.sources)
+    apart = np.abs(found.position - expected.position).max()
+    turned = np.abs(found.orientation - expected.orientation).max()
+    return max(apart, turned), expected
+
+
+def test_a_vehicle_tips_over_the_edge_of_a_block():
+    vehicle, environment = load_vehicle('bluerov2'), load_environment('shallow_sand')
+    x, y = 4.7, 5.3
+    top = environment.scene.ground(x, y) + 0.9
+    case = drive((x, y, top - lowest(vehicle) + 0.05), 0.9, 'heave: -0.8', 'heave: -0.5', 1.5)
+    apart, expected = compared(vehicle, environment, case)
+    assert apart < TOLERANCE
+    assert np.any(expected.sources['contact'] != 0, axis=1).sum() > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('scene', SCENES)
+@pytest.mark.parametrize('name', [*VEHICLES, *OTHERS])
+def test_every_vehicle_in_every_scene(name, scene):
+    """Driven down and ahead until it touches; on a heap of stones rounding is not damped."""
+    vehicle, environment = load_vehicle(name), load_environment(scene)
+    x, y = {'pool': (11.9, 5.7), 'shallow_sand': (9.8, -1.0), 'deep_rock': (4.0, 1.5)}.get(
+        scene, (4.7, 0.0)
+    )
+    if name == 'surface_vessel':  # which floats
+        environment = replace(environment, water_density=100.0)
+    start = (x, y, environment.scene.ground(x, y) - lowest(vehicle) + 0.1)
+    case = drive(start, 0.6, 'surge: 0.4, heave: -0.8, yaw: 0.1', 'heave: -0.3', 1.0, (0.1, 0.05))
+    apart, expected = compared(vehicle, environment, case)
+    assert np.any(expected.sources['contact'] != 0, axis=1).sum() > 10
+    assert apart < TOLERANCE
+
+
+# ---- loops and branches ----------------------------------------------------------------------
+
+
+def test_loops_and_branches_are_the_same_compiled():
+    import jax
+    import jax.numpy as jnp
+
+    def halved(xp, start):
+        """Halve until below 1; then add 100 where that took more than three steps."""
+        steps, value = repeat(
+            xp, lambda now: now[1] >= 1, lambda now: (now[0] + 1, now[1] / 2),
+            (xp.zeros_like(start), start),
+        )  # fmt: skip
+        return either(xp, steps > 3, lambda x: x + 100.0, lambda x: x, value)
+
+    starts = np.array([0.5, 3.0, 100.0, 8.0])
+    expected = [halved(np, x) for x in starts]
+    with precision('float64'):
+        alone = [jax.jit(lambda x: halved(jnp, x))(x) for x in starts]
+        batch = jax.jit(jax.vmap(lambda x: halved(jnp, x)))(jnp.asarray(starts))
+        nobody = jax.vmap(lambda x: halved(jnp, x))(jnp.asarray(starts[:2]))
+    np.testing.assert_array_equal(alone, expected)
+    np.testing.assert_array_equal(batch, expected)
+    np.testing.assert_array_equal(nobody, expected[:2])
+
+
+# ---- what is told ----------------------------------------------------------------------------
+
+
+def test_single_precision_stays_finite(monkeypatch):
+    monkeypatch.setattr(contact_compiled, 'FEW', 200)  # all pairs at once: half the program
+    vehicle, environment = load_vehicle('bluerov2'), load_environment('pool')
+    case = in_the_pool(vehicle)['slides on the floor']
+    found, _ = simulate_compiled(
+        vehicle, case, environment=environment, dtype='float32', duration=1.0
+    )
+    expected = simulate(vehicle, case, environment=environment, duration=1.0)
+    assert np.any(found.sources['contact'] != 0, axis=1).sum() > 50
+    assert np.all(np.isfinite(found.wrench))
+    np.testing.assert_allclose(found.position, expected.position, rtol=0, atol=1e-3)
+
+
+def test_a_batch_has_one_scene():
+    vehicle, case = load_vehicle('bluerov2'), load_scenario('dive')
+    with pytest.raises(ParameterError, match='solid in pool and in test_grid differs'):
+        simulate_batch(
+            vehicle, case, environments=[load_environment(e) for e in ('pool', 'test_grid')]
+        )
+    heavy = replace(vehicle, find_contact=lambda: load_vehicle('simple_rov').contact)
+    with pytest.raises(ParameterError, match='collisions of its vehicles differ'):
+        simulate_batch([vehicle, heavy], case, environments=load_environment('pool'))
+
+
+def test_vehicles_share_a_batch_whoever_has_looked_for_its_points():
+    looked = load_vehicle('bluerov2')
+    assert len(looked.contact) == 26
+    other = replace(looked, added_mass=2 * looked.added_mass)
+    template, found = stacked([derived(looked), derived(other)])
+    assert 'contact' not in vars(template)
+    assert len(found) > 0
+
+
+def test_what_goes_step_by_step_has_nothing_solid():
+    with pytest.raises(ParameterError, match=r'environment pool has .* a scene; expected still'):
+        Stepper(load_vehicle('bluerov2'), size=2, environment=load_environment('pool'))
+
+
+@pytest.mark.slow
+def test_a_sweep_in_a_pool():
+    plan = parse_plan(
+        """
+vehicle: bluerov2
+environment: pool
+scenario: dive
+duration: 1.0
+runs: 6
+block: 3
+every: 10
+parameters:
+  vehicle.inertia.mass: {low: 1.2, high: 1.4, relative: true}
+  initial.position[2]: {low: -3.86, high: -3.8}
+""",
+        'plan.yaml',
+    )
+    for number in range(2):
+        expected, found = (run_block(replace(plan, engine=e), number) for e in ('numpy', 'jax'))
+        assert found.keys() == expected.keys()
+        for name in found:
+            np.testing.assert_allclose(
+                found[name], expected[name], rtol=0, atol=1e-8, err_msg=name
+            )
