@@ -353,6 +353,13 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
     vehicle.until(lambda: wanted[-1].linear.x > 0.1 and wanted[-1].angular.z == 0)
     page.tab.keyboard.up('w')
     vehicle.until(lambda: wanted[-1] == Twist())
+    # Buttons of the angles push while they are held.
+    tilt = page.tab.get_by_role('button', name='roll right').bounding_box()
+    page.tab.mouse.move(tilt['x'] + tilt['width'] / 2, tilt['y'] + tilt['height'] / 2)
+    page.tab.mouse.down()
+    vehicle.until(lambda: wanted[-1].angular.x > 0.05)
+    page.let_go()
+    vehicle.until(lambda: wanted[-1] == Twist())
     # Auto heading: it wants the heading it has.
     page.press('Auto heading')
     page.tab.wait_for_selector('button[aria-pressed=true]:has-text("Auto heading")')

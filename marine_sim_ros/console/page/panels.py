@@ -29,6 +29,11 @@ SWITCHES = {
     'arm': 'Armed', 'auto_depth': 'Auto depth', 'auto_heading': 'Auto heading',
     'station_keeping': 'Station keeping',
 }  # fmt: skip
+TILTS = (
+    ('J', 'roll', -1, 'roll left'), ('L', 'roll', 1, 'roll right'),
+    ('I', 'pitch', -1, 'bow up'), ('K', 'pitch', 1, 'bow down'),
+)  # fmt: skip
+"""What buttons do while they are held: key, axis, sign (FLU), label."""
 TARGETS = {
     'x': ('East', 'm'), 'y': ('North', 'm'), 'z': ('Depth', 'm'),
     'roll': ('Roll', '°'), 'pitch': ('Pitch', '°'), 'yaw': ('Heading', '°'),
@@ -118,12 +123,17 @@ def drive_panel(panel: Panel, ask: Ask) -> None:
     with Part('hands').classes('sticks'):
         _stick('left', ('ahead', 'W'), ('astern', 'S'), ('port', 'A'), ('stbd', 'D'))
         _stick('right', ('up', 'R'), ('down', 'F'), ('turn', 'Q'), ('turn', 'E'))
-        with ui.element('div').classes('what keys keyboard'):
-            for keys, meaning in (('JL', 'roll'), ('IK', 'pitch'), (('space',), 'stops')):
-                for key in keys:
+        with ui.element('div').classes('keys'):
+            for key, axis, sign, label in TILTS:
+                hold = panel.add(ui.button(color=None)).props('dense no-caps unelevated')
+                hold.classes('lamp').props(f'data-hold={axis} data-sign={sign}')
+                with hold:
                     _key(key)
-                _words(meaning)
+                    _words(label)
         with ui.element('div').classes('what keys'):
+            with ui.element('span').classes('keyboard'):
+                _key('space')
+                _words(' stops')
             _words('Gamepad:')
             ui.element('span').props('data-gamepad')
 

@@ -98,7 +98,7 @@ export class Curves {
         splitLine: { show: false }, axisLine: { onZero: false },
       },
       yAxis: {
-        type: "value", scale: true, name: unit, nameTextStyle: { color: ink, align: "right" },
+        type: "value", scale: true, splitNumber: Math.min(5, Math.max(2, Math.round(this.element.clientHeight / 40))), name: unit, nameTextStyle: { color: ink, align: "right" },
         axisLabel: { color: ink, hideOverlap: true, formatter: (v) => `${Number(v.toFixed(6))}`.replace("-", "−") }, splitLine: { lineStyle: { opacity: 0.25 } }, minInterval: 0.01,
       },
       series,

@@ -40,6 +40,8 @@ export class Hands {
     this.keys = new Set();
     this.makeStick("left", "sway", "surge");
     this.makeStick("right", "yaw", "heave");
+    element.addEventListener("pointerdown", (event) => this.tilt(event.target.closest("[data-hold]")));
+    for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => this.tilt(null));
     // Before any button sees them: while one steers, the space bar stops and presses nothing.
     addEventListener("keydown", (event) => this.key(event, true), true);
     addEventListener("keyup", (event) => this.key(event, false), true);
@@ -63,6 +65,12 @@ export class Hands {
       this.screen[along] = y;
     });
     stick.on("end", () => { this.screen[across] = this.screen[along] = 0; this.beat(); });
+  }
+
+  // A button of an angle is held, or none any more.
+  tilt(button) {
+    this.screen.roll = this.screen.pitch = 0;
+    if (button && !button.disabled) this.screen[button.dataset.hold] = Number(button.dataset.sign);
   }
 
   key(event, down) {
