@@ -311,7 +311,8 @@ def test_an_arm_is_commanded_and_a_lost_one_is_held(processes, ros_environment):
     pilot.close()
 
 
-def test_a_lost_controller_stops_the_thrusters(processes, pilot):
+@pytest.mark.parametrize('late', [False, True], ids=['in time', 'when dynamics has gone on'])
+def test_a_lost_controller_stops_the_thrusters(processes, pilot, late):
     from geometry_msgs.msg import Twist
 
     nodes = start(processes)
@@ -322,6 +323,11 @@ def test_a_lost_controller_stops_the_thrusters(processes, pilot):
     pilot.say(pilot.velocity, ahead, lambda: pilot.speed().x > 0.3)
     nodes['controller'].send_signal(signal.SIGKILL)
     nodes['controller'].wait()
+    if late:  # the thrusters sleep until dynamics no longer waits for them
+        nodes['thrusters'].send_signal(signal.SIGSTOP)
+        before = len(pilot.seen['odom'])
+        pilot.until(lambda: len(pilot.seen['odom']) > before + 50)
+        nodes['thrusters'].send_signal(signal.SIGCONT)
     pilot.until(lambda: abs(pilot.speed().x) < 0.1, timeout=60)
     assert nodes['dynamics'].poll() is None
 

@@ -93,7 +93,9 @@ class ThrustersNode(ForceNode):
         """Answer at once, or when the command for this state is there."""
         here = self._lost or (self._pwm is not None and self._answers in (None, stamp))
         if self._await_command and not here:
-            self._waiting, self._waiting_since = (stamp, state), self.wall_clock.now().nanoseconds
+            if self._waiting is None:  # else dynamics went on alone, and this is no new patience
+                self._waiting_since = self.wall_clock.now().nanoseconds
+            self._waiting = (stamp, state)
         else:
             self._answer(stamp, state)
 

@@ -11,9 +11,9 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from urllib.request import ProxyHandler, build_opener
 
@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from marine_sim_ros.errors import MarineSimError
-from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.suite import RunOptions, describe
 from marine_sim_ros.tools.odometer import Odometer
 from marine_sim_ros.tools.processes import cpu_seconds, resident
 from marine_sim_ros.tools.supervisor import Supervisor
@@ -104,41 +104,46 @@ class _Run:
 
 
 @contextmanager
-def _watched(options: RunOptions, watcher: str, *, composed: bool) -> Iterator[_Run]:
-    """Run a graph that somebody watches."""
+def _graph(options: RunOptions, *, composed: bool) -> Iterator[tuple[Supervisor, Odometer]]:
+    """Run a graph without its console."""
     supervisor = Supervisor()
     with ExitStack() as stack:
         stack.callback(supervisor.stop)
-        supervisor.start_run(options, composed=composed)
+        supervisor.start_run(replace(options, console=False), composed=composed)
         odometer = stack.enter_context(Odometer('/bench'))
         odometer.wait(60.0)
-        groups = {'graph': [p.pid for n, p in supervisor.processes.items() if n != 'console']}
-        run = _Run(odometer, groups)
-        if options.console:
+        yield supervisor, odometer
+
+
+@contextmanager
+def _watched(
+    supervisor: Supervisor, odometer: Odometer, options: RunOptions, watcher: str
+) -> Iterator[_Run]:
+    """Have somebody watch a graph that runs."""
+    run = _Run(odometer, {'graph': [p.pid for p in supervisor.processes.values()]})
+    with ExitStack() as stack:
+        if watcher != WATCHERS[0]:
+            supervisor.start([spec for spec in describe(options) if spec.executable == 'console'])
+            stack.callback(supervisor.end, 'console')
             _await_console()
-            groups['console'] = [supervisor.processes['console'].pid]
+            run.groups['console'] = [supervisor.processes['console'].pid]
         if watcher == WATCHERS[2]:
             run.moments = stack.enter_context(_page())
         if watcher == WATCHERS[3]:
             browser = stack.enter_context(_browser())
             odometer.spin(6.0)
-            groups['browser'] = [browser.pid]
+            run.groups['browser'] = [browser.pid]
         odometer.spin(3.0)
         yield run
 
 
-def _round(seconds: float, watcher: str, *, composed: bool) -> dict[str, float]:
-    """Return what a run of so many seconds measures."""
-    options = RunOptions(
-        namespace='bench', real_time_factor=0.0, duration=1e6, scenario='dive', console_port=PORT,
-        console=watcher != WATCHERS[0],
-    )  # fmt: skip
-    with _watched(options, watcher, composed=composed) as run:
-        ticks, since = run.odometer.ticks(), time.monotonic()
-        before, sent = run.of_each(cpu_seconds), run.moments[0]
-        run.odometer.spin(seconds)
-        ticks, now = run.odometer.ticks() - ticks, time.monotonic()
-        after, sent = run.of_each(cpu_seconds), run.moments[0] - sent
+def _measured(run: _Run, seconds: float) -> dict[str, float]:
+    """Return what so many seconds of a run measure."""
+    ticks, since = run.odometer.ticks(), time.monotonic()
+    before, sent = run.of_each(cpu_seconds), run.moments[0]
+    run.odometer.spin(seconds)
+    ticks, now = run.odometer.ticks() - ticks, time.monotonic()
+    after, sent = run.of_each(cpu_seconds), run.moments[0] - sent
     found = {name: (after[name] - before[name]) / (now - since) for name in after}
     return found | {
         'rate': ticks / (now - since),
@@ -147,14 +152,29 @@ def _round(seconds: float, watcher: str, *, composed: bool) -> dict[str, float]:
     }
 
 
+def _round(order: Sequence[str], seconds: float, *, composed: bool) -> dict[str, dict[str, float]]:
+    """Return what is measured while one after the other watches the same graph.
+
+    Graphs that are alike differ by more than a console costs, by how their processes share cores.
+    """
+    options = RunOptions(
+        namespace='bench', real_time_factor=0.0, duration=1e6, scenario='dive', console_port=PORT,
+        console=True,
+    )  # fmt: skip
+    found = {}
+    with _graph(options, composed=composed) as (supervisor, odometer):
+        for watcher in order:
+            with _watched(supervisor, odometer, options, watcher) as run:
+                found[watcher] = _measured(run, seconds)
+    return found
+
+
 def print_console_costs(rounds: int, seconds: float) -> None:
-    """Measure runs that somebody watches and runs that nobody watches in turn; print medians."""
+    """Measure graphs that are watched and not watched in turn; print medians."""
     write: Callable[..., None] = Console(width=110).print
     for composed in (True, False):
-        found: dict[str, list[dict[str, float]]] = {w: [] for w in WATCHERS}
-        for k in range(rounds):
-            for watcher in WATCHERS[:: -1 if k % 2 else 1]:
-                found[watcher].append(_round(seconds, watcher, composed=composed))
+        orders = [WATCHERS[:: -1 if k % 2 else 1] for k in range(rounds)]
+        found = [_round(order, seconds, composed=composed) for order in orders]
         kind = 'composed' if composed else 'a process per node'
         table = Table(
             title=f'bluerov2, {kind}; medians of {rounds} rounds, {os.cpu_count()} cores'
@@ -163,8 +183,7 @@ def print_console_costs(rounds: int, seconds: float) -> None:
                        'console, cores', 'browser, cores', 'moments/s'):  # fmt: skip
             table.add_column(column, justify='right')
         middle = {
-            w: {key: median(one[key] for one in runs) for key in runs[0]}
-            for w, runs in found.items()
+            w: {key: median(one[w][key] for one in found) for key in found[0][w]} for w in WATCHERS
         }
         alone = middle[WATCHERS[0]]
         for watcher, one in middle.items():
@@ -185,7 +204,10 @@ def print_console_memory(hours: float) -> None:
         namespace='bench', real_time_factor=0.0, dt=step, compute=False, console=True,
         console_port=PORT,
     )  # fmt: skip
-    with _watched(options, WATCHERS[3], composed=True) as run:
+    with (
+        _graph(options, composed=True) as (supervisor, odometer),
+        _watched(supervisor, odometer, options, WATCHERS[3]) as run,
+    ):
         print('simulated, min   wall, s   console, MB   browser, MB', flush=True)
         start, due = time.monotonic(), 0.0
         while due <= 3600.0 * hours:

@@ -70,6 +70,11 @@ class Supervisor:
         codes = {name: process.poll() for name, process in self.processes.items()}
         return {name: code for name, code in codes.items() if code is not None}
 
+    def end(self, name: str) -> int:
+        """End one process, and watch it no more; return its exit code."""
+        self._signal([name])
+        return self.processes.pop(name).returncode
+
     def stop(self, *, last: str = '') -> dict[str, int]:
         """End all processes, one of them after the others; return their exit codes."""
         self._signal([n for n in self.processes if n != last])
