@@ -66,6 +66,8 @@ class RecorderNode(SuiteNode):
             controller=self.values['controller'],
             sources=self.values['wrench_sources'],
         )
+        if self.values['pwm_source'] == 'controller':  # then it is one per odom, and waited for
+            recorded = tuple(topics.PWM_PER_TICK if t is topics.PWM else t for t in recorded)
         self._first_missing = {t.name for t in recorded if t.per_tick}
         silent = any(isinstance(fault, BarometerDropout) for fault in self.faults)
         if self.vehicle.barometer is None or silent:
@@ -82,8 +84,6 @@ class RecorderNode(SuiteNode):
         return Manifest(json.loads(self.values['manifest']), self.vehicle)
 
     def _record(self, topic: topics.Topic) -> None:
-        if topic is topics.PWM and self.values['pwm_source'] == 'controller':
-            topic = topics.PWM_PER_TICK
         full = self.resolve_topic_name(topic.name)
         self._bag.add(full, topic.type, topic.qos)
         write = partial(self._write, topic, full)
