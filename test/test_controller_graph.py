@@ -321,10 +321,11 @@ def test_a_lost_controller_stops_the_thrusters(processes, pilot, late):
     ahead = Twist()
     ahead.linear.x = 0.4
     pilot.say(pilot.velocity, ahead, lambda: pilot.speed().x > 0.3)
-    nodes['controller'].send_signal(signal.SIGKILL)
-    nodes['controller'].wait()
     if late:  # the thrusters sleep until dynamics no longer waits for them
         nodes['thrusters'].send_signal(signal.SIGSTOP)
+    nodes['controller'].send_signal(signal.SIGKILL)
+    nodes['controller'].wait()
+    if late:
         before = len(pilot.seen['odom'])
         pilot.until(lambda: len(pilot.seen['odom']) > before + 50)
         nodes['thrusters'].send_signal(signal.SIGCONT)
