@@ -39,6 +39,8 @@ __all__ = [
     'diverged',
     'noisy_pressure',
     'simulate',
+    'step_nanoseconds',
+    'ticks_of',
 ]
 
 DEFAULT_STEP = 0.005
@@ -60,6 +62,11 @@ def step_nanoseconds(dt: float) -> int:
     if not 1e-6 <= dt <= 1.0:
         raise ParameterError(f'step is {dt} s; expected 0.000001 to 1')
     return round(dt * NANOSECONDS)
+
+
+def ticks_of(duration: float, dt: float) -> int:
+    """Return how many ticks of a step there are in a duration (s), both ends included."""
+    return round(duration * NANOSECONDS) // step_nanoseconds(dt) + 1
 
 
 def diverged(vehicle: Vehicle, time: float) -> RunError:

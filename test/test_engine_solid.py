@@ -15,7 +15,7 @@ from marine_sim_ros.flow import either, repeat
 from marine_sim_ros.physics.contact_touch import near_touches, touches
 from marine_sim_ros.physics.rigid_body import kinetic_energy
 from marine_sim_ros.scenario import load_scenario, parse_scenario
-from marine_sim_ros.simulation import simulate
+from marine_sim_ros.simulation import simulate, ticks_of
 from marine_sim_ros.spatial import quaternion_from_rpy
 from marine_sim_ros.state import State
 
@@ -23,7 +23,7 @@ pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.batch import first_states, simulate_batch
-from marine_sim_ros.engine.compiled import Program, setting_of, simulate_compiled, ticks_of
+from marine_sim_ros.engine.compiled import Program, setting_of, simulate_compiled
 from marine_sim_ros.engine.records import derived, stacked
 from marine_sim_ros.engine.stepper import Stepper
 from marine_sim_ros.physics import contact_compiled

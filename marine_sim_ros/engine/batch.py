@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from marine_sim_ros.control.settings import ControllerSettings
-from marine_sim_ros.engine.compiled import Program, setting_of, ticks_of, trajectory_of
+from marine_sim_ros.engine.compiled import Program, setting_of, trajectory_of
 from marine_sim_ros.engine.loop import Setting, everything, states
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.script import as_long
@@ -26,7 +26,7 @@ from marine_sim_ros.faults.tables import alike
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ocean.gusts import as_many
 from marine_sim_ros.scenario import Scenario
-from marine_sim_ros.simulation import DEFAULT_STEP
+from marine_sim_ros.simulation import DEFAULT_STEP, ticks_of
 from marine_sim_ros.state import State
 from marine_sim_ros.suite import RunOptions
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory

@@ -29,12 +29,18 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.noise import stamp_words
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.scenario import Scenario
-from marine_sim_ros.simulation import DEFAULT_STEP, diverged, noisy_pressure, step_nanoseconds
+from marine_sim_ros.simulation import (
+    DEFAULT_STEP,
+    diverged,
+    noisy_pressure,
+    step_nanoseconds,
+    ticks_of,
+)
 from marine_sim_ros.state import State
 from marine_sim_ros.tick import Stepping
 from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, hash_of
 
-__all__ = ['Program', 'compiled', 'setting_of', 'simulate_compiled', 'ticks_of', 'trajectory_of']
+__all__ = ['Program', 'compiled', 'setting_of', 'simulate_compiled', 'trajectory_of']
 
 
 def setting_of(
@@ -62,11 +68,6 @@ def setting_of(
         script(scenario, vehicle, controller),
         tables_of(faults, vehicle.thrusters.names, seed), faults,
     ))  # fmt: skip
-
-
-def ticks_of(duration: float, dt: float) -> int:
-    """Return how many ticks of a step there are in a duration (s), both ends included."""
-    return round(duration * NANOSECONDS) // step_nanoseconds(dt) + 1
 
 
 def _of_few_numbers(setting: Setting) -> bool:

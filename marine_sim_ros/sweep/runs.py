@@ -18,7 +18,7 @@ from marine_sim_ros.environment_file import run_environment
 from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.simulation import simulate, step_nanoseconds
+from marine_sim_ros.simulation import simulate, step_nanoseconds, ticks_of
 from marine_sim_ros.state import State
 from marine_sim_ros.sweep.change import Case, changed, described
 from marine_sim_ros.sweep.design import design
@@ -106,7 +106,7 @@ def _program(plan: Plan) -> Any:
 def _compiled(plan: Plan, cases: list[Case], seeds: Sequence[int]) -> Any:
     """Return a program for runs that differ where these cases do."""
     from marine_sim_ros.engine.batch import settings_of
-    from marine_sim_ros.engine.compiled import Program, ticks_of
+    from marine_sim_ros.engine.compiled import Program
     from marine_sim_ros.engine.loop import states
 
     vehicles, environments, scenarios, controllers = zip(*cases, strict=True)
@@ -142,7 +142,7 @@ def _with_numpy(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.
                  seed=seed_of(plan, run), controller=c.controller, partly=True)
         for c, run in zip(cases, runs, strict=True)
     ]  # fmt: skip
-    ticks = round(cases[0].scenario.duration * NANOSECONDS) // step_nanoseconds(plan.dt) + 1
+    ticks = ticks_of(cases[0].scenario.duration, plan.dt)
 
     def whole(rows: np.ndarray) -> np.ndarray:
         missing = np.full((ticks - len(rows), rows.shape[1]), np.nan)

@@ -109,7 +109,8 @@ def _graph(options: RunOptions, *, composed: bool) -> Iterator[tuple[Supervisor,
     supervisor = Supervisor()
     with ExitStack() as stack:
         stack.callback(supervisor.stop)
-        supervisor.start_run(replace(options, console=False), composed=composed)
+        alone = replace(options, console=False)
+        supervisor.start_run(alone, describe(alone), composed=composed)
         odometer = stack.enter_context(Odometer('/bench'))
         odometer.wait(60.0)
         yield supervisor, odometer

@@ -33,7 +33,7 @@ from marine_sim_ros.gazebo.server import Correspondent, start_server, stop_serve
 from marine_sim_ros.gazebo.world import GazeboWorld
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.sdf.world import sdf_world
-from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.suite import RunOptions, describe
 from marine_sim_ros.tick import Commands, Stepping, advance, begin
 from marine_sim_ros.tools.bench_plugins import command_topics, plugin_world
 from marine_sim_ros.tools.bench_steps import PWM
@@ -184,7 +184,7 @@ def _nodes(
     quiet = subprocess.DEVNULL
     bridge = subprocess.Popen(command, start_new_session=True, stdout=quiet, stderr=quiet)
     try:
-        supervisor.start_run(options, composed=case.forces == 'composed')
+        supervisor.start_run(options, describe(options), composed=case.forces == 'composed')
         yield [bridge.pid, *(p.pid for p in supervisor.processes.values())]
     finally:
         supervisor.stop()

@@ -32,7 +32,7 @@ def ticks_per_second(
     )  # fmt: skip
     supervisor = Supervisor()
     start = time.monotonic()
-    supervisor.start_run(options, composed=composed)
+    supervisor.start_run(options, [] if composed else describe(options), composed=composed)
     try:
         with Odometer('/bench') as odometer:
             odometer.wait(60.0)

@@ -95,7 +95,7 @@ def run_graph(
         duration = load_scenario(settings.scenario).duration
     supervisor = Supervisor()
     supervisor.catch_signals()
-    supervisor.start_composed(settings) if composed else supervisor.start(specs)
+    supervisor.start_run(settings, specs, composed=composed)
     start = time.monotonic()
     _wait(supervisor, duration / settings.real_time_factor if settings.real_time_factor else 0)
     wall = time.monotonic() - start

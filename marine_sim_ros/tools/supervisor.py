@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from marine_sim_ros.suite import NodeSpec, RunOptions, describe
+from marine_sim_ros.suite import NodeSpec, RunOptions
 
 __all__ = ['Supervisor', 'environment']
 
@@ -48,14 +48,18 @@ class Supervisor:
         for spec in specs:
             self._start(spec.executable, spec.executable, spec.ros_arguments())
 
-    def start_composed(self, options: RunOptions) -> None:
-        """Start one process for all nodes but the console: drawing would hold the others up."""
-        self._start('composed', 'composed', [replace(options, console=False).to_json()])
-        self.start([spec for spec in describe(options) if spec.executable == 'console'])
+    def start_run(self, options: RunOptions, specs: Sequence[NodeSpec], *, composed: bool) -> None:
+        """Start all nodes of a run.
 
-    def start_run(self, options: RunOptions, *, composed: bool) -> None:
-        """Start all nodes of a run."""
-        self.start_composed(options) if composed else self.start(describe(options))
+        Args:
+            options: of the run.
+            specs: its nodes, of :func:`marine_sim_ros.suite.describe`.
+            composed: one process for all but the console: drawing would hold the others up.
+        """
+        if composed:
+            self._start('composed', 'composed', [replace(options, console=False).to_json()])
+            specs = [spec for spec in specs if spec.executable == 'console']
+        self.start(specs)
 
     def _start(self, name: str, executable: str, arguments: list[str]) -> None:
         command = [sys.executable, '-m', f'marine_sim_ros.nodes.{executable}', *arguments]

@@ -13,7 +13,9 @@ from nicegui import ui
 
 from marine_sim_ros.console.page.parts import Part
 
-__all__ = ['lamp', 'left_side', 'lost_label', 'meters', 'readings', 'show', 'theme']
+__all__ = [
+    'contrast_button', 'lamp', 'left_side', 'lost_label', 'meters', 'readings', 'show', 'theme',
+]  # fmt: skip
 
 CSS = (Path(__file__).parent / 'console.css').read_text(encoding='utf-8')
 SIDES = ('above', 'below', 'north', 'south', 'east', 'west')
@@ -35,6 +37,12 @@ def theme() -> ui.dark_mode:
     return ui.dark_mode(None)
 
 
+def contrast_button(dark: ui.dark_mode) -> None:
+    """Add what switches between light and dark."""
+    button = ui.button(icon='contrast', on_click=lambda: dark.set_value(not dark.value))
+    button.props('flat dense aria-label="Light or dark"').mark('dark')
+
+
 def show(name: str, label: str = '') -> None:
     """Add a number that the browser fills, with its label."""
     with ui.element('span').classes('shown'):
@@ -54,6 +62,11 @@ def lamp(label: str, on_click: Callable[[], Any], hint: str = '') -> ui.button:
 
 def left_side(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
     """Add the view and the curves; return the view, and what chooses its eye."""
+    with ui.element('main').classes('left'):
+        return _view_and_curves(scenery)
+
+
+def _view_and_curves(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
     look = scenery['look']
     eyes = {'follow': 'Follow', 'free': 'Free'}
     eyes |= {name: f'Camera: {_plain(name)}' for name in look['cameras']}
@@ -105,7 +118,8 @@ def lost_label() -> None:
 
 
 def meters() -> None:
-    """Add what one reads in passing."""
+    """Add the dials, and what one reads in passing."""
+    Part('gauges', 'dials')
     with ui.element('div').classes('meters'):
         for name, label in METERS.items():
             show(name, label)

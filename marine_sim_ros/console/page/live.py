@@ -14,6 +14,7 @@ from nicegui import ui
 from marine_sim_ros.console.link import Link
 from marine_sim_ros.console.page.fault_panel import fault_panel
 from marine_sim_ros.console.page.layout import (
+    contrast_button,
     lamp,
     left_side,
     lost_label,
@@ -61,10 +62,8 @@ def _page(link: Link) -> None:
     ask, panel = _asker(link, page), Panel()
     dark = theme()
     sync_top = _top(link, page, ask, panel, dark)
-    with ui.element('main').classes('left'):
-        view, eye = left_side(link.scenery)
+    view, eye = left_side(link.scenery)
     with ui.element('aside').classes('right'):
-        Part('gauges', 'dials')
         meters()
         notice = ui.label().classes('notice').props('role=status')
         _tabs(link, ask, panel, view, eye)
@@ -115,9 +114,7 @@ def _top(
             )
             record.mark('record')
             panel.add(lamp('End run', lambda: sure.open(), 'ends all nodes')).mark('end')
-        ui.button(icon='contrast', on_click=lambda: dark.set_value(not dark.value)).props(
-            'flat dense aria-label="Light or dark"'
-        ).mark('dark')
+        contrast_button(dark)
         stop = panel.add(ui.button('STOP', on_click=lambda: ask('stop'), color='negative'))
         stop.classes('stop').mark('stop').tooltip('thrusters neutral at once (space)')
     with ui.dialog() as sure, ui.card():

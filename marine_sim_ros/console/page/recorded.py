@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from nicegui import ui
 
 from marine_sim_ros.console.page.layout import (
+    contrast_button,
     lamp,
     left_side,
     lost_label,
@@ -65,13 +66,9 @@ def _page(replay: Replay, label: str) -> None:
         ui.label(f'replay of {label}').classes('seat')
         show('time')
         ui.space()
-        ui.button(icon='contrast', on_click=lambda: dark.set_value(not dark.value)).props(
-            'flat dense aria-label="Light or dark"'
-        )
-    with ui.element('main').classes('left'):
-        left_side(replay.scenery)
+        contrast_button(dark)
+    left_side(replay.scenery)
     with ui.element('aside').classes('right'):
-        Part('gauges', 'dials')
         meters()
         panels: dict[str, Callable[[], Any]] = {
             'Recording': partial(_overview, replay), **readings(replay.scenery['look'])
