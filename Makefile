@@ -25,6 +25,7 @@ lint: dev  ## Style and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports
 	@$(BIN)/codespell
 
 bench: dev  ## Speed, as ratios measured in one run

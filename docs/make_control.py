@@ -15,12 +15,12 @@ from marks import between
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.comparison import Comparison, compare
+from marine_sim_ros.analysis.evaluation import draw, measure
 from marine_sim_ros.analysis.experiments import experiment_names, load_experiment
-from marine_sim_ros.analysis.judge import draw, measure
 from marine_sim_ros.analysis.run import from_trajectory
 from marine_sim_ros.model.library import xacro_arguments
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.simulation import simulate
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import simulate
 
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / 'control.md'

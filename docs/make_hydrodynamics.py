@@ -20,20 +20,20 @@ from matplotlib.axes import Axes
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.environment.sea_states import jonswap
+from marine_sim_ros.environment.waves import Waves, regular_waves
 from marine_sim_ros.model.geometry.shapes import cylinder
 from marine_sim_ros.model.geometry.voxels import voxelise
 from marine_sim_ros.model.hull_settings import PARAMETERS
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.ocean.sea_states import jonswap
-from marine_sim_ros.ocean.waves import Waves, regular_waves
 from marine_sim_ros.physics.buoyancy import buoyancy, submerged_shares
 from marine_sim_ros.physics.drag import drag_components
 from marine_sim_ros.physics.hull_drag import wet_hull
 from marine_sim_ros.physics.hydrodynamics import friction_coefficient
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.sim.simulation import Simulation
 
 HERE = Path(__file__).resolve().parent / 'pictures'
 BLUE, GREY, ORANGE, SAND = '#1f6fb2', '#5f6b76', '#d9822b', '#f0c070'

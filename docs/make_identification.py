@@ -18,8 +18,8 @@ from marine_sim_ros.identification.fit import Identification, identify
 from marine_sim_ros.identification.samples import make_samples
 from marine_sim_ros.identification.sensors import noisy_odometry
 from marine_sim_ros.identification.thrust import commands_of_pwm
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.simulation import simulate
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import simulate
 
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / 'identification.md'

@@ -19,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.model.mass.grid import LabelGrid
 from marine_sim_ros.model.mass.part_list import Part, load_parts
 from marine_sim_ros.model.mass.properties import (
@@ -27,7 +28,6 @@ from marine_sim_ros.model.mass.properties import (
     grid_of_parts,
     properties_of_grid,
 )
-from marine_sim_ros.resources import resource_folder
 
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / 'investigator90.md'

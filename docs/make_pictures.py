@@ -15,10 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.physics import WRENCH_SOURCES
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.spatial import rpy_from_quaternion
-from marine_sim_ros.trajectory import Trajectory
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.trajectory import Trajectory
 
 HERE = Path(__file__).resolve().parent / 'pictures'
 BLUE, GREY, ORANGE = '#1f6fb2', '#5f6b76', '#d9822b'

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LightSource, ListedColormap
 
-from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics.boundary import boundary_disturbance
 from marine_sim_ros.physics.thrusters import ventilation_factor
 from marine_sim_ros.scene.scene import Scene

@@ -13,8 +13,8 @@ from pathlib import Path
 from marks import between
 
 from marine_sim_ros.model.library import vehicle_names
-from marine_sim_ros.validation.card import Validation, validate
 from marine_sim_ros.validation.table import markdown
+from marine_sim_ros.validation.validation_report import Validation, validate
 
 PAGE = Path(__file__).resolve().parent / 'validation.md'
 KGF = 9.80665

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sdf.world import sdf_world
 
 HERE = Path(__file__).resolve().parent.parent / 'worlds'

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle
-from marine_sim_ros.simulation import simulate
+from marine_sim_ros.sim.simulation import simulate
 
 __all__ = ['Environment', 'MarineSimError', '__version__', 'load_vehicle', 'simulate']
 

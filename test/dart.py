@@ -6,9 +6,9 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from marine_sim_ros.core.spatial import momentum_rate
+from marine_sim_ros.core.state import State
 from marine_sim_ros.physics.rigid_body import weight
-from marine_sim_ros.spatial import momentum_rate
-from marine_sim_ros.state import State
 
 
 def dart_step(vehicle, state, wrench, environment, dt):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from marine_sim_ros.core.spatial import momentum_rate, rotation_matrix
 from marine_sim_ros.gazebo.effort import exerted_wrench
 from marine_sim_ros.gazebo.kinematics import stepped_velocity
 from marine_sim_ros.gazebo.run_files import write_run
 from marine_sim_ros.gazebo.server import Correspondent, start_server, stop_server
 from marine_sim_ros.physics.rigid_body import weight
-from marine_sim_ros.spatial import momentum_rate, rotation_matrix
 
 FALL = 'duration: 20.0\ninitial: {position: [0.0, 0.0, 600.0], rpy: [0.2, 0.1, 0.0]}\n'
 FLOAT = 'duration: 20.0\ninitial: {position: [0.0, 0.0, -0.3], rpy: [0.4, -0.2, 0.0]}\n'

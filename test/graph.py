@@ -11,7 +11,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.sim.graph import RunOptions, describe
 
 
 class NotInTime(AssertionError):

@@ -14,8 +14,8 @@ import numpy as np
 from dart import dart_step
 
 from marine_sim_ros import Environment
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.ros.convert import set_stamp
-from marine_sim_ros.spatial import rotation_matrix
 
 NANOSECONDS = 10**9
 

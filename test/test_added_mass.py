@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, transport
 from marine_sim_ros.model.geometry.added_mass import ellipsoid_added_mass, estimate_added_mass
 from marine_sim_ros.model.geometry.shapes import box, cylinder, moved, sphere
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix, transport
 
 RHO = 1025.0
 LENGTHS = st.floats(0.01, 10.0)

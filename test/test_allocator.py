@@ -19,7 +19,7 @@ from marine_sim_ros.control import scaling
 from marine_sim_ros.control.allocation import AXES, PRIORITY, held_axes, reach, thrust_matrix
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.control.thrust_limits import PulseWidths
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.propulsion import ThrusterSpec, linear_curve, thruster_set
 
 NAMES = ('bluerov2', 'bluerov2_heavy', 'investigator90', 'simple_rov', 'surface_vessel')

@@ -24,11 +24,11 @@ from marine_sim_ros.analysis.bags.mapping import parse_maps, vehicles_of
 from marine_sim_ros.analysis.bags.reading import read
 from marine_sim_ros.analysis.response import response
 from marine_sim_ros.analysis.run import from_trajectory
-from marine_sim_ros.errors import ParameterError, RecordingError
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.simulation import simulate
-from marine_sim_ros.suite import RunOptions
-from marine_sim_ros.trajectory_bag import write_recording
+from marine_sim_ros.bags.trajectory_writer import write_recording
+from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import simulate
 
 STEP = """
 duration: 8.0

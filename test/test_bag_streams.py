@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from marine_sim_ros.analysis.bags.alignment import Alignment, align, differences
 from marine_sim_ros.analysis.bags.streams import HOLD, Series, Timing
 from marine_sim_ros.analysis.bags.vehicle import Channel, Clock, VehicleRecord
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 
 
 def fed(time, values, blocks, **options):

@@ -11,12 +11,12 @@ import pytest
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.run import read_bag
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import ParameterError, RecordingError
-from marine_sim_ros.scenario import load_scenario, parse_scenario
-from marine_sim_ros.simulation import simulate
-from marine_sim_ros.spatial import quaternion_from_rpy
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
+from marine_sim_ros.sim.simulation import simulate
 
 pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 

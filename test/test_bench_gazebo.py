@@ -12,9 +12,9 @@ from lxml import etree
 from sdf_reader import spatial_inertia
 
 from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros.bench import gazebo as bench_gazebo
+from marine_sim_ros.bench.plugins import command_topics, plugin_world
 from marine_sim_ros.sdf.world import sdf_world
-from marine_sim_ros.tools import bench_gazebo
-from marine_sim_ros.tools.bench_plugins import command_topics, plugin_world
 from marine_sim_ros.tools.main import main
 
 

@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.environment_file import load_environment, parse_environment
-from marine_sim_ros.errors import ModelError, ParameterError
-from marine_sim_ros.ocean.waves import regular_waves
+from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import load_environment, parse_environment
+from marine_sim_ros.environment.waves import regular_waves
 from marine_sim_ros.physics.boundary import (
     FADE_END,
     FADE_START,
@@ -24,9 +26,7 @@ from marine_sim_ros.physics.thrusters import thrusters, ventilation_factor
 from marine_sim_ros.scene.jet_law import JetLaw
 from marine_sim_ros.scene.planes import Plane
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.sim.simulation import Simulation
 
 UP = np.array([0.0, 0.0, 1.0])
 T200 = 0.038

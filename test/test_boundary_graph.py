@@ -10,11 +10,11 @@ import pytest
 from graph import NotInTime, manifest, numbers, recorded, simulated
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.environment_file import load_environment
-from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics.boundary import boundary
-from marine_sim_ros.state import State
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.sim.graph import RunOptions, describe
 
 pytestmark = pytest.mark.ros
 
@@ -100,7 +100,7 @@ def under_way(odometer, timeout=60.0):
 
 
 def test_lost_thrusters_are_held_and_taken_in_again(processes, tmp_path):
-    from marine_sim_ros.tools.odometer import Odometer
+    from marine_sim_ros.bench.odometer import Odometer
 
     scenario = tmp_path / 'corner.yaml'
     scenario.write_text(SCENARIO.format(duration=600.0))

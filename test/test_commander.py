@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from marine_sim_ros.control.commander import HOLDS, TIMEOUT, Commander
 from marine_sim_ros.control.setpoints import QUANTITIES, RATES, SPEEDS
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.spatial import quaternion_from_rpy
-from marine_sim_ros.state import State
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.state import State
 
 HERE = State(np.array([1.0, 2.0, -3.0]), quaternion_from_rpy(0, 0, 0.4), np.zeros(6))
 POSE = np.array([4.0, 5.0, -6.0, 0.0, 0.1, 0.2])

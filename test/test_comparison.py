@@ -18,7 +18,7 @@ from marine_sim_ros.analysis.experiments import (
     parse_experiment,
 )
 from marine_sim_ros.analysis.trim import balance_metrics, trim
-from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.model.library import vehicle_names
 
 HEAD = 'title: T\nscenario: s\nvehicle: v\nrows:\n'

@@ -13,18 +13,18 @@ from conftest import OTHERS, VEHICLES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros.console.link import LOST, WAITING, Link
-from marine_sim_ros.console.looks import vehicle_look
-from marine_sim_ros.console.moment import Energy, level_velocity, moment
+from marine_sim_ros.console.control_lease import PATIENCE, ControlLease, beat, expired, leave, take
 from marine_sim_ros.console.page.access import Gate
-from marine_sim_ros.console.requests import REQUESTS, Hands, parse_request
-from marine_sim_ros.console.seat import PATIENCE, Seat, beat, expired, leave, take
-from marine_sim_ros.console.surroundings import surroundings
-from marine_sim_ros.environment_file import run_environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.console.requests import REQUESTS, OperatorInput, parse_request
+from marine_sim_ros.console.scene_visuals import surroundings
+from marine_sim_ros.console.session import LOST, WAITING, Session
+from marine_sim_ros.console.telemetry import Energy, level_velocity, moment
+from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.kinds import Weak
 from marine_sim_ros.model.library import load_vehicle, vehicle_path
-from marine_sim_ros.spatial import quaternion_from_rpy
 
 MOVES = st.lists(
     st.tuples(
@@ -37,17 +37,17 @@ MOVES = st.lists(
 
 @given(MOVES)
 def test_one_page_steers_and_keeps_the_seat_until_it_leaves_or_is_taken_over(moves):
-    seat, now = Seat(), 0.0
+    seat, now = ControlLease(), 0.0
     for what, page, later in moves:
         now += later
         before = seat
         if what in ('take', 'over'):
             seat = take(seat, page, page.upper(), now, over=what == 'over')
             sits = what == 'over' or before.page in ('', page)
-            assert seat == (Seat(page, page.upper(), now) if sits else before)
+            assert seat == (ControlLease(page, page.upper(), now) if sits else before)
         elif what == 'leave':
             seat = leave(seat, page)
-            assert seat == (Seat() if before.page == page else before)
+            assert seat == (ControlLease() if before.page == page else before)
         else:
             seat = beat(seat, page, now)
             assert seat.page == before.page
@@ -56,8 +56,8 @@ def test_one_page_steers_and_keeps_the_seat_until_it_leaves_or_is_taken_over(mov
 
 
 def test_an_empty_seat_hears_nobody():
-    assert beat(Seat(), '', 5.0) == Seat()
-    assert not expired(Seat(), 1e9)
+    assert beat(ControlLease(), '', 5.0) == ControlLease()
+    assert not expired(ControlLease(), 1e9)
 
 
 ANY = st.recursive(
@@ -113,7 +113,7 @@ def test_requests_become_what_the_node_needs():
     target = parse_request({'kind': 'target', 'value': {'z': -2, 'yaw': None, 'roll': 0.1}}).value
     np.testing.assert_equal(target, (math.nan, math.nan, -2, 0.1, math.nan, math.nan))
     held = {'sticks': [0, 0, -1, 0, 0, 0.5], 'gamepad': 'xbox', 'axes': [0, 1], 'buttons': [0, 1]}
-    assert parse_request({'kind': 'hands', 'value': held}).value == Hands(
+    assert parse_request({'kind': 'hands', 'value': held}).value == OperatorInput(
         (0, 0, -1, 0, 0, 0.5), 'xbox', (0, 1), (0, 1)
     )
     assert parse_request({'kind': 'step', 'value': 3.0}).value == 3
@@ -126,7 +126,7 @@ def test_requests_become_what_the_node_needs():
 
 
 def test_a_link_passes_on_and_drops_what_floods():
-    link = Link({})
+    link = Session({})
     assert link.refuse({'kind': 'take', 'value': False}, 'a') == ''
     link.lose('a')
     assert [(p, r.kind) for p, r in link.requests()] == [('a', 'take'), ('a', LOST)]
@@ -189,7 +189,7 @@ def test_energy_is_summed_over_samples_and_not_over_gaps():
 @pytest.mark.parametrize('name', [*VEHICLES, *OTHERS])
 def test_every_vehicle_can_be_drawn(name):
     vehicle = load_vehicle(name)
-    look = vehicle_look(vehicle, vehicle_path(name).parent)
+    look = vehicle_visuals(vehicle, vehicle_path(name).parent)
     json.dumps(look, allow_nan=False)
     assert look['told'] == []
     known = {'base_link'}
@@ -210,7 +210,7 @@ def test_a_lost_mesh_costs_that_mesh_alone(tmp_path):
         '<visual><geometry><mesh filename="gone.stl"/></geometry></visual>'
         '<visual><geometry><sphere radius="0.2"/></geometry></visual></link></robot>'
     )
-    look = vehicle_look(load_vehicle(text), tmp_path)
+    look = vehicle_visuals(load_vehicle(text), tmp_path)
     assert [v['kind'] for v in look['links'][0]['visuals']] == ['sphere']
     assert len(look['told']) == 1
     assert 'gone.stl' in look['told'][0]

@@ -11,8 +11,8 @@ from conftest import has
 from test_console_page import address_of, start
 from test_graph import Watcher
 
-from marine_sim_ros.console.seat import PATIENCE
-from marine_sim_ros.suite import NodeSpec, RunOptions, describe
+from marine_sim_ros.console.control_lease import PATIENCE
+from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
 
 pytestmark = [
     pytest.mark.ros,

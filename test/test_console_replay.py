@@ -13,9 +13,9 @@ from test_analyze import foreign, plain
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.bags.mapping import parse_maps
 from marine_sim_ros.console.replay import Replay
-from marine_sim_ros.errors import ParameterError, RecordingError
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.simulation import simulate
+from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import simulate
 
 OFFSET = 1_700_000_000_123_000_000
 MAPS = ('odom:=/rov/odometry', 'thrusters/pwm:=/mavros/rc/out')

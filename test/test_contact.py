@@ -11,7 +11,9 @@ from conftest import OTHERS, VEHICLES
 from hulls import box_inertia
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, to_body
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.materials import Materials, parse_materials, shipped_materials
 from marine_sim_ros.physics import WITH_MEMORY, wrench_sources
 from marine_sim_ros.physics.buoyancy import buoyancy
@@ -29,9 +31,7 @@ from marine_sim_ros.physics.rigid_body import kinetic_energy, step, weight
 from marine_sim_ros.physics.thrusters import thrusters
 from marine_sim_ros.scene.planes import Plane
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix, to_body
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.sim.simulation import Simulation
 
 DT = 0.005
 G = 9.8

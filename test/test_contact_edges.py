@@ -8,7 +8,9 @@ import pytest
 from scipy.optimize import linprog
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, to_body
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.contact import no_solids
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact import contact
@@ -20,8 +22,6 @@ from marine_sim_ros.scene.edges import ridge_window, ridges
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix, to_body
-from marine_sim_ros.state import State, rest
 
 DT, G = 0.005, 9.8
 

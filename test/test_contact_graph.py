@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from graph import manifest, recorded, simulated
 
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.sim.graph import RunOptions, describe
 
 pytestmark = pytest.mark.ros
 

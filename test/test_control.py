@@ -19,12 +19,12 @@ from marine_sim_ros.control.limits import axis_accelerations, axis_speeds, axis_
 from marine_sim_ros.control.setpoints import all_free, setpoints
 from marine_sim_ros.control.settings import controller_names, load_controller, parse_controller
 from marine_sim_ros.control.thesis import WindowMemory, windowed_pid
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
+from marine_sim_ros.core.state import State
+from marine_sim_ros.core.tracking import approach
 from marine_sim_ros.faults.kinds import Dead
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import quaternion_from_rpy, rpy_from_quaternion
-from marine_sim_ros.state import State
-from marine_sim_ros.tracking import approach
+from marine_sim_ros.sim.simulation import Simulation
 
 CROSS = Environment(current=np.array([0.0, 0.3, 0.0]))
 HOLD = {'x': 0, 'y': 0, 'z': -5, 'roll': 0, 'pitch': 0, 'yaw': 0}

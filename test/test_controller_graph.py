@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from graph import Watcher, manifest, start_graph, statuses
 
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.sim.graph import RunOptions, describe
 
 pytestmark = pytest.mark.ros
 
@@ -374,10 +374,10 @@ def test_commands_answer_the_state_of_their_stamp(ros_environment):
     from rclpy.parameter import Parameter
     from std_msgs.msg import UInt16MultiArray
 
+    from marine_sim_ros.core.state import rest
     from marine_sim_ros.nodes.thrusters import ThrustersNode
     from marine_sim_ros.ros.bus import Bus
     from marine_sim_ros.ros.pwm import pwm_message, pwm_stamp
-    from marine_sim_ros.state import rest
 
     assert pwm_stamp(pwm_message(3_000_000_005, [1500])) == 3_000_000_005
     assert pwm_stamp(UInt16MultiArray(data=[1500])) is None

@@ -13,7 +13,7 @@ from marine_sim_ros.analysis.experiments import experiment_names, load_experimen
 from marine_sim_ros.control.commander import HOLDS
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.control.settings import load_controller
-from marine_sim_ros.scenario import parse_scenario
+from marine_sim_ros.sim.scenario import parse_scenario
 
 PAGE = (ROOT / 'docs' / 'control.md').read_text(encoding='utf-8')
 

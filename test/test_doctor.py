@@ -16,11 +16,11 @@ from test_fuzz_urdf import mutated
 
 from marine_sim_ros import MarineSimError, load_vehicle
 from marine_sim_ros.doctor.ardusub import FRAMES, motor_signs
+from marine_sim_ros.doctor.autofix import mended
 from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, examine
-from marine_sim_ros.doctor.finding import Severity
+from marine_sim_ros.doctor.context import load_context
+from marine_sim_ros.doctor.diagnostic import Severity
 from marine_sim_ros.doctor.hydrodynamics import munk_speeds
-from marine_sim_ros.doctor.mending import mended
-from marine_sim_ros.doctor.patient import admit
 from marine_sim_ros.doctor.steps import drag_rates, drag_step_limit, surface_stiffness
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.xacro_expansion import read_description
@@ -198,7 +198,7 @@ def found_in(base, edit, folder):
     assert changed != text
     path = folder / 'faulty.urdf'
     path.write_text(changed)
-    return examine(admit(str(path), {}))
+    return examine(load_context(str(path), {}))
 
 
 @pytest.mark.parametrize('fault', FAULTS)
@@ -241,7 +241,7 @@ HINTS = {
     ('name', 'arguments'), SHIPPED, ids=lambda v: v if isinstance(v, str) else '-'.join(v.values())
 )
 def test_shipped_vehicles_have_no_mistakes(name, arguments):
-    findings = examine(admit(name, arguments))
+    findings = examine(load_context(name, arguments))
     assert [f.message for f in findings if f.severity is not HINT] == []
     assert {f.check for f in findings} <= HINTS[name]
 
@@ -255,7 +255,7 @@ def test_line_of_a_finding(tmp_path):
 
 
 def test_line_in_an_included_xacro():
-    (hint,) = (f for f in examine(admit('bluerov2', {'coefficients': 'wu2018'}))
+    (hint,) = (f for f in examine(load_context('bluerov2', {'coefficients': 'wu2018'}))
                if f.check == 'added-mass')  # fmt: skip
     row = (ROOT / 'urdf/parts/bluerov2_body.xacro').read_text().splitlines()[hint.place.line - 1]
     assert hint.place.file.endswith('bluerov2_body.xacro')
@@ -317,9 +317,9 @@ def test_bad_input_is_an_error_of_its_own(tmp_path):
     other.write_text('<sdf/>')
     for path in (broken, other, tmp_path / 'none.urdf'):
         with pytest.raises(MarineSimError):
-            admit(str(path), {})
+            load_context(str(path), {})
     with pytest.raises(MarineSimError, match='coefficient'):
-        admit('bluerov2', {'coefficient': 'wu2018'})
+        load_context('bluerov2', {'coefficient': 'wu2018'})
 
 
 def run(*arguments):
@@ -368,7 +368,7 @@ def test_fix_mends_what_has_one_answer(fault, tmp_path, capsys):
     run(faulty, '--fix', out)
     assert 'mended in' in capsys.readouterr().out
     assert MENDABLE[fault] in out.read_bytes().decode()
-    assert check not in {f.check for f in examine(admit(str(out), {}))}
+    assert check not in {f.check for f in examine(load_context(str(out), {}))}
     # All other lines are the same to the byte.
     before, after = (p.read_bytes().split(b'\r\n') for p in (faulty, out))
     changed = [a for a, b in zip(before, after, strict=True) if a != b]
@@ -393,7 +393,7 @@ def test_whatever_is_wrong_is_a_finding_or_one_clear_error(tmp_path_factory, tex
     path = tmp_path_factory.mktemp('fuzz') / 'mutated.urdf'
     path.write_bytes(text.encode('utf-8', 'replace'))
     try:
-        patient = admit(str(path), {})
+        patient = load_context(str(path), {})
         findings = examine(patient)
         content, told = mended(patient, findings)
     except MarineSimError:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.environment_file import load_environment
-from marine_sim_ros.errors import MarineSimError, ParameterError
-from marine_sim_ros.scenario import load_scenario, parse_scenario
-from marine_sim_ros.simulation import simulate
-from marine_sim_ros.state import State
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
+from marine_sim_ros.sim.simulation import simulate
 
 pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 

@@ -12,8 +12,8 @@ import pytest
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.allocator import Allocator, demands
 from marine_sim_ros.control.scaling import TOLERANCE, scale_groups
-from marine_sim_ros.scenario import load_scenario, parse_scenario
-from marine_sim_ros.simulation import simulate
+from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
+from marine_sim_ros.sim.simulation import simulate
 
 jax = pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 

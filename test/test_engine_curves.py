@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.interpolation import make_table
-from marine_sim_ros.scenario import parse_scenario
-from marine_sim_ros.simulation import simulate
+from marine_sim_ros.core.interpolation import make_table
+from marine_sim_ros.sim.scenario import parse_scenario
+from marine_sim_ros.sim.simulation import simulate
 
 jax = pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
 import jax.numpy as jnp  # noqa: E402
 
+from marine_sim_ros.core.state import State  # noqa: E402
 from marine_sim_ros.engine.availability import precision  # noqa: E402
 from marine_sim_ros.engine.batch import simulate_batch  # noqa: E402
 from marine_sim_ros.engine.compiled import simulate_compiled  # noqa: E402
 from marine_sim_ros.engine.components import components, joined  # noqa: E402
 from marine_sim_ros.engine.curves import Curves, with_curves  # noqa: E402
-from marine_sim_ros.state import State  # noqa: E402
 
 TWO = make_table(
     [(np.array([-3.0, -1.0, 1.0, 2.0, 7.0]), np.array([-9.0, 0.0, 0.0, 3.0, 4.0])),

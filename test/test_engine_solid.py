@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.environment_file import load_environment
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.flow import either, repeat
+from marine_sim_ros.core.control_flow import cond, while_loop
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.stamps import ticks_of
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics.contact_touch import near_touches, touches
 from marine_sim_ros.physics.rigid_body import kinetic_energy
-from marine_sim_ros.scenario import load_scenario, parse_scenario
-from marine_sim_ros.simulation import simulate, ticks_of
-from marine_sim_ros.spatial import quaternion_from_rpy
-from marine_sim_ros.state import State
+from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
+from marine_sim_ros.sim.simulation import simulate
 
 pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
@@ -227,11 +228,11 @@ def test_loops_and_branches_are_the_same_compiled():
 
     def halved(xp, start):
         """Halve until below 1; then add 100 where that took more than three steps."""
-        steps, value = repeat(
+        steps, value = while_loop(
             xp, lambda now: now[1] >= 1, lambda now: (now[0] + 1, now[1] / 2),
             (xp.zeros_like(start), start),
         )  # fmt: skip
-        return either(xp, steps > 3, lambda x: x + 100.0, lambda x: x, value)
+        return cond(xp, steps > 3, lambda x: x + 100.0, lambda x: x, value)
 
     starts = np.array([0.5, 3.0, 100.0, 8.0])
     expected = [halved(np, x) for x in starts]

@@ -17,19 +17,19 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.environment_file import (
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.resources import resource_folder
+from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import (
     environment_names,
     load_environment,
     parse_environment,
     run_environment,
 )
-from marine_sim_ros.errors import MarineSimError, ParameterError
-from marine_sim_ros.ocean.currents import CurrentProfile, GaussMarkov
-from marine_sim_ros.ocean.sea_states import irregular_waves, jonswap, spreading_angles
-from marine_sim_ros.ocean.water import density, water_properties
-from marine_sim_ros.ocean.waves import dispersion, regular_waves
-from marine_sim_ros.resources import resource_folder
+from marine_sim_ros.environment.sea_states import irregular_waves, jonswap, spreading_angles
+from marine_sim_ros.environment.water import density, water_properties
+from marine_sim_ros.environment.waves import dispersion, regular_waves
 
 G = 9.81
 DEPTHS = (math.inf, 40.0, 3.0)
@@ -201,7 +201,7 @@ def test_a_long_crested_sea_has_one_direction():
 HASH = """
 import hashlib
 import numpy as np
-from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.environment.reader import load_environment
 digest = hashlib.sha256()
 points = np.linspace(-20, 0, 30).reshape(10, 3)
 for name in ('moderate_sea', 'swell', 'tidal_channel'):

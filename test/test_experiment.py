@@ -15,7 +15,7 @@ from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.analysis.comparison import compare
 from marine_sim_ros.analysis.experiments import experiment_names, load_experiment, parse_experiment
 from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
-from marine_sim_ros.scenario import load_scenario
+from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.experiment import FILES
 from marine_sim_ros.tools.main import main
 from marine_sim_ros.tools.options import free_folder

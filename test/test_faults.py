@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import Environment, load_vehicle, simulate
-from marine_sim_ros.errors import ScenarioError
+from marine_sim_ros.core.errors import ScenarioError
+from marine_sim_ros.core.random import stamp_words, threefry
+from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.faults.barometer import pressure_error
 from marine_sim_ros.faults.battery import Supply, battery_voltage
 from marine_sim_ros.faults.draws import key_of, share_of
@@ -21,12 +23,10 @@ from marine_sim_ros.faults.reading import parse_faults
 from marine_sim_ros.faults.tables import tables_of
 from marine_sim_ros.faults.thrust import Propulsion, faulty_thrusters
 from marine_sim_ros.faults.water import with_gusts
-from marine_sim_ros.noise import stamp_words, threefry
 from marine_sim_ros.physics.thrusters import thrusters
-from marine_sim_ros.scenario import load_scenario, parse_scenario
-from marine_sim_ros.scripted import failed_thrusters
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.sim.player import failed_thrusters
+from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
+from marine_sim_ros.sim.simulation import Simulation
 
 ROV = load_vehicle('bluerov2', rotor_time_constant='0')
 DEEP = rest((0, 0, -5))

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.state import rest
 from marine_sim_ros.faults.fitting import unfit
 from marine_sim_ros.faults.kinds import KINDS, Battery, Gust, ThrusterFault, numbers_of
 from marine_sim_ros.faults.reading import fault_text, parse_faults
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.state import rest
+from marine_sim_ros.sim.simulation import Simulation
 
 DOCS = Path(__file__).resolve().parent.parent / 'docs' / 'faults.md'
 ROV = load_vehicle('bluerov2')

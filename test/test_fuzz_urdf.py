@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from marine_sim_ros import Environment, MarineSimError, load_vehicle
-from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics import FORCES
-from marine_sim_ros.state import State
 
 ROV = (ROOT / 'urdf' / 'simple_rov.urdf').read_text()
 VESSEL = (ROOT / 'urdf' / 'surface_vessel.urdf').read_text().replace(

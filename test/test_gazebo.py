@@ -22,13 +22,14 @@ from scipy.spatial.transform import Rotation
 from sdf_reader import SdfReader
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.errors import ModelError, ParameterError
+from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.state import State
 from marine_sim_ros.gazebo import delivery, installed
 from marine_sim_ros.gazebo.bridge_file import bridge_text
 from marine_sim_ros.gazebo.effort import exerted_wrench
-from marine_sim_ros.gazebo.kinematics import stepped_velocity, told_velocity, twist_between
+from marine_sim_ros.gazebo.kinematics import reported_velocity, stepped_velocity, twist_between
 from marine_sim_ros.gazebo.run_files import write_run
-from marine_sim_ros.gazebo.system.marine_sim_seat import Exchange, Seat
+from marine_sim_ros.gazebo.system.marine_sim_lockstep import Exchange, LockstepSystem
 from marine_sim_ros.gazebo.ticks import Arrival, TickAccount
 from marine_sim_ros.gazebo.world import PROBE, absolute_uris, run_world
 from marine_sim_ros.physics.drag import drag
@@ -37,8 +38,7 @@ from marine_sim_ros.physics.manipulator import link_poses, posed
 from marine_sim_ros.physics.rigid_body import step, weight
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.poses import IDENTITY
-from marine_sim_ros.state import State
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.sim.graph import RunOptions, describe
 
 DT = 0.005
 MS = 10**6
@@ -54,7 +54,7 @@ def moving(seed=0):
 
 def gazebo_step(vehicle, state, wrench, environment, dt=DT):
     """Return what Gazebo makes of a wrench, its velocity told as this simulation has it."""
-    told = state._replace(velocity=told_velocity(state.velocity, dt))
+    told = state._replace(velocity=reported_velocity(state.velocity, dt))
     after = dart_step(vehicle, told, wrench, environment, dt)
     return after._replace(velocity=stepped_velocity(after.velocity, dt))
 
@@ -157,7 +157,7 @@ def test_the_twist_between_two_poses_is_that_which_moves_one_to_the_other(twist,
 @given(arrays(float, (2, 6), elements=numbers))
 def test_a_velocity_as_told_and_as_stepped_is_one_seen_from_two_attitudes(velocity):
     turn = Rotation.from_rotvec(velocity[:, 3:] * DT)
-    told = told_velocity(velocity, DT)
+    told = reported_velocity(velocity, DT)
     np.testing.assert_allclose(turn.apply(told[:, :3]), velocity[:, :3], atol=1e-12)
     np.testing.assert_array_equal(told[:, 3:], velocity[:, 3:])
     np.testing.assert_allclose(stepped_velocity(told, DT), velocity, atol=1e-12)
@@ -220,7 +220,7 @@ def test_a_world_gets_the_vehicle_and_its_seat():
     assert world.findtext('physics/real_time_factor') == '0'
     assert systems(world)[-1] == 'PythonSystemLoader'
     seat = {e.tag: e.text for e in world.findall('plugin')[-1]}
-    assert seat == {'module_name': 'marine_sim_seat', 'model': 'bluerov2', 'link': 'base_link',
+    assert seat == {'module_name': 'marine_sim_lockstep', 'model': 'bluerov2', 'link': 'base_link',
                     'probe': PROBE, 'period': '5000000', 'lockstep': 'true'}  # fmt: skip
     sensor = world.find(f'model[@name="bluerov2"]/link[@name="base_link"]/sensor[@name="{PROBE}"]')
     assert sensor is not None
@@ -375,7 +375,7 @@ class World:
         self.exists, self.published, self.statuses, self.exerted = True, [], [], []
         self.callback = self.answer = None
         self.enabled = 0
-        self.seat = Seat(self)
+        self.seat = LockstepSystem(self)
         self.seat.configure(1, SimpleNamespace(get_string=self.parameters.get), None, None)
 
     World = Model = Link = property(lambda self: lambda entity: self)

@@ -12,8 +12,8 @@ import pytest
 from conftest import ROOT, has
 
 from marine_sim_ros import load_vehicle, simulate
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.scenario import load_scenario
 
 pytestmark = pytest.mark.ros
 

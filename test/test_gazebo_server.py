@@ -11,10 +11,10 @@ import pytest
 from conftest import OTHERS, VEHICLES
 from gazebo_server import CASES, STILL, GazeboServer, imbalance, scenario_file
 
-from marine_sim_ros import Environment, load_vehicle, simulate, tick
+from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.physics.rigid_body import weight
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.scenario import load_scenario
 
 pytestmark = [
     pytest.mark.gazebo,
@@ -29,7 +29,7 @@ def server(tmp_path, monkeypatch, gazebo_partition):
 
     def start(options):
         started.append(GazeboServer(options, tmp_path))
-        monkeypatch.setattr(tick, 'step', started[-1].step)
+        monkeypatch.setattr(sim_step, 'step', started[-1].step)
         return started[-1]
 
     yield start

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from marine_sim_ros import load_vehicle, simulate, tick
+from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros.core.state import rest
 from marine_sim_ros.gazebo.effort import exerted_wrench
 from marine_sim_ros.gazebo.kinematics import stepped_velocity
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.state import rest
+from marine_sim_ros.sim.scenario import load_scenario
 
 pytestmark = pytest.mark.ros
 
@@ -33,16 +33,16 @@ class Run:
 
         for name, module in interfaces().items():
             monkeypatch.setitem(sys.modules, name, module)
-        from marine_sim_ros.ros import gazebo, gazebo_stock
+        from marine_sim_ros.ros import gazebo_stock_transport, gazebo_transport
 
         self.seconds = 0.0
         clock = SimpleNamespace(monotonic=lambda: self.seconds)
-        monkeypatch.setattr(gazebo_stock, 'wall', clock)
+        monkeypatch.setattr(gazebo_stock_transport, 'wall', clock)
         initial = rest(position)
         self.gazebo = StockGazebo(ROV, initial, step=step, period=PERIOD)
-        self.place = gazebo.Place('pool', 'rov::base_link', initial, PERIOD, lockstep,
+        self.place = gazebo_transport.Place('pool', 'rov::base_link', initial, PERIOD, lockstep,
                                   PERIOD / step)  # fmt: skip
-        self.kind = gazebo_stock.StockWay
+        self.kind = gazebo_stock_transport.StockTransport
         self.open()
 
     def open(self):
@@ -99,7 +99,7 @@ def test_a_body_dives_as_the_embedded_one_with_one_wrench_in_each_step(monkeypat
     wanted = simulate(ROV, DIVE, duration=2.0)
     run = Run(monkeypatch, position=DIVE.position)
     assert run.next()[0] == 0
-    monkeypatch.setattr(tick, 'step', run.step)
+    monkeypatch.setattr(sim_step, 'step', run.step)
     result = simulate(ROV, DIVE, duration=2.0)
     assert run.gazebo.exerted == [1] * 401
     assert stamps(run) == [i * PERIOD for i in range(402)]

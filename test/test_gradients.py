@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.scenario import parse_scenario
-from marine_sim_ros.simulation import simulate
+from marine_sim_ros.sim.scenario import parse_scenario
+from marine_sim_ros.sim.simulation import simulate
 
 jax = pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 

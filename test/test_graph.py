@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from graph import Watcher, manifest, simulated, start_graph, statuses
 
-from marine_sim_ros.suite import NodeSpec, RunOptions, describe
+from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
 
 pytestmark = pytest.mark.ros
 

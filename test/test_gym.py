@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.state import State
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.state import State
+from marine_sim_ros.sim.simulation import Simulation
 
 pytest.importorskip('jax', reason='jax: not installed (extra rl)')
 gymnasium = pytest.importorskip('gymnasium', reason='gymnasium: not installed (extra rl)')

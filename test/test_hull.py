@@ -12,18 +12,18 @@ from hulls import WATER, body, box
 from scipy.integrate import quad
 
 from marine_sim_ros import Environment
-from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.drag import drag, drag_components
-from marine_sim_ros.physics.hull_drag import hull_forces, wet_hull
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import (
+from marine_sim_ros.core.spatial import (
     quaternion_from_rpy,
     rotation_matrix,
     rpy_from_quaternion,
     to_body,
     up_in_body,
 )
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.physics.buoyancy import buoyancy
+from marine_sim_ros.physics.drag import drag, drag_components
+from marine_sim_ros.physics.hull_drag import hull_forces, wet_hull
+from marine_sim_ros.sim.simulation import Simulation
 
 G = 9.81
 SEA = Environment(gravity=G)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from graph import Watcher, manifest, numbers, recorded, simulated, statuses
 
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.sim.graph import RunOptions, describe
 
 pytestmark = pytest.mark.ros
 

@@ -14,9 +14,10 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.identification.confidence import covariance
 from marine_sim_ros.identification.fit import identify
 from marine_sim_ros.identification.parameters import ParameterSet
@@ -26,11 +27,10 @@ from marine_sim_ros.identification.thrust import commands_of_pwm, commands_of_th
 from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.identification.weak_form import first_guess
 from marine_sim_ros.model.vehicle import Damping
-from marine_sim_ros.scenario import load_scenario, parse_scenario
-from marine_sim_ros.simulation import simulate
-from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
+from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.main import main
-from marine_sim_ros.trajectory_bag import write_recording
 
 
 def sampled(vehicle, run, seed=0, **options):

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.control.allocation import reach, thrust_matrix
 from marine_sim_ros.control.allocator import Allocator
-from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.drag import drag
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import (
+from marine_sim_ros.core.spatial import (
     projected_yaw,
     quaternion_from_rpy,
     quaternion_product,
     rotation_matrix,
     rpy_from_quaternion,
 )
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.physics.buoyancy import buoyancy
+from marine_sim_ros.physics.drag import drag
+from marine_sim_ros.sim.simulation import Simulation
 
 ROV = load_vehicle('investigator90', arm='false')
 STILL = Environment()

@@ -12,16 +12,16 @@ import pytest
 
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.analysis.comparison import compare
+from marine_sim_ros.analysis.evaluation import draw, measure, report
 from marine_sim_ros.analysis.experiments import experiment_names, load_experiment
-from marine_sim_ros.analysis.judge import draw, measure, report
 from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
+from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.control.attitude import level_frame
 from marine_sim_ros.control.setpoints import setpoints
-from marine_sim_ros.errors import ParameterError, RecordingError
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.spatial import quaternion_from_rpy, to_body
-from marine_sim_ros.suite import RunOptions
-from marine_sim_ros.trajectory_bag import write_recording
+from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, to_body
+from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.scenario import load_scenario
 
 ROV = load_vehicle('investigator90')
 T = np.arange(0, 60.0001, 0.02)

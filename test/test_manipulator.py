@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.core.state import rest
 from marine_sim_ros.physics.manipulator import (
     JointMotion,
     arm_inertia,
@@ -24,9 +26,7 @@ from marine_sim_ros.physics.manipulator import (
     move_joints,
     posed,
 )
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import rotation_matrix, rpy_from_quaternion
-from marine_sim_ros.state import rest
+from marine_sim_ros.sim.simulation import Simulation
 
 ROV = load_vehicle('investigator90')
 ARM = ROV.manipulator

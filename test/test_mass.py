@@ -23,7 +23,8 @@ from rich.console import Console
 from test_fuzz_urdf import NUMBER, STRANGE, UNITS, replaced
 
 from marine_sim_ros import MarineSimError, load_vehicle
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.model.mass import cache, grid, reader
 from marine_sim_ros.model.mass.mesh_rays import mesh_spans
 from marine_sim_ros.model.mass.part_list import Part, content_key, load_parts, parse_parts
@@ -33,7 +34,6 @@ from marine_sim_ros.model.mass.properties import (
     grid_of_parts,
     properties_of_grid,
 )
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.tools import progress
 
 FILE = ROOT / 'urdf' / 'investigator90_parts.yaml'

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.environment_file import load_environment
-from marine_sim_ros.errors import MarineSimError, ModelError, ParameterError
+from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.contact_material import (
     FRICTION_MODELS,
     ContactMaterial,

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros import Environment, MarineSimError, load_vehicle
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.thrusters import thrusters
-from marine_sim_ros.state import State, rest
 
 ORCA = Path(__file__).parent / 'data' / 'orca3.urdf'
 STILL = Environment()

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from marine_sim_ros.core.spatial import skew
 from marine_sim_ros.model.hull import lever_mobility
 from marine_sim_ros.physics.panels import arms, cut_panels, interpolate, remainder, wrench_at
-from marine_sim_ros.spatial import skew
 
 height = st.floats(-2, 2).map(lambda h: round(h, 3))
 three = st.tuples(height, height, height)

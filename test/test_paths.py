@@ -17,7 +17,7 @@ from marine_sim_ros.analysis.paths import (
     track,
     turning_radius,
 )
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 
 
 def arc(center, radius, start, end, n=200):

@@ -10,16 +10,16 @@ import pytest
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.control.allocation import PilotMixer
+from marine_sim_ros.core.spatial import momentum_rate, quaternion_from_rpy, skew, transport
+from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.barometer import absolute_pressure, barometer, water_temperature
 from marine_sim_ros.physics.buoyancy import buoyancy, near_surface_fraction
 from marine_sim_ros.physics.drag import damping_matrix, drag
 from marine_sim_ros.physics.integration import implicit_change, rk4
 from marine_sim_ros.physics.rigid_body import kinetic_energy, net_wrench, step, weight
-from marine_sim_ros.scenario import Scenario, Segment
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import momentum_rate, quaternion_from_rpy, skew, transport
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.sim.scenario import Scenario, Segment
+from marine_sim_ros.sim.simulation import Simulation
 
 STILL = Environment()
 RHO, G = 1000.0, 9.8
@@ -92,7 +92,7 @@ def test_energy_never_rises_without_thrust(vehicle):
     hull, body = vehicle.buoyancy, vehicle.inertia
 
     def energy(state):
-        from marine_sim_ros.spatial import rotation_matrix
+        from marine_sim_ros.core.spatial import rotation_matrix
 
         r = rotation_matrix(state.orientation)
         up = G * body.mass * (state.position + r @ body.center_of_mass)[2]
@@ -141,7 +141,7 @@ def test_a_body_that_drifts_and_turns_with_the_water_feels_nothing():
     moving = Environment(current=current)
     q = quaternion_from_rpy(0.2, 0.3, 0.4)
     omega = np.array([0.1, -0.2, 0.3])
-    from marine_sim_ros.spatial import to_body
+    from marine_sim_ros.core.spatial import to_body
 
     nu_c = np.concatenate([to_body(q, current), np.zeros(3)])
     spin = np.concatenate([np.zeros(3), omega])

@@ -13,10 +13,10 @@ from bags import analyze, page_charts
 from conftest import ROOT, browser
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.simulation import simulate
-from marine_sim_ros.suite import RunOptions
-from marine_sim_ros.trajectory_bag import write_recording
+from marine_sim_ros.bags.trajectory_writer import write_recording
+from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import simulate
 
 SCENARIOS = sorted(p.stem for p in (ROOT / 'config' / 'scenarios').glob('*.yaml'))
 DURATION = 4.0

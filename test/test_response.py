@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from marine_sim_ros.analysis.response import response
 from marine_sim_ros.control.attitude import wrapped
 from marine_sim_ros.control.setpoints import QUANTITIES
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 
 T = np.arange(0, 60.0001, 0.01)
 

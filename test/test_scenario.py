@@ -17,10 +17,10 @@ from scipy.stats import kstest
 
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.control.allocation import AXES, PilotMixer
-from marine_sim_ros.errors import ScenarioError
-from marine_sim_ros.noise import gaussian
-from marine_sim_ros.scenario import load_scenario, parse_scenario
-from marine_sim_ros.trajectory import TrajectoryHash
+from marine_sim_ros.core.errors import ScenarioError
+from marine_sim_ros.core.random import gaussian
+from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
+from marine_sim_ros.sim.trajectory import TrajectoryHash
 
 
 def test_the_dive_holds_for_every_vehicle(shipped):

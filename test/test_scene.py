@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros.environment_file import load_environment, parse_environment
-from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.scene.generators import GENERATORS, generate
 from marine_sim_ros.scene.grid_file import read_grid
 from marine_sim_ros.scene.obstacles import Obstacle
@@ -22,7 +23,6 @@ from marine_sim_ros.scene.outline import coarse, plane_lines, plane_outline
 from marine_sim_ros.scene.planes import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
 
 RNG = np.random.default_rng(11)
 TURN = quaternion_from_rpy(0.3, -0.5, 1.1)

@@ -10,15 +10,15 @@ import pytest
 from hulls import WATER, box
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.environment_file import load_environment
-from marine_sim_ros.ocean.currents import CurrentProfile
-from marine_sim_ros.ocean.waves import regular_waves
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.currents import CurrentProfile
+from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.environment.waves import regular_waves
 from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix, rpy_from_quaternion
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.sim.simulation import Simulation
 
 G = 9.81
 HEIGHT, PERIOD = 0.4, 7.0

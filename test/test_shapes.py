@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.model.geometry import mesh_files, meshes
 from marine_sim_ros.model.geometry.meshes import load_mesh
 from marine_sim_ros.model.geometry.shapes import (
@@ -23,7 +24,6 @@ from marine_sim_ros.model.geometry.shapes import (
     sphere,
 )
 from marine_sim_ros.model.geometry.voxels import MAX_VOXELS, default_size, voxelise
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
 
 trimesh = pytest.importorskip('trimesh')
 

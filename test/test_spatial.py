@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros import spatial
+from marine_sim_ros.core import spatial
 
 angle = st.floats(-3.1, 3.1)
 number = st.floats(-10, 10)

@@ -16,18 +16,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros.errors import MarineSimError, ModelError, ParameterError
+from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError
+from marine_sim_ros.core.state import State
+from marine_sim_ros.core.yaml_file import config_names
 from marine_sim_ros.faults.kinds import Stuck
 from marine_sim_ros.model.urdf_numbers import with_number
-from marine_sim_ros.simulation import simulate
-from marine_sim_ros.state import State
+from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.sweep import runs
 from marine_sim_ros.sweep.bags import chosen_runs, parse_choice, run_alone, write_bags
 from marine_sim_ros.sweep.dataset import Dataset
 from marine_sim_ros.sweep.design import design
 from marine_sim_ros.sweep.metrics import metrics
 from marine_sim_ros.sweep.plan import load_plan, parse_plan
-from marine_sim_ros.yaml_file import config_names
 
 PLAN = """
 vehicle: bluerov2

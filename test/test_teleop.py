@@ -35,9 +35,9 @@ from marine_sim_ros.control.pilot import (
     stop,
 )
 from marine_sim_ros.control.target import Target, compass, here, moved, to_go
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.spatial import quaternion_from_rpy, rpy_from_quaternion
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
+from marine_sim_ros.core.state import State, rest
 
 ANGLES = st.floats(-10.0, 10.0)
 METRES = st.floats(-50.0, 50.0)

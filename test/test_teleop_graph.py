@@ -21,7 +21,7 @@ from graph import NotInTime, Watcher, start_graph
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.allocation import PilotMixer
-from marine_sim_ros.suite import NodeSpec
+from marine_sim_ros.sim.graph import NodeSpec
 
 pytestmark = pytest.mark.ros
 NEUTRAL = [1500] * 6

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.interpolation import make_table
+from marine_sim_ros.core.interpolation import make_table
+from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.model.propulsion import linear_curve
 from marine_sim_ros.physics.thrusters import linear_thrust, thrusters
-from marine_sim_ros.state import State, rest
 
 T200 = [
     (1100, -39.913, 388.8, 3465), (1200, -26.576, 190.9, 2865), (1252, -19.809, 121.1, 2517),

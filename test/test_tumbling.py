@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.physics.integration import carried, displaced
 from marine_sim_ros.physics.rigid_body import kinetic_energy, step
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.state import State, rest
 
 STILL = Environment()
 SPIN = np.array([0.3, -0.2, 0.1, 0.05, 3.0, 0.05])  # about the middle axis: it tumbles over

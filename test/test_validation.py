@@ -19,24 +19,24 @@ from rich.console import Console
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.trim import trim
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.model.xml import parse
 from marine_sim_ros.tools.main import main
 from marine_sim_ros.tools.validate import print_validation
 from marine_sim_ros.validation import balance, decay, free_run, speed
-from marine_sim_ros.validation.card import (
-    Validation,
-    findings,
-    make_card,
-    to_dict,
-    validate,
-    verdict,
-)
 from marine_sim_ros.validation.measurement import Measurement
 from marine_sim_ros.validation.references import Reference, load_published, parse_published
 from marine_sim_ros.validation.registry import MANOEUVRES
 from marine_sim_ros.validation.table import conclusions, make_table, plain, sources
+from marine_sim_ros.validation.validation_report import (
+    Validation,
+    findings,
+    make_validation_report,
+    to_dict,
+    validate,
+    verdict,
+)
 from marine_sim_ros.validation.web_page import web_page
 
 G = 9.8
@@ -238,7 +238,7 @@ def test_every_card_is_complete(validations, name):
 
 
 def test_a_vehicle_without_thrusters_has_a_card():
-    card = make_card(box(), 'box', {})
+    card = make_validation_report(box(), 'box', {})
     assert card.measured['speed_surge_ahead'].value is None
     assert card.measured['thruster_forward'].note == 'has no thrusters'
     validation = Validation('box', (card,), ())
@@ -328,7 +328,7 @@ def test_verdicts():
 
 def test_a_doubtful_value_decides_nothing():
     vehicle = box()
-    card = make_card(vehicle, 'box', {})
+    card = make_validation_report(vehicle, 'box', {})
     wrong = reference(low=1.0, high=1.0)
     assert not Validation('box', (card,), (wrong,)).good
     doubted = Validation('box', (card,), (replace(wrong, doubt='a rumour'),))
@@ -412,7 +412,7 @@ def test_the_page_stands_alone_and_knows_the_dark(validations):
     assert 'prefers-color-scheme: dark' in page
     assert page.count('<td') == 8 * len(make_table(validations['bluerov2_heavy']).rows)
     assert 'class="fail doubt"' in page
-    card = make_card(box(), '<box> & co', {})
+    card = make_validation_report(box(), '<box> & co', {})
     assert '&lt;box&gt; &amp; co' in web_page(Validation('<box>', (card,), ()))
 
 

@@ -11,7 +11,7 @@ from conftest import ROOT
 from lxml import etree
 from sdf_reader import own_pose, values
 
-from marine_sim_ros.environment_file import load_environment
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.materials import shipped_materials
 
 specification = importlib.util.spec_from_file_location('worlds', ROOT / 'docs' / 'make_worlds.py')

@@ -23,13 +23,13 @@ import numpy as np
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.bags.reading import read
+from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.motion import motion
 from marine_sim_ros.engine.script import Script, script
 from marine_sim_ros.identification.bag import Collector
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.scenario import Scenario, Segment
-from marine_sim_ros.state import State
+from marine_sim_ros.sim.scenario import Scenario, Segment
 
 STEPS = 6
 LONGEST = 0.2

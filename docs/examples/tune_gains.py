@@ -23,13 +23,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.arrays import Array
 from marine_sim_ros.control.settings import ModernSettings, load_controller
+from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.motion import motion
 from marine_sim_ros.engine.script import Script, script
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.simulation import simulate
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import simulate
 
 SECONDS, DT = 4.0, 0.02
 CURRENT = Environment(current=np.array([0.1, 0.4, 0.0]))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from marine_sim_ros.analysis.comparison import Expected
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.yaml_file import YamlReader, config_names, parse_yaml, read_config
 
 __all__ = [
     'ANALYSES', 'WITHOUT_ARM', 'Experiment', 'experiment_names', 'load_experiment',

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.analysis.series import checked_rows, checked_time
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['Circle', 'Turn', 'fit_circle', 'helix_pitch', 'steady_turn', 'track', 'turning_radius']
 

@@ -30,7 +30,7 @@ import numpy as np
 from marine_sim_ros.analysis.series import checked_rows, checked_time
 from marine_sim_ros.control.attitude import wrapped
 from marine_sim_ros.control.setpoints import QUANTITIES
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['AxisResponse', 'Response', 'response']
 

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.control.setpoints import QUANTITIES
-from marine_sim_ros.errors import RecordingError
-from marine_sim_ros.spatial import rotation_matrix, rpy_from_quaternion
-from marine_sim_ros.trajectory import NANOSECONDS, Trajectory
+from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.sim.trajectory import Trajectory
 
 __all__ = ['Run', 'from_trajectory', 'read_bag']
 

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 
 __all__ = ['balance_metrics', 'trim']
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['require_pages']
 

@@ -20,16 +20,16 @@ from marine_sim_ros.analysis.bags.reading import Bag, bag_path, opened, read
 from marine_sim_ros.analysis.bags.roles import numbers_of
 from marine_sim_ros.analysis.bags.streams import HOLD
 from marine_sim_ros.analysis.bags.vehicle import ODOM, Channel, VehicleRecord
-from marine_sim_ros.console.looks import vehicle_look
-from marine_sim_ros.console.moment import moment, wrench_names
 from marine_sim_ros.console.palette import FORCE_COLOURS
-from marine_sim_ros.console.surroundings import surroundings
-from marine_sim_ros.environment import STANDARD_GRAVITY
-from marine_sim_ros.environment_file import run_environment
-from marine_sim_ros.errors import MarineSimError, RecordingError
+from marine_sim_ros.console.scene_visuals import surroundings
+from marine_sim_ros.console.telemetry import moment, wrench_names
+from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
+from marine_sim_ros.core.errors import MarineSimError, RecordingError
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.environment.environment import STANDARD_GRAVITY
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle, vehicle_names, vehicle_path, xacro_arguments
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['Replay', 'recorded_settings']
 
@@ -143,7 +143,7 @@ class Replay:
         self._connections = [c for c in self._reader.connections if c.topic in self._topics]
         self._zero = self._first_stamp()
         self.scenery: dict[str, Any] = {
-            'look': vehicle_look(self.vehicle, base), 'around': surroundings(around),
+            'look': vehicle_visuals(self.vehicle, base), 'around': surroundings(around),
             'colours': FORCE_COLOURS, 'start': 0.0, 'end': self.duration,
             'sources': wrench_names(record.channels),
         }  # fmt: skip

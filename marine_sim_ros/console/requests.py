@@ -13,12 +13,12 @@ from typing import Any
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES
 from marine_sim_ros.control.setpoints import QUANTITIES
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.faults.kinds import KINDS, Fault
 from marine_sim_ros.faults.reading import read_fault
-from marine_sim_ros.yaml_file import YamlReader
 
-__all__ = ['FREE_FOR_ALL', 'REQUESTS', 'Hands', 'Request', 'parse_request']
+__all__ = ['FREE_FOR_ALL', 'REQUESTS', 'OperatorInput', 'Request', 'parse_request']
 
 FARTHEST = 1e5
 """m; nothing that is wanted is farther away."""
@@ -34,7 +34,7 @@ FREE_FOR_ALL = frozenset({'take', 'hello'})
 
 
 @dataclass(frozen=True)
-class Hands:
+class OperatorInput:
     """What an operator holds.
 
     Attributes:
@@ -108,12 +108,12 @@ def _one_of(*names: str) -> Callable[[Any], str]:
     return check
 
 
-def _hands(value: Any) -> Hands:
+def _hands(value: Any) -> OperatorInput:
     held = _object(value)
     sticks = _list(held.get('sticks', []), len(AXES))
     if len(sticks) != len(AXES):
         raise ParameterError(f'has {len(sticks)} efforts; expected {len(AXES)}')
-    return Hands(
+    return OperatorInput(
         tuple(_number(x, -1.0, 1.0) for x in sticks),
         _one_of('', 'xbox', 'thrustmaster_t16000m')(held.get('gamepad', '')),
         tuple(_number(x, -2.0, 2.0) for x in _list(held.get('axes', []), CONTROLS)),

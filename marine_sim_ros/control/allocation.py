@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.model.vehicle import ThrusterSet
-from marine_sim_ros.spatial import transport
 
 __all__ = [
     'AXES',
     'PRIORITY',
     'PilotMixer',
-    'Reach',
+    'Controllability',
     'held_axes',
     'mixed',
     'reach',
@@ -90,7 +90,7 @@ def held_axes(
 
 
 @dataclass(frozen=True)
-class Reach:
+class Controllability:
     """What a set of thrusters can command.
 
     Attributes:
@@ -104,7 +104,9 @@ class Reach:
     unreachable: tuple[str, ...]
 
 
-def reach(thrusters: ThrusterSet, about: np.ndarray, *, failed: np.ndarray | None = None) -> Reach:
+def reach(
+    thrusters: ThrusterSet, about: np.ndarray, *, failed: np.ndarray | None = None
+) -> Controllability:
     """Return what thrusters can command about a point (3,): diag(B B⁺), and the rank of B.
 
     With a mask failed (n,), what they can command without those.
@@ -115,7 +117,9 @@ def reach(thrusters: ThrusterSet, about: np.ndarray, *, failed: np.ndarray | Non
     rank = int(np.linalg.matrix_rank(matrix, tol=UNREACHABLE)) if matrix.size else 0
     shares = dict(zip(AXES, achieved.tolist(), strict=True))
     held = held_axes(thrusters, about, failed)
-    return Reach(rank, shares, tuple(a for a, ok in zip(AXES, held, strict=True) if not ok))
+    return Controllability(
+        rank, shares, tuple(a for a, ok in zip(AXES, held, strict=True) if not ok)
+    )
 
 
 class PilotMixer:

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, namespace
 from marine_sim_ros.control.allocation import AXES, PRIORITY, WEAK, held_axes, thrust_matrix
 from marine_sim_ros.control.scaling import scale_groups, scale_together
 from marine_sim_ros.control.thrust_limits import PulseWidths
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
 __all__ = [
-    'METHODS', 'Allocation', 'Allocator', 'Distribution', 'Plan', 'demands', 'made_up',
+    'METHODS', 'Allocation', 'Allocator', 'Distribution', 'Plan', 'demands', 'with_residual',
     'shortfall',
 ]  # fmt: skip
 
@@ -51,7 +51,7 @@ class Allocation:
         thrust: (n,) N that the pulse widths make, within the limits and out of the dead zone.
         pwm: (n,) whole µs.
         achieved: (6,) wrench of those thrusts about the allocator's point, body frame.
-        owed: (n,) N that rounding and dead zone took from the thrusts.
+        residual: (n,) N that rounding and dead zone took from the thrusts.
         short: (6,) 1.0 for axes of which less was had than asked, by more than a hundredth: of
             what the limits and the axes out of reach took, not of the rounding to pulse widths.
         saturated: whether limits took something from the demand.
@@ -60,7 +60,7 @@ class Allocation:
     thrust: np.ndarray
     pwm: np.ndarray
     achieved: np.ndarray
-    owed: np.ndarray
+    residual: np.ndarray
     short: np.ndarray
     saturated: bool
 
@@ -178,16 +178,16 @@ class Allocator:
         wrench: np.ndarray,
         *,
         failed: np.ndarray | None = None,
-        owed: np.ndarray | None = None,
+        residual: np.ndarray | None = None,
     ) -> Allocation:
         """Return what to send for a wrench (6,) in the body frame about the allocator's point.
 
         Args:
             wrench: N and N·m.
             failed: (n,) True for thrusters to leave alone: they get 1500 µs and count as 0 N.
-            owed: (n,) thrust that rounding and dead zone swallowed before, to be made up for: with
-                each call's ``owed`` given to the next, the mean thrust is what is asked, though
-                no single pulse width makes it (error diffusion).
+            residual: (n,) thrust that rounding and the dead zone took from earlier calls. With
+                each call's ``residual`` given to the next, the mean thrust is the commanded
+                one, though no single pulse width makes it (error diffusion).
 
         Raises:
             ParameterError: the wrench is not six finite numbers, or the mask is not (n,).
@@ -196,7 +196,7 @@ class Allocator:
         mask = self._mask(failed)
         plan = self._plan(mask)
         found = self._distribution(wrench, plan)
-        asked = found.thrust if owed is None else made_up(found.thrust, owed)
+        asked = found.thrust if residual is None else with_residual(found.thrust, residual)
         pwm, thrust = self.pulses.nearest(asked)
         if failed is not None:
             pwm, thrust = np.where(mask, PWM_NEUTRAL, pwm), np.where(mask, 0.0, thrust)
@@ -204,7 +204,7 @@ class Allocator:
             thrust=thrust,
             pwm=pwm,
             achieved=plan.matrix @ thrust,
-            owed=np.where(mask, 0.0, asked - thrust),
+            residual=np.where(mask, 0.0, asked - thrust),
             short=shortfall(wrench, plan.matrix @ found.thrust),
             saturated=bool((found.scale < 1.0).any()),
         )
@@ -291,10 +291,10 @@ def demands(wrench: Array, groups: Array) -> tuple[Array, Array]:
     return demand * cut, cut
 
 
-def made_up(thrust: Array, owed: Array) -> Array:
+def with_residual(thrust: Array, residual: Array) -> Array:
     """Return thrusts (n,) with what is owed (n,) added to those that are wanted at all."""
     xp = namespace(thrust)
-    return thrust + xp.where(thrust == 0, xp.zeros_like(owed), owed)
+    return thrust + xp.where(thrust == 0, xp.zeros_like(residual), residual)
 
 
 def shortfall(wrench: Array, had: Array) -> Array:

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, namespace
-from marine_sim_ros.spatial import quaternion_of_angles, rotation_vector
+from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.core.spatial import quaternion_of_angles, rotation_vector
 
 __all__ = ['attitude_error', 'body_rates', 'level_frame', 'wrapped']
 

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array
 from marine_sim_ros.control.allocator import Allocation, Allocator
 from marine_sim_ros.control.modern import ModernLaw, modern_law
 from marine_sim_ros.control.settings import ControllerSettings, ModernSettings
 from marine_sim_ros.control.thesis import ThesisLaw, thesis_law
+from marine_sim_ros.core.arrays import Array
+from marine_sim_ros.core.spatial import transport
+from marine_sim_ros.core.state import State
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.spatial import transport
-from marine_sim_ros.state import State
 
 __all__ = ['FIRST_STEP', 'ClosedLoop', 'LoopMemory', 'Output', 'Sharing', 'law_of', 'loop_step']
 
@@ -32,18 +32,18 @@ class LoopMemory(NamedTuple):
     Attributes:
         law: the law's memory.
         short: axes (6,) of which less was had than asked: 1.0, else 0.0.
-        owed: thrust (n,) that rounding and dead zone swallowed and that is to be made up for, N.
+        residual: thrust (n,) that rounding and the dead zone took and that is still due, N.
     """
 
     law: Any
     short: Array
-    owed: Array
+    residual: Array
 
 
 class Sharing(Protocol):
     """How a wrench becomes pulse widths."""
 
-    def share(self, wrench: Array, owed: Array) -> Allocation:
+    def share(self, wrench: Array, residual: Array) -> Allocation:
         """Return what to send for a wrench (6,) and thrusts (n,) that are owed."""
 
 
@@ -96,9 +96,9 @@ def loop_step(
         dt: since the step before, s.
     """
     wrench, following = law.wrench(wanted, state, memory.law, short=memory.short, dt=dt)
-    found = sharing.share(wrench, memory.owed)
-    owed = found.owed if law.error_diffusion else memory.owed
-    return Output(found.pwm, wrench, found), LoopMemory(following, found.short, owed)
+    found = sharing.share(wrench, memory.residual)
+    residual = found.residual if law.error_diffusion else memory.residual
+    return Output(found.pwm, wrench, found), LoopMemory(following, found.short, residual)
 
 
 class _Working:
@@ -107,8 +107,8 @@ class _Working:
     def __init__(self, allocator: Allocator, failed: np.ndarray | None) -> None:
         self._allocator, self._failed = allocator, failed
 
-    def share(self, wrench: Array, owed: Array) -> Allocation:
-        return self._allocator.allocate(wrench, failed=self._failed, owed=owed)
+    def share(self, wrench: Array, residual: Array) -> Allocation:
+        return self._allocator.allocate(wrench, failed=self._failed, residual=residual)
 
 
 class ClosedLoop:

@@ -16,9 +16,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, QUANTITIES, all_free
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.spatial import rotation_matrix, rpy_from_quaternion
-from marine_sim_ros.state import State
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.core.state import State
 
 __all__ = ['HOLDS', 'TIMEOUT', 'Commander']
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from marine_sim_ros.arrays import Array, namespace
+from marine_sim_ros.core.arrays import Array, namespace
 
 __all__ = ['depth_effort']
 

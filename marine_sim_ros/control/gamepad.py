@@ -14,8 +14,8 @@ import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.control.pilot import FUNCTIONS
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.yaml_file import YamlReader, config_names, parse_yaml, read_config
 
 __all__ = [
     'DRIVERS', 'Control', 'Gamepad', 'Grip', 'gamepad_names', 'load_gamepad', 'parse_gamepad',

@@ -17,30 +17,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
 from marine_sim_ros.control.attitude import attitude_error, body_rates, level_frame, wrapped
 from marine_sim_ros.control.limits import axis_accelerations, axis_speeds
 from marine_sim_ros.control.settings import MODES, ModernSettings
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.drag import damping
-from marine_sim_ros.physics.rigid_body import weight
-from marine_sim_ros.spatial import (
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.spatial import (
     cross,
     momentum_rate,
     rotation_matrix,
     rpy_from_quaternion,
     transport,
 )
-from marine_sim_ros.state import State
-from marine_sim_ros.tracking import approach, limited
+from marine_sim_ros.core.state import State
+from marine_sim_ros.core.tracking import approach, limited
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.buoyancy import buoyancy
+from marine_sim_ros.physics.drag import damping
+from marine_sim_ros.physics.rigid_body import weight
 
 __all__ = ['ModernLaw', 'ModernMemory', 'Reference', 'modern_law']
 
 NEAR = np.array([0.3, 0.3, 0.3, 0.2, 0.2, 0.2])
 """m and rad; a reference farther than this from its target is under way."""
-LEASH = np.full(6, 0.3)
+ERROR_LIMIT = np.full(6, 0.3)
 """m and rad; a driven vehicle is not led farther back to where its speeds would have taken it."""
 BLENDING = 0.5
 """s in which the gains of one mode become those of the next."""
@@ -304,7 +304,7 @@ class ModernLaw:
         lag = xp.concat([now.level @ lag[:3], lag[3:]])
         steered = xp.concat([driven[:3] | xp.any(driven[:3]), driven[3:]])
         stuck = _stuck(now, short)
-        astray = _wound(xp.where(steered, memory.astray, none), now.dt * lag, stuck, LEASH)
+        astray = _wound(xp.where(steered, memory.astray, none), now.dt * lag, stuck, ERROR_LIMIT)
         integral = xp.where(steered, memory.speed_integral, none)
         step = now.dt * self.integral * omega**3 * astray
         integral = _wound(integral, step, stuck, self.most)

@@ -13,7 +13,7 @@ import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.control.target import Target, here, moved
-from marine_sim_ros.state import State
+from marine_sim_ros.core.state import State
 
 __all__ = ['FUNCTIONS', 'OUTPUTS', 'SWITCHES', 'Pilot', 'follow', 'nudge', 'perform', 'stop']
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['ATTITUDE', 'POSITION', 'QUANTITIES', 'RATES', 'SPEEDS', 'all_free', 'setpoints']
 

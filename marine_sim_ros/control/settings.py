@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config, shown
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.yaml_file import YamlReader, config_names, parse_yaml, read_config, shown
 
 __all__ = [
     'MODES', 'ControllerSettings', 'ModernSettings', 'ThesisSettings', 'controller_names',

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.spatial import quaternion_from_rpy, rpy_from_quaternion
-from marine_sim_ros.state import State
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
+from marine_sim_ros.core.state import State
 
 __all__ = ['Target', 'compass', 'here', 'moved', 'to_go']
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
 from marine_sim_ros.control.attitude import attitude_error, level_frame
 from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, RATES, SPEEDS
 from marine_sim_ros.control.settings import ThesisSettings
-from marine_sim_ros.spatial import rotation_matrix, rpy_from_quaternion
-from marine_sim_ros.state import State
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.core.state import State
 
 __all__ = ['ThesisLaw', 'ThesisMemory', 'WindowMemory', 'thesis_law', 'windowed_pid']
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.control.allocation import thrust_matrix
-from marine_sim_ros.doctor.finding import Finding
-from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic
 
 __all__ = ['FRAMES', 'PLACES', 'motor_order', 'motor_signs']
 
@@ -84,7 +84,7 @@ def _matching(
     return result
 
 
-def motor_order(patient: Patient) -> list[Finding]:
+def motor_order(patient: DescriptionContext) -> list[Diagnostic]:
     """Thrusters of a BlueROV2 come in ArduSub's order and push in its sense."""
     vehicle = patient.vehicle
     count = len(vehicle.thrusters)

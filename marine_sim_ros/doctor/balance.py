@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.doctor.finding import Finding
-from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic
 from marine_sim_ros.doctor.thrust import full_thrust
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.rigid_body import weight
-from marine_sim_ros.spatial import quaternion_from_rpy
-from marine_sim_ros.state import State, rest
 
 __all__ = ['displaced_mass', 'forgotten_mass', 'metacentric_height', 'righting']
 
@@ -32,7 +32,7 @@ def _ratio(vehicle: Vehicle) -> float:
     return vehicle.buoyancy.fluid_density * vehicle.buoyancy.volume / vehicle.inertia.mass
 
 
-def displaced_mass(patient: Patient) -> list[Finding]:
+def displaced_mass(patient: DescriptionContext) -> list[Diagnostic]:
     """ρ V against m, with the mass of every link; thrusters must be able to make up for it."""
     vehicle = patient.vehicle
     ratio = _ratio(vehicle)
@@ -64,7 +64,7 @@ def displaced_mass(patient: Patient) -> list[Finding]:
     return []
 
 
-def forgotten_mass(patient: Patient) -> list[Finding]:
+def forgotten_mass(patient: DescriptionContext) -> list[Diagnostic]:
     """A link with a collision is a body: it has a mass, of its own or of its material."""
     vehicle = patient.vehicle
     density = vehicle.buoyancy.fluid_density
@@ -88,7 +88,7 @@ def forgotten_mass(patient: Patient) -> list[Finding]:
     return result
 
 
-def righting(patient: Patient) -> list[Finding]:
+def righting(patient: DescriptionContext) -> list[Diagnostic]:
     """The centre of buoyancy is above that of gravity, z_b > z_g, and nearly over it."""
     vehicle = patient.vehicle
     arm = vehicle.buoyancy.center_of_volume - vehicle.inertia.center_of_mass
@@ -120,7 +120,7 @@ def righting(patient: Patient) -> list[Finding]:
     return []
 
 
-def metacentric_height(patient: Patient) -> list[Finding]:
+def metacentric_height(patient: DescriptionContext) -> list[Diagnostic]:
     """Afloat, it rights itself: G M = −(dK/dφ)/(m g) > 0 in roll and pitch, by the hull."""
     vehicle = patient.vehicle
     if vehicle.hull is None or vehicle.hull.voxels is None or _ratio(vehicle) <= 1:

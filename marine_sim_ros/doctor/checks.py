@@ -3,8 +3,8 @@
 
 """All checks, by name. A new one is a function in a file here and one line in a table.
 
-A check takes a :class:`Patient` and returns what it found; its docstring's first line is the rule
-it holds the description to. docs/doctor.md tells reasons and sources.
+A check takes a :class:`DescriptionContext` and returns what it found; its docstring's first line
+is the rule it holds the description to. docs/doctor.md tells reasons and sources.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from types import MappingProxyType
 from marine_sim_ros.doctor import (
     ardusub,
     balance,
-    doubles,
+    duplicates,
     frames,
     hydrodynamics,
     inertia,
@@ -26,12 +26,12 @@ from marine_sim_ros.doctor import (
     tags,
     thrusters,
 )
-from marine_sim_ros.doctor.finding import Finding, Severity
-from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
 
 __all__ = ['CHECKS_OF_TEXT', 'CHECKS_OF_VEHICLE', 'Check', 'examine']
 
-Check = Callable[[Patient], list[Finding]]
+Check = Callable[[DescriptionContext], list[Diagnostic]]
 
 CHECKS_OF_TEXT: Mapping[str, Check] = MappingProxyType({
     'loads': tags.loaded,
@@ -48,13 +48,13 @@ CHECKS_OF_TEXT: Mapping[str, Check] = MappingProxyType({
     'meshes': meshes.readable_meshes,
     'millimetres': meshes.millimetres,
     'inside-out': meshes.inside_out,
-    'plugins': doubles.plugins_beside_tags,
+    'plugins': duplicates.plugins_beside_tags,
 })  # fmt: skip
 """Checks of the description, also of one that does not load."""
 
 CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType({
     'reading': tags.told_while_loading,
-    'drag-twice': doubles.drag_twice,
+    'drag-twice': duplicates.drag_twice,
     'far-links': frames.sensor_links,
     'looks-down': signs.looks_down,
     'reachable-axes': thrusters.reachable_axes,
@@ -83,7 +83,7 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType({
 _ORDER = list(Severity)
 
 
-def examine(patient: Patient) -> list[Finding]:
+def examine(patient: DescriptionContext) -> list[Diagnostic]:
     """Return what all checks find, the worst first."""
     checks = dict(CHECKS_OF_TEXT)
     if patient.loaded is not None:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Element
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
 
 __all__ = ['Extent', 'geometry_extents', 'numbers']
 

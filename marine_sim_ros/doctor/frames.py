@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from marine_sim_ros.doctor.finding import Finding
-from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic
 from marine_sim_ros.model.joints import MOVING
 from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.xml import Element
@@ -29,7 +29,7 @@ def _parent_of(root: Element) -> dict[str, str]:
     }
 
 
-def one_tree(patient: Patient) -> list[Finding]:
+def one_tree(patient: DescriptionContext) -> list[Diagnostic]:
     """Every link hangs on ``base_link`` by joints, or tf cannot say where it is."""
     root = patient.root
     parent = _parent_of(root)
@@ -56,7 +56,7 @@ def one_tree(patient: Patient) -> list[Finding]:
     return result
 
 
-def frame_names(patient: Patient) -> list[Finding]:
+def frame_names(patient: DescriptionContext) -> list[Diagnostic]:
     """Names are frame ids of tf2: no slash, no blanks; map, odom and the like are taken."""
     result = []
     for link in patient.root.findall('link'):
@@ -74,7 +74,7 @@ def frame_names(patient: Patient) -> list[Finding]:
     return result
 
 
-def moving_hull(patient: Patient) -> list[Finding]:
+def moving_hull(patient: DescriptionContext) -> list[Diagnostic]:
     """Hulls are built with all joints at zero and stay so."""
     root = patient.root
     parent = _parent_of(root)
@@ -105,7 +105,7 @@ def moving_hull(patient: Patient) -> list[Finding]:
     return result
 
 
-def sensor_links(patient: Patient) -> list[Finding]:
+def sensor_links(patient: DescriptionContext) -> list[Diagnostic]:
     """No link or thruster is many lengths of the vehicle away: rather millimetres for metres."""
     size = patient.size
     if size is None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.doctor.finding import Finding
-from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.core.state import State
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic
 from marine_sim_ros.doctor.thrust import full_thrust
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.drag import damping_matrix, drag
-from marine_sim_ros.state import State
 
 __all__ = ['added_mass', 'munk_pitch', 'munk_speeds', 'munk_yaw', 'top_speed', 'undamped_axes']
 
@@ -29,7 +29,7 @@ MUCH_ADDED = 5.0
 """Times the vehicle's own mass; a BlueROV2 has 1.4 at most."""
 
 
-def added_mass(patient: Patient) -> list[Finding]:
+def added_mass(patient: DescriptionContext) -> list[Diagnostic]:
     """M_A is positive, and where it exceeds M_RB it cannot be fed back as a force.
 
     Feedback of −M_A ν̇ with any delay diverges where an eigenvalue of M_RB⁻¹ M_A is 1 or more.
@@ -58,7 +58,7 @@ def added_mass(patient: Patient) -> list[Finding]:
     )]  # fmt: skip
 
 
-def undamped_axes(patient: Patient) -> list[Finding]:
+def undamped_axes(patient: DescriptionContext) -> list[Diagnostic]:
     """Every motion is opposed by some drag."""
     vehicle = patient.vehicle
     free = []
@@ -87,7 +87,7 @@ def _terminal_speed(vehicle: Vehicle, axis: int, force: float) -> float:
     return (low + high) / 2
 
 
-def top_speed(patient: Patient) -> list[Finding]:
+def top_speed(patient: DescriptionContext) -> list[Diagnostic]:
     """Drag and thrust fit: full thrust ahead gives a speed that such vehicles have."""
     vehicle = patient.vehicle
     force = full_thrust(vehicle.thrusters, AHEAD)
@@ -149,17 +149,17 @@ def _yaw_growth(vehicle: Vehicle, speed: float) -> float:
     return float(np.max(rates.real))
 
 
-def munk_pitch(patient: Patient) -> list[Finding]:
+def munk_pitch(patient: DescriptionContext) -> list[Diagnostic]:
     """Above √(m g (z_b − z_g)/(M_33 − M_11)) the Munk moment exceeds the righting one."""
     return _munk(patient, 'pitch', munk_speeds(patient.vehicle)[0])
 
 
-def munk_yaw(patient: Patient) -> list[Finding]:
+def munk_yaw(patient: DescriptionContext) -> list[Diagnostic]:
     """Where nothing rights the heading, the Munk moment needs damping to hold it."""
     return _munk(patient, 'yaw', munk_speeds(patient.vehicle)[1])
 
 
-def _munk(patient: Patient, axis: str, speed: float) -> list[Finding]:
+def _munk(patient: DescriptionContext, axis: str, speed: float) -> list[Diagnostic]:
     vehicle = patient.vehicle
     start = f'above {speed:.2g} m/s' if speed > SLOWEST else 'at any speed'
     if not np.isfinite(speed) or speed > _terminal_speed(

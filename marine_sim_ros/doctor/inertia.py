@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic
 from marine_sim_ros.doctor.extents import numbers
-from marine_sim_ros.doctor.finding import Finding
-from marine_sim_ros.doctor.patient import Patient
 from marine_sim_ros.model.kinematics import FARTHEST
 from marine_sim_ros.model.xml import Element
 
@@ -34,7 +34,7 @@ def _tensor(link: Element) -> np.ndarray | None:
     return np.array([[float(v[0]) for v in row if v is not None] for row in rows])
 
 
-def possible_inertia(patient: Patient) -> list[Finding]:
+def possible_inertia(patient: DescriptionContext) -> list[Diagnostic]:
     """Principal moments are positive, and none is larger than the other two together."""
     result = []
     for link in patient.root.findall('link'):
@@ -56,7 +56,7 @@ def possible_inertia(patient: Patient) -> list[Finding]:
     return result
 
 
-def plausible_inertia(patient: Patient) -> list[Finding]:
+def plausible_inertia(patient: DescriptionContext) -> list[Diagnostic]:
     """Moments of the whole against those of a solid box as large: m (b² + c²)/12."""
     size = patient.size
     if size is None or not np.all(size < FARTHEST):
@@ -75,7 +75,7 @@ def plausible_inertia(patient: Patient) -> list[Finding]:
     return result
 
 
-def products_of_inertia(patient: Patient) -> list[Finding]:
+def products_of_inertia(patient: DescriptionContext) -> list[Diagnostic]:
     """Products of inertia stay small: a vehicle is about symmetric to its axes."""
     tensor = patient.vehicle.inertia.tensor
     moments = np.sqrt(np.outer(np.diag(tensor), np.diag(tensor)))

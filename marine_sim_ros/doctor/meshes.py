@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic
 from marine_sim_ros.doctor.extents import numbers
-from marine_sim_ros.doctor.finding import Finding
-from marine_sim_ros.doctor.patient import Patient
 from marine_sim_ros.doctor.repairs import scaled_mesh
-from marine_sim_ros.errors import ModelError
 from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.xml import Element
 
@@ -25,7 +25,7 @@ LONG = 20.0
 """m; of a mesh where nothing else tells the size."""
 
 
-def _meshes(patient: Patient) -> list[tuple[Element, Any]]:
+def _meshes(patient: DescriptionContext) -> list[tuple[Element, Any]]:
     result: list[tuple[Element, Any]] = []
     for element in patient.root.iter('mesh'):
         if element.get('filename'):
@@ -37,7 +37,7 @@ def _meshes(patient: Patient) -> list[tuple[Element, Any]]:
     return result
 
 
-def readable_meshes(patient: Patient) -> list[Finding]:
+def readable_meshes(patient: DescriptionContext) -> list[Diagnostic]:
     """Every mesh, also of visuals, is a file that can be read."""
     return [
         patient.error(element, str(mesh), 'check the file name, and that the package is built')
@@ -46,7 +46,7 @@ def readable_meshes(patient: Patient) -> list[Finding]:
     ]
 
 
-def _other_sizes(patient: Patient) -> float:
+def _other_sizes(patient: DescriptionContext) -> float:
     """Return the largest distance (m) that thrusters, joints and plain shapes tell of."""
     found = [
         np.abs(values).max()
@@ -61,7 +61,7 @@ def _other_sizes(patient: Patient) -> float:
     return float(max(found, default=0.0))
 
 
-def millimetres(patient: Patient) -> list[Finding]:
+def millimetres(patient: DescriptionContext) -> list[Diagnostic]:
     """A mesh is about as large as the thrusters, joints and boxes around it."""
     other = _other_sizes(patient)
     result = []
@@ -82,7 +82,7 @@ def millimetres(patient: Patient) -> list[Finding]:
     return result
 
 
-def inside_out(patient: Patient) -> list[Finding]:
+def inside_out(patient: DescriptionContext) -> list[Diagnostic]:
     """Triangles are counter-clockwise seen from outside: the volume is positive."""
     result = []
     for element, mesh in _meshes(patient):

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+from marine_sim_ros.doctor.diagnostic import Edit
 from marine_sim_ros.doctor.extents import numbers
-from marine_sim_ros.doctor.finding import Edit
 from marine_sim_ros.model.xml import Element
 
 __all__ = ['as_elements', 'opposite_numbers', 'relative_density', 'renamed', 'scaled_mesh']

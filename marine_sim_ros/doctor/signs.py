@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.doctor.finding import Finding
-from marine_sim_ros.doctor.patient import Patient
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic
 from marine_sim_ros.doctor.repairs import opposite_numbers
 
 __all__ = ['looks_down', 'negative_damping']
@@ -19,7 +19,7 @@ _PORT = ('port', 'left')
 _STARBOARD = ('starboard', 'right')
 
 
-def _evidence(patient: Patient) -> list[str]:
+def _evidence(patient: DescriptionContext) -> list[str]:
     vehicle = patient.vehicle
     com = vehicle.inertia.center_of_mass
     told = []
@@ -45,7 +45,7 @@ def _side(name: str) -> int:
     return int(any(w in words for w in _PORT)) - int(any(w in words for w in _STARBOARD))
 
 
-def looks_down(patient: Patient) -> list[Finding]:
+def looks_down(patient: DescriptionContext) -> list[Diagnostic]:
     """Two or more signs together: what belongs on top is below, what is to port has y < 0."""
     named = [
         frame.name for frame in patient.frames.values()
@@ -70,7 +70,7 @@ def looks_down(patient: Patient) -> list[Finding]:
     )]  # fmt: skip
 
 
-def negative_damping(patient: Patient) -> list[Finding]:
+def negative_damping(patient: DescriptionContext) -> list[Diagnostic]:
     """Coefficients with the sign of the literature, X_u < 0, instead of positive ones."""
     result = []
     for tag in ('linear_damping', 'quadratic_damping', 'modulus_damping', 'added_mass'):

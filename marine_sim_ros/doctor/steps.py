@@ -13,13 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.doctor.finding import Finding
-from marine_sim_ros.doctor.patient import Patient
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.state import rest
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.simulation import DEFAULT_STEP
-from marine_sim_ros.state import rest
+from marine_sim_ros.sim.simulation import DEFAULT_STEP
 
 __all__ = ['drag_step', 'drag_step_limit', 'drag_rates', 'surface_step', 'surface_stiffness']
 
@@ -46,7 +46,7 @@ def drag_step_limit(vehicle: Vehicle) -> float:
     return 1 / most if most > 0 else np.inf
 
 
-def drag_step(patient: Patient) -> list[Finding]:
+def drag_step(patient: DescriptionContext) -> list[Diagnostic]:
     """λ T < 1 at the default step; this package's own integrator treats the drag as implicit."""
     rates = drag_rates(patient.vehicle)
     limit = drag_step_limit(patient.vehicle)
@@ -76,7 +76,7 @@ def surface_stiffness(vehicle: Vehicle) -> float:
     return float(np.max(-np.diff(force) / np.diff(heights)))
 
 
-def surface_step(patient: Patient) -> list[Finding]:
+def surface_step(patient: DescriptionContext) -> list[Diagnostic]:
     """T √(k/M) < 2 for the heave at the surface, with a margin of two."""
     vehicle = patient.vehicle
     stiffness = surface_stiffness(vehicle)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic, Edit, Place, Severity
 from marine_sim_ros.doctor.extents import numbers
-from marine_sim_ros.doctor.finding import Edit, Finding, Place, Severity
-from marine_sim_ros.doctor.patient import Patient
 from marine_sim_ros.doctor.repairs import as_elements, relative_density, renamed
 from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
 from marine_sim_ros.model.extensions import EXTENSIONS, LUMPED_TAGS
@@ -42,7 +42,7 @@ _READABLE = 0.75
 """Likeness of two words from which one is taken for the other misspelt."""
 
 
-def _told(patient: Patient, text: str) -> tuple[Place, str]:
+def _told(patient: DescriptionContext, text: str) -> tuple[Place, str]:
     """Return place and message of ``file:line: <element>: message``, as far as it is so."""
     found = re.fullmatch(r'(.*?):(\d+): (?:(<.*?>)(?: in <.*?>)?:? )?(.*)', text, re.DOTALL)
     if found is None or found[1] != str(patient.path):
@@ -52,26 +52,26 @@ def _told(patient: Patient, text: str) -> tuple[Place, str]:
     return Place(str(patient.path), int(found[2]), found[3] or ''), found[4]
 
 
-def loaded(patient: Patient) -> list[Finding]:
+def loaded(patient: DescriptionContext) -> list[Diagnostic]:
     """The description becomes a vehicle."""
     if patient.loaded is not None:
         return []
     place, text = _told(patient, patient.refusal)
-    return [Finding(Severity.ERROR, f'cannot be simulated: {text}', place, 'mend this first')]
+    return [Diagnostic(Severity.ERROR, f'cannot be simulated: {text}', place, 'mend this first')]
 
 
-def told_while_loading(patient: Patient) -> list[Finding]:
+def told_while_loading(patient: DescriptionContext) -> list[Diagnostic]:
     """What was repaired or looked unusual when the description was read."""
     result = []
     for warning in patient.vehicle.warnings:
         place, text = _told(patient, warning)
         edit = _stray_underscore(patient, place, text)
         advice = 'mend it if it is not meant'
-        result.append(Finding(Severity.WARNING, text, place, advice, edit=edit))
+        result.append(Diagnostic(Severity.WARNING, text, place, advice, edit=edit))
     return result
 
 
-def _stray_underscore(patient: Patient, place: Place, text: str) -> Edit | None:
+def _stray_underscore(patient: DescriptionContext, place: Place, text: str) -> Edit | None:
     """Return how to mend a plugin's tag of which the right name is known."""
     meant = re.search(r'did you mean <(\w+)>', text)
     if meant is None or patient.expanded:
@@ -82,7 +82,7 @@ def _stray_underscore(patient: Patient, place: Place, text: str) -> Edit | None:
     return None
 
 
-def _ours(patient: Patient) -> list[Element]:
+def _ours(patient: DescriptionContext) -> list[Element]:
     """Return all elements of our extensions, and what is in them."""
     # Attributes of <contact_material> are checked by its reader.
     tags = EXTENSIONS - {CONTACT_MATERIAL}
@@ -90,7 +90,7 @@ def _ours(patient: Patient) -> list[Element]:
     return [e for top in tops for e in top.iter() if isinstance(e.tag, str)]
 
 
-def unread_attributes(patient: Patient) -> list[Finding]:
+def unread_attributes(patient: DescriptionContext) -> list[Diagnostic]:
     """Values stand in elements, <C_PD1>3</C_PD1>; as attributes nobody reads them."""
     result = []
     for element in _ours(patient):
@@ -115,7 +115,7 @@ def unread_attributes(patient: Patient) -> list[Finding]:
     return result
 
 
-def misspelt(patient: Patient) -> list[Finding]:
+def misspelt(patient: DescriptionContext) -> list[Diagnostic]:
     """Elements below <robot> or <collision> that nobody reads, though they look like ours."""
     result = []
     in_collision = {'buoyancy_material', 'hydrodynamics', CONTACT_MATERIAL}
@@ -135,7 +135,7 @@ def misspelt(patient: Patient) -> list[Finding]:
     return result
 
 
-def unused_materials(patient: Patient) -> list[Finding]:
+def unused_materials(patient: DescriptionContext) -> list[Diagnostic]:
     """Each <buoyancy_material> that is defined is used by a collision."""
     used = {m.get('name') for m in patient.root.iterfind('link/collision/buoyancy_material')}
     return [
@@ -147,7 +147,7 @@ def unused_materials(patient: Patient) -> list[Finding]:
     ]
 
 
-def unused_curves(patient: Patient) -> list[Finding]:
+def unused_curves(patient: DescriptionContext) -> list[Diagnostic]:
     """Each thrust <curve> is used by a thruster."""
     used = {t.get('curve') for t in patient.root.findall('thrusters/thruster')}
     linear = patient.root.find('thrusters/thruster/linear') is not None
@@ -159,7 +159,7 @@ def unused_curves(patient: Patient) -> list[Finding]:
     ]
 
 
-def density_unit(patient: Patient) -> list[Finding]:
+def density_unit(patient: DescriptionContext) -> list[Diagnostic]:
     """Densities of materials are relative to water, not in kg/m³."""
     result = []
     for element in patient.root.findall('buoyancy_material/density'):

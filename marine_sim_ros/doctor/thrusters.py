@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.control.allocation import reach
-from marine_sim_ros.doctor.finding import Finding
-from marine_sim_ros.doctor.patient import Patient
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import rotation_matrix
-from marine_sim_ros.state import rest
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.state import rest
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic
+from marine_sim_ros.sim.simulation import Simulation
 
 __all__ = ['handedness', 'links', 'mirror', 'names', 'pulse', 'reachable_axes']
 
@@ -38,7 +38,7 @@ def _words(name: str) -> set[str]:
     return set(name.lower().replace('-', '_').split('_'))
 
 
-def reachable_axes(patient: Patient) -> list[Finding]:
+def reachable_axes(patient: DescriptionContext) -> list[Diagnostic]:
     """Rank of the thruster matrix, and the axes that cannot be commanded (Fossen 2011, 9.7)."""
     vehicle = patient.vehicle
     count = len(vehicle.thrusters)
@@ -60,7 +60,7 @@ def reachable_axes(patient: Patient) -> list[Finding]:
     return [patient.hint(element, text, 'know it when you choose what a controller holds')]
 
 
-def pulse(patient: Patient) -> list[Finding]:
+def pulse(patient: DescriptionContext) -> list[Diagnostic]:
     """Run a few steps of the simulation with a pulse on one thruster at a time.
 
     The velocity gained along its axis, at its place, must be positive: cᵀ H ν > 0.
@@ -90,7 +90,7 @@ def _how(moved: float) -> str:
     return 'against' if moved < 0 else 'not along'
 
 
-def names(patient: Patient) -> list[Finding]:
+def names(patient: DescriptionContext) -> list[Diagnostic]:
     """A thruster named for a side is there, and one named for an axis pushes along it."""
     thrusters = patient.vehicle.thrusters
     result = []
@@ -114,7 +114,7 @@ def names(patient: Patient) -> list[Finding]:
     return result
 
 
-def _pairs(patient: Patient) -> list[tuple[int, int]]:
+def _pairs(patient: DescriptionContext) -> list[tuple[int, int]]:
     """Return thrusters at mirrored places, port and starboard."""
     place = patient.vehicle.thrusters.position
     mirrored = place * [1.0, -1.0, 1.0]
@@ -127,7 +127,7 @@ def _pairs(patient: Patient) -> list[tuple[int, int]]:
     return result
 
 
-def mirror(patient: Patient) -> list[Finding]:
+def mirror(patient: DescriptionContext) -> list[Diagnostic]:
     """Thrusters at mirrored places push like mirror images, unless told to be reversed."""
     axis = patient.vehicle.thrusters.axis
     elements = patient.thruster_elements()
@@ -153,7 +153,7 @@ def _reversed_on_purpose(element: object) -> bool:
     return text.strip().startswith('-')
 
 
-def handedness(patient: Patient) -> list[Finding]:
+def handedness(patient: DescriptionContext) -> list[Diagnostic]:
     """Pairs of propellers turn against each other, else their reaction torques add up."""
     thrusters = patient.vehicle.thrusters
     elements = patient.thruster_elements()
@@ -181,7 +181,7 @@ def handedness(patient: Patient) -> list[Finding]:
     return result
 
 
-def links(patient: Patient) -> list[Finding]:
+def links(patient: DescriptionContext) -> list[Diagnostic]:
     """A thruster and the link named after it are at the same place, with the same z axis."""
     thrusters = patient.vehicle.thrusters
     result = []

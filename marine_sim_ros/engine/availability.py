@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['PRECISIONS', 'cache_folder', 'precision', 'require_jax']
 

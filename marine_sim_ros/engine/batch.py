@@ -14,23 +14,24 @@ from typing import TypeVar
 
 import numpy as np
 
+from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.control.settings import ControllerSettings
+from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.core.stamps import NANOSECONDS, ticks_of
+from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.compiled import Program, setting_of, trajectory_of
 from marine_sim_ros.engine.loop import Setting, everything, states
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.script import as_long
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import ParameterError, RecordingError
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.gusts import as_many
 from marine_sim_ros.faults.kinds import LostCommands
 from marine_sim_ros.faults.tables import alike
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.ocean.gusts import as_many
-from marine_sim_ros.scenario import Scenario
-from marine_sim_ros.simulation import DEFAULT_STEP, ticks_of
-from marine_sim_ros.state import State
-from marine_sim_ros.suite import RunOptions
-from marine_sim_ros.trajectory import NANOSECONDS, Trajectory
-from marine_sim_ros.trajectory_bag import write_recording
+from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.scenario import Scenario
+from marine_sim_ros.sim.simulation import DEFAULT_STEP
+from marine_sim_ros.sim.trajectory import Trajectory
 
 __all__ = [
     'BLOCK', 'Batch', 'first_states', 'run_in_blocks', 'settings_of', 'simulate_batch',
@@ -166,7 +167,7 @@ def simulate_batch(
         duration: s.
         every: one tick in so many is kept, beginning with the first.
         dtype: ``float64`` or ``float32``.
-        all_quantities: keep what a :class:`~marine_sim_ros.trajectory.Trajectory` needs.
+        all_quantities: keep what a :class:`~marine_sim_ros.sim.trajectory.Trajectory` needs.
         bags: folder to write each vehicle's to, as ``simulate --record`` does, of the ticks that
             are kept: ``000017/bag`` and ``000017/manifest.json``.
 

@@ -15,30 +15,25 @@ import jax.numpy as jnp
 import numpy as np
 
 from marine_sim_ros.control.settings import ControllerSettings
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.random import stamp_words
+from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds, ticks_of
+from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.loop import Recorder, Setting, everything, rollout
 from marine_sim_ros.engine.records import arguments_for, derived, stacked
 from marine_sim_ros.engine.script import script
 from marine_sim_ros.engine.solid import with_one_scene
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.tables import tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.noise import stamp_words
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
-from marine_sim_ros.scenario import Scenario
-from marine_sim_ros.simulation import (
-    DEFAULT_STEP,
-    diverged,
-    noisy_pressure,
-    step_nanoseconds,
-    ticks_of,
-)
-from marine_sim_ros.state import State
-from marine_sim_ros.tick import Stepping
-from marine_sim_ros.trajectory import NANOSECONDS, Trajectory, hash_of
+from marine_sim_ros.sim.scenario import Scenario
+from marine_sim_ros.sim.simulation import DEFAULT_STEP, diverged, noisy_pressure
+from marine_sim_ros.sim.step import Stepping
+from marine_sim_ros.sim.trajectory import Trajectory, hash_of
 
 __all__ = ['Program', 'compiled', 'setting_of', 'simulate_compiled', 'trajectory_of']
 
@@ -70,15 +65,15 @@ def setting_of(
     ))  # fmt: skip
 
 
-def _of_few_numbers(setting: Setting) -> bool:
+def _scalarisable(setting: Setting) -> bool:
     """Return whether the physics is small enough to be written out number by number."""
     around = setting.environment
     plain = around.waves is None and around.fluctuation is None and around.scene is None
     if setting.vehicle.hull is not None:
         plain = plain and around.profile is None  # water that differs from corner to corner
     control = setting.script.control
-    few = control is None or control.of_few_numbers
-    written = setting.faults is None or setting.faults.of_few_numbers
+    few = control is None or control.scalarisable
+    written = setting.faults is None or setting.faults.scalarisable
     return plain and few and written
 
 
@@ -167,7 +162,7 @@ class Program:
         settings = with_one_scene(settings)
         self._first = settings[0]
         self._template, self.arguments = stacked(settings)
-        few, hull = _of_few_numbers(settings[0]), settings[0].vehicle.hull is not None
+        few, hull = _scalarisable(settings[0]), settings[0].vehicle.hull is not None
         stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS, integrator, implicit_drag)
         run: Callable[..., Any] = partial(
             rollout, self._template, stepping=stepping, every=every, keep=keep, written_out=few
@@ -264,8 +259,8 @@ def simulate_compiled(
 ) -> tuple[Trajectory, float]:
     """Run a scenario, and return its trajectory and the s that compiling took.
 
-    The arguments are those of :func:`marine_sim_ros.simulation.simulate`, whose trajectory it is
-    but for rounding, and ``dtype``: ``float64`` or ``float32``.
+    The arguments are those of :func:`marine_sim_ros.sim.simulation.simulate`, whose trajectory it
+    is but for rounding, and ``dtype``: ``float64`` or ``float32``.
 
     Raises:
         MarineSimError: an argument out of range, or a state that is no longer finite.

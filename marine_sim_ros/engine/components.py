@@ -15,7 +15,7 @@ Components is inside their elements, which are rows (:mod:`marine_sim_ros.engine
 length 1 in ``data``, so that operators know no difference, and stays the last.
 
 It follows the Python array API standard as far as the core uses it: ``namespace(array)`` of
-:mod:`marine_sim_ros.arrays` is this module's :class:`Namespace`.
+:mod:`marine_sim_ros.core.arrays` is this module's :class:`Namespace`.
 """
 
 from __future__ import annotations

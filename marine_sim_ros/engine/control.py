@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, namespace
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.control.closed_loop import (
     FIRST_STEP,
@@ -23,10 +22,11 @@ from marine_sim_ros.control.closed_loop import (
 )
 from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.control.thesis import ThesisLaw
-from marine_sim_ros.engine.sharing import Shares, longer, shares_of
+from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.core.state import State
+from marine_sim_ros.engine.sharing import AllocationTables, longer, shares_of
 from marine_sim_ros.engine.tables import held
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.state import State
 
 __all__ = ['Control', 'Remembered', 'answer', 'control_of', 'extended', 'waiting']
 
@@ -42,7 +42,7 @@ class Control:
     """
 
     law: Law
-    shares: Shares
+    shares: AllocationTables
     closed: np.ndarray
 
     @property
@@ -51,7 +51,7 @@ class Control:
         return isinstance(self.closed, np.ndarray) and bool(self.closed.all())
 
     @property
-    def of_few_numbers(self) -> bool:
+    def scalarisable(self) -> bool:
         """Whether what it remembers is small enough to be written out number by number."""
         return not isinstance(self.law, ThesisLaw)
 

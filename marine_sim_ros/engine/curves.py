@@ -3,10 +3,10 @@
 
 """Curves of thrusters in compiled programs: the one segment that counts is looked up.
 
-NumPy adds up all segments of a :class:`~marine_sim_ros.interpolation.Table`, which is a few calls.
-Compiled, that is five operations for each segment of each thruster in every tick; a look-up is a
-dozen for all of them, whatever their number. Both give the same but for rounding, and both give
-exactly zero where a curve is zero.
+NumPy adds up all segments of a :class:`~marine_sim_ros.core.interpolation.Table`, which is a few
+calls. Compiled, that is five operations for each segment of each thruster in every tick; a look-up
+is a dozen for all of them, whatever their number. Both give the same but for rounding, and both
+give exactly zero where a curve is zero.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from marine_sim_ros.arrays import Array
+from marine_sim_ros.core.arrays import Array
+from marine_sim_ros.core.interpolation import Table
 from marine_sim_ros.engine.components import Components, components, joined
-from marine_sim_ros.interpolation import Table
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['Curves', 'with_curves']

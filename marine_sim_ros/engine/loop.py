@@ -13,25 +13,25 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from marine_sim_ros.arrays import Array, namespace
+from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.components import Components, components, joined, mixture
 from marine_sim_ros.engine.control import Remembered, answer, waiting
 from marine_sim_ros.engine.records import Slot, filled
 from marine_sim_ros.engine.script import Script, open_loop
 from marine_sim_ros.engine.tables import held
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import Tables
 from marine_sim_ros.faults.thrust import Propulsion, unharmed
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.physics.manipulator import arm_step
-from marine_sim_ros.state import State
-from marine_sim_ros.tick import Commands, Happened, Memory, Stepping, advance, begin
+from marine_sim_ros.sim.step import Commands, Memory, StepOutput, Stepping, advance, begin
 
 __all__ = ['Recorder', 'Setting', 'everything', 'rollout', 'states']
 
-Recorder = Callable[['Setting', State, Array, Happened, Array], dict[str, Array]]
+Recorder = Callable[['Setting', State, Array, StepOutput, Array], dict[str, Array]]
 """(setting, state, time, what happened, pwm) -> what to keep of a tick, by name."""
 
 
@@ -68,7 +68,7 @@ class _Moment(NamedTuple):
 
 
 def states(
-    setting: Setting, state: State, time: Array, happened: Happened, pwm: Array
+    setting: Setting, state: State, time: Array, happened: StepOutput, pwm: Array
 ) -> dict[str, Array]:
     """Keep the state."""
     del setting, time, happened, pwm
@@ -76,9 +76,9 @@ def states(
 
 
 def everything(
-    setting: Setting, state: State, time: Array, happened: Happened, pwm: Array
+    setting: Setting, state: State, time: Array, happened: StepOutput, pwm: Array
 ) -> dict[str, Array]:
-    """Keep what a :class:`~marine_sim_ros.trajectory.Trajectory` has."""
+    """Keep what a :class:`~marine_sim_ros.sim.trajectory.Trajectory` has."""
     kept = {
         **state._asdict(),
         'pwm': pwm,

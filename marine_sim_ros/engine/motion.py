@@ -8,15 +8,15 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.loop import Setting, rollout, states
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.script import Script
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.simulation import DEFAULT_STEP
-from marine_sim_ros.state import State
-from marine_sim_ros.tick import Stepping
+from marine_sim_ros.sim.simulation import DEFAULT_STEP
+from marine_sim_ros.sim.step import Stepping
 
 __all__ = ['motion']
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['Slot', 'arguments_for', 'derived', 'filled', 'stacked']

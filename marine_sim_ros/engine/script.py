@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, namespace
 from marine_sim_ros.control.allocation import PilotMixer, mixed
 from marine_sim_ros.control.depth import depth_effort
 from marine_sim_ros.control.setpoints import all_free
 from marine_sim_ros.control.settings import ControllerSettings, load_controller
+from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.control import Control, control_of, extended
 from marine_sim_ros.engine.tables import held
 from marine_sim_ros.faults.kinds import Dead
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.scenario import Scenario
-from marine_sim_ros.scripted import failed_thrusters, joint_targets
-from marine_sim_ros.spatial import rotation_matrix
-from marine_sim_ros.state import State
+from marine_sim_ros.sim.player import failed_thrusters, joint_targets
+from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = ['Script', 'as_long', 'open_loop', 'script']
 

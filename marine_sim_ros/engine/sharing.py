@@ -13,14 +13,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
-from marine_sim_ros.control.allocator import Allocation, Allocator, demands, made_up, shortfall
+from marine_sim_ros.control.allocator import (
+    Allocation,
+    Allocator,
+    demands,
+    shortfall,
+    with_residual,
+)
 from marine_sim_ros.control.thrust_limits import PulseWidths
+from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.engine.components import on_arrays
 from marine_sim_ros.engine.scaling import scaled
 from marine_sim_ros.physics.thrusters import PWM_MIN, PWM_NEUTRAL
 
-__all__ = ['Pulses', 'Shares', 'longer', 'pulses_of', 'shares_of']
+__all__ = ['Pulses', 'AllocationTables', 'longer', 'pulses_of', 'shares_of']
 
 BLOCK = 28
 """Thrusts that a search compares at a time: about the root of how many there are."""
@@ -112,7 +118,7 @@ def _scaled_demands(
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class AllocationTables:
     """Plans (s, ...) of :class:`~marine_sim_ros.control.allocator.Plan`, one for each segment.
 
     All thrusters are in them; one that is left out has limits of zero.
@@ -147,7 +153,7 @@ class Shares:
         rest = ('concession', 'pulses')
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in rest}
 
-    def share(self, wrench: Array, owed: Array) -> Allocation:
+    def share(self, wrench: Array, residual: Array) -> Allocation:
         """Return what to send for a wrench (6,) and thrusts (n,) that are owed, in one segment.
 
         It is what :meth:`marine_sim_ros.control.allocator.Allocator.allocate` returns, of plans
@@ -164,7 +170,7 @@ class Shares:
         )  # fmt: skip
         beyond = xp.clip(shares * self.unit, lower, upper)
         thrust = xp.where(fits, plain, beyond)
-        asked = made_up(thrust, owed)
+        asked = with_residual(thrust, residual)
         pwm, made = self.pulses.nearest(asked)
         left_out = self.left_out > 0.5
         pwm, made = xp.where(left_out, none + PWM_NEUTRAL, pwm), xp.where(left_out, none, made)
@@ -172,13 +178,15 @@ class Shares:
             thrust=made,
             pwm=pwm,
             achieved=self.matrix @ made,
-            owed=xp.where(left_out, none, asked - made),
+            residual=xp.where(left_out, none, asked - made),
             short=shortfall(wrench, self.matrix @ thrust),
             saturated=~fits,
         )
 
 
-def shares_of(allocator: Allocator, failed: Sequence[np.ndarray], *, whole: bool = True) -> Shares:
+def shares_of(
+    allocator: Allocator, failed: Sequence[np.ndarray], *, whole: bool = True
+) -> AllocationTables:
     """Return the tables of an allocator for masks (n,) of failed thrusters, one per segment."""
     plans = [allocator.plan(mask) for mask in failed]
     count = len(failed[0])
@@ -192,7 +200,7 @@ def shares_of(allocator: Allocator, failed: Sequence[np.ndarray], *, whole: bool
     def padded(free: np.ndarray) -> np.ndarray:
         return np.pad(free, ((0, 0), (0, width - free.shape[1])))
 
-    return Shares(
+    return AllocationTables(
         matrix=np.stack([p.matrix for p in plans]),
         gain=np.stack([p.gain for p in plans]),
         groups=np.stack([p.groups for p in plans]),
@@ -206,7 +214,7 @@ def shares_of(allocator: Allocator, failed: Sequence[np.ndarray], *, whole: bool
     )
 
 
-def longer(shares: Shares, segments: int) -> Shares:
+def longer(shares: AllocationTables, segments: int) -> AllocationTables:
     """Return tables with more segments at their end, all as the last one."""
     rows: dict[str, Any] = {
         name: np.concatenate([table, np.repeat(table[-1:], segments, axis=0)])

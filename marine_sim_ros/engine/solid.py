@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.engine.loop import Setting
 from marine_sim_ros.engine.records import derived
-from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['with_one_scene']

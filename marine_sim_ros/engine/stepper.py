@@ -14,20 +14,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
+from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.batch import BLOCK
 from marine_sim_ros.engine.compiled import compiled
 from marine_sim_ros.engine.components import Components, components, joined
 from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.records import derived
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.thrust import Propulsion
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.simulation import step_nanoseconds
-from marine_sim_ros.state import State
-from marine_sim_ros.tick import Commands, Stepping, advance, begin
-from marine_sim_ros.trajectory import NANOSECONDS
+from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
 
 __all__ = ['Bodies', 'Stepper']
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import Array, constant, namespace
 
 __all__ = ['held']
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from marine_sim_ros.core.random import gaussian, stamp_words
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.faults.draws import key_of, share_of
 from marine_sim_ros.faults.kinds import BarometerDrift, BarometerDropout, BarometerSpikes, Fault
-from marine_sim_ros.noise import gaussian, stamp_words
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['pressure_error']
 

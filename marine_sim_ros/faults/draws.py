@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from types import ModuleType
 
-from marine_sim_ros.arrays import Array, constant
-from marine_sim_ros.noise import key_bits, threefry
+from marine_sim_ros.core.arrays import Array, constant
+from marine_sim_ros.core.random import key_bits, threefry
 
 __all__ = ['key_of', 'share_of']
 

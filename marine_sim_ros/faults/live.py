@@ -9,16 +9,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.random import stamp_words
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.battery import battery_voltage
 from marine_sim_ros.faults.kinds import Fault
-from marine_sim_ros.faults.tables import Acting, tables_of
+from marine_sim_ros.faults.tables import ActiveFaults, tables_of
 from marine_sim_ros.faults.thrust import Propulsion, faulty_thrusters
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.noise import stamp_words
 from marine_sim_ros.physics.thrusters import ThrusterOutput
-from marine_sim_ros.state import State
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['LiveThrusters']
 
@@ -47,9 +47,9 @@ class LiveThrusters:
         """Let these faults happen, and no others."""
         self._tables = tables_of(faults, self._vehicle.thrusters.names, self._seed)
 
-    def _acting(self, stamp: int) -> Acting:
+    def _acting(self, stamp: int) -> ActiveFaults:
         if self._tables is None:
-            return Acting()  # and not None: what was told is remembered for a fault to come
+            return ActiveFaults()  # and not None: what was told is remembered for a fault to come
         return self._tables.at(np, stamp / NANOSECONDS, stamp_words(np.array(stamp)))
 
     @property

@@ -11,7 +11,8 @@ from typing import Any
 
 import yaml
 
-from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, shown
 from marine_sim_ros.faults.kinds import (
     KINDS,
     Fault,
@@ -21,7 +22,6 @@ from marine_sim_ros.faults.kinds import (
     kind_of,
     numbers_of,
 )
-from marine_sim_ros.yaml_file import YamlReader, parse_yaml, shown
 
 __all__ = ['fault_text', 'parse_faults', 'read_fault']
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant
+from marine_sim_ros.core.arrays import Array, constant
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.faults.battery import Supply
 from marine_sim_ros.faults.draws import key_of, share_of
 from marine_sim_ros.faults.kinds import (
@@ -27,14 +28,13 @@ from marine_sim_ros.faults.kinds import (
     Weak,
     numbers_of,
 )
-from marine_sim_ros.trajectory import NANOSECONDS
 
-__all__ = ['Acting', 'Rows', 'Tables', 'alike', 'tables_of']
+__all__ = ['ActiveFaults', 'Rows', 'Tables', 'alike', 'tables_of']
 
 NEVER = np.inf
 
 
-class Acting(NamedTuple):
+class ActiveFaults(NamedTuple):
     """What is wrong at a tick; None: nothing of that kind can be. n thrusters.
 
     Attributes:
@@ -132,11 +132,11 @@ class Tables:
     battery: Rows | None = None
 
     @property
-    def of_few_numbers(self) -> bool:
+    def scalarisable(self) -> bool:
         """Whether a compiled program may write it out number by number."""
         return self.delayed is None and self.lost is None
 
-    def at(self, xp: ModuleType, time: Array, stamp: Array | None = None) -> Acting:
+    def at(self, xp: ModuleType, time: Array, stamp: Array | None = None) -> ActiveFaults:
         """Return what is wrong at a time, s.
 
         Args:
@@ -162,7 +162,7 @@ class Tables:
             acting['lost'] = share_of(xp, self.key, stamp) >= share
         if self.battery is not None:
             acting['battery'] = _supply(xp, self.battery, time)
-        return Acting(**acting)
+        return ActiveFaults(**acting)
 
 
 def _supply(xp: ModuleType, rows: Rows, time: Array) -> Supply:

@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.battery import battery_voltage
-from marine_sim_ros.faults.tables import Acting
+from marine_sim_ros.faults.tables import ActiveFaults
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import (
     POWER_EXPONENT,
@@ -20,8 +22,6 @@ from marine_sim_ros.physics.thrusters import (
     ThrusterOutput,
     thrusters,
 )
-from marine_sim_ros.state import State
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['COMMAND_TIMEOUT', 'FaultMemory', 'Propulsion', 'faulty_thrusters', 'unharmed']
 
@@ -71,7 +71,7 @@ def unharmed(rotors: Array) -> FaultMemory:
 
 
 def _arriving(
-    acting: Acting, memory: FaultMemory, pwm: Array, dt: float, timeout: float
+    acting: ActiveFaults, memory: FaultMemory, pwm: Array, dt: float, timeout: float
 ) -> tuple[Array, FaultMemory]:
     """Return the pulse widths that are there: of this tick, or the last; at length neutral."""
     xp = namespace(pwm)
@@ -85,7 +85,7 @@ def _arriving(
 
 
 def _late(
-    acting: Acting, memory: FaultMemory, pwm: Array, dt: float, period: float
+    acting: ActiveFaults, memory: FaultMemory, pwm: Array, dt: float, period: float
 ) -> tuple[Array, FaultMemory]:
     """Return the pulse widths of as many ticks ago as each thruster is late.
 
@@ -106,7 +106,7 @@ def _late(
     return late, memory._replace(line=line)
 
 
-def _taken(acting: Acting, memory: FaultMemory, pwm: Array) -> tuple[Array, FaultMemory]:
+def _taken(acting: ActiveFaults, memory: FaultMemory, pwm: Array) -> tuple[Array, FaultMemory]:
     """Return the pulse widths that thrusters act on: kept, turned round, or none."""
     xp = namespace(pwm)
     if acting.stuck is not None:
@@ -125,7 +125,7 @@ def faulty_thrusters(
     state: State,
     environment: Environment,
     memory: Propulsion,
-    acting: Acting | None,
+    acting: ActiveFaults | None,
     *,
     pwm: Array,
     dt: float,

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.gusts import Gusts
 from marine_sim_ros.faults.kinds import Fault, Gust
-from marine_sim_ros.ocean.gusts import Gusts
 
 __all__ = ['with_gusts']
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from string import Template
 
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.resources import resource_folder
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.resources import resource_folder
 
 __all__ = ['bridge_command', 'bridge_text', 'control_service']
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.gazebo.installed import has_module, plugin_folders
 
 __all__ = ['DELIVERIES', 'IN_SERVER', 'STOCK', 'chosen_delivery', 'missing_for_in_server']

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from marine_sim_ros.arrays import constant, matvec, namespace
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.gazebo.kinematics import told_velocity
+from marine_sim_ros.core.arrays import constant, matvec, namespace
+from marine_sim_ros.core.spatial import cross, momentum_rate
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.gazebo.kinematics import reported_velocity
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.rigid_body import step, weight
-from marine_sim_ros.spatial import cross, momentum_rate
-from marine_sim_ros.state import State, Wrench
 
 __all__ = ['exerted_wrench']
 
@@ -58,7 +58,7 @@ def exerted_wrench(
         integrator=integrator, implicit_drag=implicit_drag,
     )  # fmt: skip
     h = dt if physics_step is None else physics_step
-    nu, told = state.velocity, told_velocity(state.velocity, h)
+    nu, told = state.velocity, reported_velocity(state.velocity, h)
     turning = (nu - told)[..., :3] / h - cross(nu[..., 3:], told[..., :3])
     rate = (after.velocity - nu) / dt + xp.concat([turning, xp.zeros_like(turning)], axis=-1)
     coriolis = momentum_rate(told, matvec(mass, told))

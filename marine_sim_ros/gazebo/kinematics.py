@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, namespace
-from marine_sim_ros.spatial import (
+from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.core.spatial import (
     rotation_matrix,
     rotation_vector,
     rotation_vector_quaternion,
     to_body,
 )
 
-__all__ = ['stepped_velocity', 'told_velocity', 'twist_between']
+__all__ = ['stepped_velocity', 'reported_velocity', 'twist_between']
 
 
 def stepped_velocity(told: Array, dt: float) -> Array:
@@ -37,7 +37,7 @@ def stepped_velocity(told: Array, dt: float) -> Array:
     return xp.concat([(turn @ v[..., None])[..., 0], omega], axis=-1)
 
 
-def told_velocity(stepped: Array, dt: float) -> Array:
+def reported_velocity(stepped: Array, dt: float) -> Array:
     """Return the ν (..., 6) that Gazebo has where :func:`stepped_velocity` is ν*."""
     xp = namespace(stepped)
     v, omega = stepped[..., :3], stepped[..., 3:]

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.environment_file import run_environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.stamps import step_nanoseconds
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.gazebo.bridge_file import bridge_text
 from marine_sim_ros.gazebo.world import GazeboWorld, absolute_uris, run_world
 from marine_sim_ros.model.library import load_vehicle, vehicle_path, xacro_arguments
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.poses import Pose
 from marine_sim_ros.sdf.world import sdf_world
-from marine_sim_ros.simulation import step_nanoseconds
-from marine_sim_ros.spatial import quaternion_from_rpy
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.sim.graph import RunOptions, describe
 
 __all__ = ['bridge_parameters', 'write_run']
 

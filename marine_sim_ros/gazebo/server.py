@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.gazebo.world import SEAT_FOLDER
-from marine_sim_ros.state import State, Wrench
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['Correspondent', 'server_command', 'server_paths', 'start_server', 'stop_server']
 

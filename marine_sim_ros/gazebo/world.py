@@ -10,19 +10,19 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.gazebo.delivery import IN_SERVER, STOCK
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.sdf.elements import GZ, add, add_pose, to_text
 from marine_sim_ros.sdf.poses import Pose
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['PROBE', 'SEAT_FOLDER', 'GazeboWorld', 'absolute_uris', 'run_world']
 
 SEAT_FOLDER = Path(__file__).resolve().parent / 'system'
 """What GZ_SIM_SYSTEM_PLUGIN_PATH must have, so that the server finds the seat."""
-_SEAT = 'marine_sim_seat'
+_SEAT = 'marine_sim_lockstep'
 PROBE = 'marine_sim_probe'
 """Name of the sensor at the link's origin by which the seat reads the state."""
 _NEEDED = {

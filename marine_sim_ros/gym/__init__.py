@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 
 if importlib.util.find_spec('gymnasium') is None:
     raise ParameterError(

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.engine.stepper import Bodies, Stepper
-from marine_sim_ros.errors import ParameterError
 from marine_sim_ros.gym.tasks import TASKS, Episode, Judged
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
-from marine_sim_ros.spatial import quaternion_from_rpy
 
 __all__ = ['Fleet']
 

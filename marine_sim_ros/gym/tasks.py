@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.engine.stepper import Bodies
-from marine_sim_ros.spatial import rotation_matrix
 
 __all__ = ['TASKS', 'Episode', 'Judged', 'StationKeeping', 'Task', 'WaypointFollowing']
 

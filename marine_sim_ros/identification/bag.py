@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from marine_sim_ros.analysis.bags.vehicle import Channel, VehicleRecord
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.identification.samples import Samples, make_samples
 from marine_sim_ros.identification.thrust import Commands, commands_of_pwm, commands_of_thrust
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['Collector', 'samples_of']
 

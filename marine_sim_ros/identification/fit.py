@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.identification.confidence import NORMAL_95, covariance, reasons
 from marine_sim_ros.identification.parameters import Parameter, ParameterSet
 from marine_sim_ros.identification.samples import Samples

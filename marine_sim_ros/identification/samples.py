@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import to_body
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.identification.thrust import Commands
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.rigid_body import weight
-from marine_sim_ros.spatial import to_body
-from marine_sim_ros.state import State
 
 __all__ = ['STEP', 'Samples', 'make_samples']
 

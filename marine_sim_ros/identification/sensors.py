@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.spatial import quaternion_product, rotation_vector_quaternion
-from marine_sim_ros.trajectory import Trajectory
+from marine_sim_ros.core.spatial import quaternion_product, rotation_vector_quaternion
+from marine_sim_ros.sim.trajectory import Trajectory
 
 __all__ = ['Noise', 'noisy_odometry']
 

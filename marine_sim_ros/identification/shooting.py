@@ -15,9 +15,9 @@ import math
 
 import numpy as np
 
+from marine_sim_ros.core.spatial import momentum_rate
 from marine_sim_ros.identification.parameters import ParameterSet
 from marine_sim_ros.identification.samples import Samples
-from marine_sim_ros.spatial import momentum_rate
 
 __all__ = ['Shooting', 'stretches']
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.signal import lfilter
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 

@@ -10,7 +10,7 @@ from copy import deepcopy
 import numpy as np
 from lxml import etree
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.identification.fit import Estimate, Identification
 from marine_sim_ros.identification.parameters import KINDS
 from marine_sim_ros.model.vehicle import Vehicle

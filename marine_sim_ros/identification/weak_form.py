@@ -14,9 +14,9 @@ import numpy as np
 from scipy.optimize import lsq_linear
 from scipy.signal import fftconvolve
 
+from marine_sim_ros.core.spatial import momentum_rate
 from marine_sim_ros.identification.parameters import ParameterSet
 from marine_sim_ros.identification.samples import Samples
-from marine_sim_ros.spatial import momentum_rate
 
 __all__ = ['first_guess']
 

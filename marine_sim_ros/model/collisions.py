@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.geometry import shapes
 from marine_sim_ros.model.geometry.meshes import load_mesh
 from marine_sim_ros.model.geometry.shapes import Shape
@@ -20,7 +21,6 @@ from marine_sim_ros.model.hull_settings import TAGS, HullSettings, read_hull_set
 from marine_sim_ros.model.kinematics import FARTHEST, origin, usable_pose
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Reader
-from marine_sim_ros.spatial import rotation_matrix
 
 __all__ = ['Collision', 'read_collisions', 'read_materials']
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.collisions import Collision
 from marine_sim_ros.model.contact_material import Material
 from marine_sim_ros.model.hull_builder import material_inertia
 from marine_sim_ros.model.materials import MATERIAL_RANGES, Materials
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Reader
-from marine_sim_ros.spatial import rotation_matrix
 
 __all__ = ['CONTACT_MATERIAL', 'ContactTags', 'read_contact_tags', 'set_mass_from_density']
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.hull_settings import TAGS
 from marine_sim_ros.model.inertia import Buoyancy
 from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.vehicle import Barometer, Damping, Frame
 from marine_sim_ros.model.xml import Reader
-from marine_sim_ros.spatial import rotation_matrix
 
 __all__ = [
     'EXTENSIONS', 'LUMPED_TAGS', 'read_barometer', 'read_hydrodynamics',

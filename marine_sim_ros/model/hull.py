@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
 
 __all__ = [
     'FORCE_TERMS',

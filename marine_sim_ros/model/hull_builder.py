@@ -11,7 +11,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.collisions import Collision
 from marine_sim_ros.model.geometry.shapes import Shape, moved, refined
 from marine_sim_ros.model.geometry.voxels import default_size, voxelise

@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
-from marine_sim_ros.spatial import skew, transport
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.spatial import skew, transport
 
 __all__ = ['Buoyancy', 'Inertia', 'combined_buoyancy', 'combined_inertia']
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.inertia import Buoyancy, Inertia, combined_buoyancy, combined_inertia
 from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.manipulator import Manipulator
 from marine_sim_ros.model.vehicle import Frame
-from marine_sim_ros.spatial import rotation_matrix
 
 __all__ = ['MOVING', 'read_manipulator']
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
-from marine_sim_ros.model.inertia import Inertia, combined_inertia
-from marine_sim_ros.model.vehicle import Frame
-from marine_sim_ros.spatial import (
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import (
     quaternion_from_rpy,
     quaternion_product,
     rotation_matrix,
 )
+from marine_sim_ros.model.inertia import Inertia, combined_inertia
+from marine_sim_ros.model.vehicle import Frame
 
 __all__ = [
     'BASE_LINK',

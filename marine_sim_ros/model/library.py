@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from marine_sim_ros.errors import ModelError, ParameterError
+from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.model.hull import check_terms
 from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xacro_expansion import read_description
-from marine_sim_ros.resources import resource_folder
 
 __all__ = ['load_vehicle', 'vehicle_beside', 'vehicle_names', 'vehicle_path', 'xacro_arguments']
 

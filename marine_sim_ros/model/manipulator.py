@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
+from marine_sim_ros.core.spatial import skew
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
-from marine_sim_ros.spatial import skew
 
 __all__ = ['Manipulator']
 

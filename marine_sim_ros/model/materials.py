@@ -13,7 +13,9 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.resources import resource_folder
+from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
 from marine_sim_ros.model.contact_material import (
     FRICTION_MODELS,
     SOLVERS,
@@ -22,8 +24,6 @@ from marine_sim_ros.model.contact_material import (
     derived,
     pair_modulus,
 )
-from marine_sim_ros.resources import resource_folder
-from marine_sim_ros.yaml_file import YamlReader, parse_yaml
 
 __all__ = [
     'MATERIAL_RANGES',

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.propulsion import (
     ThrusterSpec,

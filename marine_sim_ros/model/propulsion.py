@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
-from marine_sim_ros.interpolation import make_table
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.interpolation import make_table
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.model.kinematics import FARTHEST, usable_pose
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.model.xml import Reader
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
 
 __all__ = ['ThrusterSpec', 'linear_curve', 'read_thrusters', 'thruster_axis', 'thruster_set']
 

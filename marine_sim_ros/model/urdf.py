@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model import extensions, orca3, xml
 from marine_sim_ros.model.collisions import Collision, read_collisions
 from marine_sim_ros.model.contact import ContactPoints

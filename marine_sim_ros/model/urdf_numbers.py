@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from lxml import etree
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.yaml_file import shown
 from marine_sim_ros.model import xml
-from marine_sim_ros.yaml_file import shown
 
 __all__ = ['with_number']
 

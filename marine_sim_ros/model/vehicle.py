@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.arrays import namespace
-from marine_sim_ros.interpolation import Table
+from marine_sim_ros.core.arrays import namespace
+from marine_sim_ros.core.interpolation import Table
+from marine_sim_ros.core.spatial import skew, transport
 from marine_sim_ros.model.contact import ContactPoints, no_contact
 from marine_sim_ros.model.hull import Hull, lever_mobility
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.manipulator import Manipulator
-from marine_sim_ros.spatial import skew, transport
 
 __all__ = ['Barometer', 'Buoyancy', 'Damping', 'Frame', 'Inertia', 'ThrusterSet', 'Vehicle']
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from lxml import etree
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
 
 __all__ = ['MAX_BYTES', 'Element', 'Reader', 'parse']
 

@@ -18,14 +18,14 @@ import math
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import FluidPressure, Temperature
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.physics.barometer import BarometerReading, barometer
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp, stamp_ns, state_from
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.simulation import noisy_pressure
+from marine_sim_ros.sim.simulation import noisy_pressure
 
 __all__ = ['BarometerNode', 'main']
 
@@ -60,7 +60,7 @@ class BarometerNode(SuiteNode):
         stamp = stamp_ns(message.header.stamp)
         state = state_from(message)
         if state is None:
-            self.complain('odom: not finite; no reading')
+            self.warn_throttled('odom: not finite; no reading')
             return
         compute = self.values['compute']
         reading = barometer(self._sensor, state, self.environment_at(stamp)) if compute else NULL

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import JointState
 
+from marine_sim_ros.core.state import State
 from marine_sim_ros.physics.boundary import boundary
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, stamp_ns
 from marine_sim_ros.ros.node import ForceNode
 from marine_sim_ros.ros.pairing import Pairing
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.state import State
 
 __all__ = ['BoundaryNode', 'main']
 
@@ -46,12 +46,12 @@ class BoundaryNode(ForceNode):
             return
         self._pairing.first(stamp, state)
         if self._pairing.out:
-            self.complain('thrusters/state: silent; the last thrust holds')
+            self.warn_throttled('thrusters/state: silent; the last thrust holds')
 
     def _on_thrust(self, message: JointState) -> None:
         thrust = np.array(message.effort, float)
         if len(thrust) != self._count or not finite(thrust):
-            self.complain(
+            self.warn_throttled(
                 f'thrusters/state: effort is {thrust.tolist()}; expected {self._count} finite '
                 'numbers; the last thrust holds'
             )

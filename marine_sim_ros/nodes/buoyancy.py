@@ -12,12 +12,12 @@ silent its last joint positions hold.
 
 from __future__ import annotations
 
+from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.manipulator import posed
 from marine_sim_ros.ros.arm import ArmFollower
 from marine_sim_ros.ros.node import ForceNode
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.state import State, Wrench
 
 __all__ = ['BuoyancyNode', 'main']
 

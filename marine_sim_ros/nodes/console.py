@@ -20,22 +20,22 @@ from __future__ import annotations
 from typing import Any
 
 from marine_sim_ros.console.availability import require_pages
-from marine_sim_ros.console.link import Link
-from marine_sim_ros.console.looks import vehicle_look
-from marine_sim_ros.console.moment import Energy, moment
 from marine_sim_ros.console.palette import FORCE_COLOURS
-from marine_sim_ros.console.surroundings import surroundings
+from marine_sim_ros.console.scene_visuals import surroundings
+from marine_sim_ros.console.session import Session
+from marine_sim_ros.console.telemetry import Energy, moment
+from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
 from marine_sim_ros.control.pilot import OUTPUTS
-from marine_sim_ros.environment import STANDARD_GRAVITY
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.library import vehicle_path
-from marine_sim_ros.ros.desk import Desk
-from marine_sim_ros.ros.helm import STICKS
+from marine_sim_ros.ros.command_publisher import STICKS
+from marine_sim_ros.ros.console_backend import ConsoleBackend
+from marine_sim_ros.ros.graph_monitor import GraphMonitor
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import SOURCES, Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.recording import Recording
-from marine_sim_ros.ros.watch import Watch
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['ConsoleNode', 'main']
 
@@ -76,11 +76,11 @@ class ConsoleNode(SuiteNode):
 
         source = self.values['vehicle']
         base = None if self.values['robot_description'] else vehicle_path(source).parent
-        look = vehicle_look(self.vehicle, base)
+        look = vehicle_visuals(self.vehicle, base)
         for text in look['told']:
-            self.complain(text)
+            self.warn_throttled(text)
         around = surroundings(self.environment)
-        self.link = Link({
+        self.link = Session({
             'look': look, 'around': around, 'colours': FORCE_COLOURS,
             'sources': [s for s in self.values['wrench_sources'] if s],
         })  # fmt: skip
@@ -90,9 +90,9 @@ class ConsoleNode(SuiteNode):
         self._notice = ('', 0.0)
         period = 1.0 / self.values['rate']
         self.keep_time()
-        self._watch = Watch(self)
+        self._watch = GraphMonitor(self)
         self._recording = Recording(self, self.values['recorder'], self.values['folder'])
-        self._desk = Desk(self, self.link, period, self._recording.switch)
+        self._desk = ConsoleBackend(self, self.link, period, self._recording.switch)
         self._server = Server(
             live_application(self.link, self.values['rate']),
             self.values['host'], self.values['port'], self.values['token'],
@@ -100,9 +100,9 @@ class ConsoleNode(SuiteNode):
         self.get_logger().info(f'console at {self._server.address}')
         self.create_timer(period, self._tick, clock=self.wall_clock)
 
-    def complain(self, text: str, *, error: bool = False) -> None:
+    def warn_throttled(self, text: str, *, error: bool = False) -> None:
         """Log it as every node does, and show it to the pages."""
-        super().complain(text, error=error)
+        super().warn_throttled(text, error=error)
         self._notice = (text, self._now())
 
     def _now(self) -> float:

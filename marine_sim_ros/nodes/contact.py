@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.model.materials import shipped_materials, without_effect
 from marine_sim_ros.physics.contact import ContactMemory, contact
 from marine_sim_ros.physics.contact_touch import touches
@@ -30,8 +32,6 @@ from marine_sim_ros.ros.markers import contact_marker
 from marine_sim_ros.ros.node import ForceNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.state import State, Wrench
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['ContactNode', 'main']
 

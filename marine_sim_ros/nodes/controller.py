@@ -28,6 +28,8 @@ from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
 from marine_sim_ros.control.commander import HOLDS, Commander
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.control.settings import load_controller
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp, stamp_ns, state_from
 from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
@@ -35,10 +37,8 @@ from marine_sim_ros.ros.operator import Operator
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import pwm_message
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.scripted import ScriptedPilot, failed_thrusters, unknown_thrusters
-from marine_sim_ros.state import State
-from marine_sim_ros.trajectory import NANOSECONDS
+from marine_sim_ros.sim.player import ScriptedPilot, failed_thrusters, unknown_thrusters
+from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['ControllerNode', 'main']
 
@@ -103,7 +103,7 @@ class ControllerNode(SuiteNode):
         state = state_from(message)
         count = len(self.vehicle.thrusters)
         if state is None:
-            self.complain('odom: not finite; thrusters neutral')
+            self.warn_throttled('odom: not finite; thrusters neutral')
             self._answer(stamp, np.full(count, 1500.0), np.full(12, np.nan), np.zeros(6))
             return
         if self._script is not None:
@@ -148,7 +148,7 @@ class ControllerNode(SuiteNode):
     def _watch(self) -> None:
         silent = (self.wall_clock.now().nanoseconds - self._heard_at) / NANOSECONDS
         if silent > 1.0:
-            self.complain(f'odom: silent for {silent:.0f} s; nothing is commanded')
+            self.warn_throttled(f'odom: silent for {silent:.0f} s; nothing is commanded')
 
 
 def main() -> None:

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.physics.drag import drag_components, drag_with_memory
 from marine_sim_ros.physics.hull_drag import SweptWater
 from marine_sim_ros.ros import topics
@@ -24,8 +26,6 @@ from marine_sim_ros.ros.markers import FORCE_SCALE, arrow_scale, wrench_arrows
 from marine_sim_ros.ros.node import ForceNode, WrenchPublisher
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.state import State, Wrench
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['DragNode', 'main']
 

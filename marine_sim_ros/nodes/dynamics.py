@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.state import Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.rigid_body import step
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.summing import SummingOwner
-from marine_sim_ros.state import Wrench
 
 __all__ = ['DynamicsNode', 'main']
 

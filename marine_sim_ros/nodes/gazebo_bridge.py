@@ -26,19 +26,19 @@ from typing import Any
 import numpy as np
 from std_srvs.srv import SetBool, Trigger
 
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.delivery import DELIVERIES, IN_SERVER
 from marine_sim_ros.gazebo.effort import exerted_wrench
 from marine_sim_ros.gazebo.ticks import Arrival, TickAccount
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.ros.gazebo import Place, SeatWay, Way
-from marine_sim_ros.ros.gazebo_stock import StockWay
+from marine_sim_ros.ros.gazebo_stock_transport import StockTransport
+from marine_sim_ros.ros.gazebo_transport import InServerTransport, Place, Transport
 from marine_sim_ros.ros.pacing import Pacer
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.summing import SummingOwner
-from marine_sim_ros.state import State, Wrench
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['GazeboBridgeNode', 'main']
 
@@ -67,8 +67,8 @@ class GazeboBridgeNode(SummingOwner):
         self._sent: tuple[int, Wrench] = (-1, np.zeros(6))
         place = Place(values['world'], values['link'], self._initial, self._step,
                       values['lockstep'], values['impulse_ratio'])  # fmt: skip
-        kind = SeatWay if values['delivery'] == IN_SERVER else StockWay
-        self.way: Way = kind(self, place, self._on_gazebo)
+        kind = InServerTransport if values['delivery'] == IN_SERVER else StockTransport
+        self.way: Transport = kind(self, place, self._on_gazebo)
         self.get_logger().info(f'wrenches go to Gazebo {values["delivery"]}')
         self.create_timer(0.5, self._watch_gazebo, clock=self.wall_clock)
 
@@ -113,7 +113,7 @@ class GazeboBridgeNode(SummingOwner):
             self.on_reset()
             self.pacer.restart()
         elif arrival is Arrival.LATE and self.values['lockstep']:
-            self.complain(f'{self.account.lost} ticks of Gazebo never came')
+            self.warn_throttled(f'{self.account.lost} ticks of Gazebo never came')
         self.health.update(ticks_lost=self.account.lost, resets=self.account.resets)
         self._awaits = False
         self.stamp = stamp - self._step
@@ -143,7 +143,7 @@ class GazeboBridgeNode(SummingOwner):
             self.fail(f'nothing from Gazebo for {silent:.0f} s; expected gz sim with the world '
                       f'{self.values["world"]!r} and ros_gz_bridge')  # fmt: skip
         elif self.account.stamp >= 0 and silent > self.values['gazebo_timeout']:
-            self.complain(f'nothing from Gazebo for {silent:.0f} s at {self.time:.3f} s: '
+            self.warn_throttled(f'nothing from Gazebo for {silent:.0f} s at {self.time:.3f} s: '
                           'is it paused, or gone?', error=True)  # fmt: skip
 
 

@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.physics.manipulator import (
     BANDWIDTH,
     ArmMomentum,
@@ -30,10 +32,8 @@ from marine_sim_ros.ros.convert import finite, set_stamp
 from marine_sim_ros.ros.node import ForceNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.scripted import joint_targets
-from marine_sim_ros.state import State, Wrench
-from marine_sim_ros.trajectory import NANOSECONDS
+from marine_sim_ros.sim.player import joint_targets
+from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['ManipulatorNode', 'main']
 
@@ -72,13 +72,13 @@ class ManipulatorNode(ForceNode):
         unknown = [name for name in message.name if name not in self._arm.names]
         for what, values in (('position', message.position), ('velocity', message.velocity)):
             if unknown or (values and len(values) != len(message.name)):
-                self.complain(
+                self.warn_throttled(
                     f'joint_commands: {what} of {list(message.name)}; expected one number for '
                     f'each of some of: {", ".join(self._arm.names)}; ignored'
                 )
                 return
             if not finite(np.array(values, float)):
-                self.complain(f'joint_commands: {what} is not finite; ignored')
+                self.warn_throttled(f'joint_commands: {what} is not finite; ignored')
                 return
         places = [self._arm.names.index(name) for name in message.name]
         if message.position:

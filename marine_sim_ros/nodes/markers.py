@@ -20,6 +20,8 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
 from marine_sim_ros.physics.buoyancy import submerged_shares
 from marine_sim_ros.physics.hull_drag import wet_hull
 from marine_sim_ros.physics.rigid_body import weight
@@ -36,8 +38,6 @@ from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import SOURCES, Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.scene_markers import scene_markers
-from marine_sim_ros.state import State
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['MarkersNode', 'main']
 

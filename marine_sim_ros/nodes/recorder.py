@@ -24,9 +24,9 @@ from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
 
-from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.bags.writer import BagWriter, Manifest
+from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.faults.kinds import BarometerDropout
-from marine_sim_ros.recording import BagWriter, Manifest
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import header_stamp, odometry_numbers, set_stamp, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode
@@ -102,7 +102,9 @@ class RecorderNode(SuiteNode):
             message = deserialize_message(data, Odometry)
             before, self._stamp = self._stamp, stamp_ns(message.header.stamp)
             if self._stamp < before:
-                self.complain('the run was reset: the bag has both, the manifest the last one')
+                self.warn_throttled(
+                    'the run was reset: the bag has both, the manifest the last one'
+                )
                 self._manifest = self._new_manifest()
             self._manifest.add(self._stamp, *odometry_numbers(message))
         stamp = header_stamp(data) if topic.stamped and topic.per_tick else self._stamp
@@ -114,7 +116,7 @@ class RecorderNode(SuiteNode):
             self._bag.write(full, stamp, data)
         except MarineSimError as error:
             self.get_logger().error(str(error))
-            self.complain(str(error), error=True)
+            self.warn_throttled(str(error), error=True)
             self.end(1)
 
     def _tell(self) -> None:

@@ -16,15 +16,15 @@ from __future__ import annotations
 import numpy as np
 from nav_msgs.msg import Odometry
 
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import stamp_ns, state_from
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import pwm_message
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.scripted import ScriptedPilot
-from marine_sim_ros.trajectory import NANOSECONDS
+from marine_sim_ros.sim.player import ScriptedPilot
+from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['ScenarioNode', 'main']
 
@@ -52,7 +52,7 @@ class ScenarioNode(SuiteNode):
         time = stamp_ns(message.header.stamp) / NANOSECONDS
         state = state_from(message)
         if state is None:
-            self.complain('odom: not finite; no command')
+            self.warn_throttled('odom: not finite; no command')
             return
         if not self._scenario.closed_loop:
             pwm = self._pilot.command(time, state)

@@ -25,15 +25,15 @@ from sensor_msgs.msg import Joy
 
 from marine_sim_ros.control.gamepad import Grip, load_gamepad, read_sticks
 from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES, Pilot, follow, nudge, perform, stop
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.command_publisher import STICKS, CommandPublisher, full_stick
 from marine_sim_ros.ros.convert import stamp_ns, state_from
-from marine_sim_ros.ros.helm import STICKS, Helm, full_stick
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.switches import Switches
-from marine_sim_ros.state import State
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['TeleopNode', 'main']
 
@@ -56,7 +56,7 @@ class TeleopNode(SuiteNode):
         self.gamepad = load_gamepad(self.values['gamepad'])
         self.top = full_stick(self)
         self.pilot = Pilot(self.values['output'], self.values['gain'])
-        self.helm = Helm(self, self.top)
+        self.helm = CommandPublisher(self, self.top)
         names = dict.fromkeys(name for name, _ in SWITCHES.values())
         self.switches = Switches(self, list(names), 'controller')
         self.state: State | None = None
@@ -76,9 +76,9 @@ class TeleopNode(SuiteNode):
         """Return whether a gamepad sends."""
         return self._joy_at is not None
 
-    def complain(self, text: str, *, error: bool = False) -> None:
+    def warn_throttled(self, text: str, *, error: bool = False) -> None:
         """Log it as every node does, and keep it for the screen."""
-        super().complain(text, error=error)
+        super().warn_throttled(text, error=error)
         self.notice = (text, self.wall_clock.now().nanoseconds)
 
     def nudge(self, axis: str, sense: float) -> None:
@@ -109,7 +109,7 @@ class TeleopNode(SuiteNode):
     def _on_odom(self, message: Odometry) -> None:
         state = state_from(message)
         if state is None:
-            self.complain('odom: not finite; ignored')
+            self.warn_throttled('odom: not finite; ignored')
             return
         self.state, self._stamp = state, stamp_ns(message.header.stamp)
 
@@ -128,14 +128,14 @@ class TeleopNode(SuiteNode):
             age = (self.wall_clock.now().nanoseconds - self._joy_at) / NANOSECONDS
             if age > self.values['joy_timeout']:
                 self._joy_at, self._grip = None, Grip()
-                self.complain('joy: silent; stopped')
+                self.warn_throttled('joy: silent; stopped')
                 self.halt()
         if self.keyboard or self.joy_alive:
             self.pilot = follow(self.pilot, self.top, self._period, self.state)
             self.helm.send(self.pilot, self._stamp)
             self.trouble = self.helm.trouble(self.pilot.output)
             if self.trouble:
-                super().complain(self.trouble)
+                super().warn_throttled(self.trouble)
 
 
 def main() -> None:

@@ -21,6 +21,8 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float32MultiArray, UInt16MultiArray
 
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.kinds import Dead
 from marine_sim_ros.faults.live import LiveThrusters
 from marine_sim_ros.faults.thrust import COMMAND_TIMEOUT
@@ -31,9 +33,7 @@ from marine_sim_ros.ros.node import ForceNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import credible, pwm_stamp
-from marine_sim_ros.scripted import unknown_thrusters
-from marine_sim_ros.state import State
-from marine_sim_ros.trajectory import NANOSECONDS
+from marine_sim_ros.sim.player import unknown_thrusters
 
 __all__ = ['ThrustersNode', 'main']
 
@@ -79,7 +79,7 @@ class ThrustersNode(ForceNode):
     def _on_pwm(self, message: UInt16MultiArray) -> None:
         pwm, complaint = credible(message, len(self._neutral))
         if complaint:
-            self.complain(complaint)
+            self.warn_throttled(complaint)
         if not self._await_command:
             if pwm is not None and not self._live.loses:
                 self._pwm, self._pwm_stamp = pwm, self._live.stamp or 0
@@ -109,13 +109,13 @@ class ThrustersNode(ForceNode):
     def _command(self, stamp: int) -> np.ndarray:
         if self._await_command:
             if self._lost:
-                self.complain('thrusters/pwm: the controller is silent; thrusters stopped')
+                self.warn_throttled('thrusters/pwm: the controller is silent; thrusters stopped')
             pwm, self._pwm = self._pwm, None
             return self._neutral if pwm is None else pwm
         age = (stamp - self._pwm_stamp) / NANOSECONDS
         if self._pwm is not None and age > self.values['command_timeout']:
             self._pwm = None
-            self.complain('thrusters/pwm: no command any more; thrusters stopped')
+            self.warn_throttled('thrusters/pwm: no command any more; thrusters stopped')
         return self._neutral if self._pwm is None else self._pwm
 
     def refuse(self, name: str, value: object) -> str:

@@ -14,16 +14,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact import contact
 from marine_sim_ros.physics.drag import drag, drag_with_memory
-from marine_sim_ros.state import State, Wrench
 
 __all__ = [
-    'FORCES', 'PUSHES', 'WITH_JOINTS', 'WITH_MEMORY', 'WRENCH_SOURCES', 'Force', 'wrench_sources',
-]  # fmt: skip
+    'FORCES',
+    'IMPULSIVE_SOURCES',
+    'WITH_JOINTS',
+    'WITH_MEMORY',
+    'WRENCH_SOURCES',
+    'Force',
+    'wrench_sources',
+]
 
 Force = Callable[[Vehicle, State, Environment], Wrench]
 
@@ -45,7 +51,7 @@ WRENCH_SOURCES = ('thrusters', *FORCES)
 """What moves a vehicle by default, in the order in which it is summed."""
 
 
-PUSHES = ('manipulator', 'contact')
+IMPULSIVE_SOURCES = ('manipulator', 'contact')
 """Sources whose wrench is an impulse over one step: a last one must not hold any longer."""
 
 

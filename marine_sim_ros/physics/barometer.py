@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.environment import STANDARD_GRAVITY, Environment
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
 from marine_sim_ros.model.vehicle import Barometer
-from marine_sim_ros.spatial import rotation_matrix
-from marine_sim_ros.state import State
 
 __all__ = ['BarometerReading', 'absolute_pressure', 'barometer', 'water_temperature']
 

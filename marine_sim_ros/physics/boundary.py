@@ -28,14 +28,14 @@ import math
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.flow import either, traced
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.control_flow import cond, traced
+from marine_sim_ros.core.spatial import in_map, rotation_matrix
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.jet_law import JetLaw
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.spatial import in_map, rotation_matrix
-from marine_sim_ros.state import State, Wrench
 
 __all__ = [
     'FADE_END',
@@ -207,7 +207,7 @@ def _solid_forces(
     if not alone or scene.jets.mode == 'documented':
         return felt(points, jet, radius)
     near = xp.any(scene.clearances(position) <= reach)
-    return either(xp, near, felt, lambda *arrays: xp.zeros_like(arrays[0]), points, jet, radius)
+    return cond(xp, near, felt, lambda *arrays: xp.zeros_like(arrays[0]), points, jet, radius)
 
 
 def _merged(forces: Array, normal: Array) -> Array:

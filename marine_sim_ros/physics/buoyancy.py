@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from itertools import product
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace, rows
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, rows
+from marine_sim_ros.core.spatial import cross, in_map, rotation_matrix, to_body, up_in_body
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.hull import VoxelSet
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.panels import arms
-from marine_sim_ros.spatial import cross, in_map, rotation_matrix, to_body, up_in_body
-from marine_sim_ros.state import State, Wrench
 
 __all__ = [
     'box_share_below',

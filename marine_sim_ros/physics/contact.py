@@ -31,13 +31,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.flow import traced
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.control_flow import traced
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.contact_compiled import compiled_answer
-from marine_sim_ros.physics.contact_impulse import Held, Step, adhesion, answer
+from marine_sim_ros.physics.contact_compiled import solve_contacts_compiled
+from marine_sim_ros.physics.contact_impulse import Step, WarmStart, adhesion, answer
 from marine_sim_ros.physics.contact_pairs import pair_table
 from marine_sim_ros.physics.contact_touch import (
     layout,
@@ -49,7 +50,6 @@ from marine_sim_ros.physics.contact_touch import (
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.drag import damping_matrix, drag
 from marine_sim_ros.physics.rigid_body import net_wrench, weight
-from marine_sim_ros.state import State, Wrench
 
 __all__ = ['ContactMemory', 'contact']
 
@@ -141,8 +141,8 @@ def contact(
         return none, nothing
     if traced(xp) and state.velocity.ndim == 1:
         step, known = _step(body, state, environment, memory, dt)
-        wrench, held = compiled_answer(
-            vehicle, state, environment, step, Held(memory.normal, memory.tangent)
+        wrench, held = solve_contacts_compiled(
+            vehicle, state, environment, step, WarmStart(memory.normal, memory.tangent)
         )
         return wrench, ContactMemory(state, wrench, known, *held)
     # A batch has all pairs; one body of NumPy those that are near.
@@ -154,9 +154,9 @@ def contact(
     else:
         touch, near = touches(vehicle, state, environment), np.arange(empty.shape[-1])
     pairs = pair_table(vehicle, environment)
-    held = Held(memory.normal, memory.tangent)
+    held = WarmStart(memory.normal, memory.tangent)
     if alone:
-        pairs, held = pairs.picked(near), Held(*(values[near] for values in held))
+        pairs, held = pairs.picked(near), WarmStart(*(values[near] for values in held))
     step, known = _step(body, state, environment, memory, dt)
     wrench, held = answer(pairs, touch, state, step, held, adhesion(pairs, touch.gap))
     if alone:
@@ -164,9 +164,9 @@ def contact(
     return wrench, ContactMemory(state, wrench, known, *held)
 
 
-def _put_back(held: Held, near: np.ndarray, count: int) -> Held:
+def _put_back(held: WarmStart, near: np.ndarray, count: int) -> WarmStart:
     """Return impulses of all pairs: those picked out, and zeros."""
-    return Held(
+    return WarmStart(
         np.bincount(near, held.normal, minlength=count),
         np.stack([np.bincount(near, t, minlength=count) for t in held.tangent.T], axis=-1),
     )

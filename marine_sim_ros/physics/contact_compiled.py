@@ -14,25 +14,25 @@ from functools import partial
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.flow import either
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.control_flow import cond
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.contact_impulse import Held, Step, adhesion, answer
+from marine_sim_ros.physics.contact_impulse import Step, WarmStart, adhesion, answer
 from marine_sim_ros.physics.contact_pairs import PairTable, pair_table
 from marine_sim_ros.physics.contact_touch import FAR, Touch, reach_of_step, stays_off, touches
-from marine_sim_ros.state import State, Wrench
 
-__all__ = ['FEW', 'compiled_answer']
+__all__ = ['FEW', 'solve_contacts_compiled']
 
 FEW = 48
 """Pairs that are solved for at first: a box that lies on its side has 9 points and its edges'."""
 
-Answer = tuple[Wrench, Held]
+Answer = tuple[Wrench, WarmStart]
 
 
-def compiled_answer(
-    vehicle: Vehicle, state: State, environment: Environment, step: Step, held: Held
+def solve_contacts_compiled(
+    vehicle: Vehicle, state: State, environment: Environment, step: Step, held: WarmStart
 ) -> Answer:
     """Return the wrench (6,) of all contacts over a step, and all impulses to remember.
 
@@ -48,17 +48,17 @@ def compiled_answer(
     reach = vehicle.contact.reach + reach_of_step(vehicle, state, step.dt)
     near = xp.any(scene.clearances(state.position) <= reach)
     felt = partial(_felt, vehicle, environment, step.dt)
-    return either(xp, near, felt, _nothing, state, step.mass, step.free, held)  # type: ignore[no-any-return]
+    return cond(xp, near, felt, _nothing, state, step.mass, step.free, held)  # type: ignore[no-any-return]
 
 
-def _nothing(state: State, mass: Array, free: Array, held: Held, *others: Array) -> Answer:
+def _nothing(state: State, mass: Array, free: Array, held: WarmStart, *others: Array) -> Answer:
     xp = namespace(free)
-    return xp.zeros_like(free), Held(*(xp.zeros_like(h) for h in held))
+    return xp.zeros_like(free), WarmStart(*(xp.zeros_like(h) for h in held))
 
 
 def _felt(
     vehicle: Vehicle, environment: Environment, dt: float,
-    state: State, mass: Array, free: Array, held: Held,
+    state: State, mass: Array, free: Array, held: WarmStart,
 ) -> Answer:  # fmt: skip
     """Look where all pairs are, and answer what may touch."""
     xp = namespace(free)
@@ -71,19 +71,19 @@ def _felt(
     size = len(pairs.group)
     known = (state, mass, free, held, touch, adhesion(pairs, touch.gap), count)
     needed = xp.any(close) & ~stays_off(touch, state.velocity, held.normal, dt)
-    first = either(xp, needed, partial(_of, pairs, dt, min(FEW, size)), _nothing, *known)
+    first = cond(xp, needed, partial(_of, pairs, dt, min(FEW, size)), _nothing, *known)
     if size <= FEW:
         return first  # type: ignore[no-any-return]
     more = needed & (count[-1] > FEW)
     every = partial(_of, pairs, dt, size)
-    return either(  # type: ignore[no-any-return]
+    return cond(  # type: ignore[no-any-return]
         xp, more, lambda first, *known: every(*known), lambda first, *known: first, first, *known
     )
 
 
 def _of(
-    pairs: PairTable, dt: float, size: int,
-    state: State, mass: Array, free: Array, held: Held, touch: Touch, pull: Array, count: Array,
+    pairs: PairTable, dt: float, size: int, state: State, mass: Array, free: Array,
+    held: WarmStart, touch: Touch, pull: Array, count: Array,
 ) -> Answer:  # fmt: skip
     """Answer the first so many of the pairs that are near, counted from 1 to the last."""
     xp = namespace(free)
@@ -98,13 +98,13 @@ def _of(
     up = constant(xp, np.array([0.0, 0.0, 1.0]))
     few = Touch(chosen(touch.gap, FAR), chosen(touch.normal, up), chosen(touch.point))
     wrench, answered = answer(
-        pairs.picked(index), few, state, Step(mass, free, dt), Held(*map(chosen, held)),
+        pairs.picked(index), few, state, Step(mass, free, dt), WarmStart(*map(chosen, held)),
         chosen(pull),
     )  # fmt: skip
     place = xp.astype(xp.clip(count - 1, 0.0, size - 1.0), xp.int32)
     near = (touch.gap < FAR) & (count <= size)
     normal, tangent = (xp.take(values, place, axis=0) for values in answered)
     none = xp.zeros_like(normal)
-    return wrench, Held(
+    return wrench, WarmStart(
         xp.where(near, normal, none), xp.where(near[:, None], tangent, none[:, None])
     )

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
-from marine_sim_ros.flow import repeat
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.control_flow import while_loop
 from marine_sim_ros.model.contact import Solids
 
 __all__ = ['Meeting', 'edge_meetings', 'may_meet', 'sphere_meetings']
@@ -146,7 +146,7 @@ def _deepest(solids: Solids, c: Array, d: Array, wanted: Array | None = None) ->
         )  # fmt: skip
 
     begun = _Cuts(0, _largest(c, d, zero), _largest(c, d, zero + 1), xp.any(zero == 0))
-    found = repeat(xp, lambda now: (now.steps < _CUTS) & now.going, cut, begun)
+    found = while_loop(xp, lambda now: (now.steps < _CUTS) & now.going, cut, begun)
     low, high = found.low, found.high
     t, both = _crossing(low, high), _meet(low, high)
     value = xp.max(c + t[..., None] * d, axis=-1)

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.flow import repeat, traced
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.control_flow import traced, while_loop
+from marine_sim_ros.core.spatial import cross, normalized
+from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.physics.contact_pairs import PairTable
 from marine_sim_ros.physics.contact_solver import Rows, impulse_work, solve
 from marine_sim_ros.physics.contact_touch import SKIN, Touch, lever_rows
-from marine_sim_ros.spatial import cross, normalized
-from marine_sim_ros.state import State, Wrench
 
-__all__ = ['Held', 'Step', 'adhesion', 'answer']
+__all__ = ['WarmStart', 'Step', 'adhesion', 'answer']
 
 _RIGID = 1e-4
 """Compliance of what is rigid, as a share of the inverse mass at the point."""
@@ -29,7 +29,7 @@ _FASTEST_EXIT = 0.2
 """m/s; at which what has got deep inside is pushed out."""
 
 
-class Held(NamedTuple):
+class WarmStart(NamedTuple):
     """Impulses of the step before: of the ContactMemory, of the pairs picked out."""
 
     normal: Array
@@ -116,7 +116,7 @@ class _Result(NamedTuple):
 
 
 def _solved(
-    pairs: PairTable, touch: Touch, state: State, step: Step, held: Held, *,
+    pairs: PairTable, touch: Touch, state: State, step: Step, held: WarmStart, *,
     bounce: Array | bool,
 ) -> _Result:  # fmt: skip
     xp = namespace(touch.gap)
@@ -178,7 +178,7 @@ def _without_gain(step: Step, hard: _Result, plain: _Result) -> _Result:
     return _Result(impulse, work, allowed, normal, plain.tangent)
 
 
-def _leaves(touch: Touch, step: Step, held: Held) -> bool:
+def _leaves(touch: Touch, step: Step, held: WarmStart) -> bool:
     """Return whether a body is off everything after the step anyway: all impulses are 0."""
     free = matvec(lever_rows(touch.normal, touch.point), step.free)
     return bool(np.all(touch.gap + step.dt * free > 0) and np.all(held.normal == 0))
@@ -192,7 +192,9 @@ class _Tries(NamedTuple):
     latest: _Result
 
 
-def _solution(pairs: PairTable, touch: Touch, state: State, step: Step, held: Held) -> _Result:
+def _solution(
+    pairs: PairTable, touch: Touch, state: State, step: Step, held: WarmStart
+) -> _Result:
     """Return the solution with rebounds, mixed with the one without where it adds energy."""
     xp = namespace(touch.gap)
 
@@ -208,7 +210,7 @@ def _solution(pairs: PairTable, touch: Touch, state: State, step: Step, held: He
     # The same loop once or twice: to compile it takes as long as all else of a tick together.
     work = xp.zeros_like(step.free[..., 0])
     none = _Result(xp.zeros_like(step.free), work, work, *(xp.zeros_like(h) for h in held))
-    done = repeat(
+    done = while_loop(
         xp,
         lambda now: (now.number == 0) | ((now.number == 1) & gains(now.latest)),
         lambda now: _Tries(now.number + 1, now.latest, found(now.number == 0)),
@@ -219,8 +221,8 @@ def _solution(pairs: PairTable, touch: Touch, state: State, step: Step, held: He
 
 
 def answer(
-    pairs: PairTable, touch: Touch, state: State, step: Step, held: Held, pull: Array
-) -> tuple[Wrench, Held]:
+    pairs: PairTable, touch: Touch, state: State, step: Step, held: WarmStart, pull: Array
+) -> tuple[Wrench, WarmStart]:
     """Return the wrench (..., 6) of contacts over a step, and their impulses to remember.
 
     Args:
@@ -241,12 +243,12 @@ def answer(
 
 
 def _impulse(
-    pairs: PairTable, touch: Touch, state: State, step: Step, held: Held
-) -> tuple[Array, Held]:
+    pairs: PairTable, touch: Touch, state: State, step: Step, held: WarmStart
+) -> tuple[Array, WarmStart]:
     """Return the impulse (..., 6) of a step, and its contacts' to remember."""
     xp = namespace(touch.gap)
     if xp is np and _leaves(touch, step, held):
-        return xp.zeros_like(step.free), Held(*(xp.zeros_like(h) for h in held))
+        return xp.zeros_like(step.free), WarmStart(*(xp.zeros_like(h) for h in held))
     result = _solution(pairs, touch, state, step, held)
     # Whatever is left of a search that did not end: s p with pᵀν* s + pᵀM⁻¹p s²/2 = allowed.
     change = xp.linalg.solve(step.mass, result.impulse[..., None])[..., 0]
@@ -254,4 +256,4 @@ def _impulse(
     root = xp.sqrt(b * b + 2 * a * result.allowed)
     share = xp.where(a > 0, (root - b) / xp.where(a > 0, a, xp.ones_like(a)), xp.ones_like(a))
     share = xp.minimum(share * (1 + 1e-9), xp.ones_like(share))
-    return share[..., None] * result.impulse, Held(result.normal, result.tangent)
+    return share[..., None] * result.impulse, WarmStart(result.normal, result.tangent)

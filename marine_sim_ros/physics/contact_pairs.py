@@ -10,15 +10,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.spatial import rotation_matrix, to_body
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.contact_material import ContactMaterial
 from marine_sim_ros.model.materials import Materials, shipped_materials
 from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.physics.contact_touch import layout
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.spatial import rotation_matrix, to_body
 
 __all__ = ['PairTable', 'hertz_force', 'hertz_stiffness', 'linear_stiffness', 'pair_table']
 

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, matvec, namespace
-from marine_sim_ros.flow import repeat
+from marine_sim_ros.core.arrays import Array, matvec, namespace
+from marine_sim_ros.core.control_flow import while_loop
 
 __all__ = ['Impulses', 'Rows', 'impulse_work', 'solve']
 
@@ -260,7 +260,7 @@ def _share_of_step(
     start = _Bracket(
         0, xp.zeros_like(slope), whole, whole, value, rate, answer, value <= 0.1 * steepness
     )
-    found = repeat(
+    found = while_loop(
         xp, lambda now: (now.steps < _LINE_STEPS) & ~xp.all(now.done), narrowed, start
     )  # fmt: skip
     return found.share, found.answer
@@ -321,7 +321,7 @@ def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> I
     begun = _Search(
         0, start, bound, speeds, _reaction(rows, bound, speeds), xp.zeros_like(one), one < 0
     )
-    found = repeat(
+    found = while_loop(
         xp, lambda now: (now.steps < _NEWTON_STEPS) & ~xp.all(now.settled), improved, begun
     )
     impulse = found.reaction.impulse

@@ -16,15 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.spatial import cross, rotation_matrix
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact_edges import edge_meetings, may_meet, sphere_meetings
 from marine_sim_ros.scene.edges import ridge_window, ridges
 from marine_sim_ros.scene.scene import Scene
-from marine_sim_ros.spatial import cross, rotation_matrix
-from marine_sim_ros.state import State
 
 __all__ = [
     'FAR', 'SKIN', 'Layout', 'Touch', 'layout', 'lever_rows', 'near_touches', 'reach_of_step',

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from marine_sim_ros.arrays import Array, namespace
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.spatial import cross, to_body
-from marine_sim_ros.state import State
+from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.core.spatial import cross, to_body
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
 
 __all__ = ['relative_velocity', 'water_acceleration', 'water_velocity']
 

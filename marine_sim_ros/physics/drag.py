@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.hull_drag import SweptWater, hull_drag, hull_forces
-from marine_sim_ros.state import State, Wrench
 
 __all__ = ['damping', 'damping_matrix', 'drag', 'drag_components', 'drag_with_memory']
 

@@ -14,24 +14,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace, rows
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.flow import shortcut
+from marine_sim_ros.core.arrays import Array, constant, namespace, rows
+from marine_sim_ros.core.control_flow import skip_unless
+from marine_sim_ros.core.spatial import rotation_matrix, up_in_body
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.hull import PanelCoefficients, Panels
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.hydrodynamics import (
     Incidence,
-    air_weight,
+    air_damping_coefficient,
     friction_coefficient,
     incidence_of,
     normal_push,
-    slamming_weight,
-    viscous_weight,
+    slamming_damping_coefficient,
+    viscous_damping_coefficient,
 )
 from marine_sim_ros.physics.panels import cut_panels, interpolate, remainder, wrench_at
-from marine_sim_ros.spatial import rotation_matrix, up_in_body
-from marine_sim_ros.state import State, Wrench
 
 __all__ = ['SweptWater', 'WetHull', 'hull_drag', 'hull_forces', 'wet_hull']
 
@@ -106,7 +106,7 @@ def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
         length = _wet_length(centers, share)
         return share, interpolate(cut.wet, share, corners), length, *field
 
-    share, center, length, *field = shortcut(submerged, whole, parted)
+    share, center, length, *field = skip_unless(submerged, whole, parted)
     return WetHull(submerged, dry, share, center, field[0] if field else water, length)
 
 
@@ -165,7 +165,7 @@ def _slamming(
     k = panels.coefficients
     change = swept - memory.flow
     rate = xp.sqrt(_dot(change, change)) / (rows(xp, panels.area) * dt)
-    weight = slamming_weight(
+    weight = slamming_damping_coefficient(
         wet_area, panels.total_area, flow, rate,
         mass=vehicle.inertia.mass, power=rows(xp, k.slamming_power),
         max_acceleration=rows(xp, k.max_acceleration),
@@ -197,14 +197,14 @@ def _air(panels: Panels, state: State, hull: WetHull) -> Wrench:
     def some() -> Wrench:
         share, center = remainder(rows(xp, panels.center_rows), hull.share, hull.center)
         velocity = _velocity_at(state.velocity, center)
-        weight = air_weight(
+        weight = air_damping_coefficient(
             rows(xp, panels.area) * share, xp.sqrt(_dot(velocity, velocity)),
             _dot(normal, velocity), air_density=rows(xp, k.air_density),
             coefficient=rows(xp, k.air_coefficient),
         )  # fmt: skip
         return wrench_at(center, -weight[..., None, :] * velocity)
 
-    return shortcut(hull.submerged, lambda: xp.zeros_like(state.velocity), some)
+    return skip_unless(hull.submerged, lambda: xp.zeros_like(state.velocity), some)
 
 
 class _Met(NamedTuple):
@@ -245,7 +245,7 @@ def _weights(
     if environment.water_density is not None:
         rho = environment.water_density
     friction = _friction(vehicle, state, environment, met.hull.length)
-    viscous = viscous_weight(
+    viscous = viscous_damping_coefficient(
         met.area, flow, water_density=rho,
         friction_coefficient=friction * rows(xp, k.viscous),
     )  # fmt: skip
@@ -290,7 +290,7 @@ def hull_drag(
         weights = _weights(vehicle, panels, state, environment, met, memory, dt)
         return _force(xp, panels, met, weights)
 
-    force = shortcut(met.hull.dry, lambda: xp.zeros_like(met.velocity), wet)
+    force = skip_unless(met.hull.dry, lambda: xp.zeros_like(met.velocity), wet)
     return wrench_at(met.hull.center, force) + _air(panels, state, met.hull), met.swept
 
 

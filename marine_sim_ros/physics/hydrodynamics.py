@@ -15,13 +15,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, namespace
+from marine_sim_ros.core.arrays import Array, namespace
 
 __all__ = [
-    'MIN_REYNOLDS', 'Incidence', 'air_force', 'air_weight', 'friction_coefficient',
-    'incidence_of', 'normal_push', 'pressure_force', 'slamming_force', 'slamming_weight',
-    'suction_force', 'viscous_force', 'viscous_weight',
-]  # fmt: skip
+    'MIN_REYNOLDS',
+    'Incidence',
+    'air_damping_coefficient',
+    'air_force',
+    'friction_coefficient',
+    'incidence_of',
+    'normal_push',
+    'pressure_force',
+    'slamming_damping_coefficient',
+    'slamming_force',
+    'suction_force',
+    'viscous_damping_coefficient',
+    'viscous_force',
+]
 
 MIN_REYNOLDS = 1e4
 """Floor of the Reynolds number: the friction line has a pole at 100 and means nothing near it."""
@@ -66,7 +76,7 @@ def _power(base: Array, exponent: Array) -> Array:
     return safe**exponent * (base / safe)
 
 
-def viscous_weight(
+def viscous_damping_coefficient(
     area: Array, flow: Incidence, *, friction_coefficient: Array, water_density: Array
 ) -> Array:
     """Return w (...) in kg/s of the viscous force −w (v − (v·n) n)."""
@@ -85,7 +95,7 @@ def normal_push(
     return (linear + quadratic * share) * share * area * _power(facing, exponent)
 
 
-def slamming_weight(
+def slamming_damping_coefficient(
     area: Array, total_area: float, flow: Incidence, acceleration: Array, *,
     mass: float, power: Array, max_acceleration: Array, multiplier: Array,
 ) -> Array:  # fmt: skip
@@ -97,7 +107,7 @@ def slamming_weight(
     return surge * facing * area * multiplier * (2 * mass / total_area)
 
 
-def air_weight(
+def air_damping_coefficient(
     area: Array, speed: Array, normal_velocity: Array, *, air_density: Array, coefficient: Array
 ) -> Array:
     """Return w (...) in kg/s of the air's force −w v, for |v| (...) and v·n (...)."""
@@ -123,7 +133,7 @@ def viscous_force(
         friction_coefficient: C_f (...) or one number.
         water_density: ρ, kg/m³.
     """
-    weight = viscous_weight(
+    weight = viscous_damping_coefficient(
         area, _incidence(normal, velocity),
         friction_coefficient=friction_coefficient, water_density=water_density,
     )  # fmt: skip
@@ -212,7 +222,7 @@ def slamming_force(
         max_acceleration: a_max, m/s².
         multiplier: k.
     """
-    weight = slamming_weight(
+    weight = slamming_damping_coefficient(
         area, total_area, _incidence(normal, velocity), acceleration,
         mass=mass, power=power, max_acceleration=max_acceleration, multiplier=multiplier,
     )  # fmt: skip
@@ -239,7 +249,7 @@ def air_force(
         coefficient: C, 0 to 2.
     """
     xp = namespace(velocity)
-    weight = air_weight(
+    weight = air_damping_coefficient(
         area, xp.sqrt(xp.vecdot(velocity, velocity)), xp.vecdot(normal, velocity),
         air_density=air_density, coefficient=coefficient,
     )  # fmt: skip

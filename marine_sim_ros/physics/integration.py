@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from marine_sim_ros.arrays import Array, matvec, namespace
-from marine_sim_ros.spatial import (
+from marine_sim_ros.core.arrays import Array, matvec, namespace
+from marine_sim_ros.core.spatial import (
     cross,
     normalized,
     quaternion_product,
     rotation_matrix,
     rotation_vector_quaternion,
 )
-from marine_sim_ros.state import State
+from marine_sim_ros.core.state import State
 
 __all__ = ['advance_pose', 'carried', 'displaced', 'implicit_change', 'rk4']
 

@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.model.manipulator import Manipulator
-from marine_sim_ros.model.vehicle import Buoyancy, Inertia, Vehicle
-from marine_sim_ros.spatial import (
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.spatial import (
     cross,
     momentum_rate,
 )
-from marine_sim_ros.state import State, Wrench
-from marine_sim_ros.tracking import approach
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.tracking import approach
+from marine_sim_ros.model.manipulator import Manipulator
+from marine_sim_ros.model.vehicle import Buoyancy, Inertia, Vehicle
 
 __all__ = [
     'BANDWIDTH', 'ArmMomentum', 'JointMotion', 'Poses', 'arm_inertia', 'arm_momentum',

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from marine_sim_ros.arrays import Array, namespace
+from marine_sim_ros.core.arrays import Array, namespace
 
 __all__ = ['Cut', 'arms', 'cut_panels', 'interpolate', 'remainder', 'wrench_at']
 

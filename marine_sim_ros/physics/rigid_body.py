@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.spatial import momentum_rate, up_in_body
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity, water_acceleration
 from marine_sim_ros.physics.drag import damping_matrix
@@ -23,8 +25,6 @@ from marine_sim_ros.physics.integration import (
     implicit_change,
     rk4,
 )
-from marine_sim_ros.spatial import momentum_rate, up_in_body
-from marine_sim_ros.state import State, Wrench
 
 __all__ = ['INTEGRATORS', 'kinetic_energy', 'net_wrench', 'step', 'weight']
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.spatial import in_map
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
-from marine_sim_ros.spatial import in_map
-from marine_sim_ros.state import State, Wrench
 
 __all__ = [
     'POWER_EXPONENT',
@@ -45,7 +45,7 @@ class ThrusterOutput(NamedTuple):
     """What the thrusters do at one instant; arrays (..., n) in the URDF's thruster order.
 
     Attributes:
-        wrench: (..., 6) on the body, see :data:`~marine_sim_ros.state.Wrench`.
+        wrench: (..., 6) on the body, see :data:`~marine_sim_ros.core.state.Wrench`.
         thrust: N along each thruster's axis.
         rotor_speed: rad/s, the sign of the thrust; 0 where the vehicle gives no curve.
         power: electrical, W; 0 where the vehicle gives no curve.

@@ -10,12 +10,12 @@ from collections.abc import Callable
 import numpy as np
 from sensor_msgs.msg import JointState
 
+from marine_sim_ros.core.state import State
 from marine_sim_ros.physics.manipulator import Poses, link_poses
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.pairing import Pairing
-from marine_sim_ros.state import State
 
 __all__ = ['ArmFollower', 'ArmListener']
 
@@ -44,7 +44,7 @@ class ArmListener:
         if len(position) == len(self.position) and finite(position):
             self.position = position
         else:
-            self._node.complain(
+            self._node.warn_throttled(
                 f'joint_states: expected {len(self.position)} finite positions; the last hold'
             )
         self.stamp = stamp_ns(message.header.stamp)

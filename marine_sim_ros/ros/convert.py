@@ -13,8 +13,8 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped, Vector3Stamped, WrenchStamped
 from nav_msgs.msg import Odometry
 
-from marine_sim_ros.state import State, Wrench
-from marine_sim_ros.trajectory import NANOSECONDS
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State, Wrench
 
 __all__ = [
     'finite', 'header_stamp', 'odometry_numbers', 'set_odometry', 'set_stamp', 'set_transform',

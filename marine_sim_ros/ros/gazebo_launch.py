@@ -15,12 +15,12 @@ from typing import Any
 from launch.actions import ExecuteProcess, LogInfo, Shutdown
 from launch_ros.actions import Node
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.gazebo.bridge_file import control_service
 from marine_sim_ros.gazebo.delivery import IN_SERVER, chosen_delivery
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.server import server_command, server_paths
-from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.sim.graph import RunOptions
 
 __all__ = ['gazebo_actions']
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from rosgraph_msgs.msg import Clock
 
-from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import stamp_ns
 from marine_sim_ros.ros.node import SuiteNode

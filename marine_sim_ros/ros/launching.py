@@ -18,12 +18,12 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchContext, LaunchDescription
 from marine_sim_ros.control.gamepad import load_gamepad
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.library import vehicle_path, xacro_arguments
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.gazebo_launch import gazebo_actions
-from marine_sim_ros.suite import NodeSpec, RunOptions, describe
+from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
 
 __all__ = ['actions', 'simulation']
 

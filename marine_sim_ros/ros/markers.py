@@ -13,12 +13,12 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from marine_sim_ros.console.palette import FORCE_COLOURS, OTHER_FORCE
-from marine_sim_ros.environment import STANDARD_GRAVITY
+from marine_sim_ros.core.state import Wrench
+from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.hull import Panels, VoxelSet
 from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter
-from marine_sim_ros.state import Wrench
 
 __all__ = [
     'FORCE_SCALE', 'arrow_scale', 'contact_marker', 'new_marker', 'panel_marker', 'point',

@@ -19,9 +19,11 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.time import Time
 
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.environment_file import run_environment
-from marine_sim_ros.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.fitting import unfit
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.reading import parse_faults
@@ -32,9 +34,7 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.bus import Bus, Outlet
 from marine_sim_ros.ros.convert import set_stamp, set_wrench, stamp_ns, state_from, vector_from
 from marine_sim_ros.ros.parameters import Parameter, declare, refusal
-from marine_sim_ros.ros.slow_lane import SlowLane
-from marine_sim_ros.state import State, Wrench
-from marine_sim_ros.trajectory import NANOSECONDS
+from marine_sim_ros.ros.throttled_publisher import ThrottledPublisher
 
 __all__ = ['BASE_LINK', 'ForceNode', 'SuiteNode', 'WrenchPublisher']
 
@@ -117,7 +117,7 @@ class SuiteNode(Node):
         self._complaints: dict[str, bool] = {}
         self.health: dict[str, Any] = {}
         self._warned: dict[str, int] = {}
-        self._lanes: list[SlowLane] = []
+        self._lanes: list[ThrottledPublisher] = []
         self.faults: tuple[Fault, ...] = ()
         self._take_faults()
         self._diagnostics = self.create_publisher(
@@ -203,7 +203,7 @@ class SuiteNode(Node):
         if np.all(np.abs(current) <= FASTEST_WATER):  # false for NaN
             self.environment = replace(self.environment, current=current)
         else:
-            self.complain(
+            self.warn_throttled(
                 f'/ocean_current: {current}; expected up to {FASTEST_WATER:g} m/s; ignored'
             )
 
@@ -218,7 +218,7 @@ class SuiteNode(Node):
             try:
                 callback(message)
             except Exception as error:  # whatever a message brings: a node does not die of it
-                self.complain(f'{topic.name}: {type(error).__name__}: {error}', error=True)
+                self.warn_throttled(f'{topic.name}: {type(error).__name__}: {error}', error=True)
 
         if self.bus is not None and topic.per_tick:
             self.bus.subscribe(self.resolve_topic_name(topic.name), guarded)
@@ -231,10 +231,10 @@ class SuiteNode(Node):
         result = publisher if self.bus is None else Outlet(publisher, self.bus)
         if not topic.per_tick or topic.name.startswith('/'):
             return result
-        self._lanes.append(SlowLane(self, topic, result))
+        self._lanes.append(ThrottledPublisher(self, topic, result))
         return self._lanes[-1]
 
-    def complain(self, text: str, *, error: bool = False) -> None:
+    def warn_throttled(self, text: str, *, error: bool = False) -> None:
         """Log a complaint, each kind at most every five seconds, and show it in diagnostics."""
         self._complaints[text] = error
         kind = ''.join(c for c in text if not c.isdigit())
@@ -310,7 +310,7 @@ class ForceNode(SuiteNode):
         stamp = stamp_ns(message.header.stamp)
         state = state_from(message)
         if state is None:
-            self.complain('odom: not finite; answered with a zero wrench')
+            self.warn_throttled('odom: not finite; answered with a zero wrench')
             self.publish_wrench(stamp, self._zero)
             return
         self.on_state(stamp, state)

@@ -15,9 +15,9 @@ from nav_msgs.msg import Path
 from std_srvs.srv import SetBool
 
 from marine_sim_ros.control.commander import HOLDS, Commander
+from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.spatial import rpy_from_quaternion
 
 __all__ = ['Operator', 'pose_targets']
 
@@ -75,7 +75,7 @@ class Operator:
         try:
             use(message)
         except ValueError as error:
-            self._node.complain(f'{topic}: {error}; ignored')
+            self._node.warn_throttled(f'{topic}: {error}; ignored')
 
     def _on_pose(self, message: PoseStamped) -> None:
         self._commander.go(self._targets(message.pose, message.header.frame_id))

@@ -16,17 +16,17 @@ from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
+from marine_sim_ros.core.state import State
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_odometry, set_stamp, set_transform, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
 from marine_sim_ros.ros.pacing import Pacer
 from marine_sim_ros.ros.parameters import SOURCES, Parameter
-from marine_sim_ros.simulation import DEFAULT_STEP, step_nanoseconds
-from marine_sim_ros.spatial import quaternion_from_rpy
-from marine_sim_ros.state import State
-from marine_sim_ros.trajectory import NANOSECONDS
+from marine_sim_ros.sim.simulation import DEFAULT_STEP
 
 __all__ = ['StateOwner']
 
@@ -130,7 +130,7 @@ class StateOwner(SuiteNode):
     def fail(self, text: str) -> None:
         """End the run with an error."""
         self.get_logger().error(text)
-        self.complain(text, error=True)
+        self.warn_throttled(text, error=True)
         self.end(1)
 
     def advance(self, state: State) -> None:
@@ -254,4 +254,4 @@ class StateOwner(SuiteNode):
         if now - self._made_at <= YOUNG:
             self.fail(f'{text}: this one, the younger, ends')
         else:
-            self.complain(text, error=True)
+            self.warn_throttled(text, error=True)

@@ -14,7 +14,7 @@ from typing import Any
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
-from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.ros.bus import Bus
 from marine_sim_ros.ros.node import SuiteNode
 

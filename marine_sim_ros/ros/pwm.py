@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import numpy as np
 from std_msgs.msg import MultiArrayDimension, UInt16MultiArray
 
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['credible', 'pwm_message', 'pwm_stamp']
 

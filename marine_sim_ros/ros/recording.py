@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.suite import NodeSpec
+from marine_sim_ros.sim.graph import NodeSpec
 
 __all__ = ['Recording']
 
@@ -49,7 +49,7 @@ class Recording:
         if not on:
             self._interrupt()
         elif not self._parameters:
-            self._node.complain('record: the run is recorded already, or nothing says how')
+            self._node.warn_throttled('record: the run is recorded already, or nothing says how')
         else:
             self._start()
 

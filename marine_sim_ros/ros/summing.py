@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import PUSHES
+from marine_sim_ros.physics import IMPULSIVE_SOURCES
 from marine_sim_ros.physics.manipulator import posed
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
@@ -23,8 +25,6 @@ from marine_sim_ros.ros.barrier import WrenchBarrier
 from marine_sim_ros.ros.convert import finite, stamp_ns, wrench_from
 from marine_sim_ros.ros.owner import StateOwner
 from marine_sim_ros.ros.parameters import Parameter
-from marine_sim_ros.state import Wrench
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['SummingOwner']
 
@@ -92,7 +92,7 @@ class SummingOwner(StateOwner):
     def _on_wrench(self, source: str, message: WrenchStamped) -> None:
         wrench = wrench_from(message)
         if not finite(wrench):
-            self.complain(f'wrench/{source}: not finite; its last wrench holds')
+            self.warn_throttled(f'wrench/{source}: not finite; its last wrench holds')
             wrench = self.barrier.last[source]
         stamp = stamp_ns(message.header.stamp)
         if self.barrier.offer(source, stamp, wrench):
@@ -108,7 +108,7 @@ class SummingOwner(StateOwner):
             self._external = wrench
             self._external_until = self.stamp + round(EXTERNAL_HOLD * NANOSECONDS)
         else:
-            self.complain('wrench/external: not finite; ignored')
+            self.warn_throttled('wrench/external: not finite; ignored')
 
     def _watch_sources(self) -> None:
         if not (self.published and self.waits):
@@ -116,7 +116,7 @@ class SummingOwner(StateOwner):
         waited = self.seconds_since_publishing()
         if self.barrier.complete:
             if waited > self.values['source_timeout']:
-                self.complain('joint_states: silent; the last joint positions hold')
+                self.warn_throttled('joint_states: silent; the last joint positions hold')
                 self.integrate()
             return
         missing = ', '.join(self.barrier.missing)
@@ -128,7 +128,7 @@ class SummingOwner(StateOwner):
             return
         silent = self.barrier.give_up()
         self.health['outages'] += len(silent)
-        for source in {*silent} & {*PUSHES}:
+        for source in {*silent} & {*IMPULSIVE_SOURCES}:
             self.barrier.last[source] = np.zeros(6)
         told = f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s'
         self.get_logger().warning(f'{told}: holding the last one until it is back')
@@ -146,7 +146,9 @@ class SummingOwner(StateOwner):
             total = np.zeros(6)
         self.total.publish(self.stamp, total)
         if self.barrier.out:
-            self.complain(f'holding the last wrench of {", ".join(sorted(self.barrier.out))}')
+            self.warn_throttled(
+                f'holding the last wrench of {", ".join(sorted(self.barrier.out))}'
+            )
         self.move(vehicle, environment, total)
 
     def move(self, vehicle: Vehicle, environment: Environment, total: Wrench) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from std_srvs.srv import SetBool
 
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['Switches']
 
@@ -64,7 +64,7 @@ class Switches:
 
     def _silent(self, name: str) -> None:
         self.states[name] = None
-        self._node.complain(f'{name}: no {self._whose} answers')
+        self._node.warn_throttled(f'{name}: no {self._whose} answers')
 
     def _forget(self, name: str) -> None:
         future, _ = self._asked.pop(name, (None, 0))
@@ -78,6 +78,6 @@ class Switches:
         answer = future.result()
         if answer is None or not answer.success:
             text = '' if answer is None else answer.message
-            self._node.complain(f'{name}: refused{": " if text else ""}{text}')
+            self._node.warn_throttled(f'{name}: refused{": " if text else ""}{text}')
             return
         self.states[name] = wanted

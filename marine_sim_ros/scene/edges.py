@@ -12,10 +12,10 @@ from itertools import product
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.terrain import HeightMap
-from marine_sim_ros.spatial import rotation_matrix
 
 __all__ = ['ROUND', 'Edges', 'obstacle_edges', 'ridge_window', 'ridges']
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from marine_sim_ros.noise import uniform
+from marine_sim_ros.core.random import uniform
 from marine_sim_ros.scene.terrain import HeightMap
 
 __all__ = ['GENERATORS', 'generate']

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.scene.terrain import HeightMap
 
 __all__ = ['MAX_POINTS', 'read_grid']

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.spatial import rotation_matrix
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import rotation_matrix
 
 __all__ = ['KINDS', 'Obstacle', 'obstacle_surfaces']
 

@@ -10,13 +10,13 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.scene.edges import Edges, obstacle_edges
 from marine_sim_ros.scene.jet_law import JetLaw
 from marine_sim_ros.scene.obstacles import KINDS, Obstacle, obstacle_surfaces
 from marine_sim_ros.scene.planes import Plane, plane_surfaces
 from marine_sim_ros.scene.terrain import HeightMap
-from marine_sim_ros.spatial import rotation_matrix
 
 __all__ = ['Scene']
 

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from marine_sim_ros.arrays import Array, constant, namespace
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['HeightMap']
 

@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.sdf.elements import add

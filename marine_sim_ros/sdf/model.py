@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.contact_tags import read_contact_tags
 from marine_sim_ros.model.joints import MOVING

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_product, rotation_matrix
 from marine_sim_ros.model.kinematics import FARTHEST
 from marine_sim_ros.model.xml import Reader
-from marine_sim_ros.spatial import quaternion_from_rpy, quaternion_product, rotation_matrix
 
 __all__ = ['IDENTITY', 'Pose', 'read_origin']
 

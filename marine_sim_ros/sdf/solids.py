@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.scene.colours import colour
 from marine_sim_ros.scene.obstacles import Obstacle
@@ -20,7 +21,6 @@ from marine_sim_ros.sdf.elements import add, add_pose
 from marine_sim_ros.sdf.poses import Pose
 from marine_sim_ros.sdf.surfaces import Surface, add_surface
 from marine_sim_ros.sdf.visuals import add_colour
-from marine_sim_ros.spatial import rotation_matrix
 
 __all__ = ['add_obstacle', 'add_plane', 'add_terrain', 'add_water']
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.scene.scene import Scene

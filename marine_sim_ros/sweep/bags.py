@@ -12,15 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.errors import ParameterError, RecordingError
-from marine_sim_ros.simulation import simulate
-from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.bags.trajectory_writer import write_recording
+from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.simulation import simulate
+from marine_sim_ros.sim.trajectory import Trajectory
 from marine_sim_ros.sweep.change import Case
 from marine_sim_ros.sweep.plan import Plan
 from marine_sim_ros.sweep.report import worst_runs
 from marine_sim_ros.sweep.runs import case_of, seed_of
-from marine_sim_ros.trajectory import Trajectory
-from marine_sim_ros.trajectory_bag import write_recording
 
 __all__ = ['chosen_runs', 'parse_choice', 'run_alone', 'write_bag', 'write_bags']
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.control.settings import ControllerSettings
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_beside
 from marine_sim_ros.model.urdf_numbers import with_number
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.scenario import Scenario
+from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sweep.fault_numbers import with_fault
 from marine_sim_ros.sweep.plan import Parameter
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.errors import ParameterError, RecordingError
+from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.sweep.plan import Plan
 
 __all__ = ['Dataset']

@@ -10,8 +10,8 @@ from itertools import product
 import numpy as np
 from scipy.stats import norm, qmc
 
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.noise import uniform
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.random import uniform
 from marine_sim_ros.sweep.plan import Parameter, Plan
 
 __all__ = ['MOST', 'design']

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.faults.kinds import KINDS, Fault, ThrusterFault, numbers_of
 
 __all__ = ['with_fault']

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.scenario import Scenario
-from marine_sim_ros.state import State
+from marine_sim_ros.core.state import State
+from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = ['METRICS', 'metrics']
 

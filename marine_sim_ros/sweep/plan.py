@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, read_config
 from marine_sim_ros.sweep.metrics import METRICS
-from marine_sim_ros.yaml_file import YamlReader, parse_yaml, read_config
 
 __all__ = ['METHODS', 'Parameter', 'Plan', 'load_plan', 'parse_plan']
 

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.control.settings import load_controller
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.environment_file import run_environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds, ticks_of
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.simulation import simulate, step_nanoseconds, ticks_of
-from marine_sim_ros.state import State
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.sweep.change import Case, changed, described
 from marine_sim_ros.sweep.design import design
 from marine_sim_ros.sweep.metrics import metrics
 from marine_sim_ros.sweep.plan import Plan
-from marine_sim_ros.trajectory import NANOSECONDS
 
 __all__ = ['blocks', 'case_of', 'run_block', 'seed_of']
 

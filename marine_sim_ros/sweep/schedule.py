@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from marine_sim_ros.errors import MarineSimError, ParameterError, RunError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError, RunError
 from marine_sim_ros.sweep.dataset import Dataset
 from marine_sim_ros.sweep.plan import Plan
 from marine_sim_ros.sweep.runs import blocks, case_of, run_block

@@ -19,7 +19,7 @@ from marine_sim_ros.analysis.bags.tables import Tables, table_format
 from marine_sim_ros.analysis.bags.vehicle import VehicleRecord
 from marine_sim_ros.analysis.report.page import Section, page, plotly_script
 from marine_sim_ros.analysis.report.runs import Run
-from marine_sim_ros.errors import MarineSimError, ParameterError, RecordingError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.options import add_map_argument

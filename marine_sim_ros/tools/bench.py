@@ -18,18 +18,18 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from marine_sim_ros.bench.console import print_console_costs, print_console_memory
+from marine_sim_ros.bench.gazebo import check_gazebo, gazebo_table
+from marine_sim_ros.bench.graph import graph_rows, node_costs
+from marine_sim_ros.bench.solid import solid_milliseconds
+from marine_sim_ros.bench.steps import step_microseconds
 from marine_sim_ros.control.allocator import Allocator
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.drag import drag_with_memory
-from marine_sim_ros.spatial import quaternion_from_rpy
-from marine_sim_ros.state import State
-from marine_sim_ros.tools.bench_console import print_console_costs, print_console_memory
-from marine_sim_ros.tools.bench_gazebo import check_gazebo, gazebo_table
-from marine_sim_ros.tools.bench_graph import graph_rows, node_costs
-from marine_sim_ros.tools.bench_solid import solid_milliseconds
-from marine_sim_ros.tools.bench_steps import step_microseconds
 
 __all__ = ['add_arguments', 'execute']
 
@@ -136,7 +136,7 @@ def _engine(add: Add) -> None:
     """Measure the compiled engine, where there is JAX; its threads slow down what comes after."""
     if importlib.util.find_spec('jax') is None:
         return
-    from marine_sim_ros.tools.bench_engine import engine_rows
+    from marine_sim_ros.bench.engine import engine_rows
 
     for row in engine_rows(hulled, TRIANGLES[:-1]):
         add(*row)

@@ -14,11 +14,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.doctor.autofix import mended
 from marine_sim_ros.doctor.checks import examine
-from marine_sim_ros.doctor.finding import Finding, Severity
-from marine_sim_ros.doctor.mending import mended
-from marine_sim_ros.doctor.patient import admit
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.doctor.context import load_context
+from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
 from marine_sim_ros.tools.options import add_xacro_arguments, xacro_arguments
 
 __all__ = ['add_arguments', 'execute']
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _as_json(vehicle: str, findings: Sequence[Finding]) -> str:
+def _as_json(vehicle: str, findings: Sequence[Diagnostic]) -> str:
     rows = [
         {
             'severity': f.severity.value, 'check': f.check, 'message': f.message,
@@ -49,7 +49,7 @@ def _as_json(vehicle: str, findings: Sequence[Finding]) -> str:
     return json.dumps({'vehicle': vehicle, 'findings': rows}, indent=2, ensure_ascii=False)
 
 
-def _print(findings: Sequence[Finding]) -> None:
+def _print(findings: Sequence[Diagnostic]) -> None:
     console = Console(soft_wrap=True, highlight=False)
     for f in findings:
         label = Text(f'{f.severity.value}: ', style=_STYLES[f.severity])
@@ -72,7 +72,7 @@ def _fix(target: str, patient_path: Path, content: bytes) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Examine it; 1 where there is an error, 0 for warnings and hints alone."""
-    patient = admit(options.vehicle, xacro_arguments(options.vehicle_arguments))
+    patient = load_context(options.vehicle, xacro_arguments(options.vehicle_arguments))
     findings = examine(patient)
     told: list[str] = []
     if options.fix:

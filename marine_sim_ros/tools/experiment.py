@@ -17,20 +17,20 @@ from typing import Any
 from rich.console import Console
 
 from marine_sim_ros.analysis.comparison import Comparison, compare
+from marine_sim_ros.analysis.evaluation import PICTURES, draw, measure, report
 from marine_sim_ros.analysis.experiments import Experiment, experiment_names, load_experiment
-from marine_sim_ros.analysis.judge import PICTURES, draw, measure, report
 from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
-from marine_sim_ros.errors import MarineSimError, ParameterError, RecordingError
+from marine_sim_ros.bags.trajectory_writer import write_recording
+from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
 from marine_sim_ros.model import library
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.scenario import Scenario, load_scenario
-from marine_sim_ros.simulation import simulate
-from marine_sim_ros.suite import RunOptions, describe
+from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.scenario import Scenario, load_scenario
+from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.options import add_xacro_arguments, free_folder, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.tables import print_comparisons
-from marine_sim_ros.trajectory_bag import write_recording
 
 __all__ = ['add_arguments', 'execute']
 

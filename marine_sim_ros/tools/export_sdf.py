@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle, vehicle_path
 from marine_sim_ros.model.materials import load_materials, shipped_materials, without_effect
 from marine_sim_ros.sdf.geometry import MESH_MODES

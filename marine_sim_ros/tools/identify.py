@@ -13,7 +13,7 @@ from typing import Any
 from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
 from marine_sim_ros.analysis.bags.reading import bag_path, read
 from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.errors import ParameterError, RecordingError
+from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.identification.bag import Collector, samples_of
 from marine_sim_ros.identification.fit import LENGTH, Estimate, Identification, identify
 from marine_sim_ros.identification.parameters import KINDS

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from marine_sim_ros import __version__
-from marine_sim_ros.errors import MarineSimError, RunError
+from marine_sim_ros.core.errors import MarineSimError, RunError
 
 __all__ = ['main']
 

@@ -9,9 +9,9 @@ import argparse
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model import library
-from marine_sim_ros.suite import RunOptions
+from marine_sim_ros.sim.graph import RunOptions
 
 __all__ = [
     'add_bag_argument', 'add_map_argument', 'add_run_arguments', 'add_xacro_arguments',

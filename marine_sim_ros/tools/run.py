@@ -16,12 +16,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from marine_sim_ros.errors import ParameterError
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.suite import NodeSpec, RunOptions, describe
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.ros.supervisor import Supervisor
+from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
+from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar
-from marine_sim_ros.tools.supervisor import Supervisor
 
 __all__ = ['add_arguments', 'execute', 'run_graph']
 
@@ -86,7 +86,7 @@ def run_graph(
 
     Args:
         settings: of the run.
-        specs: its nodes, of :func:`marine_sim_ros.suite.describe`.
+        specs: its nodes, of :func:`marine_sim_ros.sim.graph.describe`.
         composed: all nodes in one process.
         summary: print what was recorded.
     """

@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.engine.availability import cache_folder, require_jax
-from marine_sim_ros.environment_file import run_environment
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
-from marine_sim_ros.scenario import load_scenario
-from marine_sim_ros.simulation import simulate
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import simulate
+from marine_sim_ros.sim.trajectory import Trajectory
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar, waiting
-from marine_sim_ros.trajectory import Trajectory
 
 __all__ = ['add_arguments', 'execute']
 
@@ -41,7 +41,7 @@ def _simulated(
     """Return the trajectory of the chosen engine, the seconds it took, and those of compiling.
 
     Raises:
-        MarineSimError: of :func:`marine_sim_ros.simulation.simulate`, or JAX is missing.
+        MarineSimError: of :func:`marine_sim_ros.sim.simulation.simulate`, or JAX is missing.
     """
     if options.engine == 'numpy':
         if options.precision != 'float64':
@@ -83,7 +83,7 @@ def execute(options: argparse.Namespace) -> int:
         duration=settings.duration or None,
     )  # fmt: skip
     if settings.record:
-        from marine_sim_ros.trajectory_bag import write_recording
+        from marine_sim_ros.bags.trajectory_writer import write_recording
 
         more = {} if options.engine == 'numpy' else {
             'engine': options.engine, 'precision': options.precision

@@ -9,7 +9,7 @@ import argparse
 import time
 from pathlib import Path
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.sweep.bags import (
     chosen_runs,
     parse_choice,

@@ -16,7 +16,7 @@ from rich.text import Text
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.control.keys import HELP
 from marine_sim_ros.control.target import compass, here, to_go
-from marine_sim_ros.trajectory import NANOSECONDS
+from marine_sim_ros.core.stamps import NANOSECONDS
 
 __all__ = ['screen']
 

@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from marine_sim_ros.errors import RecordingError
+from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.tools.options import add_xacro_arguments, xacro_arguments
 from marine_sim_ros.tools.progress import bar
-from marine_sim_ros.validation.card import Validation, to_dict, validate
 from marine_sim_ros.validation.table import conclusions, make_table, plain, sources
+from marine_sim_ros.validation.validation_report import Validation, to_dict, validate
 from marine_sim_ros.validation.web_page import web_page
 
 __all__ = ['add_arguments', 'execute', 'print_validation']

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import root
 
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, transport
+from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix, transport
-from marine_sim_ros.state import State, rest
 from marine_sim_ros.validation.held import DEPTH, STILL, wrench
 from marine_sim_ros.validation.measurement import Measurement
 

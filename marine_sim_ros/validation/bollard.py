@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES, reach
+from marine_sim_ros.core.state import rest
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN
-from marine_sim_ros.state import rest
 from marine_sim_ros.validation.held import DEPTH, reachable, steady_thrust, stick
 from marine_sim_ros.validation.measurement import DIRECTIONS, Measurement
 

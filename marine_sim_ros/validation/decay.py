@@ -12,17 +12,17 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.environment import Environment
-from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import (
+from marine_sim_ros.core.spatial import (
     quaternion_product,
     rotation_vector_quaternion,
     rpy_from_quaternion,
     transport,
 )
-from marine_sim_ros.state import State
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+from marine_sim_ros.sim.simulation import Simulation
 from marine_sim_ros.validation.balance import Balance, balance, floats, neutral_water
 from marine_sim_ros.validation.held import STILL, wrench
 from marine_sim_ros.validation.measurement import Measurement

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 
+from marine_sim_ros.core.spatial import up_in_body
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import up_in_body
+from marine_sim_ros.sim.simulation import Simulation
 from marine_sim_ros.validation.balance import balance
 from marine_sim_ros.validation.decay import natural_period
 from marine_sim_ros.validation.held import reachable, stick

@@ -10,12 +10,12 @@ from functools import lru_cache
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES, PilotMixer
-from marine_sim_ros.environment import Environment
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.physics.thrusters import ThrusterOutput, thrusters
-from marine_sim_ros.state import State, Wrench
 
 __all__ = ['DEPTH', 'STILL', 'reachable', 'steady_thrust', 'stick', 'wrench']
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.yaml_file import YamlReader, config_names, parse_yaml, read_config
 from marine_sim_ros.validation.registry import MANOEUVRES
-from marine_sim_ros.yaml_file import YamlReader, config_names, parse_yaml, read_config
 
 __all__ = ['Published', 'Reference', 'load_published', 'parse_published']
 

@@ -10,11 +10,11 @@ import math
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
-from marine_sim_ros.simulation import Simulation
-from marine_sim_ros.spatial import rotation_matrix
-from marine_sim_ros.state import State, rest
+from marine_sim_ros.sim.simulation import Simulation
 from marine_sim_ros.validation.balance import balance, floats
 from marine_sim_ros.validation.decay import natural_period
 from marine_sim_ros.validation.held import DEPTH, reachable, stick, wrench

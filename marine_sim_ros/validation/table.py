@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from marine_sim_ros.validation.card import VERDICTS, Validation, findings, verdict
 from marine_sim_ros.validation.measurement import Measurement
 from marine_sim_ros.validation.references import Reference
+from marine_sim_ros.validation.validation_report import VERDICTS, Validation, findings, verdict
 
 __all__ = ['Cell', 'Table', 'conclusions', 'make_table', 'markdown', 'plain', 'sources']
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from html import escape
 
 from marine_sim_ros import __version__
-from marine_sim_ros.validation.card import Validation
 from marine_sim_ros.validation.table import Cell, conclusions, make_table, sources
+from marine_sim_ros.validation.validation_report import Validation
 
 __all__ = ['web_page']
 

@@ -23,7 +23,7 @@ from marine_sim_ros.analysis.bags.sampling import interpolated, rising
 from marine_sim_ros.analysis.bags.streams import Series
 from marine_sim_ros.analysis.bags.vehicle import ODOM, VehicleRecord
 from marine_sim_ros.control.attitude import wrapped
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['METHODS', 'Alignment', 'align', 'differences']
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from marine_sim_ros.analysis.bags.sampling import interpolated
 from marine_sim_ros.analysis.bags.vehicle import ODOM, VehicleRecord
-from marine_sim_ros.environment import STANDARD_GRAVITY
+from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.vehicle import Barometer
 
 __all__ = ['DepthCheck', 'depth_check']

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from marine_sim_ros.analysis.bags.roles import OURS, accepted, role_of
 from marine_sim_ros.analysis.bags.vehicle import Channel, VehicleRecord
-from marine_sim_ros.errors import ParameterError, RecordingError
+from marine_sim_ros.core.errors import ParameterError, RecordingError
 
 __all__ = ['check_maps', 'parse_maps', 'vehicles_of']
 

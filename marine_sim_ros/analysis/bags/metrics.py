@@ -16,7 +16,7 @@ from marine_sim_ros.analysis.bags.sampling import held, rising
 from marine_sim_ros.analysis.bags.streams import Series, Timing
 from marine_sim_ros.analysis.bags.vehicle import ODOM, VehicleRecord
 from marine_sim_ros.analysis.response import response
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['bag_metrics', 'vehicle_metrics']

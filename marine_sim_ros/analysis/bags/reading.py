@@ -14,7 +14,7 @@ from typing import Any
 from marine_sim_ros.analysis.bags.mapping import vehicles_of
 from marine_sim_ros.analysis.bags.roles import EXTRA_TYPES
 from marine_sim_ros.analysis.bags.vehicle import Channel, Rows, VehicleRecord
-from marine_sim_ros.errors import MarineSimError, RecordingError
+from marine_sim_ros.core.errors import MarineSimError, RecordingError
 
 __all__ = ['Bag', 'bag_path', 'opened', 'read']
 

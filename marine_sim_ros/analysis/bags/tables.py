@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.analysis.bags.vehicle import Channel
-from marine_sim_ros.errors import ParameterError, RecordingError
+from marine_sim_ros.core.errors import ParameterError, RecordingError
 
 __all__ = ['Tables', 'table_format']
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from marine_sim_ros.analysis.bags.roles import labels_of, numbers_of
 from marine_sim_ros.analysis.bags.streams import HOLD, Series, Timing
-from marine_sim_ros.spatial import rotation_matrix, rpy_from_quaternion
-from marine_sim_ros.trajectory import NANOSECONDS
+from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.core.stamps import NANOSECONDS
 
 __all__ = ['ODOM', 'Channel', 'Clock', 'Rows', 'VehicleRecord']
 

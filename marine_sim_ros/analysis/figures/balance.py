@@ -22,7 +22,7 @@ from marine_sim_ros.analysis.figures.style import (
     box_corners,
     sheet,
 )
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 
 __all__ = ['Balance', 'balance_figure']
 

@@ -21,7 +21,7 @@ from marine_sim_ros.analysis.figures.style import (
     thinned,
 )
 from marine_sim_ros.analysis.paths import Circle
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 
 __all__ = ['plan_figure', 'trail']
 

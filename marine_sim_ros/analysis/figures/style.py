@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.errors import RecordingError
+from marine_sim_ros.core.errors import RecordingError
 
 __all__ = [
     'BLACK', 'BLUE', 'GREEN', 'GREY', 'LIGHT', 'ORANGE', 'PURPLE', 'SKY', 'THREE', 'VERMILION',

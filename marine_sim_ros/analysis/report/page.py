@@ -23,7 +23,7 @@ from marine_sim_ros.analysis.report.forces import drag_charts, force_charts, thr
 from marine_sim_ros.analysis.report.panels import THEMES
 from marine_sim_ros.analysis.report.places import motion_charts, place_charts
 from marine_sim_ros.analysis.report.runs import Run
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['Section', 'page', 'plotly_script']
 

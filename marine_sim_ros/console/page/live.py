@@ -11,7 +11,6 @@ from typing import Any
 
 from nicegui import ui
 
-from marine_sim_ros.console.link import Link
 from marine_sim_ros.console.page.fault_panel import fault_panel
 from marine_sim_ros.console.page.layout import (
     contrast_button,
@@ -27,7 +26,8 @@ from marine_sim_ros.console.page.more_panels import arm_panel, health_panel, wat
 from marine_sim_ros.console.page.panels import Ask, Panel, command_panel, drive_panel, press
 from marine_sim_ros.console.page.parts import Part
 from marine_sim_ros.console.page.server import application, finish, wire
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.console.session import Session
+from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['live_application']
 
@@ -35,7 +35,7 @@ SYNC = 0.2
 """s between updates of what the browser does not draw itself."""
 
 
-def live_application(link: Link, rate: float) -> Any:
+def live_application(link: Session, rate: float) -> Any:
     """Return the web application of a running graph; moments go out at a rate, 1/s."""
     title = f'{link.scenery["look"]["name"]} · console'
     app = application(partial(_page, link), title)
@@ -43,7 +43,7 @@ def live_application(link: Link, rate: float) -> Any:
     return finish(app)
 
 
-def _asker(link: Link, page: str) -> Ask:
+def _asker(link: Session, page: str) -> Ask:
     """Return what asks the node for something, and tells why not."""
 
     def ask(kind: str, value: Any = None) -> None:
@@ -57,7 +57,7 @@ def _asker(link: Link, page: str) -> Ask:
     return ask
 
 
-def _page(link: Link) -> None:
+def _page(link: Session) -> None:
     page = ui.context.client.id
     ask, panel = _asker(link, page), Panel()
     dark = theme()
@@ -80,7 +80,7 @@ def _page(link: Link) -> None:
 
 
 def _top(
-    link: Link, page: str, ask: Ask, panel: Panel, dark: ui.dark_mode
+    link: Session, page: str, ask: Ask, panel: Panel, dark: ui.dark_mode
 ) -> Callable[[dict[str, Any]], None]:
     """Add the bar at the top: the seat, the run, the stop."""
 
@@ -135,7 +135,7 @@ def _top(
     return sync
 
 
-def _tabs(link: Link, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> None:
+def _tabs(link: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> None:
     look = link.scenery['look']
     pages: dict[str, Callable[[], Any]] = {
         'Drive': lambda: drive_panel(panel, ask),

@@ -26,7 +26,7 @@ from marine_sim_ros.console.page.panels import press
 from marine_sim_ros.console.page.parts import Part
 from marine_sim_ros.console.page.server import application, finish
 from marine_sim_ros.console.replay import Replay
-from marine_sim_ros.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError
 
 __all__ = ['replay_application']
 

@@ -19,9 +19,9 @@ from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 from fastapi.middleware.gzip import GZipMiddleware
 from nicegui import ui
 
-from marine_sim_ros.console.link import Link
 from marine_sim_ros.console.page.access import LOOPBACK, Gate
-from marine_sim_ros.errors import ParameterError
+from marine_sim_ros.console.session import Session
+from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['Server', 'application', 'wire']
 
@@ -102,7 +102,7 @@ def finish(app: FastAPI) -> FastAPI:
     return app
 
 
-def wire(app: FastAPI, link: Link, rate: float) -> None:
+def wire(app: FastAPI, link: Session, rate: float) -> None:
     """Add the wire: moments to the pages at a rate (1/s), requests from them."""
 
     @app.get('/scenery')
@@ -128,7 +128,7 @@ def wire(app: FastAPI, link: Link, rate: float) -> None:
             link.lose(page)
 
 
-def _take(link: Link, page: str, text: str) -> str:
+def _take(link: Session, page: str, text: str) -> str:
     try:
         return link.refuse(json.loads(text), page)
     except (ValueError, RecursionError):
@@ -137,7 +137,7 @@ def _take(link: Link, page: str, text: str) -> str:
         return str(error)
 
 
-async def _send(socket: WebSocket, link: Link, page: str, period: float) -> None:
+async def _send(socket: WebSocket, link: Session, page: str, period: float) -> None:
     """Send what is new; a page that is slow to take it misses moments, and delays nobody."""
     sent = None
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.spatial import transport
+from marine_sim_ros.core.spatial import transport
 
 __all__ = ['ellipsoid_added_mass', 'estimate_added_mass']
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from marine_sim_ros.errors import MarineSimError, ModelError
+from marine_sim_ros.core.errors import MarineSimError, ModelError
+from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.model.geometry.collada import collada_header
-from marine_sim_ros.resources import resource_folder
 
 __all__ = ['mesh_path', 'read_mesh']
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.geometry.shapes import MAX_TRIANGLES, Shape, shape_of
 from marine_sim_ros.model.geometry.voxels import united

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
 
 __all__ = ['MAX_TRIANGLES', 'Shape', 'box', 'cylinder', 'moved', 'refined', 'shape_of', 'sphere']
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.geometry.shapes import Shape
 
 __all__ = ['MAX_VOXELS', 'Voxels', 'default_size', 'solid_of', 'united', 'voxelise']

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.mass.solids import Solid
 
 __all__ = ['MAX_CELLS', 'LabelGrid', 'Progress', 'fill_grid', 'silent']

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
 from marine_sim_ros.model.geometry.mesh_files import MAX_BYTES, mesh_path
 from marine_sim_ros.model.kinematics import FARTHEST
-from marine_sim_ros.yaml_file import YamlReader, parse_yaml
 
 __all__ = [
     'DENSEST', 'MAX_PARTS', 'Part', 'content_key', 'load_parts', 'parse_parts', 'part_files',

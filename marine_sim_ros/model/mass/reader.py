@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from marine_sim_ros.errors import ModelError
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.mass.cache import cached

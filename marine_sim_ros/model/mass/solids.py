@@ -11,11 +11,11 @@ from functools import partial
 
 import numpy as np
 
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.model.geometry.meshes import load_mesh
 from marine_sim_ros.model.geometry.shapes import Shape
 from marine_sim_ros.model.mass.mesh_rays import mesh_spans
 from marine_sim_ros.model.mass.part_list import Part
-from marine_sim_ros.spatial import quaternion_from_rpy, rotation_matrix
 
 __all__ = ['Solid', 'Spans', 'solid_of_part']
 

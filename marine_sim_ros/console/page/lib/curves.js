@@ -4,7 +4,7 @@
 // Curves over a window of time: what is, and dashed what is wanted.
 
 import { echarts } from "nicegui-echart";
-import { DEGREES, heading, text, wire } from "./wire.js";
+import { DEGREES, heading, text, wire } from "./connection.js";
 
 const same = (x) => x, degrees = (x) => x * DEGREES;
 const SETS = {

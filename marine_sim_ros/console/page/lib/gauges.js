@@ -3,7 +3,7 @@
 
 // Instruments: compasses of yaw, roll and pitch, depth, propellers, forces.
 
-import { DEGREES, heading, metered, text, weightOf, wire } from "./wire.js";
+import { DEGREES, heading, metered, text, weightOf, wire } from "./connection.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 

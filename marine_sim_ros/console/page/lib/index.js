@@ -1,8 +1,8 @@
 // Copyright 2026 The marine_sim_ros authors
 // SPDX-License-Identifier: Apache-2.0
 
-export { wire } from "./wire.js";
+export { wire } from "./connection.js";
 export { View } from "./view.js";
 export { Gauges } from "./gauges.js";
 export { Curves } from "./curves.js";
-export { Hands } from "./hands.js";
+export { Hands } from "./operator_input.js";

@@ -4,7 +4,7 @@
 // Shapes of a scenery as three.js objects.
 
 import { THREE } from "nicegui-scene";
-import { numbers } from "./wire.js";
+import { numbers } from "./connection.js";
 
 const paint = (rgb) => new THREE.Color().setRGB(rgb[0], rgb[1], rgb[2], THREE.SRGBColorSpace);
 

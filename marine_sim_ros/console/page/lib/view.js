@@ -4,9 +4,9 @@
 // The view: the vehicle in its water, what acts on it, where it has been and is to go.
 
 import { THREE } from "nicegui-scene";
-import { text, weightOf, wire } from "./wire.js";
+import { text, weightOf, wire } from "./connection.js";
 import { Arrow, Water, boxed, glass, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
-import { Eye, SIDES } from "./eye.js";
+import { Eye, SIDES } from "./camera.js";
 
 const TRAIL = 4000;
 const PLAN = 20; // m that one sees at least where waypoints are placed

@@ -1,0 +1,153 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Writes what ``simulate`` computed as the same kind of recording, without ROS."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.bags.writer import Manifest
+from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.trajectory import Trajectory
+
+__all__ = ['write_recording']
+
+
+class _Messages:
+    """Builds rosbags messages of one tick."""
+
+    def __init__(self, types: dict[str, Any]) -> None:
+        self._types = types
+
+    def _make(self, kind: str, /, **fields: Any) -> Any:
+        return self._types[kind](**fields)
+
+    def header(self, stamp: int, frame: str) -> Any:
+        sec, nanosec = divmod(int(stamp), NANOSECONDS)
+        time = self._make('builtin_interfaces/msg/Time', sec=sec, nanosec=nanosec)
+        return self._make('std_msgs/msg/Header', stamp=time, frame_id=frame)
+
+    def vector(self, values: np.ndarray) -> Any:
+        x, y, z = map(float, values)
+        return self._make('geometry_msgs/msg/Vector3', x=x, y=y, z=z)
+
+    def wrench(self, stamp: int, values: np.ndarray) -> Any:
+        wrench = self._make(
+            'geometry_msgs/msg/Wrench',
+            force=self.vector(values[:3]), torque=self.vector(values[3:]),
+        )  # fmt: skip
+        header = self.header(stamp, 'base_link')
+        return self._make('geometry_msgs/msg/WrenchStamped', header=header, wrench=wrench)
+
+    def odometry(self, trajectory: Trajectory, i: int) -> Any:
+        x, y, z = map(float, trajectory.position[i])
+        qx, qy, qz, qw = map(float, trajectory.orientation[i])
+        velocity = trajectory.velocity[i]
+        pose = self._make(
+            'geometry_msgs/msg/Pose',
+            position=self._make('geometry_msgs/msg/Point', x=x, y=y, z=z),
+            orientation=self._make('geometry_msgs/msg/Quaternion', x=qx, y=qy, z=qz, w=qw),
+        )
+        twist = self._make(
+            'geometry_msgs/msg/Twist',
+            linear=self.vector(velocity[:3]), angular=self.vector(velocity[3:]),
+        )  # fmt: skip
+        none = np.zeros(36)
+        return self._make(
+            'nav_msgs/msg/Odometry',
+            header=self.header(trajectory.stamp[i], 'map'),
+            child_frame_id='base_link',
+            pose=self._make('geometry_msgs/msg/PoseWithCovariance', pose=pose, covariance=none),
+            twist=self._make(
+                'geometry_msgs/msg/TwistWithCovariance', twist=twist, covariance=none
+            ),
+        )
+
+    def pwm(self, values: np.ndarray) -> Any:
+        layout = self._make('std_msgs/msg/MultiArrayLayout', dim=[], data_offset=0)
+        data = np.asarray(values, np.uint16)
+        return self._make('std_msgs/msg/UInt16MultiArray', layout=layout, data=data)
+
+    def joints(self, stamp: int, names: Sequence[str], **values: np.ndarray) -> Any:
+        kinds = ('position', 'velocity', 'effort')
+        return self._make(
+            'sensor_msgs/msg/JointState', header=self.header(stamp, ''), name=list(names),
+            **{k: np.ascontiguousarray(values.get(k, ()), float) for k in kinds},
+        )  # fmt: skip
+
+    def pressure(self, stamp: int, value: float, variance: float) -> Any:
+        return self._make(
+            'sensor_msgs/msg/FluidPressure', header=self.header(stamp, 'baro_link'),
+            fluid_pressure=float(value), variance=variance,
+        )  # fmt: skip
+
+
+def _joint_topics(
+    vehicle: Vehicle, trajectory: Trajectory
+) -> list[tuple[str, Sequence[str], dict[str, np.ndarray]]]:
+    """Return topic, names and values of what is told as JointState."""
+    result: list[tuple[str, Sequence[str], dict[str, np.ndarray]]] = [
+        ('thrusters/state', vehicle.thrusters.names, {'effort': trajectory.thrust})
+    ]
+    if vehicle.manipulator is not None:
+        result.append(('joint_states', vehicle.manipulator.names, {'position': trajectory.joints}))
+    if trajectory.targets is not None and not np.isnan(trajectory.targets).all():
+        result.append(('controller/setpoints', QUANTITIES, {'position': trajectory.targets}))
+    return result
+
+
+def write_recording(
+    folder: Path, vehicle: Vehicle, settings: RunOptions, trajectory: Trajectory, **more: str
+) -> None:
+    """Write bag and manifest of a trajectory; ``more`` joins the settings in the manifest.
+
+    Raises:
+        RecordingError: the folder cannot be written.
+    """
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    make = _Messages(store.types)
+    namespace = '/' + (settings.namespace or vehicle.name)
+    manifest = Manifest({**asdict(settings), **more}, vehicle)
+    folder.mkdir(parents=True, exist_ok=True)
+    with Writer(folder / 'bag', version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connections: dict[str, Any] = {}
+
+        def write(topic: str, kind: str, stamp: int, message: Any) -> None:
+            if topic not in connections:
+                connections[topic] = writer.add_connection(
+                    f'{namespace}/{topic}', kind, typestore=store
+                )
+            writer.write(connections[topic], stamp, store.serialize_cdr(message, kind))
+
+        for i, stamp in enumerate(trajectory.stamp.tolist()):
+            pose = (*trajectory.position[i], *trajectory.orientation[i])
+            manifest.add(stamp, pose, tuple(trajectory.velocity[i]))
+            write('odom', 'nav_msgs/msg/Odometry', stamp, make.odometry(trajectory, i))
+            wrenches = {**trajectory.sources, 'total': trajectory.wrench}
+            for name, values in wrenches.items():
+                kind = 'geometry_msgs/msg/WrenchStamped'
+                write(f'wrench/{name}', kind, stamp, make.wrench(stamp, values[i]))
+            kind = 'std_msgs/msg/UInt16MultiArray'
+            write('thrusters/pwm', kind, stamp, make.pwm(trajectory.pwm[i]))
+            for topic, names, parts in _joint_topics(vehicle, trajectory):
+                message = make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
+                write(topic, 'sensor_msgs/msg/JointState', stamp, message)
+            value = float(trajectory.pressure[i])
+            if vehicle.barometer is not None and not math.isnan(value):
+                variance = vehicle.barometer.variance
+                message = make.pressure(stamp, value, variance)
+                write('barometer/pressure', 'sensor_msgs/msg/FluidPressure', stamp, message)
+    manifest.write(folder / 'manifest.json')

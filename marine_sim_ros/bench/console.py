@@ -1,0 +1,220 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What watching costs a run that goes as fast as it can: ticks/s, and who takes the processor."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from statistics import median
+from urllib.request import ProxyHandler, build_opener
+
+from rich.console import Console
+from rich.table import Table
+
+from marine_sim_ros.bench.odometer import Odometer
+from marine_sim_ros.bench.processes import cpu_seconds, resident
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.ros.supervisor import Supervisor
+from marine_sim_ros.sim.graph import RunOptions, describe
+
+__all__ = ['print_console_costs', 'print_console_memory']
+
+PORT = 8960
+BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
+WATCHERS = ('nobody', 'console, no page', 'console and a page', 'console and a browser')
+"""Who looks; a page is a program that takes what a browser is sent, and draws nothing."""
+
+
+@contextmanager
+def _page() -> Iterator[list[int]]:
+    """Take moments as a browser is sent them; yield a list of their count."""
+    from websockets.sync.client import connect
+
+    count, socket = [0], connect(f'ws://127.0.0.1:{PORT}/wire?page=bench', proxy=None)
+
+    def take() -> None:
+        for _ in socket:
+            count[0] += 1
+
+    thread = threading.Thread(target=take, daemon=True)
+    thread.start()
+    yield count
+    socket.close()
+    thread.join(2.0)
+
+
+@contextmanager
+def _browser() -> Iterator[subprocess.Popen[bytes]]:
+    """Open the page in a browser without a window, that draws with the processor."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        raise MarineSimError(f'no browser; expected one of: {", ".join(BROWSERS)}')
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        command = [
+            path, '--headless=new', '--no-first-run', '--no-proxy-server',
+            '--window-size=1280,720',
+            '--enable-unsafe-swiftshader',  # what it takes for graphics where there is no card
+            f'--user-data-dir={profile}', '--remote-debugging-port=0',
+            *(['--no-sandbox'] if os.geteuid() == 0 else []), f'http://127.0.0.1:{PORT}/',
+        ]  # fmt: skip
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(10.0)
+
+
+def _await_console() -> None:
+    opener = build_opener(ProxyHandler({}))
+    deadline = time.monotonic() + 30.0
+    while True:
+        try:
+            opener.open(f'http://127.0.0.1:{PORT}/scenery', timeout=2.0).close()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+        else:
+            return
+
+
+@dataclass
+class _Run:
+    """A graph that runs: what counts its ticks, its processes, the moments a page was sent."""
+
+    odometer: Odometer
+    groups: dict[str, list[int]]
+    moments: list[int] = field(default_factory=lambda: [0])
+
+    def of_each(self, number: Callable[[list[int]], float]) -> dict[str, float]:
+        """Return the sum of a number over each group's processes and those they have started."""
+        return {name: number(pids) for name, pids in self.groups.items()}
+
+
+@contextmanager
+def _graph(options: RunOptions, *, composed: bool) -> Iterator[tuple[Supervisor, Odometer]]:
+    """Run a graph without its console."""
+    supervisor = Supervisor()
+    with ExitStack() as stack:
+        stack.callback(supervisor.stop)
+        alone = replace(options, console=False)
+        supervisor.start_run(alone, describe(alone), composed=composed)
+        odometer = stack.enter_context(Odometer('/bench'))
+        odometer.wait(60.0)
+        yield supervisor, odometer
+
+
+@contextmanager
+def _watched(
+    supervisor: Supervisor, odometer: Odometer, options: RunOptions, watcher: str
+) -> Iterator[_Run]:
+    """Have somebody watch a graph that runs."""
+    run = _Run(odometer, {'graph': [p.pid for p in supervisor.processes.values()]})
+    with ExitStack() as stack:
+        if watcher != WATCHERS[0]:
+            supervisor.start([spec for spec in describe(options) if spec.executable == 'console'])
+            stack.callback(supervisor.end, 'console')
+            _await_console()
+            run.groups['console'] = [supervisor.processes['console'].pid]
+        if watcher == WATCHERS[2]:
+            run.moments = stack.enter_context(_page())
+        if watcher == WATCHERS[3]:
+            browser = stack.enter_context(_browser())
+            odometer.spin(6.0)
+            run.groups['browser'] = [browser.pid]
+        odometer.spin(3.0)
+        yield run
+
+
+def _measured(run: _Run, seconds: float) -> dict[str, float]:
+    """Return what so many seconds of a run measure."""
+    ticks, since = run.odometer.ticks(), time.monotonic()
+    before, sent = run.of_each(cpu_seconds), run.moments[0]
+    run.odometer.spin(seconds)
+    ticks, now = run.odometer.ticks() - ticks, time.monotonic()
+    after, sent = run.of_each(cpu_seconds), run.moments[0] - sent
+    found = {name: (after[name] - before[name]) / (now - since) for name in after}
+    return found | {
+        'rate': ticks / (now - since),
+        'per tick': 1e3 * (after['graph'] - before['graph']) / ticks,
+        'moments': sent / (now - since),
+    }
+
+
+def _round(order: Sequence[str], seconds: float, *, composed: bool) -> dict[str, dict[str, float]]:
+    """Return what is measured while one after the other watches the same graph.
+
+    Graphs that are alike differ by more than a console costs, by how their processes share cores.
+    """
+    options = RunOptions(
+        namespace='bench', real_time_factor=0.0, duration=1e6, scenario='dive', console_port=PORT,
+        console=True,
+    )  # fmt: skip
+    found = {}
+    with _graph(options, composed=composed) as (supervisor, odometer):
+        for watcher in order:
+            with _watched(supervisor, odometer, options, watcher) as run:
+                found[watcher] = _measured(run, seconds)
+    return found
+
+
+def print_console_costs(rounds: int, seconds: float) -> None:
+    """Measure graphs that are watched and not watched in turn; print medians."""
+    write: Callable[..., None] = Console(width=110).print
+    for composed in (True, False):
+        orders = [WATCHERS[:: -1 if k % 2 else 1] for k in range(rounds)]
+        found = [_round(order, seconds, composed=composed) for order in orders]
+        kind = 'composed' if composed else 'a process per node'
+        table = Table(
+            title=f'bluerov2, {kind}; medians of {rounds} rounds, {os.cpu_count()} cores'
+        )
+        for column in ('watched by', 'ticks/s', 'loss', 'graph, CPU ms/tick', 'loss by that',
+                       'console, cores', 'browser, cores', 'moments/s'):  # fmt: skip
+            table.add_column(column, justify='right')
+        middle = {
+            w: {key: median(one[w][key] for one in found) for key in found[0][w]} for w in WATCHERS
+        }
+        alone = middle[WATCHERS[0]]
+        for watcher, one in middle.items():
+            table.add_row(
+                watcher, f'{one["rate"]:.0f}', f'{100 * (1 - one["rate"] / alone["rate"]):.1f} %',
+                f'{one["per tick"]:.3f}',
+                f'{100 * (1 - alone["per tick"] / one["per tick"]):.1f} %',
+                f'{one.get("console", 0):.2f}', f'{one.get("browser", 0):.2f}',
+                f'{one["moments"]:.0f}',
+            )  # fmt: skip
+        write(table)
+
+
+def print_console_memory(hours: float) -> None:
+    """Print the console's memory over hours of simulated time, with a browser that looks."""
+    step = 0.02
+    options = RunOptions(
+        namespace='bench', real_time_factor=0.0, dt=step, compute=False, console=True,
+        console_port=PORT,
+    )  # fmt: skip
+    with (
+        _graph(options, composed=True) as (supervisor, odometer),
+        _watched(supervisor, odometer, options, WATCHERS[3]) as run,
+    ):
+        print('simulated, min   wall, s   console, MB   browser, MB', flush=True)
+        start, due = time.monotonic(), 0.0
+        while due <= 3600.0 * hours:
+            if (simulated := run.odometer.ticks() * step) < due:
+                continue
+            memory, wall = run.of_each(resident), time.monotonic() - start
+            print(f'{simulated / 60:14.1f} {wall:9.0f} {memory["console"]:13.1f} '
+                  f'{memory["browser"]:13.1f}', flush=True)  # fmt: skip
+            due = simulated + 300.0

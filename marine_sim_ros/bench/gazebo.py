@@ -1,0 +1,284 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Speed of one vehicle in Gazebo: its own underwater plugins against forces from outside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import Empty
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from marine_sim_ros.bench.plugins import command_topics, plugin_world
+from marine_sim_ros.bench.processes import cpu_seconds
+from marine_sim_ros.bench.steps import PWM
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.gazebo.bridge_file import bridge_command
+from marine_sim_ros.gazebo.effort import exerted_wrench
+from marine_sim_ros.gazebo.installed import bridge_program, has_module
+from marine_sim_ros.gazebo.kinematics import stepped_velocity
+from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
+from marine_sim_ros.gazebo.server import Correspondent, start_server, stop_server
+from marine_sim_ros.gazebo.world import GazeboWorld
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.ros.supervisor import Supervisor
+from marine_sim_ros.sdf.world import sdf_world
+from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
+
+__all__ = ['Case', 'Speed', 'check_gazebo', 'gazebo_table', 'measure']
+
+VEHICLE = 'bluerov2'
+WARM_UP = 1.0
+"""s of wall time after the first steps."""
+START = 60.0
+"""s of wall time in which the first steps must come."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A way to give one vehicle its forces.
+
+    Attributes:
+        name: for people.
+        forces: ``plugins``, ``process``, ``composed`` or ``separate``.
+        period: from wrench to wrench, s.
+        step: of Gazebo's physics, s.
+    """
+
+    name: str
+    forces: str
+    period: float
+    step: float
+
+
+_NAMES = {
+    'plugins': "Gazebo's own plugins",
+    'process': 'one Python process, no ROS',
+    'composed': 'nodes in one process',
+    'separate': 'a process for each node',
+}
+CASES = (
+    *(
+        Case(name, forces, step, step)
+        for step in (0.005, 0.001)
+        for forces, name in _NAMES.items()
+    ),
+    *(Case(_NAMES[forces], forces, 0.005, 0.001) for forces in ('process', 'composed')),
+)
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What was measured.
+
+    Attributes:
+        steps: of the physics in a second of wall time.
+        cpu: of all processes together for a step, s.
+    """
+
+    steps: float
+    cpu: float
+
+
+def check_gazebo() -> None:
+    """Raise a MarineSimError where what the measurement needs is not on this machine."""
+    missing = [] if shutil.which('gz') else ['the command gz']
+    missing += [] if has_module('gz.transport13') else ['the Python module gz.transport13']
+    missing += [] if bridge_program() else ['ros_gz_bridge']
+    if missing:
+        raise MarineSimError(
+            f'bench --gazebo: {", ".join(missing)}: not found; expected Gazebo Harmonic and '
+            'ros-jazzy-ros-gz, and their setup file sourced'
+        )
+
+
+class _Steps:
+    """Counts a world's steps by what the server tells of itself."""
+
+    def __init__(self, world: str) -> None:
+        from gz.msgs10.world_stats_pb2 import WorldStatistics
+        from gz.transport13 import Node
+
+        self._count, self._at = 0, 0.0
+        self._new = threading.Condition()
+        self._node = Node()
+        self._node.subscribe(WorldStatistics, f'/world/{world}/stats', self._hear)
+
+    def _hear(self, message: Any) -> None:
+        with self._new:
+            self._count, self._at = message.iterations, time.monotonic()
+            self._new.notify()
+
+    def next(self) -> tuple[int, float]:
+        """Return the steps that were made up to the next word, and when it came.
+
+        Raises:
+            MarineSimError: nothing in time.
+        """
+        with self._new:
+            before = self._at
+            if not self._new.wait_for(lambda: self._at > before and self._count > 0, START):
+                raise MarineSimError(f'bench --gazebo: no step of Gazebo in {START:g} s')
+            return self._count, self._at
+
+
+def _answer(seat: Correspondent, dt: float, step: float, stop: threading.Event) -> None:
+    """Answer every state with the wrench of all forces, as gazebo_bridge and the nodes do."""
+    vehicle, water = load_vehicle(VEHICLE), Environment()
+    commands = Commands(np.full(len(vehicle.thrusters), PWM))
+    memory, stamp = None, -1
+    while not stop.is_set():
+        try:
+            stamp, told = seat.next(stamp, 0.2)
+        except Empty:
+            continue
+        state = told._replace(velocity=stepped_velocity(told.velocity, step))
+        memory = begin(vehicle, state) if memory is None else memory._replace(state=state)
+        since = 0.0 if stamp == 0 else dt
+        happened, memory = advance(vehicle, water, memory, commands, Stepping(dt), since=since)
+        total = happened.total
+        seat.answer(stamp, exerted_wrench(vehicle, state, water, total, dt, physics_step=step))
+
+
+@contextmanager
+def _process(made: GazeboWorld, case: Case) -> Iterator[list[int]]:
+    """Answer from a thread of this process, which has nothing else to do."""
+    stop = threading.Event()
+    seat = Correspondent(made.model)
+    worker = threading.Thread(target=_answer, args=(seat, case.period, case.step, stop))
+    worker.start()
+    try:
+        yield [os.getpid()]
+    finally:
+        stop.set()
+        worker.join()
+        seat.close()
+
+
+@contextmanager
+def _nodes(
+    made: GazeboWorld, case: Case, options: RunOptions, folder: Path
+) -> Iterator[list[int]]:
+    """Start ros_gz_bridge and the nodes."""
+    program = bridge_program()
+    assert program is not None
+    command = bridge_command(program, made.name, folder / 'ros_gz_bridge.yaml')
+    own = bridge_parameters(made, case.period, delivery='in_server')
+    options = replace(options, gazebo=own)
+    supervisor = Supervisor()
+    quiet = subprocess.DEVNULL
+    bridge = subprocess.Popen(command, start_new_session=True, stdout=quiet, stderr=quiet)
+    try:
+        supervisor.start_run(options, describe(options), composed=case.forces == 'composed')
+        yield [bridge.pid, *(p.pid for p in supervisor.processes.values())]
+    finally:
+        supervisor.stop()
+        bridge.terminate()
+        bridge.wait()
+
+
+def _world(case: Case, options: RunOptions, folder: Path) -> GazeboWorld:
+    """Write world.sdf and what belongs to it."""
+    bare = sdf_world('bench', Environment(), step=case.step).text
+    if case.forces == 'plugins':
+        made = plugin_world(bare, load_vehicle(VEHICLE), step=case.step)
+        (folder / 'world.sdf').write_text(made.text, encoding='utf-8')
+        return made
+    (folder / 'bare.sdf').write_text(bare, encoding='utf-8')
+    return write_run(options, folder, world=str(folder / 'bare.sdf'), delivery='in_server')
+
+
+@contextmanager
+def _plugins(made: GazeboWorld) -> Iterator[list[int]]:
+    """Ask every thruster for a force, so that it has work."""
+    from gz.msgs10.double_pb2 import Double
+    from gz.transport13 import Node
+
+    node = Node()
+    topics = command_topics(made, load_vehicle(VEHICLE))
+    publishers = [node.advertise(topic, Double) for topic in topics]
+    deadline = time.monotonic() + START
+    while not all(p.has_connections() for p in publishers) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for publisher in publishers:
+        publisher.publish(Double(data=5.0))
+    yield []
+
+
+def measure(case: Case, seconds: float) -> Speed:
+    """Return the speed of one way over so many seconds of wall time.
+
+    Raises:
+        MarineSimError: Gazebo makes no steps.
+    """
+    options = RunOptions(
+        vehicle=VEHICLE, namespace='bench', scenario='dive', dt=case.period,
+        real_time_factor=0.0, duration=1e5,
+    )  # fmt: skip
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        made = _world(case, options, folder)
+        steps = _Steps(made.name)
+        ways: dict[str, Callable[[], Any]] = {
+            'plugins': lambda: _plugins(made),
+            'process': lambda: _process(made, case),
+        }
+        server = start_server(folder / 'world.sdf')
+        stack.callback(stop_server, server)
+        way = ways.get(case.forces, lambda: _nodes(made, case, options, folder))
+        pids = [server.pid, *stack.enter_context(way())]
+        steps.next()
+        time.sleep(WARM_UP)
+        (before, since), used = steps.next(), cpu_seconds(pids)
+        time.sleep(seconds)
+        (after, until), spent = steps.next(), cpu_seconds(pids)
+        return Speed((after - before) / (until - since), (spent - used) / (after - before))
+
+
+def gazebo_table(rounds: int, seconds: float) -> Table:
+    """Return every way's speed, measured in turn, round by round.
+
+    Raises:
+        MarineSimError: Gazebo makes no steps.
+    """
+    found: dict[Case, list[Speed]] = {case: [] for case in CASES}
+    for _ in range(rounds):
+        for case in CASES:
+            found[case].append(measure(case, seconds))
+    table = Table(title=f'{VEHICLE} in Gazebo: median (minimum to maximum) of {rounds} rounds')
+    for column in (
+        'forces',
+        'wrench, ms',
+        'step, ms',
+        'steps/s',
+        'x real time',
+        'CPU µs/step',
+        'slower',
+    ):
+        table.add_column(column, justify='left' if column == 'forces' else 'right')
+    for case, speeds in found.items():
+        rates = [speed.steps for speed in speeds]
+        rate, cpu = median(rates), median(speed.cpu for speed in speeds)
+        own = next(c for c in CASES if c.forces == 'plugins' and c.step == case.step)
+        ratio = median(a.steps / b.steps for a, b in zip(found[own], speeds, strict=True))
+        table.add_row(
+            case.name, f'{1e3 * case.period:g}', f'{1e3 * case.step:g}',
+            f'{rate:.0f} ({min(rates):.0f} to {max(rates):.0f})', f'{rate * case.step:.1f}',
+            f'{1e6 * cpu:.0f}', f'{ratio:.1f}',
+        )  # fmt: skip
+    return table

@@ -1,0 +1,98 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Ticks a second of running graphs, and what each of their processes takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from marine_sim_ros.bench.odometer import Odometer
+from marine_sim_ros.bench.processes import cpu_seconds, resident
+from marine_sim_ros.ros.supervisor import Supervisor
+from marine_sim_ros.sim.graph import RunOptions, describe
+
+__all__ = ['graph_rows', 'node_costs', 'ticks_per_second']
+
+CLOSED = {'vehicle': 'investigator90', 'scenario': 'position_hold'}
+SEA = 'moderate_sea'
+
+
+def ticks_per_second(
+    seconds: float, *, composed: bool = False, compute: bool = True, **options_of: Any
+) -> tuple[float, float]:
+    """Return ticks/s of a running graph, and the seconds from its start to the first odom."""
+    options = RunOptions(
+        namespace='bench', real_time_factor=0.0, duration=1e5, compute=compute,
+        **{'scenario': 'dive', **options_of},
+    )  # fmt: skip
+    supervisor = Supervisor()
+    start = time.monotonic()
+    supervisor.start_run(options, [] if composed else describe(options), composed=composed)
+    try:
+        with Odometer('/bench') as odometer:
+            odometer.wait(60.0)
+            first = time.monotonic() - start
+            time.sleep(1.0)
+            before, since = odometer.ticks(), time.monotonic()
+            odometer.spin(seconds)
+            rate = (odometer.ticks() - before) / (time.monotonic() - since)
+    finally:
+        supervisor.stop()
+    return rate, first
+
+
+def node_costs(seconds: float) -> dict[str, tuple[float, float]]:
+    """Return CPU share (of one core) and memory (MB) of each node's process at real time."""
+    options = RunOptions(namespace='bench', scenario='dive', duration=1e5)
+    supervisor = Supervisor()
+    supervisor.start(describe(options))
+    try:
+        with Odometer('/bench') as odometer:
+            odometer.wait(60.0)
+        time.sleep(1.0)
+        pids = {name: process.pid for name, process in supervisor.processes.items()}
+        before = {name: cpu_seconds([pid]) for name, pid in pids.items()}
+        time.sleep(seconds)
+        return {
+            name: ((cpu_seconds([pid]) - before[name]) / seconds, resident([pid]))
+            for name, pid in pids.items()
+        }
+    finally:
+        supervisor.stop()
+
+
+def graph_rows(add: Callable[[str, str, float], None], seconds: float, *, hull: str) -> None:
+    """Measure running graphs.
+
+    Args:
+        add: takes name, format and value of a measurement.
+        seconds: of each.
+        hull: URDF text of a vehicle with many panels.
+    """
+
+    def graph(name: str, **kind: Any) -> float:
+        rate, first = ticks_per_second(seconds, **kind)
+        add(f'graph, {name}: ticks/s', '.0f', rate)
+        add(f'graph, {name}: start to first odom, s', '.2f', first)
+        return rate
+
+    full = graph('separate processes', composed=False, compute=True)
+    null = graph('separate, computing nothing', composed=False, compute=False)
+    one = graph('composed', composed=True, compute=True)
+    for vehicle in ('simple_rov', 'surface_vessel'):
+        graph(f'separate, {vehicle}', vehicle=vehicle)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / 'bluerov2_hull.urdf'
+        path.write_text(hull, encoding='utf-8')
+        graph('separate, bluerov2 with 2,112 triangles', vehicle=str(path))
+    graph('separate, surface_vessel in a sea', vehicle='surface_vessel', environment=SEA)
+    graph('separate, bluerov2 in a pool', environment='pool')
+    graph('separate, investigator90 in closed loop', **CLOSED)
+    graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
+    add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
+    add('ratio composed / separate (goal 3)', '.2f', one / full)

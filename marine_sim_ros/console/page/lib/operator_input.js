@@ -1,0 +1,138 @@
+// Copyright 2026 The marine_sim_ros authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The operator's hands: two sticks on the screen, the keyboard, a gamepad. Twenty times a second
+// the page says what is held; that is its sign of life too.
+
+import { nipplejs } from "nicegui-joystick";
+import { wire } from "./connection.js";
+
+const AXES = ["surge", "sway", "heave", "roll", "pitch", "yaw"];
+const KEYS = {
+  w: ["surge", 1], s: ["surge", -1], a: ["sway", 1], d: ["sway", -1], r: ["heave", 1], f: ["heave", -1],
+  q: ["yaw", 1], e: ["yaw", -1], l: ["roll", 1], j: ["roll", -1], k: ["pitch", 1], i: ["pitch", -1],
+};
+const PERIOD = 50; // ms
+
+// Buttons of the browser's standard gamepad in the order of SDL, which joy's game_controller_node has.
+const SDL = [0, 1, 2, 3, 8, 16, 9, 10, 11, 4, 5, 12, 13, 14, 15];
+
+// Whether what is typed there is a text; no number has a space in it.
+function typing(target, kinds = "input:not([readonly]), textarea, [contenteditable=true]") {
+  return Boolean(target.closest?.(kinds));
+}
+
+// Axes of a T.16000M in the order of the kernel: x, y, twist, slider, hat across, hat down. Browsers
+// on Linux have that order; elsewhere Chromium goes by HID usages, and the hat is one number:
+// -1 is up, eighths of a turn clockwise are 2/7 each, and what is beyond 1 is the middle.
+function t16000m(axes) {
+  if (axes.length < 10) return [...axes].slice(0, 6);
+  const eighths = Math.round((axes[9] + 1) * 3.5);
+  const there = eighths >= 0 && eighths < 8, angle = eighths * Math.PI / 4;
+  const hat = there ? [Math.sign(Math.round(2 * Math.sin(angle))), -Math.sign(Math.round(2 * Math.cos(angle)))] : [0, 0];
+  return [axes[0], axes[1], axes[5], axes[6], ...hat];
+}
+
+export class Hands {
+  constructor(element) {
+    this.element = element;
+    this.screen = {};
+    this.keys = new Set();
+    this.makeStick("left", "sway", "surge");
+    this.makeStick("right", "yaw", "heave");
+    element.addEventListener("pointerdown", (event) => this.tilt(event.target.closest("[data-hold]")));
+    for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => this.tilt(null));
+    // Before any button sees them: while one steers, the space bar stops and presses nothing.
+    addEventListener("keydown", (event) => this.key(event, true), true);
+    addEventListener("keyup", (event) => this.key(event, false), true);
+    // What cannot be seen is not held.
+    addEventListener("blur", () => this.drop());
+    document.addEventListener("visibilitychange", () => document.hidden && this.drop());
+    addEventListener("pagehide", () => { this.drop(); wire.send("leave"); });
+    addEventListener("gamepaddisconnected", () => this.drop());
+    this.timer = setInterval(() => this.beat(), PERIOD);
+  }
+
+  makeStick(name, across, along) {
+    const zone = this.element.querySelector(`[data-stick=${name}]`);
+    const stick = nipplejs.create({
+      zone, mode: "static", position: { left: "50%", top: "50%" }, size: 110, color: "#2f8fe0",
+      dynamicPage: true,
+    });
+    stick.on("move", (event, data) => {
+      const { x, y } = (data ?? event.data).vector;
+      this.screen[across] = -x;
+      this.screen[along] = y;
+    });
+    stick.on("end", () => { this.screen[across] = this.screen[along] = 0; this.beat(); });
+  }
+
+  // A button of an angle is held, or none any more.
+  tilt(button) {
+    this.screen.roll = this.screen.pitch = 0;
+    if (button && !button.disabled) this.screen[button.dataset.hold] = Number(button.dataset.sign);
+  }
+
+  key(event, down) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { key, target } = event;
+    if (key === " " && wire.mine && !typing(target, "input[type=text]:not([readonly]), textarea")) {
+      event.preventDefault();
+      event.stopPropagation();
+      if (down && !event.repeat) {
+        this.drop();
+        wire.send("stop");
+      }
+      return;
+    }
+    const name = key.toLowerCase();
+    if (!KEYS[name] || (down && typing(target))) return;
+    if (wire.mine) event.stopPropagation(); // a list would look for what begins with it
+    if (down) this.keys.add(name); else this.keys.delete(name);
+  }
+
+  drop() {
+    this.screen = {};
+    this.keys.clear();
+    this.beat();
+  }
+
+  efforts() {
+    const held = Object.fromEntries(AXES.map((axis) => [axis, this.screen[axis] ?? 0]));
+    for (const name of this.keys) held[KEYS[name][0]] += KEYS[name][1];
+    return AXES.map((axis) => Math.min(1, Math.max(-1, held[axis])));
+  }
+
+  // A gamepad as the ROS 2 package joy would send it: ahead and left are positive.
+  gamepad() {
+    for (const pad of navigator.getGamepads?.() ?? []) {
+      if (!pad?.connected) continue;
+      const axes = pad.axes.map((x) => -x);
+      const buttons = pad.buttons.map((b) => Number(b.pressed));
+      if (pad.mapping === "standard") {
+        return { gamepad: "xbox", axes, buttons: SDL.map((i) => buttons[i] ?? 0), id: pad.id };
+      }
+      if (/T\.?16000M/i.test(pad.id)) {
+        return { gamepad: "thrustmaster_t16000m", axes: t16000m(pad.axes).map((x) => -x), buttons, id: pad.id };
+      }
+      return { gamepad: "", axes: [], buttons: [], id: `${pad.id}: layout unknown` };
+    }
+    return { gamepad: "", axes: [], buttons: [], id: "" };
+  }
+
+  beat() {
+    const { id, ...pad } = this.gamepad();
+    const told = this.element.querySelector("[data-gamepad]");
+    const name = id || "none; press one of its buttons";
+    if (told && told.textContent !== name) told.textContent = name;
+    if (!wire.mine || document.hidden) {
+      if (wire.mine && !this.hidden) { // once, so that nothing stays held
+        this.hidden = true;
+        wire.send("hands", { sticks: AXES.map(() => 0) });
+      }
+      return;
+    }
+    this.hidden = false;
+    wire.send("hands", { sticks: this.efforts(), ...pad });
+  }
+}

@@ -1,0 +1,132 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""One moment of a run in numbers, from rows of its topics: the same live and of a bag."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.environment.environment import STANDARD_GRAVITY
+from marine_sim_ros.model.vehicle import Barometer
+
+__all__ = ['Energy', 'level_velocity', 'moment', 'wrench_names']
+
+Row = Sequence[float]
+RPM = 30 / math.pi
+
+
+def level_velocity(orientation: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """Return ahead, port, up (3,) in m/s of a body velocity (6,): as set-points have it."""
+    yaw = float(rpy_from_quaternion(orientation)[2])
+    east, north, up = rotation_matrix(orientation) @ velocity[:3]
+    c, s = math.cos(yaw), math.sin(yaw)
+    return np.array([c * east + s * north, c * north - s * east, up])
+
+
+def wrench_names(rows: Iterable[str]) -> list[str]:
+    """Return the sources among names of topics that have a wrench; the total is none."""
+    return [
+        n.removeprefix('wrench/') for n in rows if n.startswith('wrench/') and n[7:] != 'total'
+    ]
+
+
+def _clean(values: Iterable[float]) -> list[float | None]:
+    """Return numbers for JSON, which has no NaN."""
+    return [float(x) if math.isfinite(x) else None for x in values]
+
+
+def _motion(row: Row) -> dict[str, Any]:
+    numbers = np.array(row, float)
+    position, orientation, velocity = numbers[:3], numbers[3:7], numbers[7:]
+    known = np.isfinite(orientation).all()
+    return {
+        'position': _clean(position),
+        'turn': _clean(orientation),
+        'rpy': _clean(rpy_from_quaternion(orientation)) if known else [None] * 3,
+        'velocity': _clean(level_velocity(orientation, velocity)) if known else [None] * 3,
+        'rates': _clean(velocity[3:]),
+    }
+
+
+def _thrusters(rows: Mapping[str, Row]) -> dict[str, Any]:
+    state = rows.get('thrusters/state', ())
+    half = len(state) // 2
+    return {
+        'pwm': _clean(rows.get('thrusters/pwm', ())),
+        'thrust': _clean(state[:half]),
+        'rpm': _clean([x * RPM for x in state[half:]]),
+        'power': _clean(rows.get('thrusters/power', ())),
+    }
+
+
+def _forces(rows: Mapping[str, Row], weight: float) -> dict[str, Any]:
+    """Return wrenches by source, and each one's share of the sum of all |F| at this moment."""
+    names = wrench_names(rows)
+    sizes = {name: math.hypot(*rows[f'wrench/{name}'][:3]) for name in names}
+    total = math.fsum(sizes.values())
+    wrenches = {name: _clean(rows[f'wrench/{name}']) for name in (*names, 'total')
+                if f'wrench/{name}' in rows}  # fmt: skip
+    return {
+        'wrenches': wrenches,
+        'weight': weight,
+        'shares': {n: size / total if total > 0 else 0.0 for n, size in sizes.items()},
+    }
+
+
+def moment(
+    time: float, rows: Mapping[str, Row], *, weight: float, barometer: Barometer | None = None
+) -> dict[str, Any]:
+    """Return what a page shows of a time (s) as JSON; what is unknown is None or empty.
+
+    Depth by the barometer is (p − p₀)/(ρ g), of its sensor.
+
+    Args:
+        time: s.
+        rows: by our names of the topics, as ``analysis.bags.roles`` makes them.
+        weight: of the vehicle, N.
+        barometer: of the vehicle.
+    """
+    result: dict[str, Any] = {'time': time}
+    if 'odom' in rows:
+        result |= _motion(rows['odom'])
+    result |= _thrusters(rows) | _forces(rows, weight)
+    result['setpoints'] = _clean(rows.get('controller/setpoints', ())) or [None] * 12
+    result['joints'] = _clean(rows.get('joint_states', ()))
+    pressure = rows.get('barometer/pressure')
+    result['pressure'] = None if pressure is None else float(pressure[0])
+    if pressure is not None:
+        surface = 101300.0 if barometer is None else barometer.atmospheric_pressure
+        density = 997.0 if barometer is None else barometer.fluid_density
+        depth = (float(pressure[0]) - surface) / (density * STANDARD_GRAVITY)
+        result['barometer_depth'] = depth
+    temperature = rows.get('barometer/temperature')
+    result['temperature'] = None if temperature is None else float(temperature[0])
+    return result
+
+
+class Energy:
+    """Electrical energy of a run, from samples: Σ P Δt, nothing over gaps longer than 2 s."""
+
+    HOLD = 2.0
+
+    def __init__(self) -> None:
+        """Start at nothing."""
+        self.joules = 0.0
+        self._last: tuple[float, float] | None = None
+
+    def add(self, time: float, power: Row) -> float:
+        """Take the power (W) of the thrusters at a time (s); return the energy so far, J."""
+        if self._last is not None:
+            step = time - self._last[0]
+            if step < 0:  # the run was reset
+                self.joules = 0.0
+            elif step <= self.HOLD:
+                self.joules += self._last[1] * step
+        self._last = time, math.fsum(x for x in power if math.isfinite(x))
+        return self.joules

@@ -1,0 +1,84 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Random numbers that depend on a seed, a name and a stamp, never on the order of calls.
+
+They come from whole numbers of 32 bits alone, Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror
+and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): the same in every process and after
+a restart, one by one or many at once, and compiled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array
+
+__all__ = ['gaussian', 'key_bits', 'stamp_words', 'threefry', 'uniform']
+
+_TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = 0x1BD11BDA
+_WORD = 0xFFFFFFFF
+
+
+def threefry(key: tuple[Array, Array], counter: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Return two random words of two words of a key and two of a counter.
+
+    All are uint32 (...), or all are Python's whole numbers: one number is had quicker so.
+    """
+    plain = isinstance(counter[0], int)
+
+    def word(value: Any) -> Any:
+        return value & _WORD if plain else value  # arrays drop what is beyond by themselves
+
+    keys = (*key, key[0] ^ key[1] ^ _PARITY)
+    x, y = word(counter[0] + keys[0]), word(counter[1] + keys[1])
+    for i in range(5):
+        for turn in _TURNS[i % 2]:
+            x = word(x + y)
+            y = word(y << turn) | (y >> (32 - turn))
+            y = y ^ x
+        x, y = word(x + keys[(i + 1) % 3]), word(y + keys[(i + 2) % 3] + (i + 1))
+    return x, y
+
+
+@lru_cache(maxsize=64)
+def key_bits(seed: int, name: str) -> int:
+    """Return 128 bits of a seed and a name."""
+    return int.from_bytes(
+        hashlib.blake2b(f'{seed}/{name}'.encode(), digest_size=16).digest(), 'big'
+    )
+
+
+def stamp_words(stamps: np.ndarray) -> np.ndarray:
+    """Return the high and low words (..., 2), uint32, of stamps (...), ns."""
+    whole = np.asarray(stamps, np.int64)
+    return np.stack([whole >> 32, whole & _WORD], axis=-1).astype(np.uint32)
+
+
+def gaussian(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
+    """Return standard normal numbers (...) for stamps (...) in ns.
+
+    z = √(−2 ln u) cos 2πv (Box and Muller 1958) of u = (x + 1)/2³² and v = y/2³², with the two
+    words x, y that a key of seed and name gives the stamp; |z| is 6.7 at most.
+    """
+    bits = key_bits(seed, name) >> 64  # the other half is that of faults
+    key = (bits >> 32, bits & _WORD)
+    if isinstance(stamps, int):
+        x, y = threefry(key, (stamps >> 32 & _WORD, stamps & _WORD))
+    else:
+        words = stamp_words(stamps)
+        high, low = (np.full(1, k, np.uint32) for k in key)
+        x, y = threefry((high, low), (words[..., 0], words[..., 1]))
+    u, v = (np.asarray(x, float) + 1.0) * 2.0**-32, np.asarray(y, float) * 2.0**-32
+    z = np.sqrt(-2.0 * np.log(u)) * np.cos(2 * np.pi * v)
+    return z.reshape(np.shape(stamps))
+
+
+def uniform(seed: int, name: str, count: int) -> np.ndarray:
+    """Return ``count`` numbers between 0 and 1 that depend on a seed and a name alone."""
+    return np.random.Generator(np.random.Philox(key=key_bits(seed, name))).random(count)

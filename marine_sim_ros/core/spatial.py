@@ -1,0 +1,225 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rotations and wrench transforms. Quaternions are x, y, z, w and turn body into map vectors.
+
+Products of two vectors (cross product, quaternion product, rotation matrix) are written as one
+constant matrix applied to the outer product: few array operations, any leading axes, and the
+same code for every array library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array, constant, namespace
+
+__all__ = [
+    'bilinear',
+    'cross',
+    'in_map',
+    'momentum_rate',
+    'normalized',
+    'projected_yaw',
+    'quaternion_from_rpy',
+    'quaternion_of_angles',
+    'quaternion_product',
+    'rotation_matrix',
+    'rotation_vector',
+    'rotation_vector_quaternion',
+    'rpy_from_quaternion',
+    'skew',
+    'to_body',
+    'transport',
+    'up_in_body',
+]
+
+
+def _bilinear_form(rows: int, n: int, terms: Iterable[tuple[int, int, int, float]]) -> np.ndarray:
+    form = np.zeros((rows, n, n))
+    for row, i, j, value in terms:
+        form[row, i, j] += value
+    return form.reshape(rows, n * n).T.copy()
+
+
+_CYCLE = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+_CROSS = _bilinear_form(3, 3, [t for k, i, j in _CYCLE for t in ((k, i, j, 1.0), (k, j, i, -1.0))])
+# Rows of R(q) as quadratic forms in q = (x, y, z, w).
+_ROTATION = _bilinear_form(
+    9,
+    4,
+    [t for k, i, j in _CYCLE for t in (
+        (4 * k, k, k, 1.0), (4 * k, i, i, -1.0), (4 * k, j, j, -1.0), (4 * k, 3, 3, 1.0),
+        (3 * i + j, i, j, 2.0), (3 * i + j, k, 3, -2.0),
+        (3 * j + i, i, j, 2.0), (3 * j + i, k, 3, 2.0),
+    )],
+)  # fmt: skip
+_UP = _ROTATION[:, 6:].copy()
+_HAMILTON = _bilinear_form(
+    4,
+    4,
+    [(3, 3, 3, 1.0)]
+    + [t for k, i, j in _CYCLE for t in (
+        (k, k, 3, 1.0), (k, 3, k, 1.0), (k, i, j, 1.0), (k, j, i, -1.0), (3, k, k, -1.0),
+    )],
+)  # fmt: skip
+_CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
+# [v; ω] x* [p; h] = [ω x p; v x p + ω x h]
+_FORCE_CROSS = _bilinear_form(
+    6,
+    6,
+    [t for k, i, j in _CYCLE for t in (
+        (k, 3 + i, j, 1.0), (k, 3 + j, i, -1.0),
+        (3 + k, i, j, 1.0), (3 + k, j, i, -1.0),
+        (3 + k, 3 + i, 3 + j, 1.0), (3 + k, 3 + j, 3 + i, -1.0),
+    )],
+)  # fmt: skip
+
+
+def bilinear(form: np.ndarray, a: Array, b: Array) -> Array:
+    """Apply a constant bilinear form (n·n, m) to vectors (..., n); returns (..., m)."""
+    xp = namespace(a)
+    outer = a[..., :, None] * b[..., None, :]
+    return xp.reshape(outer, (*outer.shape[:-2], -1)) @ constant(xp, form)
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Return a x b for vectors (..., 3)."""
+    return bilinear(_CROSS, a, b)
+
+
+def quaternion_product(a: Array, b: Array) -> Array:
+    """Return the Hamilton product a ⊗ b of quaternions (..., 4)."""
+    return bilinear(_HAMILTON, a, b)
+
+
+def rotation_matrix(quaternion: Array) -> Array:
+    """Return R (..., 3, 3) with v_map = R v_body for unit quaternions (..., 4)."""
+    flat = bilinear(_ROTATION, quaternion, quaternion)
+    return namespace(flat).reshape(flat, (*flat.shape[:-1], 3, 3))
+
+
+def up_in_body(quaternion: Array) -> Array:
+    """Return the body components (..., 3) of the map's upward unit vector: R's last row."""
+    return bilinear(_UP, quaternion, quaternion)
+
+
+def to_body(quaternion: Array, vector: Array) -> Array:
+    """Return the body components Rᵀ v (..., 3) of map vectors (..., 3)."""
+    return (vector[..., None, :] @ rotation_matrix(quaternion))[..., 0, :]
+
+
+def in_map(position: Array, quaternion: Array, points: Array) -> Array:
+    """Return body points (n, 3) in map (..., n, 3) for a body at a position and an attitude."""
+    turned = points @ namespace(position).matrix_transpose(rotation_matrix(quaternion))
+    return turned + position[..., None, :]
+
+
+def momentum_rate(velocity: Array, momentum: Array) -> Array:
+    """Return C(ν)ν = [ω x p; v x p + ω x h] for ν = [v; ω] and M ν = [p; h], both (..., 6).
+
+    Kirchhoff's equations; equal to Fossen (2011) eq. 6.43 for any symmetric M.
+    """
+    return bilinear(_FORCE_CROSS, velocity, momentum)
+
+
+def normalized(vector: Array) -> Array:
+    """Return vectors (..., n) divided by their Euclidean length, which must not be zero."""
+    xp = namespace(vector)
+    return vector / xp.sqrt(xp.vecdot(vector, vector))[..., None]
+
+
+def rotation_vector_quaternion(rotation: Array) -> Array:
+    """Return the quaternion (..., 4) of rotation vectors (..., 3), rad: the exponential map."""
+    xp = namespace(rotation)
+    # The tiny number keeps 0/0 away, in single precision too: sin(h)/h is exactly 1 for h = 1e-15.
+    half = xp.sqrt(xp.vecdot(rotation, rotation) / 4 + 1e-30)[..., None]
+    return xp.concat([rotation * (xp.sin(half) / (2 * half)), xp.cos(half)], axis=-1)
+
+
+def rotation_vector(before: Array, after: Array) -> Array:
+    """Return the rotation vector (..., 3), rad, from one attitude (..., 4) to another, log(Rᵀ R⁺).
+
+    In the body frame, the shorter way round: the inverse of :func:`rotation_vector_quaternion`.
+    """
+    xp = namespace(before)
+    apart = quaternion_product(before * constant(xp, _CONJUGATE), after)
+    apart = xp.where(apart[..., 3:] >= 0, apart, -apart)
+    vector, cosine = apart[..., :3], apart[..., 3:]
+    square = xp.vecdot(vector, vector)[..., None]
+    small = square < 1e-24
+    sine = xp.sqrt(xp.where(small, xp.ones_like(square), square))
+    return vector * xp.where(small, 2.0 * xp.ones_like(sine), 2.0 * xp.atan2(sine, cosine) / sine)
+
+
+def skew(vector: Array) -> Array:
+    """Return S(a) (3, 3) with S(a) b = a x b."""
+    xp = namespace(vector)
+    x, y, z = vector[0], vector[1], vector[2]
+    zero = 0.0 * x
+    flat = xp.stack([zero, -z, y, z, zero, -x, -y, x, zero])
+    return xp.reshape(flat, (3, 3))
+
+
+def transport(offset: Array) -> Array:
+    """Return H (6, 6) that moves velocities to a point r: ν_r = H ν; wrenches move by Hᵀ.
+
+    H = [E, −S(r); 0, E] with r (3,) from the origin, body frame (Fossen 2011, eq. 7.26).
+    """
+    xp = namespace(offset)
+    eye = constant(xp, np.eye(3))
+    below = xp.concat([xp.zeros_like(eye), eye], axis=1)
+    return xp.concat([xp.concat([eye, -skew(offset)], axis=1), below])
+
+
+def quaternion_from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
+    """Return x, y, z, w of URDF's fixed-axis roll, pitch, yaw in rad: Rz(yaw) Ry Rx(roll)."""
+    return np.asarray(quaternion_of_angles(np.array([roll, pitch, yaw], float)))
+
+
+def quaternion_of_angles(rpy: Array) -> Array:
+    """Return the quaternion (4,) of angles (3,) roll, pitch, yaw in rad: Rz(yaw) Ry Rx(roll)."""
+    xp = namespace(rpy)
+    cosine, sine = xp.cos(rpy / 2), xp.sin(rpy / 2)
+    cr, cp, cy = cosine[0], cosine[1], cosine[2]
+    sr, sp, sy = sine[0], sine[1], sine[2]
+    return xp.stack(
+        [
+            sr * cp * cy - cr * sp * sy,
+            cr * sp * cy + sr * cp * sy,
+            cr * cp * sy - sr * sp * cy,
+            cr * cp * cy + sr * sp * sy,
+        ]
+    )
+
+
+def projected_yaw(quaternion: Array) -> Array:
+    """Return the yaw (...) in rad that a compass on the vehicle shows, of quaternions (..., 4).
+
+    The map's north ŷ is projected on the vehicle's deck, F = ŷ − (û·ŷ) û, and turned to its left
+    l̂: atan2(û·(F × l̂), F·l̂). It is the last angle of pitch, roll, yaw, R = Ry Rx Rz, where
+    :func:`rpy_from_quaternion` gives the first of Rz Ry Rx; level, both are the same. Source:
+    thesis "Real-Time ROV Motion Simulator", chapter 6, with z up.
+    """
+    xp = namespace(quaternion)
+    r = rotation_matrix(quaternion)
+    left, up = r[..., :, 1], r[..., :, 2]
+    north = constant(xp, np.array([0.0, 1.0, 0.0]))
+    flat = north - up[..., 1:2] * up
+    return xp.atan2(xp.vecdot(up, cross(flat, left)), xp.vecdot(flat, left))
+
+
+def rpy_from_quaternion(quaternion: Array) -> Array:
+    """Return (..., 3) roll, pitch, yaw in rad (ZYX) of unit quaternions (..., 4)."""
+    xp = namespace(quaternion)
+    r = rotation_matrix(quaternion)
+    return xp.stack(
+        [
+            xp.atan2(r[..., 2, 1], r[..., 2, 2]),
+            -xp.asin(xp.clip(r[..., 2, 0], -1.0, 1.0)),
+            xp.atan2(r[..., 1, 0], r[..., 0, 0]),
+        ],
+        axis=-1,
+    )

@@ -1,0 +1,41 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the simulation carries from tick to tick, and what a force returns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array
+
+__all__ = ['State', 'Wrench', 'rest']
+
+Wrench: TypeAlias = Array
+"""Generalised force (..., 6) [X, Y, Z, K, M, N] in N and N·m: body frame (FLU), about the
+``base_link`` origin (SNAME 1950; Fossen 2011, table 2.1)."""
+
+
+class State(NamedTuple):
+    """Rigid-body state; a batch of vehicles has leading axes.
+
+    Attributes:
+        position: (..., 3) of the ``base_link`` origin in ``map`` (ENU), m.
+        orientation: (..., 4) unit quaternion x, y, z, w that turns body (FLU) into map vectors.
+        velocity: (..., 6) [u, v, w, p, q, r] of the ``base_link`` origin in the body frame,
+            m/s and rad/s.
+    """
+
+    position: Array
+    orientation: Array
+    velocity: Array
+
+
+def rest(
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0),
+) -> State:
+    """Return a NumPy state at rest at a position (m, map) with an attitude (x, y, z, w)."""
+    return State(np.array(position, float), np.array(orientation, float), np.zeros(6))

@@ -1,0 +1,205 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads the YAML files of the package; every complaint says where, what, and what was expected."""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from collections.abc import Mapping, Set
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.resources import resource_folder
+
+__all__ = ['YamlReader', 'config_names', 'parse_yaml', 'read_config', 'shown']
+
+
+_WORD = re.compile('[A-Za-z0-9_.-]{1,64}')
+
+
+_MOST = 100_000
+"""Values that a file may have."""
+
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxother = _BRIEF.maxstring = _BRIEF.maxlong = 80
+
+
+def shown(value: Any) -> str:
+    """Return a value as a person would want to see it in a line: short, however large it is."""
+    try:
+        return _BRIEF.repr(value)
+    except ValueError:  # Python refuses to write numbers of thousands of digits
+        return f'an enormous {type(value).__name__}'
+
+
+class YamlReader:
+    """One value of a file, and where it stands."""
+
+    def __init__(self, where: str, value: Any, error: type[MarineSimError]) -> None:
+        """Wrap a value; complaints are raised as ``error``."""
+        self.where = where
+        self.value = value
+        self._error = error
+
+    def error(self, message: str) -> MarineSimError:
+        """Return a complaint about this value."""
+        return self._error(f'{self.where}{message}')
+
+    def mapping(self, known: Set[str], required: Set[str] = frozenset()) -> Mapping[str, Any]:
+        """Return the value as a mapping of known keys."""
+        if not isinstance(self.value, dict):
+            raise self.error(f': expected a mapping with {", ".join(sorted(known))}')
+        for key in self.value:
+            if key not in known:
+                raise self.error(
+                    f': unknown key {key!r}; expected one of: {", ".join(sorted(known))}'
+                )
+        for key in sorted(required - set(self.value)):
+            raise self.error(f': {key!r} is missing')
+        return self.value
+
+    def items(self) -> list[YamlReader]:
+        """Return the elements of a list."""
+        if not isinstance(self.value, list):
+            raise self.error(f' is {shown(self.value)}; expected a list')
+        return [YamlReader(f'{self.where}[{i}]', v, self._error) for i, v in enumerate(self.value)]
+
+    def child(self, key: str, default: Any = None) -> YamlReader:
+        """Return the value below a key, or the default; the value is a mapping already."""
+        value = self.value.get(key)
+        where = f'{self.where}: {key}' if self.where.endswith(('.yaml', '.yml')) else (
+            f'{self.where}.{key}')  # fmt: skip
+        return YamlReader(where, default if value is None else value, self._error)
+
+    def number(self, low: float = -1e9, high: float = 1e9) -> float:
+        """Return a number within closed limits."""
+        good = isinstance(self.value, int | float) and not isinstance(self.value, bool)
+        if not good or not low <= self.value <= high:
+            raise self.error(
+                f' is {shown(self.value)}; expected a number from {low:g} to {high:g}'
+            )
+        return float(self.value)
+
+    def whole(self, low: int, high: int) -> int:
+        """Return a whole number within closed limits."""
+        value = self.number(low, high)
+        if value != int(value):
+            raise self.error(f' is {shown(self.value)}; expected a whole number')
+        return int(value)
+
+    def vector(self, low: float = -1e9, high: float = 1e9) -> np.ndarray:
+        """Return a list of three numbers within closed limits."""
+        if not isinstance(self.value, list) or len(self.value) != 3:
+            raise self.error(f' is {shown(self.value)}; expected a list of three numbers')
+        return np.array([r.number(low, high) for r in self.items()])
+
+    def truth(self) -> bool:
+        """Return true or false."""
+        if not isinstance(self.value, bool):
+            raise self.error(f' is {shown(self.value)}; expected true or false')
+        return self.value
+
+    def word(self) -> str:
+        """Return a name of letters, digits, dots, hyphens and underscores."""
+        if not isinstance(self.value, str) or not _WORD.fullmatch(self.value):
+            raise self.error(f' is {shown(self.value)}; expected a word such as hard_sand')
+        return self.value
+
+    def choice(self, choices: tuple[str, ...]) -> str:
+        """Return one of some words."""
+        if self.value not in choices:
+            raise self.error(f' is {shown(self.value)}; expected one of: {", ".join(choices)}')
+        return str(self.value)
+
+
+def config_names(folder: str) -> list[str]:
+    """Return the names of the YAML files shipped in a folder of ``config``."""
+    return sorted(p.stem for p in (resource_folder('config') / folder).glob('*.yaml'))
+
+
+def read_config(
+    name_or_path: str, folder: str, what: str, error: type[MarineSimError]
+) -> tuple[Path, str]:
+    """Return path and text of a file given by its shipped name or its path.
+
+    Raises:
+        MarineSimError: of the given kind, when it cannot be found or read.
+    """
+    path = resource_folder('config') / folder / f'{name_or_path}.yaml'
+    if '/' in name_or_path or not path.is_file():
+        path = Path(name_or_path).expanduser()
+    try:
+        return path, path.read_text(encoding='utf-8')
+    except UnicodeDecodeError:
+        raise error(f'{path}: not UTF-8 text') from None
+    except (OSError, ValueError):
+        raise error(
+            f'{what} {name_or_path!r} is neither a file nor a shipped {what}; '
+            f'expected a path or one of: {", ".join(config_names(folder))}'
+        ) from None
+
+
+def parse_yaml(text: str, name: str, error: type[MarineSimError]) -> Any:
+    """Return the content of a YAML text.
+
+    Raises:
+        MarineSimError: of the given kind, when it is not YAML, has a key twice in one mapping, or
+            more than 100,000 values when all aliases are written out.
+    """
+    try:
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return None
+            _size(node, {}, name, error)
+            return loader.construct_document(node)
+        finally:
+            loader.dispose()  # type: ignore[no-untyped-call]
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        raise error(f'{name}: not valid YAML: {" ".join(str(problem).split())}') from None
+
+
+def _size(node: yaml.Node, known: dict[int, int], name: str, error: type[MarineSimError]) -> int:
+    """Return how many values a node has with all aliases written out.
+
+    Raises:
+        MarineSimError: of the given kind: too many, endless, or a key twice.
+    """
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    line = f'{name}:{node.start_mark.line + 1}'
+    if id(node) in known:
+        if known[id(node)] == 0:
+            raise error(f'{line}: an alias stands for what it is in; expected an end')
+        return known[id(node)]
+    known[id(node)] = 0
+    below = node.value
+    if isinstance(node, yaml.MappingNode):
+        _no_key_twice(node, name, error)
+        below = [part for pair in node.value for part in pair]
+    count = 1 + sum(_size(part, known, name, error) for part in below)
+    if count > _MOST:
+        raise error(f'{line}: {count} values, aliases written out; expected up to {_MOST}')
+    known[id(node)] = count
+    return count
+
+
+def _no_key_twice(node: yaml.MappingNode, name: str, error: type[MarineSimError]) -> None:
+    seen: dict[tuple[str, str], int] = {}
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            continue
+        line, what = key.start_mark.line + 1, (key.tag, key.value)
+        if what in seen:
+            raise error(
+                f'{name}:{line}: {shown(key.value)} is in line {seen[what]} too; expected it once'
+            )
+        seen[what] = line

@@ -1,0 +1,120 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Writes edits into a description; every byte that they do not concern stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic, Edit
+
+__all__ = ['mended']
+
+_ATTRIBUTE = r'\s+{}\s*=\s*("[^"]*"|\'[^\']*\')'
+
+
+class _Spans:
+    """Byte offsets of every element, in the order of the document."""
+
+    def __init__(self, content: bytes) -> None:
+        self.start: list[int] = []
+        self.close: list[int] = []
+        self._open: list[int] = []
+        self._parser: Any = expat.ParserCreate('utf-8')
+        self._parser.StartElementHandler = self._begin
+        self._parser.EndElementHandler = self._end
+        self._parser.Parse(content, True)
+
+    def _begin(self, name: str, attributes: dict[str, str]) -> None:
+        del name, attributes
+        self._open.append(len(self.start))
+        self.start.append(self._parser.CurrentByteIndex)
+        self.close.append(-1)
+
+    def _end(self, name: str) -> None:
+        del name
+        self.close[self._open.pop()] = self._parser.CurrentByteIndex
+
+
+def _tag_end(content: bytes, start: int) -> int:
+    """Return where the start tag that begins at an offset ends: one past its '>'."""
+    quote = 0
+    for offset in range(start, len(content)):
+        byte = content[offset]
+        if quote:
+            quote = 0 if byte == quote else quote
+        elif byte in b'"\'':
+            quote = byte
+        elif byte == ord('>'):
+            return offset + 1
+    raise AssertionError('the description was parsed before')
+
+
+def _with_attribute(tag: str, key: str, value: str | None) -> str:
+    """Return a start tag with an attribute of a new value, or without it."""
+    new = '' if value is None else f' {key}={quoteattr(value)}'
+    old = re.search(_ATTRIBUTE.format(re.escape(key)), tag)
+    if old is not None:
+        return tag[: old.start()] + new + tag[old.end() :]
+    end = re.search(r'\s*/?>$', tag)
+    assert end is not None
+    return tag[: end.start()] + new + tag[end.start() :]
+
+
+def _changed_tag(tag: str, edit: Edit) -> str:
+    """Return a start tag with the edit's name, attributes and children."""
+    name = str(edit.element.tag)
+    if edit.tag:
+        tag = tag.replace(f'<{name}', f'<{edit.tag}', 1)
+        name = edit.tag
+    for key, value in edit.attributes.items():
+        tag = _with_attribute(tag, key, value)
+    if not edit.children:
+        return tag
+    inside = ''.join(f'<{key}>{escape(value)}</{key}>' for key, value in edit.children.items())
+    if tag.endswith('/>'):
+        return f'{tag[:-2].rstrip()}>{inside}</{name}>'
+    return tag + inside
+
+
+def mended(patient: DescriptionContext, findings: Iterable[Diagnostic]) -> tuple[bytes, list[str]]:
+    """Return the file with all edits that findings have, and what they are.
+
+    Raises:
+        ParameterError: the file is a xacro: what stands in it is not what was examined.
+    """
+    if patient.expanded:
+        raise ParameterError(
+            f'--fix: {patient.path} is a xacro file; expected a URDF: expand it first, or mend it '
+            'by hand'
+        )
+    content = patient.path.read_bytes()
+    edits = [f.edit for f in findings if f.edit is not None]
+    elements = [e for e in patient.root.iter() if isinstance(e.tag, str)]
+    try:
+        spans = _Spans(content)
+    except expat.ExpatError as error:  # it is stricter than libxml2 with names
+        raise ParameterError(f'--fix: {patient.path} cannot be edited: {error}') from None
+    changes: list[tuple[int, int, str]] = []
+    for edit in edits:
+        index = elements.index(edit.element)
+        start, close = spans.start[index], spans.close[index]
+        end = _tag_end(content, start)
+        changes.append((start, end, _changed_tag(content[start:end].decode(), edit)))
+        if content[start:end].endswith(b'/>'):
+            continue
+        if edit.text is not None:
+            changes.append((end, close, escape(edit.text)))
+        if edit.tag:
+            closing = _tag_end(content, close)
+            changes.append((close, closing, f'</{edit.tag}>'))
+    for start, end, text in sorted(changes, reverse=True):
+        content = content[:start] + text.encode() + content[end:]
+    return content, [edit.tells for edit in edits]

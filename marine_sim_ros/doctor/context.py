@@ -1,0 +1,165 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The vehicle under examination: its text, its XML with lines, and the vehicle that it makes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.doctor.diagnostic import Diagnostic, Edit, Place, Severity
+from marine_sim_ros.doctor.extents import Extent, geometry_extents
+from marine_sim_ros.model import xml
+from marine_sim_ros.model.kinematics import IDENTITY
+from marine_sim_ros.model.library import vehicle_path
+from marine_sim_ros.model.urdf import vehicle_from_urdf
+from marine_sim_ros.model.vehicle import Frame, Vehicle
+from marine_sim_ros.model.xacro_expansion import read_description
+from marine_sim_ros.model.xml import Element, Reader
+
+__all__ = ['DescriptionContext', 'load_context']
+
+XACRO = '{http://www.ros.org/wiki/xacro}'
+
+
+@dataclass(frozen=True, eq=False)
+class DescriptionContext:
+    """A description and what became of it.
+
+    Attributes:
+        path: of its file.
+        root: the <robot> element, xacro expanded.
+        sources: text of the file and of those it includes, by path.
+        expanded: whether xacro made the text, so that its lines are not those of the file.
+        loaded: the vehicle, or None where the description is refused.
+        refusal: why.
+    """
+
+    path: Path
+    root: Element
+    sources: Mapping[Path, str]
+    expanded: bool
+    loaded: Vehicle | None
+    refusal: str = ''
+
+    @property
+    def vehicle(self) -> Vehicle:
+        """The vehicle; only for checks that are run when it has loaded."""
+        assert self.loaded is not None
+        return self.loaded
+
+    @cached_property
+    def frames(self) -> dict[str, Frame]:
+        """Frames of all links by name."""
+        return {IDENTITY.name: IDENTITY, **{f.name: f for f in self.vehicle.frames}}
+
+    @cached_property
+    def extents(self) -> tuple[Extent, ...]:
+        """Boxes around every collision and visual, in the body frame."""
+        return geometry_extents(self.root, self.frames, self.path.parent)
+
+    @cached_property
+    def size(self) -> np.ndarray | None:
+        """(3,) m, edges of the box around all geometry; None where there is none."""
+        if not self.extents:
+            return None
+        low = np.min([e.low for e in self.extents], axis=0)
+        high = np.max([e.high for e in self.extents], axis=0)
+        return np.asarray(high - low)
+
+    def thruster_elements(self) -> list[Element]:
+        """Return the elements that describe the vehicle's thrusters, in their order."""
+        for plugin in self.root.iter('plugin'):
+            if 'libOrcaThruster' in (plugin.get('filename') or ''):
+                return list(plugin.findall('thruster'))
+        return list(self.root.findall('thrusters/thruster'))
+
+    def place(self, element: Element | None) -> Place:
+        """Return where an element stands.
+
+        In a file with xacro it is where its name is written, else where the only element of its
+        kind is; where neither is known, it is the file alone.
+        """
+        if element is None:
+            return Place(str(self.path))
+        reader = Reader(element, str(self.path))
+        if not self.expanded:
+            return Place(str(self.path), reader.line, reader.name)
+        label = re.escape(element.get('name') or '')
+        found = self._written(rf'[\'"]{label}[\'"]') if label else []
+        if len(found) == 0:
+            found = self._written(rf'<{re.escape(element.tag)}[\s>/]')
+            found = found if len(found) == 1 else []
+        file, line = found[0] if found else (self.path, 0)
+        return Place(str(file), line, reader.name)
+
+    def _written(self, pattern: str) -> list[tuple[Path, int]]:
+        return [
+            (path, number)
+            for path, text in self.sources.items()
+            for number, line in enumerate(text.splitlines(), 1)
+            if re.search(pattern, line)
+        ]
+
+    def error(
+        self, element: Element | None, message: str, advice: str, edit: Edit | None = None
+    ) -> Diagnostic:
+        """Return a finding: it will not do what was meant."""
+        return Diagnostic(Severity.ERROR, message, self.place(element), advice, edit=edit)
+
+    def warning(
+        self, element: Element | None, message: str, advice: str, edit: Edit | None = None
+    ) -> Diagnostic:
+        """Return a finding: it is hardly meant so."""
+        return Diagnostic(Severity.WARNING, message, self.place(element), advice, edit=edit)
+
+    def hint(self, element: Element | None, message: str, advice: str) -> Diagnostic:
+        """Return a finding: one should know it."""
+        return Diagnostic(Severity.HINT, message, self.place(element), advice)
+
+
+def _included(path: Path) -> dict[Path, str]:
+    """Return the texts of a file and of those that xacro includes, as far as they are named."""
+    result: dict[Path, str] = {}
+    queue = [path]
+    while queue:
+        file = queue.pop(0)
+        if file in result or not file.is_file():
+            continue
+        text = file.read_text(encoding='utf-8-sig', errors='replace')
+        result[file] = text
+        names = re.findall(r'<xacro:include[^>]*filename\s*=\s*["\']([^"\'$]+)["\']', text)
+        queue += [file.parent / name for name in names]
+    return result
+
+
+def load_context(name_or_path: str, arguments: Mapping[str, str]) -> DescriptionContext:
+    """Return a vehicle for examination, whether it loads or not.
+
+    Args:
+        name_or_path: a shipped vehicle's name, or the path of a URDF or xacro file.
+        arguments: of xacro.
+
+    Raises:
+        ModelError: no file, no XML, no robot, or xacro refuses it: nothing to examine.
+    """
+    path = vehicle_path(name_or_path)
+    text = read_description(path, arguments)
+    root = xml.parse(text, str(path))
+    if root.tag != 'robot':
+        raise ModelError(f'{path}: the root element is <{root.tag}>; expected <robot>')
+    sources = _included(path)
+    expanded = text != sources[path]
+    vehicle, refusal = None, ''
+    try:
+        vehicle = vehicle_from_urdf(text, source=str(path), base=path.parent)
+    except ModelError as error:
+        refusal = str(error)
+    return DescriptionContext(path, root, sources, expanded, vehicle, refusal)

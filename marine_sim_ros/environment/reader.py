@@ -1,0 +1,210 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads environments from ``config/environments/*.yaml``: water, waves, currents, seabed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.yaml_file import YamlReader, config_names, parse_yaml, read_config, shown
+from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
+from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
+from marine_sim_ros.environment.sea_states import irregular_waves
+from marine_sim_ros.environment.water import OCEAN_SALINITY, water_properties
+from marine_sim_ros.environment.waves import Waves, dispersion, regular_waves
+from marine_sim_ros.model.materials import Materials, load_materials
+from marine_sim_ros.scene.reader import SCENE_KEYS, read_scene, water_depth
+
+__all__ = ['environment_names', 'load_environment', 'parse_environment', 'run_environment']
+
+_KEYS = {'description', 'gravity', 'depth', 'water', 'waves', 'current', 'materials',
+         *SCENE_KEYS}  # fmt: skip
+_WATER = {'kind', 'temperature', 'salinity', 'density', 'kinematic_viscosity'}
+_SEA = {'type', 'direction', 'seed', 'significant_height', 'peak_period', 'gamma', 'spreading',
+        'components'}  # fmt: skip
+_REGULAR = {'type', 'direction', 'height', 'period', 'wavelength', 'phase'}
+_TYPES = ('regular', 'jonswap', 'pierson_moskowitz')
+BREAKING = 0.142
+"""Steepness H/λ at which a deep-water wave breaks (Michell 1893)."""
+
+
+def environment_names() -> list[str]:
+    """Return the names of the environments that are shipped."""
+    return config_names('environments')
+
+
+def load_environment(name_or_path: str) -> Environment:
+    """Return an environment by its shipped name or by the path of a YAML file.
+
+    Raises:
+        ParameterError: it cannot be found, read or used.
+    """
+    path, text = read_config(name_or_path, 'environments', 'environment', ParameterError)
+    return parse_environment(text, str(path))
+
+
+def run_environment(
+    name_or_path: str = '',
+    *,
+    gravity: float = 0.0,
+    water_density: float = 0.0,
+    current: Sequence[float] = (0.0, 0.0, 0.0),
+) -> Environment:
+    """Return the environment of a run; what is not 0 replaces what the file says.
+
+    Args:
+        name_or_path: as for :func:`load_environment`; empty: still water.
+        gravity: m/s²; waves keep their periods.
+        water_density: kg/m³.
+        current: steady velocity of the water in map, m/s.
+
+    Raises:
+        ParameterError: it cannot be found, read or used.
+    """
+    result = load_environment(name_or_path) if name_or_path else Environment()
+    changes: dict[str, Any] = {}
+    if gravity:
+        changes['gravity'] = gravity
+        if result.waves is not None:
+            changes['waves'] = replace(result.waves, gravity=gravity)
+    if water_density:
+        changes['water_density'] = water_density
+    if any(c != 0 for c in current):
+        changes['current'] = np.array(current, float)
+    return replace(result, **changes)
+
+
+def parse_environment(text: str, name: str) -> Environment:
+    """Return the environment of a YAML text.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    content = parse_yaml(text, name, ParameterError)
+    root = YamlReader(name, {} if content is None else content, ParameterError)
+    root.mapping(_KEYS)
+    gravity = root.child('gravity', STANDARD_GRAVITY).number(0.1, 99.0)
+    scene = read_scene(root, Path(name).parent)
+    depth = root.child('depth', water_depth(root, scene))
+    h = depth.value if depth.value == math.inf else depth.number(0.1, 12_000)
+    return Environment(
+        gravity=gravity,
+        name=Path(name).stem,
+        waves=_waves(root.child('waves'), gravity, h),
+        scene=scene,
+        materials=_materials(root.child('materials'), Path(name).parent),
+        **_water(root.child('water')),
+        **_currents(root.child('current')),
+    )
+
+
+def _materials(reader: YamlReader, folder: Path) -> Materials | None:
+    """Return the materials of a file that is named relative to a folder."""
+    if reader.value is None:
+        return None
+    if not isinstance(reader.value, str):
+        raise reader.error(f' is {shown(reader.value)}; expected the name of a material file')
+    return load_materials(folder / Path(reader.value).expanduser())
+
+
+def _water(reader: YamlReader) -> dict[str, Any]:
+    if reader.value is None:
+        return {}
+    reader.mapping(_WATER)
+    kind = reader.child('kind', 'sea').choice(('fresh', 'sea'))
+    temperature = reader.child('temperature', 15.0).number(0.0, 40.0)
+    salinity = reader.child('salinity', OCEAN_SALINITY if kind == 'sea' else 0.0).number(0.0, 42.0)
+    density, viscosity = water_properties(temperature, salinity)
+    return {
+        'water_density': reader.child('density', density).number(100.0, 2e4),
+        'kinematic_viscosity': reader.child('kinematic_viscosity', viscosity).number(1e-9, 0.5),
+    }
+
+
+def _waves(reader: YamlReader, gravity: float, depth: float) -> Waves | None:
+    if reader.value is None:
+        return None
+    reader.mapping(_SEA | _REGULAR, {'type'})
+    kind = reader.child('type').choice(_TYPES)
+    direction = math.radians(reader.child('direction', 0.0).number(-360.0, 360.0))
+    if kind == 'regular':
+        return _regular(reader, direction, gravity, depth)
+    reader.mapping(_SEA, {'type', 'significant_height', 'peak_period'})
+    if kind == 'pierson_moskowitz' and 'gamma' in reader.value:
+        raise reader.error(': gamma is of jonswap; pierson_moskowitz has none')
+    spreading = reader.child('spreading', math.inf)
+    return irregular_waves(
+        reader.child('significant_height').number(0.0, 30.0),
+        reader.child('peak_period').number(0.5, 30.0),
+        gamma=reader.child('gamma', 3.3 if kind == 'jonswap' else 1.0).number(1.0, 20.0),
+        direction=direction,
+        spreading=math.inf if spreading.value == math.inf else spreading.number(0.5, 1000.0),
+        components=reader.child('components', 64).whole(1, 5000),
+        seed=reader.child('seed', 0).whole(0, 2**53),
+        depth=depth,
+        gravity=gravity,
+    )
+
+
+def _regular(reader: YamlReader, direction: float, gravity: float, depth: float) -> Waves:
+    reader.mapping(_REGULAR, {'type', 'height'})
+    if ('period' in reader.value) == ('wavelength' in reader.value):
+        raise reader.error(': expected either period or wavelength')
+    if 'wavelength' in reader.value:
+        k = 2 * math.pi / reader.child('wavelength').number(0.01, 1e4)
+        period = 2 * math.pi / math.sqrt(gravity * k * math.tanh(k * depth))
+    else:
+        period = reader.child('period').number(0.1, 100.0)
+    height = reader.child('height').number(0.0, 40.0)
+    k = float(dispersion(np.array(2 * math.pi / period), depth, gravity))
+    if height * k / (2 * math.pi) > BREAKING:
+        raise reader.error(
+            f'.height is {height:g}; a wave of {2 * math.pi / k:.3g} m breaks at '
+            f'{BREAKING * 2 * math.pi / k:.3g} m'
+        )
+    phase = math.radians(reader.child('phase', 0.0).number(-360.0, 360.0))
+    return regular_waves(
+        height, period, direction=direction, phase=phase, depth=depth, gravity=gravity
+    )
+
+
+def _currents(reader: YamlReader) -> dict[str, Any]:
+    if reader.value is None:
+        return {}
+    reader.mapping({'velocity', 'profile', 'gauss_markov'})
+    result: dict[str, Any] = {
+        'current': reader.child('velocity', [0.0, 0.0, 0.0]).vector(-20.0, 20.0)
+    }
+    if 'profile' in reader.value:
+        result['profile'] = _profile(reader.child('profile'))
+    if 'gauss_markov' in reader.value:
+        noise = reader.child('gauss_markov')
+        noise.mapping({'deviation', 'time_constant', 'seed', 'components'},
+                      {'deviation', 'time_constant'})  # fmt: skip
+        result['fluctuation'] = GaussMarkov(
+            noise.child('deviation').vector(0.0, 20.0),
+            noise.child('time_constant').number(1e-3, 1e6),
+            noise.child('seed', 0).whole(0, 2**53),
+            noise.child('components', 64).whole(1, 5000),
+        )
+    return result
+
+
+def _profile(reader: YamlReader) -> CurrentProfile:
+    depths, velocities = [], []
+    for point in reader.items():
+        point.mapping({'depth', 'velocity'}, {'depth', 'velocity'})
+        depths.append(point.child('depth').number(-100.0, 12_000.0))
+        velocities.append(point.child('velocity').vector(-20.0, 20.0))
+    if not depths or any(b <= a for a, b in pairwise(depths)):
+        raise reader.error(': expected points in the order of their depth, at least one')
+    return CurrentProfile(np.array(depths), np.array(velocities))

@@ -1,0 +1,99 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Starts the processes of a node graph, watches them, and ends them together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from marine_sim_ros.sim.graph import NodeSpec, RunOptions
+
+__all__ = ['Supervisor', 'environment']
+
+GRACE = 1.5
+"""s that processes get to end by themselves before they are killed."""
+
+
+def environment() -> dict[str, str]:
+    """Return the environment for child processes: an ament prefix, unbuffered output."""
+    result = dict(os.environ, PYTHONUNBUFFERED='1')
+    result.setdefault('AMENT_PREFIX_PATH', sys.prefix)
+    # One core per node is the plan; BLAS threads on 6 x 6 matrices only get in the way.
+    result.setdefault('OPENBLAS_NUM_THREADS', '1')
+    return result
+
+
+class Supervisor:
+    """The processes of one run."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.asked = False
+
+    def catch_signals(self) -> None:
+        """End the run, not this process, on SIGINT and SIGTERM."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: setattr(self, 'asked', True))
+
+    def start(self, specs: Sequence[NodeSpec]) -> None:
+        """Start one process per node."""
+        for spec in specs:
+            self._start(spec.executable, spec.executable, spec.ros_arguments())
+
+    def start_run(self, options: RunOptions, specs: Sequence[NodeSpec], *, composed: bool) -> None:
+        """Start all nodes of a run.
+
+        Args:
+            options: of the run.
+            specs: its nodes, of :func:`marine_sim_ros.sim.graph.describe`.
+            composed: one process for all but the console: drawing would hold the others up.
+        """
+        if composed:
+            self._start('composed', 'composed', [replace(options, console=False).to_json()])
+            specs = [spec for spec in specs if spec.executable == 'console']
+        self.start(specs)
+
+    def _start(self, name: str, executable: str, arguments: list[str]) -> None:
+        command = [sys.executable, '-m', f'marine_sim_ros.nodes.{executable}', *arguments]
+        # A session of its own: a terminal's ctrl-C reaches only the supervisor, which passes it
+        # on, so that every process gets exactly one signal.
+        self.processes[name] = subprocess.Popen(
+            command, env=environment(), start_new_session=True, stdin=subprocess.DEVNULL
+        )
+
+    def ended(self) -> dict[str, int]:
+        """Return the exit codes of the processes that have ended."""
+        codes = {name: process.poll() for name, process in self.processes.items()}
+        return {name: code for name, code in codes.items() if code is not None}
+
+    def end(self, name: str) -> int:
+        """End one process, and watch it no more; return its exit code."""
+        self._signal([name])
+        return self.processes.pop(name).returncode
+
+    def stop(self, *, last: str = '') -> dict[str, int]:
+        """End all processes, one of them after the others; return their exit codes."""
+        self._signal([n for n in self.processes if n != last])
+        self._signal([n for n in self.processes if n == last])
+        return {name: process.returncode for name, process in self.processes.items()}
+
+    def _signal(self, names: list[str]) -> None:
+        for name in names:
+            if self.processes[name].poll() is None:
+                # Not SIGINT: a node that is still starting would print a traceback.
+                self.processes[name].terminate()
+        deadline = time.monotonic() + GRACE
+        for name in names:
+            try:
+                self.processes[name].wait(max(0.01, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                self.processes[name].kill()
+                self.processes[name].wait()

@@ -1,0 +1,191 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads the solid part of an environment file: seabed, planes, pool, terrain, obstacles."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.yaml_file import YamlReader, shown
+from marine_sim_ros.scene.generators import GENERATORS, generate
+from marine_sim_ros.scene.grid_file import read_grid
+from marine_sim_ros.scene.jet_law import JET_MODES, JetLaw
+from marine_sim_ros.scene.obstacles import KINDS, Obstacle
+from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.scene.terrain import HeightMap
+
+__all__ = ['SCENE_KEYS', 'read_scene', 'water_depth']
+
+SCENE_KEYS = frozenset({'seabed', 'planes', 'pool', 'terrain', 'obstacles', 'surface', 'boundary'})
+_GENERATED = {'generator', 'seed', 'material', 'depth', 'relief', 'size', 'spacing'}
+_RELIEF = {'sand': 0.8, 'rock': 9.0}
+_SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
+_MAX_SIDE = 1024
+_LEVEL = 0.7
+"""n_z above which a plane is a seabed to waves."""
+_LONGEST = 4000.0
+"""m; sides of a generated terrain. Its finest noise has a point every two metres."""
+
+
+def read_scene(root: YamlReader, folder: Path) -> Scene | None:
+    """Return the scene of an environment's mapping, or None where it has nothing solid.
+
+    Args:
+        root: the whole file.
+        folder: that files it names are in.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    planes = [
+        *_seabed(root.child('seabed')),
+        *_pool(root.child('pool')),
+        *(_plane(item, i) for i, item in enumerate(root.child('planes', []).items())),
+    ]
+    terrain = _terrain(root.child('terrain'), folder)
+    surface = root.child('surface', root.value.get('pool') is not None).truth()
+    bare = Scene(tuple(planes), terrain, (), surface)
+    obstacles = [_obstacle(o, i, bare) for i, o in enumerate(root.child('obstacles', []).items())]
+    jets = _jets(root.child('boundary', {}))
+    scene = Scene(bare.planes, terrain, tuple(obstacles), surface, jets)
+    for name, count in Counter(scene.names).items():
+        if count > 1:
+            raise root.error(f': two surfaces are named {name!r}; expected names of their own')
+    return scene if len(scene) or surface else None
+
+
+def water_depth(root: YamlReader, scene: Scene | None) -> float:
+    """Return the depth that a scene gives the water, m; infinite for none.
+
+    It is the least that ``seabed``, ``pool`` or ``terrain`` say; where they say none, that of the
+    mean of a terrain from a file, or of a level plane below the origin.
+    """
+    depths = [root.value[k]['depth'] for k in ('seabed', 'pool', 'terrain')
+              if isinstance(root.value.get(k), dict) and 'depth' in root.value[k]]  # fmt: skip
+    if depths or scene is None:
+        return float(min(depths, default=math.inf))
+    found = [-p.height(0.0, 0.0) for p in scene.planes if p.normal[2] > _LEVEL]
+    if scene.terrain is not None:
+        found.append(-float(scene.terrain.heights.mean()))
+    return min((depth for depth in found if depth >= 0.1), default=math.inf)
+
+
+def _jets(reader: YamlReader) -> JetLaw:
+    reader.mapping({'mode', 'exponent', 'suction'})
+    return JetLaw(
+        reader.child('mode', 'normal_only').choice(JET_MODES),
+        reader.child('exponent', 1.5).number(1.0, 2.0),
+        reader.child('suction', 0.0).number(0.0, 1.0),
+    )
+
+
+def _material(reader: YamlReader) -> str:
+    return reader.child('material', 'default').word()
+
+
+def _seabed(reader: YamlReader) -> list[Plane]:
+    if reader.value is None:
+        return []
+    reader.mapping({'depth', 'material', 'slope'}, {'depth'})
+    depth = reader.child('depth').number(0.1, 12_000.0)
+    slope = reader.child('slope', {})
+    slope.mapping({'angle', 'direction'})
+    angle = math.radians(slope.child('angle', 0.0).number(0.0, 80.0))
+    towards = math.radians(slope.child('direction', 0.0).number(-360.0, 360.0))
+    tilt = math.sin(angle)
+    normal = [-tilt * math.cos(towards), -tilt * math.sin(towards), math.cos(angle)]
+    point = np.array([0.0, 0.0, -depth])
+    return [Plane('seabed', point, np.array(normal), _material(reader))]
+
+
+def _pool(reader: YamlReader) -> list[Plane]:
+    """Return a floor and four walls about the origin, length along x, width along y."""
+    if reader.value is None:
+        return []
+    sizes = ('length', 'width', 'depth')
+    reader.mapping({*sizes, 'material'}, set(sizes))
+    length, width, depth = (reader.child(s).number(0.1, 12_000.0) for s in sizes)
+    material = _material(reader)
+    sides = {
+        'floor': ([0.0, 0.0, -depth], [0.0, 0.0, 1.0]),
+        'east_wall': ([length / 2, 0.0, 0.0], [-1.0, 0.0, 0.0]),
+        'west_wall': ([-length / 2, 0.0, 0.0], [1.0, 0.0, 0.0]),
+        'north_wall': ([0.0, width / 2, 0.0], [0.0, -1.0, 0.0]),
+        'south_wall': ([0.0, -width / 2, 0.0], [0.0, 1.0, 0.0]),
+    }
+    return [Plane(n, np.array(p), np.array(m), material) for n, (p, m) in sides.items()]
+
+
+def _plane(reader: YamlReader, index: int) -> Plane:
+    reader.mapping({'name', 'point', 'normal', 'material'}, {'point', 'normal'})
+    normal = reader.child('normal').vector(-1e6, 1e6)
+    if not np.linalg.norm(normal) > 1e-6:
+        raise reader.error('.normal is zero; expected the direction into the water')
+    name = reader.child('name', f'plane_{index}').word()
+    return Plane(name, reader.child('point').vector(), normal, _material(reader))
+
+
+def _terrain(reader: YamlReader, folder: Path) -> HeightMap | None:
+    if reader.value is None:
+        return None
+    reader.mapping(_GENERATED | {'file'})
+    if ('file' in reader.value) == ('generator' in reader.value):
+        raise reader.error(': expected either file or generator')
+    material = _material(reader)
+    if 'file' in reader.value:
+        reader.mapping({'file', 'material'})
+        name = reader.child('file').value
+        if not isinstance(name, str) or not name or '\0' in name:
+            raise reader.error(f'.file is {name!r}; expected the path of an ESRI ASCII grid')
+        return read_grid((folder / name).resolve(), material)
+    generator = reader.child('generator').choice(tuple(GENERATORS))
+    reader.mapping(_GENERATED, {'depth'})
+    size = reader.child('size', [128.0, 128.0])
+    if not isinstance(size.value, list) or len(size.value) != 2:
+        raise size.error(f' is {shown(size.value)}; expected a list of two numbers')
+    width, height = (s.number(1.0, _LONGEST) for s in size.items())
+    spacing = reader.child('spacing', 0.5).number(0.01, 1e3)
+    if max(width, height) > _MAX_SIDE * spacing:
+        raise reader.error(
+            f'.spacing is {spacing:g}; expected at least {max(width, height) / _MAX_SIDE:g} m for '
+            f'a side of {max(width, height):g} m'
+        )
+    return generate(
+        generator,
+        depth=reader.child('depth').number(0.1, 12_000.0),
+        relief=reader.child('relief', _RELIEF[generator]).number(0.0, 1e3),
+        size=(width, height),
+        spacing=spacing,
+        seed=reader.child('seed', 0).whole(0, 2**53),
+        material=material,
+    )
+
+
+def _obstacle(reader: YamlReader, index: int, ground: Scene) -> Obstacle:
+    common = {'name', 'shape', 'position', 'rpy', 'material', 'on_seabed'}
+    reader.mapping(common | {'size', 'radius', 'length'}, {'shape', 'position'})
+    kind = reader.child('shape').choice(KINDS)
+    own = set(_SIZES[kind])
+    reader.mapping(common | own, own)
+    if kind == 'box':
+        size = reader.child('size').vector(1e-3, 1e5)
+    else:
+        across = 2 * reader.child('radius').number(1e-3, 1e5)
+        along = reader.child('length').number(1e-3, 1e5) if kind == 'cylinder' else across
+        size = np.array([across, across, along])
+    position = reader.child('position').vector()
+    if reader.child('on_seabed', False).truth():
+        z = ground.ground(position[0], position[1])
+        if not math.isfinite(z):
+            raise reader.error('.on_seabed: there is no seabed; expected seabed, pool or terrain')
+        position = position + np.array([0.0, 0.0, z])
+    turn = reader.child('rpy', [0.0, 0.0, 0.0]).vector(-10.0, 10.0)
+    name = reader.child('name', f'{kind}_{index}').word()
+    return Obstacle(name, kind, size, position, quaternion_from_rpy(*turn), _material(reader))

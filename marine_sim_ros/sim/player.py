@@ -1,0 +1,106 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Plays a scenario on a vehicle: what is commanded at a time, with the controllers' memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from marine_sim_ros.control.allocation import PilotMixer
+from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
+from marine_sim_ros.control.setpoints import all_free
+from marine_sim_ros.control.settings import ControllerSettings, load_controller
+from marine_sim_ros.core.state import State
+from marine_sim_ros.faults.kinds import Dead, Fault
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sim.scenario import Scenario
+
+__all__ = [
+    'ScriptedPilot',
+    'failed_thrusters',
+    'joint_targets',
+    'unknown_thrusters',
+]
+
+
+def failed_thrusters(
+    faults: Sequence[Fault], vehicle: Vehicle, time: float, named: Collection[str] = ()
+) -> np.ndarray:
+    """Return (n,) which thrusters a controller is told of as failed at a time (s).
+
+    Those that are dead, and those of some names; what else is wrong it has to find out.
+    """
+    dead = {f.thruster for f in faults if isinstance(f, Dead) and f.acts(time)} | set(named)
+    return np.array([name in dead for name in vehicle.thrusters.names], dtype=bool)
+
+
+def unknown_thrusters(vehicle: Vehicle, names: object) -> str:
+    """Return a sentence about names that are no thrusters of a vehicle, or nothing."""
+    known = vehicle.thrusters.names
+    wrong = [n for n in names if n and n not in known] if isinstance(names, list | tuple) else []
+    return f'{wrong[0]!r} is unknown; expected some of: {", ".join(known)}' if wrong else ''
+
+
+def joint_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
+    """Return the joint positions (n,) that are wanted at a time (s); None without an arm."""
+    if vehicle.manipulator is None:
+        return None
+    target = dict.fromkeys(vehicle.manipulator.names, 0.0)
+    for segment in scenario.segments:
+        if segment.start <= time:
+            target |= segment.joints
+    return np.array(list(target.values()))
+
+
+class ScriptedPilot:
+    """Follows a scenario; keeps the controller's memory from one state to the next."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        vehicle: Vehicle,
+        controller: ControllerSettings | None = None,
+    ) -> None:
+        """Set up the mixer, and the controller where the scenario has set-points.
+
+        Args:
+            scenario: to follow.
+            vehicle: that follows it.
+            controller: instead of the one that the scenario names.
+
+        Raises:
+            MarineSimError: the scenario does not fit the vehicle.
+        """
+        scenario.check(vehicle)
+        self._scenario = scenario
+        self.faults = scenario.faults
+        self._vehicle = vehicle
+        self._mixer = PilotMixer(vehicle.thrusters)
+        self._memory: tuple[float, LoopMemory] | None = None
+        self._loop = (
+            ClosedLoop(vehicle, controller or load_controller(scenario.controller))
+            if scenario.closed_loop
+            else None
+        )
+        self.wrench = np.zeros(6)
+
+    def setpoints(self, time: float) -> np.ndarray:
+        """Return the set-points (12,) of a time (s), NaN where free."""
+        wanted = self._scenario.segment_at(time).control
+        return all_free() if wanted is None else wanted
+
+    def command(self, time: float, state: State) -> np.ndarray:
+        """Return the pulse widths (n,) in µs for a time (s) and a state."""
+        segment = self._scenario.segment_at(time)
+        if self._loop is None or segment.control is None:
+            self._memory, self.wrench = None, np.zeros(6)
+            return self._scenario.open_loop(time, state, self._mixer)
+        output, self._memory = self._loop.step(
+            segment.control, time, state, self._memory,
+            failed=failed_thrusters(self.faults, self._vehicle, time),
+        )  # fmt: skip
+        self.wrench = output.wrench
+        return output.pwm

@@ -1,0 +1,233 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Scripted runs: what is commanded when, where it starts, and what must come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from marine_sim_ros.control.allocation import AXES, PilotMixer
+from marine_sim_ros.control.depth import depth_effort
+from marine_sim_ros.control.setpoints import QUANTITIES, setpoints
+from marine_sim_ros.core.errors import ScenarioError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.state import State
+from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, read_config
+from marine_sim_ros.faults.fitting import unfit
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.reading import read_fault
+from marine_sim_ros.model.vehicle import Vehicle
+
+__all__ = ['Expectation', 'Scenario', 'Segment', 'load_scenario']
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A command that holds from a time on.
+
+    Attributes:
+        start: s.
+        efforts: six stick efforts, −1 to 1 (FLU).
+        depth: m to hold with the heave axis, or None.
+        pwm: pulse widths for every thruster instead of efforts, or None.
+        control: set-points (12,) for the controller instead of efforts, or None.
+        joints: positions that joints go to, rad or m; joints not named stay where they were sent.
+    """
+
+    start: float
+    efforts: tuple[float, ...]
+    depth: float | None
+    pwm: tuple[float, ...] | None
+    control: np.ndarray | None = None
+    joints: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A depth band (m) that must hold from one time to another (s)."""
+
+    start: float
+    end: float
+    min_depth: float
+    max_depth: float
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scripted run.
+
+    Attributes:
+        name: of the file.
+        description: one line.
+        duration: s.
+        position: start, m, map.
+        rpy: start attitude, rad.
+        segments: in the order of their start.
+        expectations: checked after the run.
+        faults: what goes wrong.
+        controller: shipped name or path, for segments with set-points.
+    """
+
+    name: str
+    description: str
+    duration: float
+    position: tuple[float, float, float]
+    rpy: tuple[float, float, float]
+    segments: tuple[Segment, ...]
+    expectations: tuple[Expectation, ...]
+    faults: tuple[Fault, ...] = ()
+    controller: str = 'modern'
+
+    @property
+    def closed_loop(self) -> bool:
+        """Whether any segment needs the controller."""
+        return any(segment.control is not None for segment in self.segments)
+
+    def initial_state(self) -> State:
+        """Return the state at rest the run starts from."""
+        quaternion = quaternion_from_rpy(*self.rpy)
+        return State(np.array(self.position), quaternion, np.zeros(6))
+
+    def segment_at(self, time: float) -> Segment:
+        """Return the segment that holds at a time (s)."""
+        segment = self.segments[0]
+        for later in self.segments[1:]:
+            if later.start > time:
+                break
+            segment = later
+        return segment
+
+    def open_loop(self, time: float, state: State, mixer: PilotMixer) -> np.ndarray:
+        """Return the pulse widths (n,) in µs for a time (s) and a state, without a controller."""
+        segment = self.segment_at(time)
+        if segment.pwm is not None:
+            return np.array(segment.pwm)
+        efforts = np.array(segment.efforts)
+        if segment.depth is not None:
+            rotation = rotation_matrix(state.orientation)
+            climb_rate = float(rotation[2] @ state.velocity[:3])
+            efforts[2] = depth_effort(-float(state.position[2]), climb_rate, segment.depth)
+        return mixer.pwm(efforts)
+
+    def check(self, vehicle: Vehicle) -> None:
+        """Raise ScenarioError when the scenario does not fit a vehicle."""
+        count = len(vehicle.thrusters)
+        for segment in self.segments:
+            if segment.pwm is not None and len(segment.pwm) != count:
+                raise ScenarioError(
+                    f'scenario {self.name}: the segment at {segment.start:g} s has '
+                    f'{len(segment.pwm)} pulse widths; expected {count} for {vehicle.name}'
+                )
+        joints = vehicle.manipulator.names if vehicle.manipulator is not None else ()
+        for name in (name for segment in self.segments for name in segment.joints):
+            if name not in joints:
+                raise ScenarioError(
+                    f'scenario {self.name}: joint {name!r} is unknown; expected one of those of '
+                    f'{vehicle.name}: {", ".join(joints) or "none"}'
+                )
+        if reason := unfit(self.faults, vehicle):
+            raise ScenarioError(f'scenario {self.name}: {reason}')
+
+    def verdicts(self, time: np.ndarray, z: np.ndarray) -> list[tuple[bool, str]]:
+        """Return for each expectation whether it holds, and a sentence."""
+        result = []
+        for e in self.expectations:
+            depth = -z[(time >= e.start - 1e-9) & (time <= e.end + 1e-9)]
+            wanted = f'depth within {e.min_depth:g} to {e.max_depth:g} m'
+            span = f'from {e.start:g} to {e.end:g} s'
+            if not len(depth):
+                result.append((False, f'{wanted} {span}: the run ended before'))
+                continue
+            ok = bool(depth.min() >= e.min_depth and depth.max() <= e.max_depth)
+            found = f'{depth.min():.2f} to {depth.max():.2f} m'
+            result.append((ok, f'{wanted} {span}: {found}'))
+        return result
+
+
+def _segment(item: YamlReader) -> Segment:
+    item.mapping({'at', 'axes', 'depth', 'pwm', 'control', 'joints'}, {'at'})
+    axes = item.child('axes', {})
+    axes.mapping(set(AXES))
+    if 'pwm' in item.value and ('axes' in item.value or 'depth' in item.value):
+        raise item.error(': has pwm and axes or depth; expected one kind of command')
+    if 'depth' in item.value and 'heave' in axes.value:
+        raise item.error(': has depth and axes.heave; both command the heave axis')
+    if 'control' in item.value and set(item.value) & {'axes', 'depth', 'pwm'}:
+        raise item.error(': has control and axes, depth or pwm; expected one kind of command')
+    pwm = item.child('pwm')
+    joints = item.child('joints', {})
+    if not isinstance(joints.value, dict):
+        raise joints.error(f' is {joints.value!r}; expected a mapping of joints')
+    return Segment(
+        start=item.child('at').number(0.0),
+        efforts=tuple(axes.child(a, 0.0).number(-1.0, 1.0) for a in AXES),
+        depth=item.child('depth').number() if 'depth' in item.value else None,
+        pwm=None if pwm.value is None else tuple(p.number(1100, 1900) for p in pwm.items()),
+        control=_control(item.child('control')) if 'control' in item.value else None,
+        joints={str(name): joints.child(name).number(-1e3, 1e3) for name in joints.value},
+    )
+
+
+def _control(item: YamlReader) -> np.ndarray:
+    item.mapping(set(QUANTITIES))
+    return setpoints({name: item.child(name).number(-1e4, 1e4) for name in item.value})
+
+
+def _expectation(item: YamlReader) -> Expectation:
+    item.mapping({'from', 'to', 'depth'}, {'from', 'to', 'depth'})
+    band = item.child('depth')
+    if not isinstance(band.value, list) or len(band.value) != 2:
+        raise band.error(f' is {band.value!r}; expected a list [min, max] in m')
+    low, high = (v.number() for v in band.items())
+    return Expectation(item.child('from').number(), item.child('to').number(), low, high)
+
+
+def _triple(reader: YamlReader) -> tuple[float, float, float]:
+    x, y, z = map(float, reader.vector())
+    return x, y, z
+
+
+def parse_scenario(text: str, name: str) -> Scenario:
+    """Return the scenario of a YAML text.
+
+    Raises:
+        ScenarioError: one line with what, where, and what was expected.
+    """
+    root = YamlReader(name, parse_yaml(text, name, ScenarioError), ScenarioError)
+    known = {
+        'description', 'duration', 'initial', 'segments', 'expect', 'faults', 'controller',
+    }  # fmt: skip
+    root.mapping(known, {'duration', 'segments'})
+    initial = root.child('initial', {})
+    initial.mapping({'position', 'rpy'})
+    segments = tuple(_segment(s) for s in root.child('segments').items())
+    if not segments:
+        raise ScenarioError(f'{name}: segments is empty; expected at least one')
+    if [s.start for s in segments] != sorted(s.start for s in segments):
+        raise ScenarioError(f'{name}: segments are not in the order of their "at"')
+    return Scenario(
+        name=Path(name).stem,
+        description=str(root.value.get('description', '')),
+        duration=root.child('duration').number(1e-3),
+        position=_triple(initial.child('position', [0, 0, 0])),
+        rpy=_triple(initial.child('rpy', [0, 0, 0])),
+        segments=segments,
+        expectations=tuple(_expectation(e) for e in root.child('expect', []).items()),
+        faults=tuple(read_fault(f) for f in root.child('faults', []).items()),
+        controller=str(root.value.get('controller', 'modern')),
+    )
+
+
+def load_scenario(name_or_path: str) -> Scenario:
+    """Return a scenario by its shipped name or by the path of a YAML file.
+
+    Raises:
+        ScenarioError: it cannot be found, read or used.
+    """
+    path, text = read_config(name_or_path, 'scenarios', 'scenario', ScenarioError)
+    return parse_scenario(text, str(path))

@@ -1,0 +1,171 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""One tick of a vehicle in water as a pure function: memory and commands in, memory out.
+
+Every engine runs this function: the nodes' twin :mod:`marine_sim_ros.sim.simulation` with NumPy,
+the compiled engine with JAX.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.tables import ActiveFaults
+from marine_sim_ros.faults.thrust import Propulsion, faulty_thrusters
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics import FORCES, WITH_JOINTS, WITH_MEMORY
+from marine_sim_ros.physics.boundary import boundary
+from marine_sim_ros.physics.manipulator import (
+    ArmMomentum,
+    JointMotion,
+    arm_step,
+    joints_at_rest,
+)
+from marine_sim_ros.physics.rigid_body import step, weight
+from marine_sim_ros.physics.thrusters import ThrusterOutput
+
+__all__ = ['Commands', 'StepOutput', 'Memory', 'Stepping', 'advance', 'begin']
+
+
+class Memory(NamedTuple):
+    """What a vehicle carries from tick to tick.
+
+    Attributes:
+        state: at this tick.
+        propulsion: of the thrusters and what is wrong with them.
+        forces: by the names of ``physics.WITH_MEMORY``; None before the first tick.
+        joints: of the arm at the tick before, or None.
+        arm: momentum at the tick before, or None.
+    """
+
+    state: State
+    propulsion: Propulsion
+    forces: dict[str, Any]
+    joints: JointMotion | None = None
+    arm: ArmMomentum | None = None
+
+
+class Commands(NamedTuple):
+    """What is asked of a vehicle at a tick.
+
+    Attributes:
+        pwm: pulse widths (..., n), µs.
+        joints: positions (..., k) that the arm's joints go to; None: 0.
+        faults: what is wrong at this tick; None: nothing.
+    """
+
+    pwm: Array
+    joints: Array | None = None
+    faults: ActiveFaults | None = None
+
+
+class StepOutput(NamedTuple):
+    """What acted on a vehicle at a tick.
+
+    Attributes:
+        thrusters: what they did.
+        sources: wrenches (..., 6) by name.
+        total: their sum (..., 6), weight included.
+        joints: of the arm, or None.
+    """
+
+    thrusters: ThrusterOutput
+    sources: dict[str, Wrench]
+    total: Wrench
+    joints: JointMotion | None
+
+
+class Stepping(NamedTuple):
+    """How time goes on.
+
+    Attributes:
+        dt: step, s.
+        integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
+        implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
+    """
+
+    dt: float
+    integrator: str = 'semi_implicit'
+    implicit_drag: bool = True
+
+
+def begin(vehicle: Vehicle, state: State) -> Memory:
+    """Return the memory of a start: rotors and joints at rest."""
+    xp = namespace(state.velocity)
+    none = constant(xp, np.zeros(len(vehicle.thrusters)))
+    rotors = xp.zeros_like(state.velocity[..., :1] + none)
+    joints = None
+    if vehicle.manipulator is not None:
+        joints = JointMotion(*(constant(xp, x) for x in joints_at_rest(vehicle.manipulator)))
+    return Memory(state, Propulsion(rotors), dict.fromkeys(WITH_MEMORY), joints)
+
+
+def _move_arm(
+    vehicle: Vehicle, memory: Memory, target: Array | None, since: float
+) -> tuple[Vehicle, dict[str, Wrench], JointMotion | None, ArmMomentum | None]:
+    """Bring the joints to this tick; return the vehicle then, what it feels, and the memory."""
+    if vehicle.manipulator is None or memory.joints is None:
+        return vehicle, {}, None, None
+    wanted = memory.joints.position * 0 if target is None else target
+    joints, body, wrench, arm = arm_step(
+        vehicle, memory.state, memory.joints, memory.arm, target=wanted, dt=since
+    )
+    return body, {'manipulator': wrench}, joints, arm
+
+
+def advance(
+    vehicle: Vehicle,
+    environment: Environment,
+    memory: Memory,
+    commands: Commands,
+    stepping: Stepping,
+    *,
+    since: float,
+) -> tuple[StepOutput, Memory]:
+    """Return what acts on a vehicle at this tick, and its memory at the next.
+
+    Args:
+        vehicle: that moves.
+        environment: at this tick's time.
+        memory: of :func:`begin`, or of the tick before.
+        commands: of this tick.
+        stepping: how far the next tick is.
+        since: time since the tick before, s; 0 in the first.
+    """
+    state, forces = memory.state, dict(memory.forces)
+    output, propulsion = faulty_thrusters(
+        vehicle, state, environment, memory.propulsion, commands.faults,
+        pwm=commands.pwm, dt=since, period=stepping.dt,
+    )  # fmt: skip
+    sources = {'thrusters': output.wrench}
+    body, reaction, joints, arm = _move_arm(vehicle, memory, commands.joints, since)
+    for name, force in FORCES.items():
+        moved = body if name in WITH_JOINTS else vehicle
+        if name in WITH_MEMORY:
+            sources[name], forces[name] = WITH_MEMORY[name](
+                moved, state, environment, forces[name], dt=since
+            )
+        else:
+            sources[name] = force(moved, state, environment)
+    sources |= reaction
+    if environment.scene is not None:
+        sources['boundary'] = boundary(vehicle, state, environment, output.thrust)
+        sources['contact'], forces['contact'] = WITH_MEMORY['contact'](
+            vehicle, state, environment, forces['contact'], dt=since, body=body
+        )
+    total = weight(body, state, environment)
+    for wrench in sources.values():
+        total = total + wrench
+    after = step(
+        body, state, environment, total, stepping.dt,
+        integrator=stepping.integrator, implicit_drag=stepping.implicit_drag,
+    )  # fmt: skip
+    return StepOutput(output, sources, total, joints), Memory(
+        after, propulsion, forces, joints, arm
+    )

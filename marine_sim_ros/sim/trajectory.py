@@ -1,0 +1,79 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a run left behind: every tick's state, and a hash of its bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
+
+__all__ = ['Trajectory', 'TrajectoryHash', 'hash_of']
+
+
+class TrajectoryHash:
+    """SHA-256 over the little-endian float64 of (t, p, q, v, ω) of every tick: 14 numbers each."""
+
+    def __init__(self) -> None:
+        """Start with no ticks."""
+        self._hash = hashlib.sha256()
+        self.ticks = 0
+
+    def add(self, stamp: int, pose: tuple[float, ...], velocity: tuple[float, ...]) -> None:
+        """Add a tick: stamp in ns, seven numbers of the pose, six of the body velocity."""
+        self._hash.update(struct.pack('<14d', stamp / NANOSECONDS, *pose, *velocity))
+        self.ticks += 1
+
+    def hexdigest(self) -> str:
+        """Return the hash of the ticks so far."""
+        return self._hash.hexdigest()
+
+
+def hash_of(stamps: np.ndarray, states: State) -> str:
+    """Return the :class:`TrajectoryHash` of ticks at once: stamps (n,) in ns, states (n, ...)."""
+    rows = np.column_stack([stamps / NANOSECONDS, *states])
+    return hashlib.sha256(rows.astype('<f8').tobytes()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Arrays over n ticks.
+
+    Attributes:
+        stamp: (n,) simulation time, ns.
+        position: (n, 3) m, map.
+        orientation: (n, 4) x, y, z, w.
+        velocity: (n, 6) body, m/s and rad/s.
+        pwm: (n, k) µs, the command at each tick.
+        thrust: (n, k) N.
+        wrench: (n, 6) total, weight included.
+        sources: name -> (n, 6).
+        pressure: (n,) Pa with noise; NaN without a barometer.
+        sha256: over all ticks.
+        joints: (n, j) positions of the arm's joints, rad or m.
+        targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free.
+    """
+
+    stamp: np.ndarray
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    pwm: np.ndarray
+    thrust: np.ndarray
+    wrench: np.ndarray
+    sources: dict[str, np.ndarray]
+    pressure: np.ndarray
+    sha256: str
+    joints: np.ndarray
+    targets: np.ndarray | None = None
+
+    @property
+    def time(self) -> np.ndarray:
+        """(n,) simulation time, s."""
+        return self.stamp / NANOSECONDS
