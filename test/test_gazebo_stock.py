@@ -13,6 +13,7 @@ from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.gazebo.effort import exerted_wrench
 from marine_sim_ros.gazebo.kinematics import stepped_velocity
+from marine_sim_ros.sim import step as sim_step
 from marine_sim_ros.sim.scenario import load_scenario
 
 pytestmark = pytest.mark.ros
