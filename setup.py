@@ -7,9 +7,9 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 NAME = 'marine_sim_ros'
-NODES = ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'gazebo_bridge', 'scenario',
-         'teleop', 'recorder', 'markers', 'console', 'manipulator', 'controller', 'boundary',
-         'contact', 'composed')  # fmt: skip
+NODES = ('force', 'sensor', 'thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics',
+         'gazebo_bridge', 'scenario', 'teleop', 'recorder', 'markers', 'console', 'manipulator',
+         'controller', 'boundary', 'contact', 'composed')  # fmt: skip
 
 
 def data_files() -> list[tuple[str, list[str]]]:

@@ -16,7 +16,6 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.core.spatial import rpy_from_quaternion
-from marine_sim_ros.physics import WRENCH_SOURCES
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.trajectory import Trajectory
 
@@ -57,7 +56,7 @@ def node_graph(path: Path) -> None:
     axes.axis('off')
     _box(axes, 7, 6.9, 'dynamics')
     _box(axes, 0.6, 3.6, 'teleop or\nscenario', ORANGE)
-    rows = dict(zip(WRENCH_SOURCES, (4.6, 7.6, 10.2), strict=True))
+    rows = dict(zip(('thrusters', 'buoyancy', 'drag'), (4.6, 7.6, 10.2), strict=True))
     for name, x in rows.items():
         _box(axes, x, 3.6, name)
         _arrow(axes, (x - 0.55, 6.55), (x - 0.55, 3.95), 'odom', 0.3)

@@ -15,7 +15,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, to
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.materials import Materials, parse_materials, shipped_materials
-from marine_sim_ros.physics import WITH_MEMORY, wrench_sources
+from marine_sim_ros.physics import FORCES, wrench_sources
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact import contact
 from marine_sim_ros.physics.contact_pairs import (
@@ -488,7 +488,7 @@ def test_no_wrench_without_a_scene_far_away_and_in_the_first_tick():
     inside = rest((0.0, 0.0, -4.0))
     assert not np.any(contact(vehicle, inside, environment, memory, dt=0.0)[0])
     assert contact(vehicle, inside, environment, memory, dt=DT)[0][2] > 0
-    assert WITH_MEMORY['contact'] is contact
+    assert FORCES['contact'].impulsive
 
 
 def test_batches_and_other_array_libraries_give_the_same():

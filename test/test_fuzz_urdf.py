@@ -17,7 +17,7 @@ from lxml import etree
 from marine_sim_ros import Environment, MarineSimError, load_vehicle
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.physics import FORCES
+from marine_sim_ros.physics import acting_forces
 
 ROV = (ROOT / 'urdf' / 'simple_rov.urdf').read_text()
 VESSEL = (ROOT / 'urdf' / 'surface_vessel.urdf').read_text().replace(
@@ -127,8 +127,8 @@ def check(description):
     assert np.min(np.linalg.eigvalsh(vehicle.mass_matrix)) > 0
     assert all('\n' not in warning for warning in vehicle.warnings)
     for sea in SEAS:
-        for force in FORCES.values():
-            assert np.all(np.isfinite(force(vehicle, STATE, sea)))
+        for force in acting_forces(vehicle, sea):
+            assert np.all(np.isfinite(force.wrench(vehicle, STATE, sea)))
 
 
 def usual(examples):

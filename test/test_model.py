@@ -16,10 +16,10 @@ from marine_sim_ros import Environment, MarineSimError, load_vehicle
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.model.library import vehicle_names
-from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.thrusters import thrusters
+from marine_sim_ros.sensors.barometer import barometer
 
 ORCA = Path(__file__).parent / 'data' / 'orca3.urdf'
 STILL = Environment()

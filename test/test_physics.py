@@ -12,12 +12,12 @@ from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.control.allocation import PilotMixer
 from marine_sim_ros.core.spatial import momentum_rate, quaternion_from_rpy, skew, transport
 from marine_sim_ros.core.state import State, rest
-from marine_sim_ros.physics import FORCES
-from marine_sim_ros.physics.barometer import absolute_pressure, barometer, water_temperature
+from marine_sim_ros.physics import FORCES, acting_forces
 from marine_sim_ros.physics.buoyancy import buoyancy, near_surface_fraction
 from marine_sim_ros.physics.drag import damping_matrix, drag
 from marine_sim_ros.physics.integration import implicit_change, rk4
 from marine_sim_ros.physics.rigid_body import kinetic_energy, net_wrench, step, weight
+from marine_sim_ros.sensors.barometer import absolute_pressure, barometer, water_temperature
 from marine_sim_ros.sim.scenario import Scenario, Segment
 from marine_sim_ros.sim.simulation import Simulation
 
@@ -170,7 +170,7 @@ def test_rk4_converges_with_the_fourth_order():
 
     def acceleration(state):
         total = weight(vehicle, state, STILL)
-        for force in FORCES.values():
+        for force in (FORCES['buoyancy'].wrench, FORCES['drag'].wrench):
             total = total + force(vehicle, state, STILL)
         return vehicle.inverse_mass_matrix @ net_wrench(vehicle, state, STILL, total)
 
@@ -353,7 +353,7 @@ def test_a_batch_of_vehicles_is_one_call(vehicle):
         rng.normal(0, 1, (7, 3)), q / np.linalg.norm(q, axis=1)[:, None], rng.normal(0, 1, (7, 6))
     )
     moving = Environment(current=(0.1, 0.2, 0.0))
-    for force in (*FORCES.values(), weight):
+    for force in (*(f.wrench for f in acting_forces(vehicle, Environment())), weight):
         batch = force(vehicle, states, moving)
         for i in range(7):
             single = force(vehicle, State(*(x[i] for x in states)), moving)
@@ -375,7 +375,7 @@ def test_the_core_runs_on_the_array_api_standard_alone():
 
     moving = Environment(current=(0.1, 0.2, 0.0))
     for environment in (STILL, moving):
-        for force in (*FORCES.values(), weight):
+        for force in (*(f.wrench for f in acting_forces(vehicle, Environment())), weight):
             expected = force(vehicle, state, environment)
             assert np.asarray(force(vehicle, strict, environment)) == pytest.approx(expected)
         for integrator in ('semi_implicit', 'rk4', 'conserving'):

@@ -15,9 +15,9 @@ from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.currents import CurrentProfile
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.environment.waves import regular_waves
-from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
+from marine_sim_ros.sensors.barometer import barometer
 from marine_sim_ros.sim.simulation import Simulation
 
 G = 9.81

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sim.graph import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
 
@@ -26,8 +26,8 @@ __all__ = ['write_recording']
 class _Messages:
     """Builds rosbags messages of one tick."""
 
-    def __init__(self, types: dict[str, Any]) -> None:
-        self._types = types
+    def __init__(self, store: Any) -> None:
+        self._types, self._fields = store.types, store.fielddefs
 
     def _make(self, kind: str, /, **fields: Any) -> Any:
         return self._types[kind](**fields)
@@ -85,11 +85,16 @@ class _Messages:
             **{k: np.ascontiguousarray(values.get(k, ()), float) for k in kinds},
         )  # fmt: skip
 
-    def pressure(self, stamp: int, value: float, variance: float) -> Any:
-        return self._make(
-            'sensor_msgs/msg/FluidPressure', header=self.header(stamp, 'baro_link'),
-            fluid_pressure=float(value), variance=variance,
-        )  # fmt: skip
+    def of(self, kind: str, values: Mapping[str, Any]) -> Any:
+        """Return a message of values by name, of mappings for the messages within it."""
+        within = {name: of[1] for name, of in self._fields[kind][1]}
+        return self._make(kind, **{
+            name: self.of(within[name], value) if isinstance(value, Mapping) else value
+            for name, value in values.items()
+        })  # fmt: skip
+
+    def sensor(self, kind: str, stamp: int, frame: str, values: Mapping[str, Any]) -> Any:
+        return self.of(kind, {'header': self.header(stamp, frame), **values})
 
 
 def _joint_topics(
@@ -118,7 +123,7 @@ def write_recording(
     from rosbags.typesys import Stores, get_typestore
 
     store = get_typestore(Stores.ROS2_JAZZY)
-    make = _Messages(store.types)
+    make = _Messages(store)
     namespace = '/' + (settings.namespace or vehicle.name)
     manifest = Manifest({**asdict(settings), **more}, vehicle)
     folder.mkdir(parents=True, exist_ok=True)
@@ -145,9 +150,10 @@ def write_recording(
             for topic, names, parts in _joint_topics(vehicle, trajectory):
                 message = make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
                 write(topic, 'sensor_msgs/msg/JointState', stamp, message)
-            value = float(trajectory.pressure[i])
-            if vehicle.barometer is not None and not math.isnan(value):
-                variance = vehicle.barometer.variance
-                message = make.pressure(stamp, value, variance)
-                write('barometer/pressure', 'sensor_msgs/msg/FluidPressure', stamp, message)
+            for sensor in vehicle.sensors:
+                now = {k: v[i] for k, v in trajectory.sensors[sensor.name].items()}
+                for part in SENSORS[sensor.kind].topics:
+                    if (values := part.fields(sensor, now)) is not None:
+                        message = make.sensor(part.type, stamp, sensor.spec.frame, values)
+                        write(f'{sensor.name}/{part.name}', part.type, stamp, message)
     manifest.write(folder / 'manifest.json')

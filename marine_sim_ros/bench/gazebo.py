@@ -148,7 +148,7 @@ def _answer(seat: Correspondent, dt: float, step: float, stop: threading.Event) 
         except Empty:
             continue
         state = told._replace(velocity=stepped_velocity(told.velocity, step))
-        memory = begin(vehicle, state) if memory is None else memory._replace(state=state)
+        memory = begin(vehicle, water, state) if memory is None else memory._replace(state=state)
         since = 0.0 if stamp == 0 else dt
         happened, memory = advance(vehicle, water, memory, commands, Stepping(dt), since=since)
         total = happened.total

@@ -5,14 +5,26 @@
 
 from __future__ import annotations
 
-__all__ = ['FORCE_COLOURS', 'OTHER_FORCE']
+from marine_sim_ros.physics import FORCES
 
-FORCE_COLOURS = {
-    'thrusters': (0.9, 0.2, 0.2), 'buoyancy': (0.1, 0.5, 0.9), 'drag': (0.95, 0.6, 0.1),
-    'weight': (0.4, 0.4, 0.4), 'total': (0.1, 0.1, 0.1), 'external': (0.8, 0.3, 0.8),
-    'boundary': (0.2, 0.7, 0.7), 'contact': (0.6, 0.3, 0.1),
-    'damping': (0.95, 0.6, 0.1), 'viscous': (0.2, 0.7, 0.3), 'pressure': (0.9, 0.3, 0.1),
-    'suction': (0.5, 0.2, 0.8), 'slamming': (0.9, 0.1, 0.5), 'air': (0.5, 0.8, 0.95),
+__all__ = ['force_colour', 'force_colours']
+
+_OTHERS = {
+    'weight': '#666666', 'total': '#1a1a1a', 'external': '#cc4dcc',
+    'damping': '#f2991a', 'viscous': '#33b34d', 'pressure': '#e64d1a',
+    'suction': '#8033cc', 'slamming': '#e61a80', 'air': '#80ccf2',
 }  # fmt: skip
-"""Red, green, blue of 0 to 1."""
-OTHER_FORCE = (0.6, 0.6, 0.2)
+"""Of wrenches that are no forces of the list, and of the kinds of drag."""
+_UNKNOWN = '#999933'
+
+
+def force_colour(name: str) -> tuple[float, float, float]:
+    """Return red, green and blue (0 to 1) of a wrench."""
+    text = FORCES[name].colour if name in FORCES else _OTHERS.get(name, _UNKNOWN)
+    r, g, b = (int(text[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return r, g, b
+
+
+def force_colours() -> dict[str, tuple[float, float, float]]:
+    """Return the colours of all wrenches that are known by name."""
+    return {name: force_colour(name) for name in (*FORCES, *_OTHERS)}

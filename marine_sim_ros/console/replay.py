@@ -20,7 +20,7 @@ from marine_sim_ros.analysis.bags.reading import Bag, bag_path, opened, read
 from marine_sim_ros.analysis.bags.roles import numbers_of
 from marine_sim_ros.analysis.bags.streams import HOLD
 from marine_sim_ros.analysis.bags.vehicle import ODOM, Channel, VehicleRecord
-from marine_sim_ros.console.palette import FORCE_COLOURS
+from marine_sim_ros.console.palette import force_colours
 from marine_sim_ros.console.scene_visuals import surroundings
 from marine_sim_ros.console.telemetry import moment, wrench_names
 from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
@@ -144,7 +144,7 @@ class Replay:
         self._zero = self._first_stamp()
         self.scenery: dict[str, Any] = {
             'look': vehicle_visuals(self.vehicle, base), 'around': surroundings(around),
-            'colours': FORCE_COLOURS, 'start': 0.0, 'end': self.duration,
+            'colours': force_colours(), 'start': 0.0, 'end': self.duration,
             'sources': wrench_names(record.channels),
         }  # fmt: skip
         self.progress = 0.0

@@ -13,7 +13,7 @@ from marine_sim_ros.doctor.diagnostic import Diagnostic, Edit, Place, Severity
 from marine_sim_ros.doctor.extents import numbers
 from marine_sim_ros.doctor.repairs import as_elements, relative_density, renamed
 from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
-from marine_sim_ros.model.extensions import EXTENSIONS, LUMPED_TAGS
+from marine_sim_ros.model.extensions import LUMPED_TAGS, robot_elements
 from marine_sim_ros.model.hull_settings import GROUPS, PARAMETERS, TAGS
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -32,7 +32,7 @@ _CHILDREN: dict[str, set[str]] = {
     **{group: {p.name for p in PARAMETERS.values() if p.group == group} for group in GROUPS},
 }  # fmt: skip
 _ATTRIBUTES: dict[str, set[str]] = {
-    'hydrodynamics': {'added_mass'}, 'buoyancy': {'link'}, 'barometer': {'link'},
+    'hydrodynamics': {'added_mass'}, 'buoyancy': {'link'}, 'barometer': {'link', 'name'},
     'thruster': {'name', 'curve', 'direction'}, 'buoyancy_material': {'name'},
     'linear': {'pos_force', 'neg_force', 'dead_zone'}, 'curve': {'name', 'voltage'},
     'density': {'value'}, 'mass_from_parts': {'file', 'voxel_size'},
@@ -85,7 +85,7 @@ def _stray_underscore(patient: DescriptionContext, place: Place, text: str) -> E
 def _ours(patient: DescriptionContext) -> list[Element]:
     """Return all elements of our extensions, and what is in them."""
     # Attributes of <contact_material> are checked by its reader.
-    tags = EXTENSIONS - {CONTACT_MATERIAL}
+    tags = robot_elements() - {CONTACT_MATERIAL}
     tops = [e for e in patient.root.iter() if isinstance(e.tag, str) and e.tag in tags]
     return [e for top in tops for e in top.iter() if isinstance(e.tag, str)]
 
@@ -119,7 +119,7 @@ def misspelt(patient: DescriptionContext) -> list[Diagnostic]:
     """Elements below <robot> or <collision> that nobody reads, though they look like ours."""
     result = []
     in_collision = {'buoyancy_material', 'hydrodynamics', CONTACT_MATERIAL}
-    known = {'robot': EXTENSIONS, 'collision': in_collision}
+    known = {'robot': robot_elements(), 'collision': in_collision}
     parents = [patient.root, *patient.root.iterfind('link/collision')]
     for element in (e for parent in parents for e in parent if isinstance(e.tag, str)):
         parent = element.getparent()

@@ -29,9 +29,11 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.tables import tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
+from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sim.scenario import Scenario
-from marine_sim_ros.sim.simulation import DEFAULT_STEP, diverged, noisy_pressure
+from marine_sim_ros.sim.simulation import DEFAULT_STEP, diverged
 from marine_sim_ros.sim.step import Stepping
 from marine_sim_ros.sim.trajectory import Trajectory, hash_of
 
@@ -68,7 +70,8 @@ def setting_of(
 def _scalarisable(setting: Setting) -> bool:
     """Return whether the physics is small enough to be written out number by number."""
     around = setting.environment
-    plain = around.waves is None and around.fluctuation is None and around.scene is None
+    plain = around.waves is None and around.fluctuation is None
+    plain = plain and all(f.scalar for f in acting_forces(setting.vehicle, around))
     if setting.vehicle.hull is not None:
         plain = plain and around.profile is None  # water that differs from corner to corner
     control = setting.script.control
@@ -221,11 +224,12 @@ def trajectory_of(
 ) -> Trajectory:
     """Return the trajectory of one vehicle of which everything was kept, with noise of a seed."""
     states = State(*(kept[name] for name in State._fields))
-    pressure = np.full(len(stamps), np.nan)
-    sensor = setting.vehicle.barometer
-    if sensor is not None:
-        truth = kept['pressure']
-        pressure = noisy_pressure(truth, sensor.variance, seed, stamps, setting.readings)
+    sensors = {}
+    for sensor in setting.vehicle.sensors:
+        place = f'sensor/{sensor.name}/'
+        ideal = {n.removeprefix(place): v for n, v in kept.items() if n.startswith(place)}
+        disturb = SENSORS[sensor.kind].disturb
+        sensors[sensor.name] = disturb(sensor, ideal, stamps, seed, setting.readings)
     plan = setting.script
     rows = np.searchsorted(plan.start, stamps / NANOSECONDS, side='right') - 1
     return Trajectory(
@@ -237,7 +241,7 @@ def trajectory_of(
         thrust=kept['thrust'],
         wrench=kept['wrench'],
         sources={n.removeprefix('wrench/'): w for n, w in kept.items() if n.startswith('wrench/')},
-        pressure=pressure,
+        sensors=sensors,
         sha256=hash_of(stamps, states),
         joints=kept.get('joints', np.zeros((len(stamps), 0))),
         targets=plan.setpoints[rows],

@@ -25,8 +25,8 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import Tables
 from marine_sim_ros.faults.thrust import Propulsion, unharmed
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.barometer import barometer
 from marine_sim_ros.physics.manipulator import arm_step
+from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sim.step import Commands, Memory, StepOutput, Stepping, advance, begin
 
 __all__ = ['Recorder', 'Setting', 'everything', 'rollout', 'states']
@@ -88,9 +88,10 @@ def everything(
     }
     if happened.joints is not None:
         kept['joints'] = happened.joints.position
-    if setting.vehicle.barometer is not None:
-        environment = setting.environment.at(time)
-        kept['pressure'] = barometer(setting.vehicle.barometer, state, environment).pressure
+    environment = setting.environment.at(time)
+    for sensor in setting.vehicle.sensors:
+        ideal = SENSORS[sensor.kind].measure(sensor, state, happened.acceleration, environment)
+        kept |= {f'sensor/{sensor.name}/{quantity}': ideal[quantity] for quantity in ideal}
     return kept
 
 
@@ -177,7 +178,7 @@ def rollout(
     if written_out and _starts_alike(setting.vehicle):
         carry = _settled(_before(setting, start, stepping.dt), batch, dtype)
         return _all_alike(tick, packed, carry, moments, stepping.dt, every)
-    carry = _Carry(begin(setting.vehicle, start))
+    carry = _Carry(begin(setting.vehicle, setting.environment, start))
     return _first_apart(tick, packed, carry, moments, stepping.dt, every)
 
 
@@ -193,7 +194,7 @@ def _starts_alike(vehicle: Vehicle) -> bool:
 def _before(setting: Setting, start: State, dt: float) -> _Carry:
     """Return what a tick before the first would have left behind."""
     vehicle, plan = setting.vehicle, setting.script
-    memory = begin(vehicle, start)
+    memory = begin(vehicle, setting.environment, start)
     if setting.faults is not None:
         rotors = memory.propulsion.rotors
         memory = memory._replace(propulsion=Propulsion(rotors, unharmed(rotors)))

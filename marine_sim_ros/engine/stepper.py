@@ -109,7 +109,8 @@ class Stepper:
 
         def tick(carry: list[Components], nothing: None) -> tuple[list[Components], None]:
             *state, rotors = carry
-            memory = begin(self.vehicle, State(*state))._replace(propulsion=Propulsion(rotors))
+            memory = begin(self.vehicle, around, State(*state))
+            memory = memory._replace(propulsion=Propulsion(rotors))
             del nothing
             _, after = advance(
                 self.vehicle, around, memory, commands, self._stepping, since=self._stepping.dt

@@ -1,29 +1,53 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads the robot-level extensions: <hydrodynamics>, <buoyancy>, <barometer>."""
+"""Reads the robot-level extensions: <hydrodynamics>, <buoyancy>."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from marine_sim_ros.core.registry import FORCES, SENSORS
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.hull_settings import TAGS
 from marine_sim_ros.model.inertia import Buoyancy
 from marine_sim_ros.model.kinematics import BASE_LINK
-from marine_sim_ros.model.vehicle import Barometer, Damping, Frame
+from marine_sim_ros.model.vehicle import Damping, Frame
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
-    'EXTENSIONS', 'LUMPED_TAGS', 'read_barometer', 'read_hydrodynamics',
-    'read_volumes', 'wants_estimate',
+    'EXTENSIONS', 'LUMPED_TAGS', 'read_hydrodynamics', 'read_others', 'read_volumes',
+    'robot_elements', 'wants_estimate',
 ]  # fmt: skip
 
 EXTENSIONS = {
-    'hydrodynamics', 'buoyancy', 'buoyancy_material', 'barometer', 'thrusters', 'mass_from_parts',
+    'hydrodynamics', 'buoyancy', 'buoyancy_material', 'thrusters', 'mass_from_parts',
     'contact_material',
 }  # fmt: skip
 """Elements of ours below <robot>; URDF readers that do not know them ignore them."""
+
+
+def robot_elements() -> set[str]:
+    """Return the elements below <robot> that are read: ours, and those of sensors and forces."""
+    return EXTENSIONS | {
+        entry.element for entry in (*SENSORS.values(), *FORCES.values()) if entry.element
+    }
+
+
+def read_others(root: Reader) -> dict[str, Any]:
+    """Return what the elements of forces from other packages say, by element.
+
+    Raises:
+        ModelError: an element that cannot be used, or that is given twice.
+    """
+    result = {}
+    for force in FORCES.values():
+        if force.read is not None and (child := root.child(force.element)) is not None:
+            result[force.element] = force.read(child)
+    return result
+
 
 LUMPED_TAGS = {
     'added_mass', 'linear_damping', 'quadratic_damping', 'modulus_damping', 'damping_center',
@@ -98,22 +122,3 @@ def read_volumes(
             water_density,
         )
     return result
-
-
-def read_barometer(
-    root: Reader | None, frames: dict[str, Frame], water_density: float
-) -> Barometer | None:
-    """Return the barometer on its link, or None."""
-    if root is None:
-        return None
-    root.children({'atmospheric_pressure', 'variance', 'fluid_density'})
-    link = root.attribute('link', BASE_LINK)
-    if link not in frames:
-        raise root.error(f'link {link!r} is unknown; expected one of: {", ".join(sorted(frames))}')
-    return Barometer(
-        link,
-        frames[link].translation,
-        root.value_of('atmospheric_pressure', lambda r: r.number(0.0, 1e9), 101300.0),
-        root.value_of('fluid_density', lambda r: r.number(0.0, 2e4), water_density),
-        root.value_of('variance', lambda r: r.number(0.0, 1e12), 40000.0),
-    )

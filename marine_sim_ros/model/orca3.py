@@ -21,7 +21,15 @@ from marine_sim_ros.model.propulsion import (
     thruster_axis,
     thruster_set,
 )
-from marine_sim_ros.model.vehicle import Barometer, Buoyancy, Damping, Frame, ThrusterSet, Vehicle
+from marine_sim_ros.model.vehicle import (
+    Barometer,
+    Buoyancy,
+    Damping,
+    Frame,
+    Sensor,
+    ThrusterSet,
+    Vehicle,
+)
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = ['apply_plugins', 'has_plugins']
@@ -172,7 +180,10 @@ def apply_plugins(
         elif kind == 'Barometer':
             link = gazebo.get('reference') or BASE_LINK
             sensor, warnings = _barometer(reader, link, frames)
-            vehicle = replace(vehicle, barometer=sensor)
+            vehicle = replace(
+                vehicle,
+                sensors=(*vehicle.sensors, Sensor('barometer', 'barometer', sensor)),
+            )
         else:
             raise ModelError(
                 f'{source}:{element.sourceline}: unknown plugin {element.get("filename")!r}; '

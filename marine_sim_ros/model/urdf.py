@@ -38,6 +38,7 @@ from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.model.mass.reader import read_mass_from_parts
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.propulsion import read_thrusters
+from marine_sim_ros.model.sensors import Mounting, read_sensors
 from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -49,12 +50,13 @@ def _standard_urdf(root: Element, source: str) -> Any:
     import urdf_parser_py.urdf as urdf
 
     plain = deepcopy(root)
+    known = extensions.robot_elements()
     for element in list(plain):
-        if element.tag in extensions.EXTENSIONS or element.tag == 'gazebo':
+        if element.tag in known or element.tag == 'gazebo':
             plain.remove(element)
     for collision in plain.iter('collision'):
         for element in list(collision):
-            if element.tag in extensions.EXTENSIONS:
+            if element.tag in known:
                 collision.remove(element)
     try:
         # It tells of unknown elements on stderr; those are none of our business.
@@ -147,7 +149,8 @@ def vehicle_from_urdf(
         buoyancy=hull.buoyancy or combined_buoyancy([*volumes.values()] or [nothing]),
         damping=damping,
         thrusters=read_thrusters(reader.child('thrusters'), voltage),
-        barometer=extensions.read_barometer(reader.child('barometer'), frames, density),
+        sensors=read_sensors(reader, Mounting(frames, density)),
+        extensions=extensions.read_others(reader),
         hull=hull.hull,
         frames=tuple(f for f in frames.values() if f.parent),
         warnings=hull.warnings + built.warnings + tags.warnings,

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,16 @@ from marine_sim_ros.model.hull import Hull, lever_mobility
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.manipulator import Manipulator
 
-__all__ = ['Barometer', 'Buoyancy', 'Damping', 'Frame', 'Inertia', 'ThrusterSet', 'Vehicle']
+__all__ = [
+    'Barometer',
+    'Buoyancy',
+    'Damping',
+    'Frame',
+    'Inertia',
+    'Sensor',
+    'ThrusterSet',
+    'Vehicle',
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +148,21 @@ class Barometer:
 
 
 @dataclass(frozen=True, eq=False)
+class Sensor:
+    """A sensor on the vehicle.
+
+    Attributes:
+        kind: name of its :class:`~marine_sim_ros.sensors.SensorModel`.
+        name: its own; its topics are below it.
+        spec: what describes it, by its kind; has the attribute ``frame``, its link.
+    """
+
+    kind: str
+    name: str
+    spec: Any
+
+
+@dataclass(frozen=True, eq=False)
 class Frame:
     """A link fixed to the body: translation (3,) m and quaternion (4,) to ``base_link``."""
 
@@ -158,13 +183,14 @@ class Vehicle:
         buoyancy: displaced volume.
         damping: drag coefficients.
         thrusters: all of them.
-        barometer: or None.
+        sensors: all of them, in the order of the URDF.
         hull: panels and voxels, or None where all is lumped.
         manipulator: the arm, or None; inertia and buoyancy have it with its joints at zero.
         frames: links fixed to ``base_link``.
         warnings: what the description says that deserves a second look.
         urdf: the URDF as it was read, xacro expanded.
         files: beside it that its masses and shapes are read from: parts, meshes.
+        extensions: what the elements of forces from other packages say, by element.
         find_contact: makes ``contact``; called where a scene has something to touch, so that
             meshes nobody needs are not read.
     """
@@ -175,19 +201,26 @@ class Vehicle:
     buoyancy: Buoyancy
     damping: Damping
     thrusters: ThrusterSet
-    barometer: Barometer | None = None
+    sensors: tuple[Sensor, ...] = ()
     hull: Hull | None = None
     manipulator: Manipulator | None = None
     frames: tuple[Frame, ...] = ()
     warnings: tuple[str, ...] = ()
     urdf: str = field(default='', repr=False)
     files: tuple[Path, ...] = ()
+    extensions: Mapping[str, Any] = field(default_factory=dict)
     find_contact: Callable[[], ContactPoints] = field(default=no_contact, repr=False)
 
     @cached_property
     def contact(self) -> ContactPoints:
         """Where it touches what is solid; raises ModelError for a mesh that cannot be used."""
         return self.find_contact()
+
+    @property
+    def barometer(self) -> Barometer | None:
+        """The first barometer, or None."""
+        found = (sensor.spec for sensor in self.sensors if isinstance(sensor.spec, Barometer))
+        return next(found, None)
 
     @property
     def rigid_body_mass(self) -> np.ndarray:

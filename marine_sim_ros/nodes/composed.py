@@ -30,7 +30,7 @@ def _make(spec: NodeSpec, bus: Bus) -> Any:
     # physics.
     parameters = {**spec.parameters, 'use_sim_time': False}
     overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-    return kind(parameter_overrides=overrides, namespace=spec.namespace, bus=bus)
+    return kind(*spec.arguments, parameter_overrides=overrides, namespace=spec.namespace, bus=bus)
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from marine_sim_ros.console.availability import require_pages
-from marine_sim_ros.console.palette import FORCE_COLOURS
+from marine_sim_ros.console.palette import force_colours
 from marine_sim_ros.console.scene_visuals import surroundings
 from marine_sim_ros.console.session import Session
 from marine_sim_ros.console.telemetry import Energy, moment
@@ -81,8 +81,8 @@ class ConsoleNode(SuiteNode):
             self.warn_throttled(text)
         around = surroundings(self.environment)
         self.link = Session({
-            'look': look, 'around': around, 'colours': FORCE_COLOURS,
-            'sources': [s for s in self.values['wrench_sources'] if s],
+            'look': look, 'around': around, 'colours': force_colours(),
+            'sources': self.wrench_sources,
         })  # fmt: skip
         self._weight = self.vehicle.inertia.mass * (self.environment.gravity or STANDARD_GRAVITY)
         self._energy = Energy()

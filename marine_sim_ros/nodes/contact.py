@@ -21,15 +21,11 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.model.materials import shipped_materials, without_effect
-from marine_sim_ros.physics.contact import ContactMemory, contact
 from marine_sim_ros.physics.contact_touch import touches
-from marine_sim_ros.physics.manipulator import posed
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.arm import ArmFollower
+from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.markers import contact_marker
-from marine_sim_ros.ros.node import ForceNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 
@@ -40,30 +36,20 @@ PARAMETERS = (
 )
 
 
-class ContactNode(ForceNode):
+class ContactNode(ModelNode):
     """The node."""
 
     def __init__(self, **options: Any) -> None:
-        """Create it as ``contact`` and tell what will not work as it is written."""
+        """Create it as ``contact`` and report what will not work as it is written."""
         super().__init__('contact', PARAMETERS, **options)
-        self._memory: ContactMemory | None = None
-        self._stamp: int | None = None
         self._shown = -(10**18)
         self._markers = self.publisher(topics.CONTACT_MARKERS)
-        self._arm = ArmFollower(self, super().on_state) if self.vehicle.manipulator else None
         self._solid = self.environment.scene is not None and len(self.vehicle.contact) > 0
         if self.environment.scene is not None:
-            self._tell(self.environment.scene.materials)
+            self._report_materials(self.environment.scene.materials)
 
-    def on_state(self, stamp: int, state: State) -> None:
-        """Answer at once, or when the arm has told where it is."""
-        if self._arm is None:
-            super().on_state(stamp, state)
-        else:
-            self._arm.wait(stamp, state)
-
-    def _tell(self, surfaces: tuple[str, ...]) -> None:
-        if self._arm is not None:
+    def _report_materials(self, surfaces: tuple[str, ...]) -> None:
+        if self.arm is not None:
             self.get_logger().info('the arm touches nothing; its weight and inertia count')
         materials = self.environment.materials or shipped_materials()
         own = tuple(m for m in self.vehicle.contact.materials if isinstance(m, str))
@@ -72,30 +58,17 @@ class ContactNode(ForceNode):
         for name, reason in without_effect(materials).items():
             self.get_logger().info(f'contact parameter {name} has no effect: {reason}')
 
-    def wrench(self, stamp: int, state: State) -> Wrench:
-        """Return the contact of a state; time that stands still or goes back starts anew."""
-        before = self._stamp
-        if before is None or stamp <= before:
-            before, self._memory = stamp, None
-        body = posed(self.vehicle, None if self._arm is None else self._arm.poses)
-        wrench, self._memory = contact(
-            self.vehicle, state, self.environment_at(stamp), self._memory,
-            dt=(stamp - before) / NANOSECONDS, body=body,
-        )  # fmt: skip
-        self._stamp = stamp
-        self._show(stamp, state)
-        return wrench
-
-    def _show(self, stamp: int, state: State) -> None:
+    def on_wrench(self, tick: ForceTick) -> None:
+        """Show the points that are near a surface, or press on it."""
         rate = self.values['marker_rate']
-        due = rate > 0 and not 0 <= stamp - self._shown < NANOSECONDS / rate
-        if not due or not self._solid or self._memory is None:
+        due = rate > 0 and not 0 <= tick.stamp - self._shown < NANOSECONDS / rate
+        if not due or not self._solid or tick.after is None:
             return
-        self._shown = stamp
-        touch = touches(self.vehicle, state, self.environment)
-        pressed = np.asarray(self._memory.normal) > 0
+        self._shown = tick.stamp
+        touch = touches(self.vehicle, tick.state, self.environment)
+        pressed = np.asarray(tick.after.normal) > 0
         near = (touch.gap < 0.02) | pressed
-        marker = contact_marker(self.body_frame, stamp, touch.point[near], pressed[near])
+        marker = contact_marker(self.body_frame, tick.stamp, touch.point[near], pressed[near])
         self._markers.publish(marker)
 
 

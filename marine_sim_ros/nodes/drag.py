@@ -17,13 +17,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State, Wrench
-from marine_sim_ros.physics.drag import drag_components, drag_with_memory
-from marine_sim_ros.physics.hull_drag import SweptWater
+from marine_sim_ros.physics.drag import drag_components
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.markers import FORCE_SCALE, arrow_scale, wrench_arrows
-from marine_sim_ros.ros.node import ForceNode, WrenchPublisher
+from marine_sim_ros.ros.node import WrenchPublisher
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 
@@ -35,14 +33,12 @@ PARAMETERS = (
 )
 
 
-class DragNode(ForceNode):
+class DragNode(ModelNode):
     """The node."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``drag``."""
         super().__init__('drag', PARAMETERS, **options)
-        self._memory: SweptWater | None = None
-        self._stamp: int | None = None
         self._components: dict[str, WrenchPublisher] = {}
         if self.values['publish_components']:
             self._components = {
@@ -50,24 +46,16 @@ class DragNode(ForceNode):
             }
             self._arrows = self.publisher(topics.DRAG_COMPONENTS)
 
-    def wrench(self, stamp: int, state: State) -> Wrench:
-        """Return the drag of a state; time that stands still or goes back starts anew."""
-        before = self._stamp
-        if before is None or stamp <= before:
-            before, self._memory = stamp, None
-        dt = (stamp - before) / NANOSECONDS
-        environment, memory = self.environment_at(stamp), self._memory
-        wrench, self._memory = drag_with_memory(self.vehicle, state, environment, memory, dt=dt)
-        self._stamp = stamp
-        if self._components:
-            kinds, _ = drag_components(self.vehicle, state, environment, memory, dt=dt)
-            self._publish(stamp, kinds)
-        return wrench
-
-    def _publish(self, stamp: int, kinds: dict[str, Wrench]) -> None:
+    def on_wrench(self, tick: ForceTick) -> None:
+        """Publish the kinds of drag where they are asked for."""
+        if not self._components:
+            return
+        kinds, _ = drag_components(
+            self.vehicle, tick.state, tick.environment, tick.before, dt=tick.dt
+        )
         for kind, wrench in kinds.items():
-            self._components[kind].publish(stamp, wrench)
-        self._arrows.publish(wrench_arrows(self.body_frame, stamp, kinds, arrow_scale(self)))
+            self._components[kind].publish(tick.stamp, wrench)
+        self._arrows.publish(wrench_arrows(self.body_frame, tick.stamp, kinds, arrow_scale(self)))
 
 
 def main() -> None:

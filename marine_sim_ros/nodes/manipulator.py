@@ -29,7 +29,7 @@ from marine_sim_ros.physics.manipulator import (
 )
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, set_stamp
-from marine_sim_ros.ros.node import ForceNode
+from marine_sim_ros.ros.force_node import ForceNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.sim.player import joint_targets

@@ -61,7 +61,7 @@ class MarkersNode(SuiteNode):
         self._wrenches: dict[str, np.ndarray] = {}
         self._markers = self.publisher(topics.MARKERS)
         self.follow_current()
-        for source in (*self.values['wrench_sources'], 'total'):
+        for source in (*self.wrench_sources, 'total'):
             self.listen(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.listen(topics.ODOM, self._on_odom)
         if self.environment.scene is not None:

@@ -61,19 +61,17 @@ class RecorderNode(SuiteNode):
         # Stamp and wall time of the newest message of each topic that tells its tick.
         self._progress: dict[str, tuple[int, float]] = {}
         recorded = topics.recorded(
+            self.vehicle,
             components=self.values['publish_components'],
-            arm=self.vehicle.manipulator is not None,
             controller=self.values['controller'],
-            sources=self.values['wrench_sources'],
+            sources=self.wrench_sources,
         )
         if self.values['pwm_source'] == 'controller':  # then it is one per odom, and waited for
             recorded = tuple(topics.PWM_PER_TICK if t is topics.PWM else t for t in recorded)
         self._first_missing = {t.name for t in recorded if t.per_tick}
         silent = any(isinstance(fault, BarometerDropout) for fault in self.faults)
-        if self.vehicle.barometer is None or silent:
-            self._first_missing -= {
-                topics.BAROMETER_PRESSURE.name, topics.BAROMETER_TEMPERATURE.name,
-            }  # fmt: skip
+        if silent:
+            self._first_missing -= {t.name for t in topics.sensor_topics(self.vehicle)}
         self._written = self.publisher(topics.WRITTEN)
         self._written_message = Time()
         for topic in recorded:

@@ -29,7 +29,7 @@ from marine_sim_ros.faults.thrust import COMMAND_TIMEOUT
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp
-from marine_sim_ros.ros.node import ForceNode
+from marine_sim_ros.ros.force_node import ForceNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import credible, pwm_stamp

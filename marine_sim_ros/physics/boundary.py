@@ -25,6 +25,7 @@ the body's +z axis and the jet is J = −R [0, 0, T].
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +35,12 @@ from marine_sim_ros.core.spatial import in_map, rotation_matrix
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.force import ForceInputs, ForceModel
 from marine_sim_ros.scene.jet_law import JetLaw
 from marine_sim_ros.scene.scene import Scene
 
 __all__ = [
+    'BOUNDARY',
     'FADE_END',
     'FADE_START',
     'boundary',
@@ -245,3 +248,28 @@ def boundary(vehicle: Vehicle, state: State, environment: Environment, thrust: A
     in_body = force @ rotation_matrix(state.orientation)
     flat = xp.reshape(in_body, (*in_body.shape[:-2], -1))
     return matvec(constant(xp, vehicle.thrusters.levers), flat)
+
+
+def _step(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    inputs: ForceInputs,
+    memory: Any,
+    /,
+    *,
+    dt: Any,
+) -> tuple[Wrench, Any]:
+    del dt
+    return boundary(vehicle, state, environment, inputs.thrust), memory
+
+
+def _near_something(vehicle: Vehicle, environment: Environment) -> bool:
+    del vehicle
+    return environment.scene is not None
+
+
+BOUNDARY = ForceModel(
+    'boundary', _step, applies=_near_something, needs=('thrust',),
+    label='Boundary', colour='#33b3b3', executable='boundary',
+)  # fmt: skip

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, rows
 from marine_sim_ros.core.spatial import cross, in_map, rotation_matrix, to_body, up_in_body
@@ -13,9 +14,11 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.hull import VoxelSet
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.force import ForceInputs, ForceModel
 from marine_sim_ros.physics.panels import arms
 
 __all__ = [
+    'BUOYANCY',
     'box_share_below',
     'buoyancy',
     'near_surface_fraction',
@@ -126,3 +129,23 @@ def buoyancy(vehicle: Vehicle, state: State, environment: Environment) -> Wrench
     swing = to_body(state.orientation, environment.acceleration(state.position))
     lifted = (lift + swing) * (density * lump.volume * fraction)
     return matvec(constant(xp, lump.lever), lifted)
+
+
+def _step(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    inputs: ForceInputs,
+    memory: Any,
+    /,
+    *,
+    dt: Any,
+) -> tuple[Wrench, Any]:
+    del vehicle, dt
+    return buoyancy(inputs.body, state, environment), memory
+
+
+BUOYANCY = ForceModel(
+    'buoyancy', _step, needs=('joints',), label='Buoyancy', colour='#1a80e6',
+    executable='buoyancy', scalar=True,
+)  # fmt: skip

@@ -27,7 +27,7 @@ is held for longer than a step (``lockstep: false``) is an impulse given twice, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,9 +49,10 @@ from marine_sim_ros.physics.contact_touch import (
 )
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.drag import damping_matrix, drag
+from marine_sim_ros.physics.force import ForceInputs, ForceModel
 from marine_sim_ros.physics.rigid_body import net_wrench, weight
 
-__all__ = ['ContactMemory', 'contact']
+__all__ = ['CONTACT', 'ContactMemory', 'contact']
 
 
 class ContactMemory(NamedTuple):
@@ -170,3 +171,27 @@ def _put_back(held: WarmStart, near: np.ndarray, count: int) -> WarmStart:
         np.bincount(near, held.normal, minlength=count),
         np.stack([np.bincount(near, t, minlength=count) for t in held.tangent.T], axis=-1),
     )
+
+
+def _force(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    inputs: ForceInputs,
+    memory: ContactMemory | None,
+    /,
+    *,
+    dt: Any,
+) -> tuple[Wrench, ContactMemory | None]:
+    return contact(vehicle, state, environment, memory, dt=dt, body=inputs.body)
+
+
+def _near_something(vehicle: Vehicle, environment: Environment) -> bool:
+    del vehicle
+    return environment.scene is not None
+
+
+CONTACT = ForceModel(
+    'contact', _force, applies=_near_something, needs=('joints',), impulsive=True,
+    label='Contact', colour='#994d1a', executable='contact', in_gazebo=False,
+)  # fmt: skip

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
@@ -12,9 +14,10 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
+from marine_sim_ros.physics.force import ForceInputs, ForceModel
 from marine_sim_ros.physics.hull_drag import SweptWater, hull_drag, hull_forces
 
-__all__ = ['damping', 'damping_matrix', 'drag', 'drag_components', 'drag_with_memory']
+__all__ = ['DRAG', 'damping', 'damping_matrix', 'drag', 'drag_components', 'drag_with_memory']
 
 
 def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
@@ -110,3 +113,20 @@ def drag_with_memory(
 def drag(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
     """Return the drag of a state alone: everything but slamming, which needs a history."""
     return drag_with_memory(vehicle, state, environment, None, dt=0.0)[0]
+
+
+def _step(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    inputs: ForceInputs,
+    memory: SweptWater | None,
+    /,
+    *,
+    dt: Any,
+) -> tuple[Wrench, SweptWater | None]:
+    del inputs
+    return drag_with_memory(vehicle, state, environment, memory, dt=dt)
+
+
+DRAG = ForceModel('drag', _step, label='Drag', colour='#f2991a', executable='drag', scalar=True)

@@ -24,13 +24,26 @@ from marine_sim_ros.core.spatial import (
 )
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.core.tracking import approach
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.manipulator import Manipulator
 from marine_sim_ros.model.vehicle import Buoyancy, Inertia, Vehicle
+from marine_sim_ros.physics.force import ForceModel, actuated
 
 __all__ = [
-    'BANDWIDTH', 'ArmMomentum', 'JointMotion', 'Poses', 'arm_inertia', 'arm_momentum',
-    'arm_reaction', 'arm_step', 'joints_at_rest', 'link_poses', 'move_joints', 'posed',
-]  # fmt: skip
+    'MANIPULATOR',
+    'BANDWIDTH',
+    'ArmMomentum',
+    'JointMotion',
+    'Poses',
+    'arm_inertia',
+    'arm_momentum',
+    'arm_reaction',
+    'arm_step',
+    'joints_at_rest',
+    'link_poses',
+    'move_joints',
+    'posed',
+]
 
 BANDWIDTH = 5.0
 """rad/s of the joints' drives: critically damped, 90 % of a small step after 0.8 s."""
@@ -261,3 +274,14 @@ def arm_step(
     relative = arm_momentum(arm, joints.rate, poses)
     wrench, memory = arm_reaction(body.rigid_body_mass, relative, state, memory, dt=dt)
     return joints, body, wrench, memory
+
+
+def _has_arm(vehicle: Vehicle, environment: Environment) -> bool:
+    del environment
+    return vehicle.manipulator is not None
+
+
+MANIPULATOR = ForceModel(
+    'manipulator', actuated('manipulator'), applies=_has_arm, impulsive=True,
+    label='Manipulator', colour='#8c5980', executable='manipulator', scalar=True,
+)  # fmt: skip

@@ -20,8 +20,10 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
+from marine_sim_ros.physics.force import ForceModel, actuated
 
 __all__ = [
+    'THRUSTERS',
     'POWER_EXPONENT',
     'PWM_MAX',
     'PWM_MIN',
@@ -183,3 +185,9 @@ def thrusters(
         thrust = thrust * share
     wrench = matvec(constant(xp, set_.effectiveness), thrust)
     return ThrusterOutput(wrench, thrust, rotor_speed, power), memory
+
+
+THRUSTERS = ForceModel(
+    'thrusters', actuated('thrusters'), label='Thrusters', colour='#e63333',
+    executable='thrusters', scalar=True,
+)  # fmt: skip

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import TransformStamped, Vector3Stamped, WrenchStamped
+from geometry_msgs.msg import AccelStamped, TransformStamped, Vector3Stamped, WrenchStamped
 from nav_msgs.msg import Odometry
 
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
 
 __all__ = [
-    'finite', 'header_stamp', 'odometry_numbers', 'set_odometry', 'set_stamp', 'set_transform',
-    'set_wrench', 'stamp_ns', 'state_from', 'vector_from', 'wrench_from',
+    'acceleration_from', 'finite', 'header_stamp', 'odometry_numbers', 'set_acceleration',
+    'set_fields', 'set_odometry', 'set_stamp', 'set_transform', 'set_wrench', 'stamp_ns',
+    'state_from', 'vector_from', 'wrench_from',
 ]  # fmt: skip
 
 
@@ -92,3 +95,24 @@ def vector_from(message: Vector3Stamped) -> np.ndarray:
     """Return the three numbers of a vector."""
     v = message.vector
     return np.array([v.x, v.y, v.z])
+
+
+def acceleration_from(message: AccelStamped) -> np.ndarray:
+    """Return the six numbers of an acceleration."""
+    a, w = message.accel.linear, message.accel.angular
+    return np.array([a.x, a.y, a.z, w.x, w.y, w.z])
+
+
+def set_acceleration(message: AccelStamped, acceleration: np.ndarray) -> None:
+    """Write six numbers into an acceleration."""
+    a, w = message.accel.linear, message.accel.angular
+    a.x, a.y, a.z, w.x, w.y, w.z = acceleration.tolist()
+
+
+def set_fields(message: Any, values: Mapping[str, Any]) -> None:
+    """Write values by name into a message, mappings into the messages within it."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            set_fields(getattr(message, name), value)
+        else:
+            setattr(message, name, value)

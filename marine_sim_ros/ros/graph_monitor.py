@@ -35,11 +35,12 @@ class GraphMonitor:
 
     def __init__(self, node: SuiteNode) -> None:
         """Look at the topics of a node's namespace; the node has ``SOURCES``."""
-        sources = [s for s in node.values['wrench_sources'] if s]
+        sources = node.wrench_sources
+        readings = [t for t in topics.sensor_topics(node.vehicle) if role_of(t.name)]
         looked_at = (
             topics.ODOM, topics.PWM, topics.THRUSTER_STATE, topics.THRUSTER_POWER,
-            topics.BAROMETER_PRESSURE, topics.BAROMETER_TEMPERATURE, topics.SETPOINTS,
-            topics.JOINT_STATES, *(topics.wrench_topic(s) for s in (*sources, 'total')),
+            topics.SETPOINTS, topics.JOINT_STATES, *readings,
+            *(topics.wrench_topic(s) for s in (*sources, 'total')),
         )  # fmt: skip
         self._sampler = LatestMessageReader(node, looked_at)
         self._namespace = node.get_namespace().rstrip('/') + '/'

@@ -19,7 +19,8 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch import LaunchContext, LaunchDescription
 from marine_sim_ros.control.gamepad import load_gamepad
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.model.library import vehicle_path, xacro_arguments
+from marine_sim_ros.model.library import load_vehicle, vehicle_path, xacro_arguments
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.gazebo_launch import gazebo_actions
@@ -104,17 +105,20 @@ def _options(values: dict[str, str]) -> RunOptions:
 def _node(spec: NodeSpec) -> Node:
     ends = {'on_exit': Shutdown()} if spec.executable in ('dynamics', 'gazebo_bridge') else {}
     return Node(
-        package=PACKAGE, executable=spec.executable, name=spec.executable,
-        namespace=spec.namespace, parameters=[spec.parameters], output='screen', **ends,
+        package=PACKAGE, executable=spec.executable, arguments=list(spec.arguments),
+        name=spec.name, namespace=spec.namespace, parameters=[spec.parameters],
+        output='screen', **ends,
     )  # fmt: skip
 
 
-def _bag_recorder(directory: str, dynamics: NodeSpec, *, components: bool) -> ExecuteProcess:
+def _bag_recorder(
+    directory: str, vehicle: Vehicle, dynamics: NodeSpec, *, components: bool
+) -> ExecuteProcess:
     """Return ``ros2 bag record`` of the suite's topics."""
     sources = dynamics.parameters['wrench_sources']
     names = [
         t.name if t.name.startswith('/') else f'{dynamics.namespace}/{t.name}'
-        for t in topics.recorded(components=components, sources=sources)
+        for t in topics.recorded(vehicle, components=components, sources=sources)
     ]
     Path(directory).mkdir(parents=True, exist_ok=True)
     command = ['ros2', 'bag', 'record', '-s', 'mcap', '-o', f'{directory}/bag', '--topics']
@@ -178,7 +182,9 @@ def actions(
     if options.record and recorder == 'ros2_bag':
         directory, options = options.record, replace(options, record='')
         owner = next(s for s in describe(options) if 'wrench_sources' in s.parameters)
-        result.append(_bag_recorder(directory, owner, components=options.publish_components))
+        vehicle = load_vehicle(options.vehicle, **xacro_arguments(options.vehicle_arguments))
+        components = options.publish_components
+        result.append(_bag_recorder(directory, vehicle, owner, components=components))
     specs = describe(options)
     if composed:
         arguments = [replace(options, console=False).to_json()]

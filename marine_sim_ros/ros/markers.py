@@ -12,7 +12,7 @@ from geometry_msgs.msg import Point, Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from marine_sim_ros.console.palette import FORCE_COLOURS, OTHER_FORCE
+from marine_sim_ros.console.palette import force_colour
 from marine_sim_ros.core.state import Wrench
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.hull import Panels, VoxelSet
@@ -81,7 +81,7 @@ def wrench_arrows(
             start = np.cross(force, torque) / size
             marker.points = [point(start), point(start + force * scale)]
             marker.scale = Vector3(x=0.012, y=0.03, z=0.04)
-        r, g, b = FORCE_COLOURS.get(name, OTHER_FORCE)
+        r, g, b = force_colour(name)
         marker.color = ColorRGBA(r=r, g=g, b=b, a=1.0)
         array.markers.append(marker)
     return array

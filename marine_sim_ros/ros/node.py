@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import WrenchStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import AccelStamped, WrenchStamped
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -21,7 +20,7 @@ from rclpy.time import Time
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.state import Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.fitting import unfit
@@ -30,13 +29,20 @@ from marine_sim_ros.faults.reading import parse_faults
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.bus import Bus, Outlet
-from marine_sim_ros.ros.convert import set_stamp, set_wrench, stamp_ns, state_from, vector_from
+from marine_sim_ros.ros.convert import (
+    set_acceleration,
+    set_stamp,
+    set_wrench,
+    stamp_ns,
+    vector_from,
+)
 from marine_sim_ros.ros.parameters import Parameter, declare, refusal
 from marine_sim_ros.ros.throttled_publisher import ThrottledPublisher
 
-__all__ = ['BASE_LINK', 'ForceNode', 'SuiteNode', 'WrenchPublisher']
+__all__ = ['BASE_LINK', 'AccelerationPublisher', 'SuiteNode', 'WrenchPublisher']
 
 BASE_LINK = 'base_link'
 WARN_PERIOD = 5.0
@@ -194,6 +200,12 @@ class SuiteNode(Node):
         self.newest = stamp
         return self.environment.at(stamp / NANOSECONDS)
 
+    @property
+    def wrench_sources(self) -> list[str]:
+        """The parameter ``wrench_sources``, or what acts on the vehicle in its environment."""
+        named = [source for source in self.values['wrench_sources'] if source]
+        return named or list(wrench_sources(self.vehicle, self.environment))
+
     def follow_current(self) -> None:
         """Let /ocean_current replace the parameter ``current``."""
         self.listen(topics.OCEAN_CURRENT, self._on_current)
@@ -295,35 +307,17 @@ class WrenchPublisher:
         self._publisher.publish(self._message)
 
 
-class ForceNode(SuiteNode):
-    """Answers every ``odom`` with one wrench of the same stamp; has no timer of its own."""
+class AccelerationPublisher:
+    """Publishes accelerations of ``base_link``, one message object for all."""
 
-    def __init__(self, name: str, parameters: Sequence[Parameter] = (), **options: Any) -> None:
-        """Subscribe to ``odom`` and publish ``wrench/<name>``."""
-        super().__init__(name, parameters, **options)
-        self._wrench = WrenchPublisher(self, topics.wrench_topic(name))
-        self._zero = np.zeros(6)
-        self.follow_current()
-        self.listen(topics.ODOM, self._on_odom)
+    def __init__(self, node: SuiteNode) -> None:
+        """Create the publisher."""
+        self._publisher = node.publisher(topics.ACCELERATION)
+        self._message = AccelStamped()
+        self._message.header.frame_id = node.body_frame
 
-    def _on_odom(self, message: Odometry) -> None:
-        stamp = stamp_ns(message.header.stamp)
-        state = state_from(message)
-        if state is None:
-            self.warn_throttled('odom: not finite; answered with a zero wrench')
-            self.publish_wrench(stamp, self._zero)
-            return
-        self.on_state(stamp, state)
-
-    def on_state(self, stamp: int, state: State) -> None:
-        """Answer a state; the default computes :meth:`wrench` at once."""
-        compute = self.values['compute']
-        self.publish_wrench(stamp, self.wrench(stamp, state) if compute else self._zero)
-
-    def publish_wrench(self, stamp: int, wrench: Wrench) -> None:
-        """Publish the answer to the odom of a stamp."""
-        self._wrench.publish(stamp, wrench)
-
-    def wrench(self, stamp: int, state: State) -> Wrench:
-        """Return the wrench (6,) of a state at a stamp in ns."""
-        raise NotImplementedError
+    def publish(self, stamp: int, acceleration: np.ndarray) -> None:
+        """Publish an acceleration (6,) with a stamp in ns."""
+        set_stamp(self._message.header.stamp, stamp)
+        set_acceleration(self._message, acceleration)
+        self._publisher.publish(self._message)

@@ -23,7 +23,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_odometry, set_stamp, set_transform, stamp_ns
-from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
+from marine_sim_ros.ros.node import AccelerationPublisher, SuiteNode, WrenchPublisher
 from marine_sim_ros.ros.pacing import Pacer
 from marine_sim_ros.ros.parameters import SOURCES, Parameter
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
@@ -81,6 +81,8 @@ class StateOwner(SuiteNode):
         self._published_at = self._made_at = self._ended_at = wall.monotonic()
         self._make_messages()
         self.total = WrenchPublisher(self, topics.TOTAL_WRENCH)
+        needed = topics.ACCELERATION in topics.sensor_topics(self.vehicle)
+        self._acceleration = AccelerationPublisher(self) if needed else None
         self._make_inputs()
         period = self.dt / self.pacer.factor if self.pacer.factor else 0.05
         self.create_timer(max(period, 2e-4), self._on_timer, clock=self.wall_clock)
@@ -138,6 +140,9 @@ class StateOwner(SuiteNode):
         if not np.isfinite(state.velocity.sum() + state.position.sum()):
             self.fail(f'the state is not finite after {self.time:.3f} s; try a smaller dt')
             return
+        if self._acceleration is not None:
+            change = (state.velocity - self.state.velocity) / self.dt
+            self._acceleration.publish(self.stamp, change)
         if self._end is not None and self.stamp >= self._end:
             self.published = False
             self._ended_at = wall.monotonic()

@@ -14,7 +14,6 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.physics import WRENCH_SOURCES
 
 __all__ = ['SOURCES', 'Parameter', 'declare', 'refusal']
 
@@ -49,7 +48,9 @@ class Parameter:
 
 
 SOURCES = Parameter(
-    'wrench_sources', list(WRENCH_SOURCES), 'wrench/<name> each; summed in this order'
+    'wrench_sources',
+    [''],
+    'wrench/<name> each; summed in this order; empty: what acts on the vehicle in its environment',
 )
 
 

@@ -16,7 +16,7 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import IMPULSIVE_SOURCES
+from marine_sim_ros.physics import FORCES
 from marine_sim_ros.physics.manipulator import posed
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
@@ -38,7 +38,7 @@ class SummingOwner(StateOwner):
     def __init__(self, name: str, parameters: Sequence[Parameter] = (), **options: Any) -> None:
         """Listen to every source."""
         super().__init__(name, parameters, **options)
-        sources = [s for s in self.values['wrench_sources'] if s]
+        sources = self.wrench_sources
         self.barrier = WrenchBarrier(sources)
         self.implicit = self.values['implicit_drag'] and 'drag' in sources
         self._begun = False
@@ -128,8 +128,9 @@ class SummingOwner(StateOwner):
             return
         silent = self.barrier.give_up()
         self.health['outages'] += len(silent)
-        for source in {*silent} & {*IMPULSIVE_SOURCES}:
-            self.barrier.last[source] = np.zeros(6)
+        for source in silent:
+            if source in FORCES and FORCES[source].impulsive:
+                self.barrier.last[source] = np.zeros(6)
         told = f'no wrench from {missing} for {waited:.1f} s at {self.time:.3f} s'
         self.get_logger().warning(f'{told}: holding the last one until it is back')
         self.integrate()

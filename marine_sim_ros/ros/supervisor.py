@@ -46,7 +46,7 @@ class Supervisor:
     def start(self, specs: Sequence[NodeSpec]) -> None:
         """Start one process per node."""
         for spec in specs:
-            self._start(spec.executable, spec.executable, spec.ros_arguments())
+            self._start(spec.name, spec.executable, spec.ros_arguments())
 
     def start_run(self, options: RunOptions, specs: Sequence[NodeSpec], *, composed: bool) -> None:
         """Start all nodes of a run.

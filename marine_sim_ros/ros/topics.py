@@ -7,27 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseStamped, Twist, Vector3Stamped, Wrench, WrenchStamped
+from geometry_msgs.msg import (
+    AccelStamped,
+    PoseStamped,
+    Twist,
+    Vector3Stamped,
+    Wrench,
+    WrenchStamped,
+)
 from nav_msgs.msg import Odometry, Path
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import FluidPressure, JointState, Joy, Temperature
+from sensor_msgs.msg import JointState, Joy
 from std_msgs.msg import Float32MultiArray, String, UInt16MultiArray
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
 from marine_sim_ros.model.hull import FORCE_TERMS
-from marine_sim_ros.physics import WRENCH_SOURCES
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.sensors import SENSORS, SensorTopic
 
 __all__ = [
     'ACK_WINDOW',
     'ARM_COMMANDS',
-    'BAROMETER_PRESSURE',
-    'BAROMETER_TEMPERATURE',
     'CLOCK',
     'COMMAND_PATH',
     'COMMAND_POSE',
@@ -122,8 +129,8 @@ that odom (ros/pwm.py)."""
 JOY = Topic('/joy', Joy, QUEUE, per_tick=False)
 THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP)
 THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP)
-BAROMETER_PRESSURE = Topic('barometer/pressure', FluidPressure, LOCKSTEP)
-BAROMETER_TEMPERATURE = Topic('barometer/temperature', Temperature, LOCKSTEP)
+ACCELERATION = Topic('acceleration', AccelStamped, LOCKSTEP)
+"""Rate of change of the body-frame velocity over the step that follows, for inertial sensors."""
 OCEAN_CURRENT = Topic('/ocean_current', Vector3Stamped, QUEUE, per_tick=False)
 DIAGNOSTICS = Topic('/diagnostics', DiagnosticArray, QUEUE, per_tick=False)
 WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
@@ -172,9 +179,23 @@ def wrench_topic(source: str) -> Topic:
     return Topic(f'wrench/{source}', WrenchStamped, LOCKSTEP)
 
 
+def sensor_topic(sensor: Sensor, topic: SensorTopic) -> Topic:
+    """Return a topic of a sensor."""
+    package, _, name = topic.type.split('/')
+    kind = getattr(import_module(f'{package}.msg'), name)
+    return Topic(f'{sensor.name}/{topic.name}', kind, LOCKSTEP)
+
+
+def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
+    """Return the topics of all sensors of a vehicle, and of what they need."""
+    kinds = [(sensor, SENSORS[sensor.kind]) for sensor in vehicle.sensors]
+    needed = (ACCELERATION,) if any('acceleration' in k.needs for _, k in kinds) else ()
+    return (*needed, *(sensor_topic(s, topic) for s, kind in kinds for topic in kind.topics))
+
+
 RECORDED = (
     ODOM, TF, CLOCK, TOTAL_WRENCH, EXTERNAL_WRENCH,
-    PWM, THRUSTER_STATE, THRUSTER_POWER, BAROMETER_PRESSURE, BAROMETER_TEMPERATURE,
+    PWM, THRUSTER_STATE, THRUSTER_POWER,
     OCEAN_CURRENT, DIAGNOSTICS, MARKERS, SCENE_MARKERS,
     CONTACT_MARKERS,
 )  # fmt: skip
@@ -182,24 +203,24 @@ RECORDED = (
 
 
 def recorded(
+    vehicle: Vehicle,
     *,
     components: bool = False,
-    arm: bool = False,
     controller: bool = False,
-    sources: Sequence[str] = WRENCH_SOURCES,
+    sources: Sequence[str],
 ) -> tuple[Topic, ...]:
     """Return everything the recorder writes of a run.
 
     Args:
+        vehicle: the vehicle that is recorded.
         components: the kinds of drag are published.
-        arm: the vehicle has joints that move.
         controller: there is one.
         sources: of wrenches.
     """
-    result = (*RECORDED, *(wrench_topic(s) for s in sources))
+    result = (*RECORDED, *(wrench_topic(s) for s in sources), *sensor_topics(vehicle))
     if components:
         result = (*result, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
-    if arm:
+    if vehicle.manipulator is not None:
         result = (*result, JOINT_STATES, ARM_COMMANDS)
     if controller:
         commands = (COMMAND_VELOCITY, COMMAND_POSE, COMMAND_PATH, COMMAND_WRENCH)

@@ -20,7 +20,8 @@ from marine_sim_ros.faults.reading import fault_text
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import wrench_sources
+from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
 __all__ = ['NodeSpec', 'RunOptions', 'describe']
@@ -112,15 +113,28 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """One node: executable ``marine_sim_ros/<executable>``, its name is the executable's."""
+    """One node.
+
+    Attributes:
+        executable: ``marine_sim_ros/<executable>``.
+        namespace: of the vehicle.
+        parameters: of the node.
+        arguments: of an executable that serves nodes of several names: the name.
+    """
 
     executable: str
     namespace: str
     parameters: dict[str, Any] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the node."""
+        return self.arguments[0] if self.arguments else self.executable
 
     def ros_arguments(self) -> list[str]:
         """Return the command-line arguments after the executable."""
-        arguments = ['--ros-args', '-r', f'__ns:={self.namespace}']
+        arguments = [*self.arguments, '--ros-args', '-r', f'__ns:={self.namespace}']
         for name, value in self.parameters.items():
             text = yaml.safe_dump(value, default_flow_style=True, width=10**6).strip()
             arguments += ['-p', f'{name}:={text.removesuffix("...").strip()}']
@@ -211,22 +225,22 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
         options.vehicle, hull_forces=options.hull_forces or None, progress=progress, **arguments
     )
     environment = run_environment(options.environment, current=options.current)
-    sources = list(wrench_sources(vehicle, environment))
-    if options.gazebo and 'contact' in sources:
-        sources.remove('contact')  # Gazebo has its own
+    forces = acting_forces(vehicle, environment)
+    if options.gazebo:
+        forces = tuple(force for force in forces if force.in_gazebo)
+    sources = [force.name for force in forces]
     scenario = _check(options, vehicle, sources)
     namespace = _namespace(options, vehicle.name)
     script = {'scenario': options.scenario} if options.scenario else {}
     closed = bool(options.controller) or (scenario is not None and scenario.closed_loop)
     pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
-    own: dict[str, dict[str, Any]] = {'thrusters': pwm, 'buoyancy': {}, 'drag': {}}
+    own: dict[str, dict[str, Any]] = {name: {} for name in sources}
+    own['thrusters'] = pwm
     if options.publish_components:
         own['drag'] = {'publish_components': True}
-    if vehicle.barometer is not None:
-        own['barometer'] = {}
+    own |= {sensor.name: {} for sensor in vehicle.sensors}
     if vehicle.manipulator is not None:
         own['manipulator'] = script
-    own |= {name: {} for name in ('boundary', 'contact') if name in sources}
     if closed:
         own['controller'] = script or {'controller': options.controller}
     if scenario is not None:
@@ -253,4 +267,14 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
         own['recorder'] = {'directory': options.record, **recorder}
     owner = 'gazebo_bridge' if options.gazebo else 'dynamics'
     own[owner] = {**_dynamics(options, scenario, sources), **options.gazebo}
-    return [NodeSpec(name, namespace, {**common, **extra}) for name, extra in own.items()]
+    programs = {force.name: force.executable for force in forces}
+    programs |= {sensor.name: SENSORS[sensor.kind].executable for sensor in vehicle.sensors}
+    return [
+        _node(programs.get(name, name), name, namespace, {**common, **extra})
+        for name, extra in own.items()
+    ]
+
+
+def _node(executable: str, name: str, namespace: str, parameters: dict[str, Any]) -> NodeSpec:
+    arguments = () if executable == name else (name,)
+    return NodeSpec(executable, namespace, parameters, arguments)

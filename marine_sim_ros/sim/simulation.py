@@ -6,39 +6,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.control.settings import ControllerSettings
-from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.errors import ParameterError, RunError
-from marine_sim_ros.core.random import gaussian, stamp_words
+from marine_sim_ros.core.random import stamp_words
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
-from marine_sim_ros.core.state import State, Wrench, rest
+from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.barometer import pressure_error
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.barometer import barometer
-from marine_sim_ros.physics.manipulator import JointMotion
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
-from marine_sim_ros.physics.thrusters import ThrusterOutput
+from marine_sim_ros.sensors import SENSORS, Readings
 from marine_sim_ros.sim.player import ScriptedPilot, joint_targets
 from marine_sim_ros.sim.scenario import Scenario
-from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
+from marine_sim_ros.sim.step import Commands, StepOutput, Stepping, advance, begin
 from marine_sim_ros.sim.trajectory import Trajectory, hash_of
 
 __all__ = [
     'DEFAULT_STEP',
     'Command',
     'Simulation',
-    'Tick',
     'diverged',
-    'noisy_pressure',
     'simulate',
 ]
 
@@ -57,31 +51,6 @@ def diverged(vehicle: Vehicle, time: float) -> RunError:
     return RunError(
         f'{vehicle.name}: the state is not finite after {time:g} s; try a smaller step'
     )
-
-
-def noisy_pressure(
-    pressure: Array, variance: float, seed: int, stamps: int | np.ndarray,
-    faults: Sequence[Fault] = (),
-) -> np.ndarray:  # fmt: skip
-    """Return pressures (...), Pa, with the barometer's noise and faults of stamps (...), ns.
-
-    NaN: there is no reading.
-    """
-    noise = variance**0.5 * gaussian(seed, 'barometer', stamps)
-    return pressure + noise + (pressure_error(faults, seed, stamps) if faults else 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Tick:
-    """One tick: the state at its stamp (ns) and what acted on it."""
-
-    stamp: int
-    state: State
-    pwm: np.ndarray
-    thrusters: ThrusterOutput
-    sources: dict[str, Wrench]
-    total: Wrench
-    joints: JointMotion | None = None
 
 
 class Simulation:
@@ -123,7 +92,7 @@ class Simulation:
         self._faults = tables_of(faults, vehicle.thrusters.names, seed)
         self.stamp = 0
         self._step = step_nanoseconds(dt)
-        self._memory = begin(vehicle, initial or rest())
+        self._memory = begin(vehicle, self.environment, initial or rest())
         self._since_last = 0.0
         self._stepping = Stepping(self._step / NANOSECONDS, integrator, implicit_drag)
 
@@ -132,25 +101,22 @@ class Simulation:
         """At the present stamp."""
         return self._memory.state
 
-    def tick(self, pwm: np.ndarray, *, joints: np.ndarray | None = None) -> Tick:
+    def tick(self, pwm: np.ndarray, *, joints: np.ndarray | None = None) -> StepOutput:
         """Apply commands at the present stamp, integrate one step, return what happened.
 
         Args:
             pwm: pulse widths (n,), µs.
             joints: positions (k,) that the arm's joints go to; None: 0.
         """
-        time, state = self.stamp / NANOSECONDS, self.state
+        time = self.stamp / NANOSECONDS
         environment, faults = self.environment.at(time), None
         if self._faults is not None:
             faults = self._faults.at(np, time, stamp_words(np.array(self.stamp)))
-        happened, self._memory = advance(
+        done, self._memory = advance(
             self.vehicle, environment, self._memory, Commands(pwm, joints, faults),
             self._stepping, since=self._since_last,
         )  # fmt: skip
-        done = Tick(
-            self.stamp, state, pwm, happened.thrusters, happened.sources, happened.total,
-            happened.joints,
-        )  # fmt: skip
+        done = done._replace(stamp=self.stamp)
         self.stamp += self._step
         self._since_last = self._stepping.dt
         return done
@@ -161,7 +127,7 @@ class Simulation:
         duration: float,
         *,
         joints: Schedule | None = None,
-    ) -> Iterator[Tick]:
+    ) -> Iterator[StepOutput]:
         """Yield every tick from now for a duration (s), both ends included.
 
         Args:
@@ -185,7 +151,7 @@ class Simulation:
 def _collect(
     vehicle: Vehicle,
     environment: Environment,
-    ticks: list[Tick],
+    ticks: list[StepOutput],
     seed: int,
     faults: Sequence[Fault],
 ) -> Trajectory:
@@ -201,27 +167,30 @@ def _collect(
         wrench=np.stack([t.total for t in ticks]),
         sources={n: np.stack([t.sources[n] for t in ticks]) for n in ticks[0].sources},
         joints=np.stack([np.zeros(0) if t.joints is None else t.joints.position for t in ticks]),
-        pressure=_pressures(vehicle, environment, ticks, seed, faults),
+        sensors=_readings(vehicle, environment, ticks, seed, faults),
         sha256=hash_of(stamps, states),
     )
 
 
-def _pressures(
+def _readings(
     vehicle: Vehicle,
     environment: Environment,
-    ticks: list[Tick],
+    ticks: list[StepOutput],
     seed: int,
     faults: Sequence[Fault],
-) -> np.ndarray:
-    sensor = vehicle.barometer
-    if sensor is None:
-        return np.full(len(ticks), np.nan)
-    truth = [
-        float(barometer(sensor, t.state, environment.at(t.stamp / NANOSECONDS)).pressure)
-        for t in ticks
-    ]
+) -> dict[str, Readings]:
+    """Return what each sensor reads at every tick, noise and faults included."""
     stamps = np.array([t.stamp for t in ticks])
-    return noisy_pressure(np.array(truth), sensor.variance, seed, stamps, faults)
+    result: dict[str, Readings] = {}
+    for sensor in vehicle.sensors:
+        kind = SENSORS[sensor.kind]
+        rows = [
+            kind.measure(sensor, t.state, t.acceleration, environment.at(t.stamp / NANOSECONDS))
+            for t in ticks
+        ]
+        ideal = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+        result[sensor.name] = kind.disturb(sensor, ideal, stamps, seed, faults)
+    return result
 
 
 def simulate(
@@ -260,7 +229,7 @@ def simulate(
         vehicle, environment=environment, initial=scenario.initial_state(), dt=dt,
         integrator=integrator, implicit_drag=implicit_drag, faults=scenario.faults, seed=seed,
     )  # fmt: skip
-    ticks: list[Tick] = []
+    ticks: list[StepOutput] = []
     try:
         with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then
             ticks.extend(simulation.ticks(

@@ -19,8 +19,8 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.tables import ActiveFaults
 from marine_sim_ros.faults.thrust import Propulsion, faulty_thrusters
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import FORCES, WITH_JOINTS, WITH_MEMORY
-from marine_sim_ros.physics.boundary import boundary
+from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.physics.force import ForceInputs
 from marine_sim_ros.physics.manipulator import (
     ArmMomentum,
     JointMotion,
@@ -39,7 +39,7 @@ class Memory(NamedTuple):
     Attributes:
         state: at this tick.
         propulsion: of the thrusters and what is wrong with them.
-        forces: by the names of ``physics.WITH_MEMORY``; None before the first tick.
+        forces: of each force that acts, by name.
         joints: of the arm at the tick before, or None.
         arm: momentum at the tick before, or None.
     """
@@ -66,19 +66,28 @@ class Commands(NamedTuple):
 
 
 class StepOutput(NamedTuple):
-    """What acted on a vehicle at a tick.
+    """The state of a vehicle at a tick, what was commanded, and what acted on it.
 
     Attributes:
+        state: at the tick.
+        pwm: pulse widths (..., n) that were commanded, µs.
         thrusters: what they did.
         sources: wrenches (..., 6) by name.
         total: their sum (..., 6), weight included.
+        acceleration: (..., 6) rate of change of ``state.velocity`` over the step that follows,
+            m/s² and rad/s²: of components in the body frame, without ω × v.
         joints: of the arm, or None.
+        stamp: of the tick, ns, where it is known.
     """
 
+    state: State
+    pwm: Array
     thrusters: ThrusterOutput
     sources: dict[str, Wrench]
     total: Wrench
+    acceleration: Array
     joints: JointMotion | None
+    stamp: int = 0
 
 
 class Stepping(NamedTuple):
@@ -95,7 +104,7 @@ class Stepping(NamedTuple):
     implicit_drag: bool = True
 
 
-def begin(vehicle: Vehicle, state: State) -> Memory:
+def begin(vehicle: Vehicle, environment: Environment, state: State) -> Memory:
     """Return the memory of a start: rotors and joints at rest."""
     xp = namespace(state.velocity)
     none = constant(xp, np.zeros(len(vehicle.thrusters)))
@@ -103,7 +112,11 @@ def begin(vehicle: Vehicle, state: State) -> Memory:
     joints = None
     if vehicle.manipulator is not None:
         joints = JointMotion(*(constant(xp, x) for x in joints_at_rest(vehicle.manipulator)))
-    return Memory(state, Propulsion(rotors), dict.fromkeys(WITH_MEMORY), joints)
+    forces = {
+        force.name: None if force.begin is None else force.begin(vehicle, state)
+        for force in acting_forces(vehicle, environment)
+    }
+    return Memory(state, Propulsion(rotors), forces, joints)
 
 
 def _move_arm(
@@ -143,21 +156,12 @@ def advance(
         vehicle, state, environment, memory.propulsion, commands.faults,
         pwm=commands.pwm, dt=since, period=stepping.dt,
     )  # fmt: skip
-    sources = {'thrusters': output.wrench}
     body, reaction, joints, arm = _move_arm(vehicle, memory, commands.joints, since)
-    for name, force in FORCES.items():
-        moved = body if name in WITH_JOINTS else vehicle
-        if name in WITH_MEMORY:
-            sources[name], forces[name] = WITH_MEMORY[name](
-                moved, state, environment, forces[name], dt=since
-            )
-        else:
-            sources[name] = force(moved, state, environment)
-    sources |= reaction
-    if environment.scene is not None:
-        sources['boundary'] = boundary(vehicle, state, environment, output.thrust)
-        sources['contact'], forces['contact'] = WITH_MEMORY['contact'](
-            vehicle, state, environment, forces['contact'], dt=since, body=body
+    inputs = ForceInputs(output.thrust, body, {'thrusters': output.wrench, **reaction})
+    sources = {}
+    for force in acting_forces(vehicle, environment):
+        sources[force.name], forces[force.name] = force.step(
+            vehicle, state, environment, inputs, forces[force.name], dt=since
         )
     total = weight(body, state, environment)
     for wrench in sources.values():
@@ -166,6 +170,6 @@ def advance(
         body, state, environment, total, stepping.dt,
         integrator=stepping.integrator, implicit_drag=stepping.implicit_drag,
     )  # fmt: skip
-    return StepOutput(output, sources, total, joints), Memory(
-        after, propulsion, forces, joints, arm
-    )
+    acceleration = (after.velocity - state.velocity) / stepping.dt
+    happened = StepOutput(state, commands.pwm, output, sources, total, acceleration, joints)
+    return happened, Memory(after, propulsion, forces, joints, arm)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,7 +55,7 @@ class Trajectory:
         thrust: (n, k) N.
         wrench: (n, 6) total, weight included.
         sources: name -> (n, 6).
-        pressure: (n,) Pa with noise; NaN without a barometer.
+        sensors: readings (n, ...) by quantity, noise included, by the sensor's name.
         sha256: over all ticks.
         joints: (n, j) positions of the arm's joints, rad or m.
         targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free.
@@ -68,10 +69,16 @@ class Trajectory:
     thrust: np.ndarray
     wrench: np.ndarray
     sources: dict[str, np.ndarray]
-    pressure: np.ndarray
+    sensors: dict[str, Mapping[str, np.ndarray]]
     sha256: str
     joints: np.ndarray
     targets: np.ndarray | None = None
+
+    @property
+    def pressure(self) -> np.ndarray:
+        """(n,) Pa, of the sensor called barometer; NaN without one, and where it dropped out."""
+        found = self.sensors.get('barometer', {}).get('pressure')
+        return np.full(len(self.stamp), np.nan) if found is None else found
 
     @property
     def time(self) -> np.ndarray:

@@ -28,7 +28,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle, vehicle_names
-from marine_sim_ros.physics import FORCES
+from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag_with_memory
 
 __all__ = ['add_arguments', 'execute']
@@ -81,7 +81,7 @@ def force_milliseconds(triangles: int) -> tuple[int, float, float]:
     def drag() -> object:
         return drag_with_memory(vehicle, state, Environment(), memory, dt=0.005)
 
-    times = [_per_call(drag), _per_call(lambda: FORCES['buoyancy'](vehicle, state, Environment()))]
+    times = [_per_call(drag), _per_call(lambda: buoyancy(vehicle, state, Environment()))]
     return len(hull.panels), *(1e3 * t for t in times)
 
 

@@ -13,7 +13,7 @@ from marine_sim_ros.control.allocation import AXES, PilotMixer
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics import FORCES
+from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.physics.thrusters import ThrusterOutput, thrusters
 
@@ -59,6 +59,6 @@ def wrench(
     The Coriolis terms are not in it; along one axis of motion they have no component.
     """
     total = weight(vehicle, state, environment)
-    for force in FORCES.values():
-        total = total + force(vehicle, state, environment)
+    for force in acting_forces(vehicle, environment):
+        total = total + force.wrench(vehicle, state, environment)
     return total if pwm is None else total + steady_thrust(vehicle, state, pwm).wrench

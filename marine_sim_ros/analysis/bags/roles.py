@@ -29,13 +29,13 @@ OURS = {
     'thrusters/pwm': 'pwm',
     'thrusters/state': 'thrust',
     'thrusters/power': 'power',
-    'barometer/pressure': 'pressure',
-    'barometer/temperature': 'temperature',
     'controller/setpoints': 'setpoints',
     'controller/wrench': 'wrench',
     'joint_states': 'joints',
 }
 """Role of each topic; below wrench/ and drag/ there are wrenches."""
+_READINGS = {'pressure', 'temperature'}
+"""Topics of sensors, below the sensor's own name."""
 
 
 def role_of(name: str) -> str | None:
@@ -43,6 +43,8 @@ def role_of(name: str) -> str | None:
     if name in OURS:
         return OURS[name]
     head, _, tail = name.partition('/')
+    if tail in _READINGS:
+        return tail
     return 'wrench' if head in ('wrench', 'drag') and tail and '/' not in tail else None
 
 

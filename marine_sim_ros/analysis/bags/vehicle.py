@@ -13,6 +13,7 @@ from marine_sim_ros.analysis.bags.roles import labels_of, numbers_of
 from marine_sim_ros.analysis.bags.streams import HOLD, Series, Timing
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.physics import FORCES
 
 __all__ = ['ODOM', 'Channel', 'Clock', 'Rows', 'VehicleRecord']
 
@@ -258,7 +259,7 @@ class VehicleRecord:
     def wrenches(self) -> dict[str, Series]:
         """Sources below ``wrench/``, without the total, the known ones first."""
         names = [n for n in self.channels if n.startswith('wrench/') and n != 'wrench/total']
-        known = ['thrusters', 'buoyancy', 'drag', 'boundary', 'contact', 'manipulator', 'external']
+        known = [*FORCES, 'external']
         rank = {f'wrench/{n}': i for i, n in enumerate(known)}
         names.sort(key=lambda n: (rank.get(n, len(rank)), n))
         return {n.split('/', 1)[1]: self.channels[n].series for n in names}

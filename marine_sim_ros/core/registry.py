@@ -1,0 +1,88 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What can be extended: forces, sensors, controllers and vehicles, from here and other packages.
+
+A list names its own entries as ``module:attribute`` and imports them when it is first used, so
+that a room below can hold a list of what stands above it. Entries of other packages follow, by
+the entry points ``marine_sim_ros.forces``, ``.sensors``, ``.controllers`` and ``.vehicles``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module, metadata
+from typing import Any
+
+__all__ = ['CONTROLLERS', 'FORCES', 'SENSORS', 'VEHICLES', 'Registry']
+
+
+class Registry(Mapping[str, Any]):
+    """Entries by name, in order: those of this package first."""
+
+    def __init__(self, group: str, *built_in: str) -> None:
+        """Name the entry-point group (without its prefix) and this package's own entries."""
+        self.group = f'marine_sim_ros.{group}'
+        self._built_in = built_in
+
+    @cached_property
+    def _entries(self) -> dict[str, Any]:
+        found = {}
+        for text in self._built_in:
+            module, _, attribute = text.partition(':')
+            entry = getattr(import_module(module), attribute)
+            found[entry.name] = entry
+        for point in sorted(metadata.entry_points(group=self.group), key=lambda p: p.name):
+            if point.name in found:
+                self._leave_out(point, f'the name {point.name!r} is taken')
+                continue
+            try:
+                found[point.name] = point.load()
+            except Exception as error:  # a broken package must not take the others with it
+                self._leave_out(point, f'{type(error).__name__}: {error}')
+        return found
+
+    def _leave_out(self, point: metadata.EntryPoint, reason: str) -> None:
+        package = '' if point.dist is None else f' of {point.dist.name}'
+        logging.getLogger(__name__).warning(
+            '%s: entry %r%s is left out: %s', self.group, point.name, package, reason
+        )
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the entry of a name."""
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names, in order."""
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return len(self._entries)
+
+
+FORCES = Registry(
+    'forces',
+    'marine_sim_ros.physics.thrusters:THRUSTERS',
+    'marine_sim_ros.physics.buoyancy:BUOYANCY',
+    'marine_sim_ros.physics.drag:DRAG',
+    'marine_sim_ros.physics.manipulator:MANIPULATOR',
+    'marine_sim_ros.physics.boundary:BOUNDARY',
+    'marine_sim_ros.physics.contact:CONTACT',
+)
+"""Every :class:`marine_sim_ros.physics.ForceModel`, in the order in which wrenches are summed."""
+
+SENSORS = Registry('sensors', 'marine_sim_ros.sensors.barometer:BAROMETER')
+"""Every :class:`marine_sim_ros.sensors.SensorModel`."""
+
+CONTROLLERS = Registry(
+    'controllers',
+    'marine_sim_ros.control.modern:MODERN',
+    'marine_sim_ros.control.thesis:THESIS',
+)
+"""Every controller."""
+
+VEHICLES = Registry('vehicles')
+"""Folders of URDF files that other packages bring: paths, or packages that contain the files."""

@@ -1,0 +1,38 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Force: any force of the list that has no parameters or topics of its own.
+
+Takes the name of the force, which is the node's too: ``force buoyancy --ros-args ...``.
+Subscribes: odom; joint_states and thrusters/state where the force needs them.
+Publishes: wrench/<name>, one per odom, same stamp.
+Parameters: the common ones.
+Failure: an odom that is not finite is answered with a zero wrench and a warning. While
+joint_states or thrusters/state is silent its last message holds; one of the wrong length or not
+finite counts as the one before.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from marine_sim_ros.ros.force_node import ModelNode
+from marine_sim_ros.ros.process import run
+
+__all__ = ['ForceNode', 'main']
+
+ForceNode = ModelNode
+"""The node, of a name."""
+
+
+def main() -> None:
+    """Run the executable: ``force NAME [--ros-args ...]``."""
+    if len(sys.argv) < 2 or sys.argv[1].startswith('-'):
+        sys.stderr.write('ERROR: force: expected the name of a force as the first argument\n')
+        sys.exit(2)
+    run(partial(ForceNode, sys.argv[1]))
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,34 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sensor: any sensor of the vehicle that has no parameters of its own.
+
+Takes the name of the sensor, which is the node's too: ``sensor barometer --ros-args ...``.
+Subscribes: odom; acceleration (AccelStamped) where the sensor needs it.
+Publishes: <name>/<topic> of each topic of its kind, one per odom, same stamp.
+Parameters: the common ones.
+Failure: an odom that is not finite is left out with a warning; while acceleration is silent its
+last message holds. A vehicle without the sensor ends the node with exit code 2.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.sensor_node import SensorNode
+
+__all__ = ['SensorNode', 'main']
+
+
+def main() -> None:
+    """Run the executable: ``sensor NAME [--ros-args ...]``."""
+    if len(sys.argv) < 2 or sys.argv[1].startswith('-'):
+        sys.stderr.write('ERROR: sensor: expected the name of a sensor as the first argument\n')
+        sys.exit(2)
+    run(partial(SensorNode, sys.argv[1]))
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,133 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a force is: a pure function of one tick, and what the rest of the suite must know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+
+__all__ = ['ForceInputs', 'ForceModel', 'ForceStep', 'actuated']
+
+
+class ForceInputs(NamedTuple):
+    """What only some forces need, of the same tick.
+
+    Attributes:
+        thrust: (..., n) of the thrusters, N (``needs`` thrust).
+        body: the vehicle with its arm as it is posed at this tick (``needs`` joints).
+        actuated: (..., 6) wrenches of the actuators, which act before the forces, by name.
+    """
+
+    thrust: Array
+    body: Vehicle
+    actuated: dict[str, Wrench]
+
+    @classmethod
+    def idle(cls, vehicle: Vehicle, state: State) -> ForceInputs:
+        """Return the inputs of a vehicle whose actuators rest."""
+        xp = namespace(state.velocity)
+        rotors = constant(xp, np.zeros(len(vehicle.thrusters)))
+        return cls(xp.zeros_like(state.velocity[..., :1] + rotors), vehicle, {})
+
+
+class ForceStep(Protocol):
+    """``step(vehicle, state, environment, inputs, memory, *, dt) -> (wrench, memory)``.
+
+    The wrench (..., 6) is in the body frame about the ``base_link`` origin, N and N·m; ``dt`` is
+    the time since the tick before, s, and 0 in the first. Functions follow the array API standard
+    and broadcast over leading axes, so that every engine runs them.
+    """
+
+    def __call__(
+        self,
+        vehicle: Vehicle,
+        state: State,
+        environment: Environment,
+        inputs: ForceInputs,
+        memory: Any,
+        /,
+        *,
+        dt: Any,
+    ) -> tuple[Wrench, Any]:
+        """Return the wrench of a tick, and what to remember until the next."""
+
+
+@dataclass(frozen=True, eq=False)
+class ForceModel:
+    """One force: its wrench is the topic ``wrench/<name>``.
+
+    Attributes:
+        name: of topic, node and recording.
+        step: see :class:`ForceStep`.
+        begin: memory before the first tick, of a vehicle and a state; None: no memory at first.
+        applies: whether a vehicle in an environment feels it; None: always.
+        needs: which inputs it takes: ``thrust``, ``joints``.
+        impulsive: whether a wrench is the impulse of one step, so that a node that fell silent
+            leaves zero behind instead of its last wrench.
+        label: for screens.
+        colour: of arrows and curves, ``#rrggbb``.
+        element: URDF element at robot level that describes it, or empty.
+        read: of that element's :class:`~marine_sim_ros.model.xml.Reader`; what it returns is
+            ``vehicle.extensions[element]``.
+        executable: that runs it; default: one node class for all that need no own.
+        in_gazebo: False where Gazebo's own physics takes its place.
+        scalar: whether the compiled engine may write its numbers out one by one (see
+            :mod:`marine_sim_ros.engine.components`).
+    """
+
+    name: str
+    step: ForceStep
+    _: KW_ONLY
+    begin: Callable[[Vehicle, State], Any] | None = None
+    applies: Callable[[Vehicle, Environment], bool] | None = None
+    needs: tuple[str, ...] = ()
+    impulsive: bool = False
+    label: str = ''
+    colour: str = '#999933'
+    element: str = ''
+    read: Callable[[Any], Any] | None = None
+    executable: str = 'force'
+    in_gazebo: bool = True
+    scalar: bool = False
+
+    def acts(self, vehicle: Vehicle, environment: Environment) -> bool:
+        """Return whether a vehicle in an environment feels the force."""
+        return self.applies is None or self.applies(vehicle, environment)
+
+    def wrench(self, vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
+        """Return the wrench (..., 6) of a first tick with actuators at rest."""
+        memory = None if self.begin is None else self.begin(vehicle, state)
+        inputs = ForceInputs.idle(vehicle, state)
+        return self.step(vehicle, state, environment, inputs, memory, dt=0.0)[0]
+
+
+def actuated(name: str) -> ForceStep:
+    """Return the step of a force that an actuator has exerted already."""
+
+    def step(
+        vehicle: Vehicle,
+        state: State,
+        environment: Environment,
+        inputs: ForceInputs,
+        memory: Any,
+        /,
+        *,
+        dt: Any,
+    ) -> tuple[Wrench, Any]:
+        del vehicle, environment, dt
+        wrench = inputs.actuated.get(name)
+        if wrench is None:
+            wrench = namespace(state.velocity).zeros_like(state.velocity)
+        return wrench, memory
+
+    return step

@@ -1,0 +1,151 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Barometer: absolute pressure and water temperature at the sensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.random import gaussian
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
+from marine_sim_ros.faults.barometer import pressure_error
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.model.sensors import Mounting
+from marine_sim_ros.model.vehicle import Barometer, Sensor
+from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.sensors.sensor_model import Readings, SensorModel, SensorTopic
+
+__all__ = [
+    'BAROMETER',
+    'BarometerReading',
+    'absolute_pressure',
+    'barometer',
+    'read_barometer',
+    'water_temperature',
+]
+
+
+class BarometerReading(NamedTuple):
+    """A reading without noise: pressure (...) in Pa and temperature (...) in °C."""
+
+    pressure: Array
+    temperature: Array
+
+
+def absolute_pressure(
+    z: Array,
+    *,
+    atmospheric_pressure: float = 101300.0,
+    fluid_density: float = 997.0,
+    gravity: float = STANDARD_GRAVITY,
+) -> Array:
+    """Return p₀ + ρ g max(0, −z) in Pa for heights z (m, up, surface at 0).
+
+    Source: Orca3 plugin documentation, OrcaBarometerPlugin.
+    """
+    if isinstance(z, int | float):
+        return atmospheric_pressure + fluid_density * gravity * max(0.0, -z)
+    xp = namespace(z)
+    return atmospheric_pressure + fluid_density * gravity * xp.maximum(-z, xp.zeros_like(z))
+
+
+def water_temperature(z: Array) -> Array:
+    """Return 10 °C below the surface and 20 °C above (Orca3 documentation)."""
+    xp = namespace(z)
+    return xp.where(z < 0, xp.full_like(z, 10.0), xp.full_like(z, 20.0))
+
+
+def barometer(sensor: Barometer, state: State, environment: Environment) -> BarometerReading:
+    """Return what an ideal barometer reads where it sits on the body.
+
+    In waves the dynamic pressure of Airy's theory is added: the depth is less the wave's head.
+    z_sensor = z + (R r_sensor)_z + reference_offset: the sensor's own height, moved to the
+    reference point its description names (0 for most; Orca3's ``baro_link_to_base_link_z``).
+    """
+    xp = namespace(state.position)
+    offset = matvec(rotation_matrix(state.orientation), constant(xp, sensor.position))
+    z = state.position[..., 2] + offset[..., 2] + sensor.reference_offset
+    if not environment.flat:
+        z = z - environment.dynamic_head(state.position + offset)
+    pressure = absolute_pressure(
+        z,
+        atmospheric_pressure=sensor.atmospheric_pressure,
+        fluid_density=environment.density_for(sensor.fluid_density),
+        gravity=environment.gravity,
+    )
+    return BarometerReading(pressure, water_temperature(z))
+
+
+def read_barometer(reader: Reader, mounting: Mounting) -> Barometer:
+    """Return the barometer that a <barometer> element describes.
+
+    Raises:
+        ModelError: a link that is unknown, or a number that cannot be used.
+    """
+    reader.children({'atmospheric_pressure', 'variance', 'fluid_density'})
+    frame = mounting.frame(reader)
+    return Barometer(
+        frame.name,
+        frame.translation,
+        reader.value_of('atmospheric_pressure', lambda r: r.number(0.0, 1e9), 101300.0),
+        reader.value_of('fluid_density', lambda r: r.number(0.0, 2e4), mounting.fluid_density),
+        reader.value_of('variance', lambda r: r.number(0.0, 1e12), 40000.0),
+    )
+
+
+def _measure(
+    sensor: Sensor, state: State, acceleration: Array, environment: Environment
+) -> Readings:
+    del acceleration
+    return barometer(sensor.spec, state, environment)._asdict()
+
+
+def _disturb(
+    sensor: Sensor,
+    readings: Readings,
+    stamps: int | np.ndarray,
+    seed: int,
+    faults: Sequence[Fault],
+) -> Readings:
+    """Add Gaussian noise of the sensor's variance, and what the faults of barometers do."""
+    noise = sensor.spec.variance**0.5 * gaussian(seed, sensor.name, stamps)
+    error = pressure_error(faults, seed, stamps) if faults else 0.0
+    return {**readings, 'pressure': readings['pressure'] + noise + error}
+
+
+def _pressure(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
+    if np.isnan(readings['pressure']):  # the reading has dropped out
+        return None
+    return {
+        'fluid_pressure': float(readings['pressure']),
+        'variance': float(sensor.spec.variance),
+    }
+
+
+def _temperature(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
+    del sensor
+    if np.isnan(readings['pressure']):
+        return None
+    return {'temperature': float(readings['temperature'])}
+
+
+BAROMETER = SensorModel(
+    'barometer',
+    'barometer',
+    read_barometer,
+    _measure,
+    disturb=_disturb,
+    topics=(
+        SensorTopic('pressure', 'sensor_msgs/msg/FluidPressure', _pressure),
+        SensorTopic('temperature', 'sensor_msgs/msg/Temperature', _temperature),
+    ),
+    label='Barometer',
+    executable='barometer',
+)
