@@ -153,7 +153,7 @@ def write_recording(
             for sensor in vehicle.sensors:
                 now = {k: v[i] for k, v in trajectory.sensors[sensor.name].items()}
                 for part in SENSORS[sensor.kind].topics:
-                    if (values := part.fields(sensor, now)) is not None:
-                        message = make.sensor(part.type, stamp, sensor.spec.frame, values)
+                    if (fields := part.fields(sensor, now)) is not None:
+                        message = make.sensor(part.type, stamp, sensor.spec.frame, fields)
                         write(f'{sensor.name}/{part.name}', part.type, stamp, message)
     manifest.write(folder / 'manifest.json')

@@ -10,20 +10,17 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from marine_sim_ros.control.allocator import Allocation, Allocator
-from marine_sim_ros.control.modern import ModernLaw, modern_law
-from marine_sim_ros.control.settings import ControllerSettings, ModernSettings
-from marine_sim_ros.control.thesis import ThesisLaw, thesis_law
+from marine_sim_ros.control.controller_model import ControllerSettings, Law
+from marine_sim_ros.control.settings import law_of
 from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['FIRST_STEP', 'ClosedLoop', 'LoopMemory', 'Output', 'Sharing', 'law_of', 'loop_step']
+__all__ = ['FIRST_STEP', 'ClosedLoop', 'LoopMemory', 'Output', 'Sharing', 'loop_step']
 
 FIRST_STEP = 0.005
 """s, taken for the time since the step before where there was none."""
-
-Law = ModernLaw | ThesisLaw
 
 
 class LoopMemory(NamedTuple):
@@ -61,18 +58,11 @@ class Output(NamedTuple):
     allocation: Allocation
 
 
-def law_of(settings: ControllerSettings, vehicle: Vehicle) -> Law:
-    """Return the law of some settings for a vehicle."""
-    if isinstance(settings, ModernSettings):
-        return modern_law(settings, vehicle)
-    return thesis_law(settings)
-
-
 def begin_loop(law: Law, count: int, state: State, *, dt: float | None = None) -> LoopMemory:
     """Return the memory of a start without a jump, with so many thrusters.
 
     Args:
-        law: of :func:`law_of`.
+        law: of :func:`~marine_sim_ros.control.settings.law_of`.
         count: of thrusters.
         state: of the vehicle.
         dt: step for which the memory keeps its shapes, s; None where it may grow.
@@ -88,7 +78,7 @@ def loop_step(
     """Return the command for a state, and the memory: what every engine runs.
 
     Args:
-        law: of :func:`law_of`.
+        law: of :func:`~marine_sim_ros.control.settings.law_of`.
         sharing: of the wrench among the thrusters.
         wanted: set-points (12,), NaN where free.
         state: of the vehicle.

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.control.attitude import attitude_error, body_rates, level_frame, wrapped
+from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.control.limits import axis_accelerations, axis_speeds
-from marine_sim_ros.control.settings import MODES, ModernSettings
+from marine_sim_ros.control.modern_settings import MODES, ModernSettings, read_modern
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.spatial import (
     cross,
@@ -36,7 +37,7 @@ from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import damping
 from marine_sim_ros.physics.rigid_body import weight
 
-__all__ = ['ModernLaw', 'ModernMemory', 'Reference', 'modern_law']
+__all__ = ['MODERN', 'ModernLaw', 'ModernMemory', 'Reference', 'modern_law']
 
 NEAR = np.array([0.3, 0.3, 0.3, 0.2, 0.2, 0.2])
 """m and rad; a reference farther than this from its target is under way."""
@@ -347,3 +348,8 @@ def modern_law(settings: ModernSettings, vehicle: Vehicle) -> ModernLaw:
         filter_time=settings.filter_time,
         error_diffusion=settings.error_diffusion,
     )
+
+
+MODERN = ControllerModel(
+    'modern', ModernSettings, read_modern, modern_law, label='Modern', scalar=True
+)

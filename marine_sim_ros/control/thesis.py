@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.control.attitude import attitude_error, level_frame
+from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.control.setpoints import ATTITUDE, POSITION, RATES, SPEEDS
-from marine_sim_ros.control.settings import ThesisSettings
+from marine_sim_ros.control.thesis_settings import ThesisSettings, read_thesis
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import State
+from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['ThesisLaw', 'ThesisMemory', 'WindowMemory', 'thesis_law', 'windowed_pid']
+__all__ = ['THESIS', 'ThesisLaw', 'ThesisMemory', 'WindowMemory', 'thesis_law', 'windowed_pid']
 
 
 class WindowMemory(NamedTuple):
@@ -127,9 +129,12 @@ class ThesisLaw:
         return u + more, ThesisMemory(of_pose, of_velocity)
 
 
-def thesis_law(settings: ThesisSettings) -> ThesisLaw:
+def thesis_law(settings: ThesisSettings, vehicle: Vehicle) -> ThesisLaw:
     """Return the law of some settings."""
     return ThesisLaw(
         np.array(settings.pose), np.array(settings.velocity), settings.window,
         settings.error_diffusion,
     )  # fmt: skip
+
+
+THESIS = ControllerModel('thesis', ThesisSettings, read_thesis, thesis_law, label='Thesis')

@@ -12,16 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.control.allocator import Allocator
-from marine_sim_ros.control.closed_loop import (
-    FIRST_STEP,
-    Law,
-    LoopMemory,
-    begin_loop,
-    law_of,
-    loop_step,
-)
-from marine_sim_ros.control.settings import ControllerSettings
-from marine_sim_ros.control.thesis import ThesisLaw
+from marine_sim_ros.control.closed_loop import FIRST_STEP, LoopMemory, begin_loop, loop_step
+from marine_sim_ros.control.controller_model import ControllerSettings, Law
+from marine_sim_ros.control.settings import law_of, model_of
 from marine_sim_ros.core.arrays import Array, namespace
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.sharing import AllocationTables, longer, shares_of
@@ -39,21 +32,18 @@ class Control:
         law: from set-points to a wrench.
         shares: from the wrench to pulse widths, by segments.
         closed: (s,) 1.0 in the segments that have set-points.
+        scalarisable: whether the law may be written out number by number.
     """
 
     law: Law
     shares: AllocationTables
     closed: np.ndarray
+    scalarisable: bool = False
 
     @property
     def always(self) -> bool:
         """Whether every segment has set-points."""
         return isinstance(self.closed, np.ndarray) and bool(self.closed.all())
-
-    @property
-    def scalarisable(self) -> bool:
-        """Whether what it remembers is small enough to be written out number by number."""
-        return not isinstance(self.law, ThesisLaw)
 
 
 class Remembered(NamedTuple):
@@ -83,7 +73,7 @@ def control_of(
     allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
     return Control(
         law_of(settings, vehicle), shares_of(allocator, failed, whole=whole),
-        np.asarray(closed, float),
+        np.asarray(closed, float), model_of(settings).scalar,
     )  # fmt: skip
 
 

@@ -25,8 +25,6 @@ from marine_sim_ros.ros.parameters import Parameter
 __all__ = ['STICKS', 'CommandPublisher', 'full_stick']
 
 TOPICS = {'pwm': topics.PWM, 'velocity': topics.COMMAND_VELOCITY, 'pose': topics.COMMAND_POSE}
-RIVALS = ('controller', 'scenario')
-"""Nodes that drive the thrusters by themselves."""
 REPEAT = 0.5
 """s of wall time after which a pose that did not change is sent again."""
 
@@ -100,14 +98,14 @@ class CommandPublisher:
 
     def _look_around(self) -> None:
         name = self._node.resolve_topic_name(topics.PWM.name)
-        here = self._node.get_namespace()
         self._unheard = frozenset(
             output
             for output in TOPICS
             if output not in self._outlets or not self._outlets[output].get_subscription_count()
         )
+        # Whoever sends one command for every odom latches it, as an operator's node does not.
         self._rival = any(
-            info.node_name in RIVALS and info.node_namespace == here
+            info.qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL
             for info in self._node.get_publishers_info_by_topic(name)
         )
 

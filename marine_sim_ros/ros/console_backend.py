@@ -35,6 +35,7 @@ from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.fault_injector import FaultInjector
 from marine_sim_ros.ros.graph_monitor import GraphMonitor
 from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.service_owner import service_owner
 from marine_sim_ros.ros.switches import Switches
 
 __all__ = ['ConsoleBackend']
@@ -84,7 +85,7 @@ class ConsoleBackend:
         }  # fmt: skip
         self._triggers = {name: node.create_client(Trigger, name) for name in TRIGGERS}
         self._pause = node.create_client(SetBool, 'pause')
-        self._controller = AsyncParameterClient(node, 'controller')
+        self._controller: AsyncParameterClient | None = None
         self._do: dict[str, Callable[[Any], None]] = {
             'hands': self._hands, 'stop': lambda _: self.halt(), 'output': self._output,
             'gain': lambda value: self._set(gain=value),
@@ -210,7 +211,9 @@ class ConsoleBackend:
         """Get ready for command mode: nothing is steered by hand, and some angles are free."""
         self.pilot = replace(stop(self.pilot, self.state), output='pose', target=None)
         self._by_hand = False
-        if self._controller.services_are_ready():
+        if self._controller is None and (owner := service_owner(self._node, 'arm')):
+            self._controller = AsyncParameterClient(self._node, owner)
+        if self._controller is not None and self._controller.services_are_ready():
             wanted = [Parameter('free_axes', value=list(free) or [''])]
             self._controller.set_parameters(wanted)
 

@@ -14,6 +14,7 @@ import numpy as np
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 
+from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.faults.fitting import unfit
 from marine_sim_ros.faults.kinds import BarometerDrift, Fault, Gust, ThrusterFault, kind_of
@@ -22,8 +23,7 @@ from marine_sim_ros.ros.node import SuiteNode
 
 __all__ = ['FaultInjector']
 
-OTHERS = ('thrusters', 'barometer', 'controller', 'dynamics', 'gazebo_bridge')
-"""Nodes that take faults beside those of forces."""
+OWNERS = ('dynamics', 'gazebo_bridge')
 SHARES = {'dead': 'thrust', 'weak': 'thrust'}
 """Kinds of which a thruster has one or the other."""
 Slot = tuple[str, str]
@@ -39,9 +39,11 @@ class FaultInjector:
     def __init__(self, node: SuiteNode, sources: Sequence[str]) -> None:
         """Begin with what the node was told; ``sources`` of wrenches are names of nodes too."""
         self._node = node
+        controllers = [model.executable for model in CONTROLLERS.values()]
+        sensors = [sensor.name for sensor in node.vehicle.sensors]
         self._clients = {
             name: node.create_client(SetParameters, f'{name}/set_parameters')
-            for name in dict.fromkeys((*OTHERS, *sources))
+            for name in dict.fromkeys((*OWNERS, *controllers, *sensors, *sources))
         }
         self._faults = {_slot(kind_of(f), _thruster(f)): f for f in node.faults}
 

@@ -98,8 +98,8 @@ class GraphMonitor:
     @property
     def armed(self) -> bool | None:
         """Whether the controller is armed; None without one."""
-        mode = self._values.get('controller', {}).get('mode')
-        return None if mode is None else mode != 'disarmed'
+        modes = [values['mode'] for values in self._values.values() if 'mode' in values]
+        return modes[0] != 'disarmed' if modes else None
 
     @property
     def _owner(self) -> dict[str, str]:

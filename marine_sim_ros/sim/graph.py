@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from marine_sim_ros.control.settings import load_controller
+from marine_sim_ros.control.settings import autopilot, load_controller
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.reading import fault_text
@@ -179,7 +179,7 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
             f'environment {options.environment!r} is solid, and contact is a push of one step: '
             'expected lockstep'
         )
-    if options.controller:
+    if options.controller and autopilot(options.controller) is None:
         load_controller(options.controller)
     if not options.scenario:
         return None
@@ -241,7 +241,10 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
     own |= {sensor.name: {} for sensor in vehicle.sensors}
     if vehicle.manipulator is not None:
         own['manipulator'] = script
-    if closed:
+    program = autopilot(options.controller)
+    if program is not None:
+        own[program.executable] = {}
+    elif closed:
         own['controller'] = script or {'controller': options.controller}
     if scenario is not None:
         own['scenario'] = {**script, 'duration': float(options.duration)}

@@ -1,0 +1,69 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a controller is: a law with its settings, or a program that sends pulse widths itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Protocol
+
+from marine_sim_ros.core.arrays import Array
+from marine_sim_ros.core.state import State
+from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.model.vehicle import Vehicle
+
+__all__ = ['ControllerModel', 'ControllerSettings', 'Law']
+
+ControllerSettings = Any
+"""Settings of one kind of controller: an instance of its ``ControllerModel.settings``."""
+
+
+class Law(Protocol):
+    """From set-points and a state to a wrench; every engine runs it."""
+
+    @property
+    def error_diffusion(self) -> bool:
+        """Whether thrust that rounding took is made up for in the next ticks."""
+
+    def begin(self, state: State, *, dt: float | None = None) -> Any:
+        """Return the memory of a start; of fixed shapes where a step dt (s) is given."""
+
+    def wrench(
+        self, wanted: Array, state: State, memory: Any, *, short: Array, dt: Any
+    ) -> tuple[Array, Any]:
+        """Return the wrench (6,) about the centre of mass, and the next memory.
+
+        Args:
+            wanted: set-points (12,), NaN where free.
+            state: of the vehicle.
+            memory: of :meth:`begin`, or of the step before.
+            short: axes (6,) of which less was achieved than commanded: 1.0, else 0.0.
+            dt: since the step before, s.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ControllerModel:
+    """One kind of controller.
+
+    Attributes:
+        name: of the kind; ``law`` in a controller file.
+        settings: class of its settings.
+        read: the settings, of a controller file.
+        law: the law of settings for a vehicle.
+        label: for screens.
+        executable: the node that runs it; an autopilot that sends pulse widths itself brings its
+            own, and has neither settings nor a law.
+        scalar: whether the compiled engine may write its numbers out one by one.
+    """
+
+    name: str
+    settings: type | None = None
+    read: Callable[[YamlReader], ControllerSettings] | None = None
+    law: Callable[[ControllerSettings, Vehicle], Law] | None = None
+    _: KW_ONLY
+    label: str = ''
+    executable: str = 'controller'
+    scalar: bool = False
