@@ -86,12 +86,20 @@ class _Messages:
         )  # fmt: skip
 
     def of(self, kind: str, values: Mapping[str, Any]) -> Any:
-        """Return a message of values by name, of mappings for the messages within it."""
-        within = {name: of[1] for name, of in self._fields[kind][1]}
-        return self._make(kind, **{
-            name: self.of(within[name], value) if isinstance(value, Mapping) else value
-            for name, value in values.items()
-        })  # fmt: skip
+        """Return a message of values by name: mappings for the messages within it, 0 if absent."""
+        from rosbags.interfaces import Nodetype
+
+        made = {}
+        for name, (node, kind_of) in self._fields[kind][1]:
+            value = values.get(name)
+            if node is Nodetype.NAME and (value is None or isinstance(value, Mapping)):
+                value = self.of(kind_of, value or {})
+            elif value is None and node is Nodetype.ARRAY:
+                value = np.zeros(kind_of[1])
+            elif value is None and node is Nodetype.BASE:
+                value = '' if kind_of[0] == 'string' else 0
+            made[name] = [] if value is None else value
+        return self._make(kind, **made)
 
     def sensor(self, kind: str, stamp: int, frame: str, values: Mapping[str, Any]) -> Any:
         return self.of(kind, {'header': self.header(stamp, frame), **values})

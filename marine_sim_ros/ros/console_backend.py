@@ -122,6 +122,7 @@ class ConsoleBackend:
             self._node.warn_throttled("the operator's page is silent; stopped")
             self._vacate()
         self.switches.check()
+        self._find_controller()
         if self._link.seat.page:
             self._steer()
 
@@ -207,12 +208,16 @@ class ConsoleBackend:
         self.pilot = follow(self.pilot, self._top, self._period, self.state)
         self.helm.send(self.pilot, self.stamp)
 
+    def _find_controller(self) -> None:
+        """Take whoever can be armed for the controller."""
+        if self._controller is None and self.switches.there('arm'):
+            owner = service_owner(self._node, 'arm')
+            self._controller = None if owner is None else AsyncParameterClient(self._node, owner)
+
     def _command(self, free: Sequence[str]) -> None:
         """Get ready for command mode: nothing is steered by hand, and some angles are free."""
         self.pilot = replace(stop(self.pilot, self.state), output='pose', target=None)
         self._by_hand = False
-        if self._controller is None and (owner := service_owner(self._node, 'arm')):
-            self._controller = AsyncParameterClient(self._node, owner)
         if self._controller is not None and self._controller.services_are_ready():
             wanted = [Parameter('free_axes', value=list(free) or [''])]
             self._controller.set_parameters(wanted)
