@@ -17,7 +17,7 @@ from marine_sim_ros.core.errors import MarineSimError, RunError
 __all__ = ['main']
 
 VERBS = ('run', 'simulate', 'sweep', 'console', 'teleop', 'experiment', 'doctor', 'validate',
-         'analyze', 'identify', 'export-sdf', 'bench')  # fmt: skip
+         'analyze', 'identify', 'export-sdf', 'bench', 'demo')  # fmt: skip
 """Each is a module of this package."""
 
 
