@@ -275,7 +275,7 @@ def clone(machine, commit, log):
 
 
 def visit(suite, options):
-    """Run the commands on a machine of its own; return rows (what, s, MB, MB of .venv, exit code)."""
+    """Run the commands on a machine; return rows (what, s, MB, MB of .venv, exit code)."""
     log = options.base / f'{suite}.log'
     log.unlink(missing_ok=True)
     bare, packages = bare_machine(suite, options, log)
@@ -306,7 +306,7 @@ def visit(suite, options):
 
 def table(found):
     """Return the results as a table in Markdown; disk space is what a command added."""
-    lines = ['| machine | command | wall time, s | disk space, MB | `.venv` then, MB | exit code |',
+    lines = ['| machine | command | wall time, s | disk space, MB | `.venv`, MB | exit code |',
              '|---|---|---:|---:|---:|---:|']  # fmt: skip
     for suite, rows in found.items():
         for what, *numbers, code in rows:
