@@ -35,6 +35,7 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.ros.supervisor import Supervisor
 from marine_sim_ros.sim.graph import RunOptions, describe
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
@@ -358,7 +359,7 @@ def _run(settings: RunOptions, stage: _Stage, *, open_browser: bool) -> int:
     """Run the graph; ctrl-C ends the graph alone."""
     if stage.live:
         os.environ.setdefault('RCUTILS_CONSOLE_OUTPUT_FORMAT', LOG)
-    over = threading.Event()
+    over, supervisor = threading.Event(), Supervisor()
     if open_browser:
         opener = threading.Thread(
             target=_open_when_served, args=(settings.console_port, over), daemon=True
@@ -366,7 +367,10 @@ def _run(settings: RunOptions, stage: _Stage, *, open_browser: bool) -> int:
         opener.start()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        return run_graph(settings, describe(settings), composed=True, summary=False)
+        code = run_graph(
+            settings, describe(settings), composed=True, summary=False, supervisor=supervisor
+        )
+        return 0 if supervisor.asked else code  # a busy machine may end what is still starting
     finally:
         over.set()
         for number, handler in before.items():

@@ -81,6 +81,7 @@ def run_graph(
     *,
     composed: bool = False,
     summary: bool = True,
+    supervisor: Supervisor | None = None,
 ) -> int:
     """Start the nodes of a run, wait for its end, end them; return the exit code.
 
@@ -89,11 +90,12 @@ def run_graph(
         specs: its nodes, of :func:`marine_sim_ros.sim.graph.describe`.
         composed: all nodes in one process.
         summary: print what was recorded.
+        supervisor: the one to use; it knows afterwards whether a signal ended the run.
     """
     duration = settings.duration
     if settings.scenario and not duration:
         duration = load_scenario(settings.scenario).duration
-    supervisor = Supervisor()
+    supervisor = supervisor or Supervisor()
     supervisor.catch_signals()
     supervisor.start_run(settings, specs, composed=composed)
     start = time.monotonic()
