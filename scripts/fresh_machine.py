@@ -234,7 +234,7 @@ def hand_in(machine, paths):
 
 def bare_machine(suite, options, log):
     """Return the folder of a bare machine with the packages, and what they took; made once."""
-    digest = hashlib.sha256(' '.join(options.packages).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(' '.join(sorted(options.packages)).encode()).hexdigest()[:8]
     base = options.base / f'{suite}-{digest}'
     about = base.with_suffix('.json')
     if base.is_dir() and about.is_file():

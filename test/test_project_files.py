@@ -1,0 +1,188 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Workflow, container, forms and citation: they parse, and what they name is there."""
+
+import ast
+import importlib.util
+import json
+import os
+import re
+import subprocess
+from dataclasses import fields
+
+import pytest
+import yaml
+from conftest import ROOT
+
+import marine_sim_ros
+from marine_sim_ros.sim.graph import RunOptions
+
+WORKFLOW = ROOT / '.github' / 'workflows' / 'ci.yml'
+FORMS = sorted((ROOT / '.github' / 'ISSUE_TEMPLATE').glob('*.yml'))
+YAML = [WORKFLOW, *FORMS, ROOT / 'CITATION.cff', ROOT / '.pre-commit-config.yaml']
+JOBS = yaml.safe_load(WORKFLOW.read_text(encoding='utf-8'))['jobs']
+STEPS = [
+    pytest.param(name, step['run'], id=f'{name}-{i}')
+    for name, job in JOBS.items()
+    for i, step in enumerate(job['steps'])
+    if 'run' in step
+]
+DOCKERFILE = (ROOT / 'Dockerfile').read_text(encoding='utf-8')
+SCRIPTS = [*sorted(ROOT.glob('scripts/*.sh')), ROOT / '.ci' / 'run']
+
+
+class OncePerKey(yaml.SafeLoader):
+    """Refuses a key that stands twice; YAML takes the last one and says nothing."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [key.value for key, _ in node.value]
+        assert len(keys) == len(set(keys)), f'twice in {node.start_mark}: {keys}'
+        return super().construct_mapping(node, deep)
+
+
+def script(name):
+    """Import a script of the folder scripts."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / 'scripts' / f'{name}.py')
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize('path', YAML, ids=lambda p: p.name)
+def test_yaml_parses_and_has_no_key_twice(path):
+    assert isinstance(yaml.load(path.read_text(encoding='utf-8'), OncePerKey), dict)
+
+
+# The workflow.
+
+
+@pytest.mark.parametrize(('job', 'text'), STEPS)
+def test_steps_are_shell_and_name_files_that_are_there(job, text):
+    plain = re.sub(r'\$\{\{.*?\}\}', 'VALUE', text)
+    done = subprocess.run(['bash', '-n', '-c', plain], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for word in re.findall(r'(?<![\w/$}])((?:\.ci|scripts|\.github)/[\w./*-]+)', plain):
+        found = list(ROOT.glob(word))
+        assert found, word
+    for word in re.findall(r'(?:^|sudo )((?:\.ci|scripts)/\S+)', plain, re.MULTILINE):
+        assert os.access(ROOT / word, os.X_OK), word
+
+
+@pytest.mark.parametrize('name', JOBS)
+def test_jobs_end_in_time_on_a_machine_that_is_named(name):
+    assert JOBS[name]['timeout-minutes'] <= 90
+    assert JOBS[name]['runs-on'] == 'ubuntu-24.04'
+
+
+def test_every_python_that_setup_accepts_is_tested():
+    setup = script('setup_venv')
+    expected = [f'3.{minor}' for minor in range(setup.OLDEST[1], setup.NEWEST[1] + 1)]
+    assert JOBS['test']['strategy']['matrix']['python'] == expected
+
+
+def test_every_bare_machine_is_visited():
+    assert JOBS['fresh']['strategy']['matrix']['suite'] == list(script('fresh_machine').SUITES)
+
+
+@pytest.mark.skipif(not (ROOT / 'noxfile.py').is_file(), reason='no noxfile.py')
+def test_the_session_of_the_workflow_is_in_the_noxfile():
+    tree = ast.parse((ROOT / 'noxfile.py').read_text(encoding='utf-8'))
+    sessions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+    commands = ' '.join(step.get('run', '') for step in JOBS['noble']['steps'])
+    assert set(re.findall(r'--session (\w+)', commands)) <= sessions
+
+
+def test_launch_arguments_of_the_workflow_exist():
+    commands = ' '.join(
+        step.get('run', '') for job in JOBS.values() for step in job['steps']
+    ) + DOCKERFILE  # fmt: skip
+    used = set(re.findall(r'(\w+):=', commands))
+    assert {'scenario', 'real_time_factor'} <= used
+    assert used <= {field.name for field in fields(RunOptions)}
+    for name in set(re.findall(r'(\w+\.launch\.py)', commands)):
+        assert (ROOT / 'launch' / name).is_file()
+
+
+# The container.
+
+
+def test_what_the_image_copies_is_there_and_not_ignored():
+    ignored = [
+        line.removeprefix('**/')
+        for line in (ROOT / '.dockerignore').read_text(encoding='utf-8').splitlines()
+        if line and not line.startswith('#')
+    ]
+    sources = re.findall(r'^COPY (?:--\S+ )*(\S+) \S+$', DOCKERFILE, re.MULTILINE)
+    assert len(sources) == 3
+    for source in sources:
+        assert (ROOT / source).exists(), source
+        assert source.split('/')[0] not in ignored
+    tracked = subprocess.run(
+        ['git', 'ls-files', '-z'], cwd=ROOT, capture_output=True, text=True
+    ).stdout.split('\0')
+    tops = {path.split('/')[0] for path in tracked if path}
+    assert not tops & set(ignored)
+
+
+def test_the_dev_container_is_a_stage_of_the_dockerfile():
+    path = ROOT / '.devcontainer' / 'devcontainer.json'
+    settings = json.loads(path.read_text(encoding='utf-8'))
+    stages = re.findall(r'^FROM \S+ AS (\w+)$', DOCKERFILE, re.MULTILINE)
+    assert settings['build']['target'] in stages
+    assert (path.parent / settings['build']['dockerfile']).resolve() == ROOT / 'Dockerfile'
+    assert (path.parent / settings['build']['context']).resolve() == ROOT
+    folder = re.search(r'^WORKDIR (\S+)$', DOCKERFILE, re.MULTILINE).group(1)
+    assert settings['workspaceFolder'] == f'{folder}/src/marine_sim_ros'
+    assert f'target={settings["workspaceFolder"]},' in settings['workspaceMount']
+    assert f'USER {settings["remoteUser"]}\n' in DOCKERFILE
+    assert RunOptions().console_port in settings['forwardPorts']
+
+
+def test_the_image_runs_as_a_user():
+    last = DOCKERFILE.rsplit('FROM ', 1)[1]
+    assert re.findall(r'^USER (\w+)$', last, re.MULTILINE) == ['ubuntu']
+
+
+@pytest.mark.parametrize('path', SCRIPTS, ids=lambda p: p.name)
+def test_shell_scripts_parse_and_can_be_called(path):
+    done = subprocess.run(['bash', '-n', path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert os.access(path, os.X_OK)
+
+
+def test_the_entrypoint_passes_the_command_and_its_exit_code_on(tmp_path):
+    setup = tmp_path / 'ws' / 'install' / 'setup.bash'
+    setup.parent.mkdir(parents=True)
+    setup.write_text('export FOUND=workspace\n')
+    command = [ROOT / 'scripts' / 'docker_entrypoint.sh', 'sh', '-c', 'echo $FOUND "$1"; exit 7',
+               'sh', 'two words']  # fmt: skip
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, 'HOME': str(tmp_path)}
+    )
+    assert done.stdout == 'workspace two words\n'
+    assert done.returncode == 7
+
+
+# Forms and citation.
+
+
+@pytest.mark.parametrize(
+    'path', [p for p in FORMS if p.name != 'config.yml'], ids=lambda p: p.name
+)
+def test_fields_of_forms_have_names_of_their_own(path):
+    form = yaml.safe_load(path.read_text(encoding='utf-8'))
+    assert {'name', 'description', 'body'} <= set(form)
+    fields = [field for field in form['body'] if field['type'] != 'markdown']
+    ids = [field['id'] for field in fields]
+    labels = [field['attributes']['label'] for field in fields]
+    assert len(set(ids)) == len(ids) == len(set(labels))
+    assert any(field.get('validations', {}).get('required') for field in fields)
+
+
+def test_the_citation_is_of_this_version():
+    citation = yaml.safe_load((ROOT / 'CITATION.cff').read_text(encoding='utf-8'))
+    assert str(citation['version']) == marine_sim_ros.__version__
+    manifest = (ROOT / 'package.xml').read_text(encoding='utf-8')
+    assert citation['license'] == re.search('<license>(.*)</license>', manifest).group(1)
+    assert {'cff-version', 'message', 'title', 'authors', 'type'} <= set(citation)
