@@ -19,6 +19,7 @@ Exit codes: 0 every command did its work, 1 one failed, 2 bad input or a missing
 """
 
 import argparse
+import fcntl
 import hashlib
 import json
 import os
@@ -318,7 +319,12 @@ def table(found):
 def visit_all(options):
     """Visit every machine, print the table, return the exit code."""
     options.base.mkdir(parents=True, exist_ok=True)
-    found = {suite: visit(suite, options) for suite in options.suites}
+    with (options.base / 'lock').open('w') as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FreshMachineError(f'--base {options.base}: another call uses it') from None
+        found = {suite: visit(suite, options) for suite in options.suites}
     print(f'\nCommit {options.commit[:12]}:\n\n{table(found)}')
     return int(any(code for rows in found.values() for *_, code in rows))
 
@@ -326,7 +332,7 @@ def visit_all(options):
 def main():
     """Visit the machines, or say in one line why not."""
     options = arguments().parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit('ERROR: ended by a signal'))
+    signal.signal(signal.SIGTERM, interrupt)
     try:
         check_options(options)
         check_machine()
@@ -342,6 +348,11 @@ def main():
     except KeyboardInterrupt:
         print('ERROR: interrupted', file=sys.stderr)
         sys.exit(2)
+
+
+def interrupt(*_):
+    """Clean up after SIGTERM as after ctrl-C."""
+    raise KeyboardInterrupt
 
 
 if __name__ == '__main__':

@@ -4,6 +4,7 @@
 """Bare Debian machines: what is refused, what they get, and that nothing stays mounted."""
 
 import argparse
+import fcntl
 import importlib.util
 import os
 import re
@@ -76,6 +77,15 @@ def test_a_commit_that_does_not_exist_is_refused_before_anything_is_made(tmp_pat
     assert done.returncode == 2
     assert '--ref no-such-branch: no such commit or branch' in done.stderr
     assert not (tmp_path / 'base').exists()
+
+
+def test_two_calls_do_not_share_a_folder(tmp_path):
+    options = argparse.Namespace(base=tmp_path, suites=[], commit='0' * 40)
+    with (tmp_path / 'lock').open('w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(fresh_machine.FreshMachineError, match='another call uses it'):
+            fresh_machine.visit_all(options)
+    assert fresh_machine.visit_all(options) == 0
 
 
 def test_the_machines_have_what_the_readme_names():
