@@ -115,6 +115,19 @@ def test_commands_at_the_end_are_verbs_that_exist(piped):
     assert set(verbs) <= set(VERBS)
 
 
+def test_without_ros_the_tour_goes_on_and_says_how_to_get_it():
+    program = (
+        "import sys; sys.modules.update({'rclpy': None, 'tf2_msgs': None});"
+        "from marine_sim_ros.tools.main import main; main(['demo', '--fast'])"
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', program], capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pip install 'marine_sim_ros[ros]'" in done.stdout
+    assert 'What to try next' in done.stdout
+
+
 def test_a_terminal_shows_the_dive_within_80_columns(terminal):
     screen = terminal('--fast', '--no-ros')
     text = screen.read()
