@@ -58,6 +58,19 @@ TOPICS = (
 )
 """Name below the vehicle's namespace, type, and meaning of some topics of a run."""
 
+NEXT_WITH_ROS = (
+    ('marine_sim run bluerov2', 'starts the graph; ctrl-C ends it'),
+    ('marine_sim teleop', 'steers it, from another terminal'),
+    ('marine_sim run bluerov2 --console', 'steers it in a browser'),
+)
+NEXT = (
+    ('marine_sim experiment heading_step', 'closes the loop'),
+    ('marine_sim simulate bluerov2 --scenario dive --record out/dive', ''),
+    ('marine_sim analyze out/dive -o out/report', 'reports on it'),
+    ('marine_sim doctor my_vehicle.urdf', 'checks a vehicle of your own'),
+)
+"""Commands, and what they do."""
+
 SPEED = 2.0
 """Seconds of the dive in one second of the tour."""
 FRAME = 0.1
@@ -276,6 +289,10 @@ def _topics(stage: _Stage) -> None:
     stage.rest()
 
 
+def _has_ros() -> bool:
+    return find_spec('rclpy') is not None
+
+
 def _free_port() -> int:
     """Return the console's usual port, or any other one where somebody has that."""
     for port in (PORT, 0):
@@ -325,10 +342,10 @@ def _console(stage: _Stage) -> int:
 def _graph(stage: _Stage, steps: int, digest: str) -> int:
     """Run the dive through the nodes and compare it; return the exit code."""
     stage.title('4  The same dive through the nodes')
-    if find_spec('rclpy') is None:
+    if not _has_ros():
         stage.tell(
-            'ROS 2 is not here, so this part is left out. Any ROS 2 Jazzy has what it takes, and '
-            "so has: pip install 'marine_sim_ros[ros]'"
+            'This Python has no rclpy, so this part is left out. A ROS 2 Jazzy workspace has it; '
+            "without one: pip install 'marine_sim_ros[ros]'"
         )
         return 0
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -388,15 +405,7 @@ def _recorded(folder: Path, steps: int) -> str:
 
 def _farewell(stage: _Stage) -> None:
     stage.title('What to try next')
-    for command, meaning in (
-        ('marine_sim run bluerov2', 'starts the graph; ctrl-C ends it'),
-        ('marine_sim teleop', 'steers it, from another terminal'),
-        ('marine_sim run bluerov2 --console', 'steers it in a browser'),
-        ('marine_sim experiment heading_step', 'closes the loop'),
-        ('marine_sim simulate bluerov2 --scenario dive --record out/dive', ''),
-        ('marine_sim analyze out/dive -o out/report', 'reports on it'),
-        ('marine_sim doctor my_vehicle.urdf', 'checks a vehicle of your own'),
-    ):
+    for command, meaning in (*(NEXT_WITH_ROS if _has_ros() else ()), *NEXT):
         stage.tell(f'  {command:<44}{meaning}'.rstrip())
 
 
