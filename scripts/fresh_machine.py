@@ -167,13 +167,19 @@ def check_machine():
             raise FreshMachineError(f'no {tool} found; install it: apt install {package}')
 
 
+def hear_interrupts():
+    """Let a command hear SIGINT also where this script is a background job, which ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def call(log, *command, **options):
     """Run a command into a log; return its exit code and wall time in seconds."""
     start = time.monotonic()
     with log.open('ab') as file:
         process = subprocess.Popen(
             [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=file,
-            stderr=subprocess.STDOUT, start_new_session=True, **options,
+            stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=hear_interrupts,
+            **options,
         )  # fmt: skip
         try:
             code = process.wait()

@@ -31,6 +31,12 @@ from marine_sim_ros.tools.main import VERBS
 COMMAND = (sys.executable, '-m', 'marine_sim_ros.tools.main', 'demo')
 
 
+def take_terminal():
+    """Let a new session have the terminal, and hear ctrl-C, which background jobs ignore."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """A process on a terminal of 80 x 24 characters."""
 
@@ -44,7 +50,7 @@ class Terminal:
             environment.pop(name, None)
         self.process = subprocess.Popen(
             [*COMMAND, *arguments], stdin=end, stdout=end, stderr=end, env=environment,
-            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            start_new_session=True, preexec_fn=take_terminal,
         )  # fmt: skip
         os.close(end)
 

@@ -176,6 +176,15 @@ def test_a_command_sees_its_machine_alone_and_leaves_no_mount(tmp_path):
     assert str(machine) not in Path('/proc/self/mounts').read_text()
 
 
+def test_commands_hear_interrupts_also_of_a_script_in_the_background(tmp_path):
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        code, _ = fresh_machine.call(tmp_path / 'log', 'sh', '-c', 'kill -INT $$; exit 0')
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert code == -signal.SIGINT
+
+
 @pytest.mark.skipif(not can_mount, reason='needs root and mount namespaces')
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_script_that_is_killed_leaves_no_process_and_no_mount(tmp_path, number):
