@@ -18,6 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from scipy.integrate import trapezoid
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
@@ -150,7 +151,7 @@ def _periodogram(waves: Waves, seconds: float = 3600.0) -> tuple[np.ndarray, np.
     power = np.abs(np.fft.rfft(eta * np.hanning(len(t)))) ** 2
     omega = 2 * np.pi * np.fft.rfftfreq(len(t), 0.5)
     smooth = np.convolve(power, np.ones(101) / 101, 'same')
-    return omega, smooth / np.trapezoid(smooth, omega) * np.var(eta)
+    return omega, smooth / trapezoid(smooth, omega) * np.var(eta)
 
 
 def sea(path: Path) -> None:
@@ -163,7 +164,7 @@ def sea(path: Path) -> None:
     peak = 2 * np.pi / 8.8
     grid = np.linspace(0.3, 2.5, 300)
     shape = jonswap(grid / peak, 3.3)
-    asked = shape / np.trapezoid(shape, grid) * (1.88 / 4) ** 2
+    asked = shape / trapezoid(shape, grid) * (1.88 / 4) ** 2
     left.plot(omega, found, color=BLUE, label='an hour of the generated sea')
     left.plot(grid, asked, color=ORANGE, label='JONSWAP')
     left.set_xlim(0.3, 2.5)

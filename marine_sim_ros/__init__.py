@@ -5,6 +5,11 @@
 
 from __future__ import annotations
 
+from marine_sim_ros.blas_threads import use_one_thread
+
+use_one_thread()  # before anything below loads NumPy
+
+# ruff: noqa: E402
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle

@@ -112,7 +112,6 @@ def ros_environment(monkeypatch, ros_domain):
     settings = {
         'ROS_DOMAIN_ID': str(ros_domain),
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-        'OPENBLAS_NUM_THREADS': '1',
         'AMENT_PREFIX_PATH': os.environ.get('AMENT_PREFIX_PATH', sys.prefix),
     }
     for name, value in settings.items():

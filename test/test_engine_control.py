@@ -10,21 +10,17 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.control.allocator import Allocator, demands
-from marine_sim_ros.control.scaling import TOLERANCE, scale_groups
+from marine_sim_ros.control.quadratic import least
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 
 jax = pytest.importorskip('jax', reason='jax: not installed (extra batch)')
 
-import daqp  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 
 from marine_sim_ros.engine.availability import precision  # noqa: E402
 from marine_sim_ros.engine.batch import simulate_batch  # noqa: E402
 from marine_sim_ros.engine.compiled import simulate_compiled  # noqa: E402
-from marine_sim_ros.engine.quadratic import least  # noqa: E402
-from marine_sim_ros.engine.scaling import scaled  # noqa: E402
 
 CLOSED = (
     'position_hold', 'transit', 'heading_step', 'turning_circle', 'helix', 'balance',
@@ -39,43 +35,6 @@ segments:
   - {at: 1.2, axes: {surge: 0.3}}
   - {at: 1.5, control: {x: 9.0, y: 0, z: -3, surge: 0.4, yaw_rate: 0.3}}
 """
-
-
-def programmes(rng, count, size, rows):
-    """Random strictly convex programmes with a way: bounds that meet, rows twice and of zeros."""
-    for _ in range(count):
-        root = rng.normal(size=(size, size))
-        hessian = root @ root.T + 0.1 * np.eye(size)
-        matrix = rng.normal(size=(rows, size))
-        matrix[1] = matrix[0]
-        matrix[2] = 0.0
-        inside = matrix @ rng.normal(size=size)
-        low = inside - rng.choice([0.0, 0.1, 2.0], rows)
-        high = inside + rng.choice([0.0, 0.1, 2.0], rows)
-        # Where both bounds meet in many rows they leave one point, or none but for rounding.
-        high = np.where(np.arange(rows) < 3, high, np.maximum(high, low + 0.05))
-        yield hessian, 10 ** rng.uniform(-1, 2) * rng.normal(size=size), matrix, low, high
-
-
-def test_small_programmes_are_solved_as_by_daqp():
-    many = list(programmes(np.random.default_rng(1), 2000, 5, 9))
-    with precision('float64'):
-        solve = jax.jit(jax.vmap(lambda *p: least(*p, jnp.asarray(True))))
-        found, solved = (
-            np.asarray(x) for x in solve(*(np.stack(x) for x in zip(*many, strict=True)))
-        )
-    compared = 0
-    for mine, ok, (hessian, pull, matrix, low, high) in zip(found, solved, many, strict=True):
-        expected, _, flag, _ = daqp.solve(
-            hessian, pull, matrix, high, low, np.zeros(9, np.intc), primal_tol=1e-11
-        )
-        assert ok
-        values = matrix @ mine
-        assert max((values - high).max(), (low - values).max()) < 1e-8
-        if flag == 1:
-            compared += 1
-            np.testing.assert_allclose(mine, expected, rtol=1e-7, atol=1e-7)
-    assert compared > 1900
 
 
 def test_a_programme_without_a_way_is_told():
@@ -99,36 +58,6 @@ def test_the_least_has_the_slope_of_its_active_bounds():
         slope = jax.jacrev(first)(jnp.asarray([-5.0, 0.1]))
     # x = 1 is held, y = −(q₂ + x/2).
     np.testing.assert_allclose(slope, [[0.0, 0.0], [0.0, -1.0]], atol=1e-12)
-
-
-@pytest.mark.parametrize(('name', 'gone'), [('bluerov2', ()), ('bluerov2_heavy', (1,))])
-def test_what_does_not_fit_is_scaled_back_as_with_daqp(name, gone):
-    vehicle, rng = load_vehicle(name), np.random.default_rng(5)
-    allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
-    plan = allocator.plan(np.isin(np.arange(len(vehicle.thrusters)), gone))
-    patterns = []
-    while len(patterns) < 700:
-        wrench = rng.normal(size=6) * 10 ** rng.uniform(0, 3, 6) * [1, 1, 1, 0.2, 0.2, 0.2]
-        wrench = wrench * (rng.random(6) < 0.8)  # some axes are not asked for
-        asked = (plan.gain @ demands(wrench, plan.groups)[0])[plan.working] / plan.unit[:, None]
-        total = asked.sum(axis=1)
-        if (total > plan.upper).any() or (total < plan.lower).any():
-            patterns.append(asked)
-    expected = np.stack(
-        [scale_groups(p, plan.free, plan.lower, plan.upper, allocator.concession)[0]
-         for p in patterns]
-    )  # fmt: skip
-    with precision('float64'):
-        free, lower, upper = (jnp.asarray(x) for x in (plan.free, plan.lower, plan.upper))
-        found = jax.jit(
-            jax.vmap(
-                lambda p: scaled(p, free, lower, upper, allocator.concession, jnp.asarray(0.0))
-            )
-        )(np.stack(patterns))
-    error = np.abs(found - expected).max(axis=1)
-    assert np.quantile(error, 0.98) < 1e-10
-    # A bound that DAQP passes over within its tolerance can count for more in the thrusts.
-    assert error.max() < 100 * TOLERANCE
 
 
 def compare(vehicle, scenario, **settings):

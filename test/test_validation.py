@@ -477,4 +477,8 @@ def test_the_page_of_the_documentation_is_up_to_date(validations, monkeypatch):
     made = runpy.run_path(str(ROOT / 'docs' / 'make_validation.py'))
     page = (ROOT / 'docs' / 'validation.md').read_text(encoding='utf-8')
     filled = made['filled'](page, dict(sorted(validations.items())))
-    assert filled == page, 'run docs/make_validation.py'
+    number = re.compile(r'-?\d+(?:\.\d+)?')
+    assert number.sub('#', filled) == number.sub('#', page), 'run docs/make_validation.py'
+    # A vehicle that turns makes much of rounding, which versions of libraries do differently.
+    written, found = ([float(x) for x in number.findall(text)] for text in (page, filled))
+    np.testing.assert_allclose(found, written, rtol=0.01, err_msg='run docs/make_validation.py')

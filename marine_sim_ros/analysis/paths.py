@@ -13,6 +13,7 @@ import numpy as np
 
 from marine_sim_ros.analysis.series import checked_rows, checked_time
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.extras import require
 
 __all__ = ['Circle', 'Turn', 'fit_circle', 'helix_pitch', 'steady_turn', 'track', 'turning_radius']
 
@@ -45,7 +46,7 @@ def fit_circle(points: np.ndarray) -> Circle:
     Raises:
         ParameterError: fewer than three points, not finite, or all on one line.
     """
-    from scipy.optimize import least_squares
+    least_squares = require('scipy.optimize', 'fit of a path').least_squares
 
     points = np.asarray(points, float)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3:

@@ -14,6 +14,7 @@ import numpy as np
 
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import SENSORS
@@ -127,6 +128,7 @@ def write_recording(
     Raises:
         RecordingError: the folder cannot be written.
     """
+    require('rosbags', 'recording')
     from rosbags.rosbag2 import StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
 

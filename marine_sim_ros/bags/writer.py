@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.trajectory import TrajectoryHash
 
@@ -33,6 +34,7 @@ class BagWriter:
         Raises:
             RecordingError: it exists already or cannot be made.
         """
+        require('rosbags', 'recording')
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import Stores, get_typestore
 

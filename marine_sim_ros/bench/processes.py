@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import Any
 
-import psutil
+from marine_sim_ros.core.extras import require
 
 __all__ = ['cpu_seconds', 'resident']
 
 
-def _sum(pids: Iterable[int], number: Callable[[psutil.Process], float]) -> float:
+def _sum(pids: Iterable[int], number: Callable[[Any], float]) -> float:
     """Return the sum of a number over processes and their descendants that are still there."""
-    family: set[psutil.Process] = set()
+    psutil = require('psutil', 'bench')
+    family: set[Any] = set()
     for pid in pids:
         with suppress(psutil.NoSuchProcess):
             leader = psutil.Process(pid)
@@ -30,7 +32,7 @@ def _sum(pids: Iterable[int], number: Callable[[psutil.Process], float]) -> floa
 def cpu_seconds(pids: Iterable[int]) -> float:
     """Return the processor time that processes have taken, s."""
 
-    def used(process: psutil.Process) -> float:
+    def used(process: Any) -> float:
         times = process.cpu_times()
         return float(times.user + times.system)
 

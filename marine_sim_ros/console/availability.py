@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import importlib.util
 
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.extras import missing
 
 __all__ = ['require_pages']
 
 
 def require_pages() -> None:
-    """Raise ParameterError where NiceGUI is missing, which brings the web server along."""
-    if importlib.util.find_spec('nicegui') is None:
-        raise ParameterError(
-            "console: nicegui is not installed; expected: pip install 'marine_sim_ros[console]'"
-        )
+    """Raise MissingPackageError where NiceGUI is missing, which brings the web server along."""
+    if importlib.util.find_spec('nicegui') is None:  # importing it takes seconds
+        raise missing('nicegui', 'console')

@@ -226,9 +226,10 @@ class Allocator:
         i = plan.working
         patterns = (plan.gain @ demand)[i] / plan.unit[:, None]
         if self._method == 'bounded':
-            shares, scale = scale_groups(
-                patterns, plan.free, plan.lower, plan.upper, self.concession
-            )
+            with np.errstate(over='ignore', invalid='ignore'):
+                shares, scale = scale_groups(
+                    patterns, plan.free, plan.lower, plan.upper, self.concession
+                )
         else:
             shares, scale = scale_together(patterns, plan.lower, plan.upper)
         found = np.zeros(len(thrust))

@@ -1,35 +1,56 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How much of each demand fits within the limits when not all do, the first ones first.
-
-The solver is DAQP (Arnström, Bemporad and Axehill 2022, doi 10.1109/TAC.2022.3176430), a dual
-active-set method in plain C: exact but for its tolerance, the same bits every time, no start to
-choose, and about 7 µs for a problem of this size. Of what else was tried, quadprog is GPL, ProxQP
-and PIQP take 25 µs and more, and SciPy's bounded least squares and HiGHS 0.2 ms and 1 ms.
-"""
+"""How much of each demand fits within the limits when not all do, the first ones first."""
 
 from __future__ import annotations
 
-import daqp
-import numpy as np
+from types import ModuleType
+from typing import NamedTuple
 
-__all__ = ['scale_groups']
+from marine_sim_ros.control.quadratic import Programmes
+from marine_sim_ros.core.arrays import NUMPY, Array, namespace
+from marine_sim_ros.core.control_flow import in_turn
+
+__all__ = ['scale_groups', 'scale_together']
 
 NEGLIGIBLE = 1e-9
 MOST = 1e4
 PULL, PULL_BACK = 1e5, 1e3
-SLACK, TOLERANCE = 2e-8, 5e-9
+SLACK = 2e-8
 WHOLE = 1e-6
 
 
+class _Programme(NamedTuple):
+    """What stays from group to group: H and C, ceilings (g,), limits (n,), and c."""
+
+    solver: Programmes
+    asked: Array
+    ceiling: Array
+    lower: Array
+    upper: Array
+    concession: float
+    needed: Array
+
+
+class _Stage(NamedTuple):
+    """Between one group and the next: v, the bounds and the pulls, and whether all went well."""
+
+    found: Array
+    low: Array
+    high: Array
+    pull: Array
+    fine: Array
+
+
 def scale_groups(
-    patterns: np.ndarray,
-    free: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
+    patterns: Array,
+    free: Array,
+    lower: Array,
+    upper: Array,
     concession: float,
-) -> tuple[np.ndarray, np.ndarray]:
+    needed: Array | None = None,
+) -> tuple[Array, Array]:
     """Return thrusts x (n,) and the scales s (g,) in [0, 1] of the groups that they achieve.
 
     x = Σ_g s_g p_g + N z with lower ≤ x ≤ upper. m₁ is the largest s₁ for which there is such an
@@ -42,71 +63,87 @@ def scale_groups(
 
     Each step is a linear programme, put as the quadratic one min −K a_g + ½|x|², where a_g is s_g
     in units in which p_g just reaches a limit; with a large K their answers are the same, or at
-    worst n/2K apart.
+    worst n/2K apart. Shapes are fixed: a group that is not asked for, and a column of N that is
+    zero, take part without doing anything.
 
     Args:
         patterns: (n, g) thrusts p_g that achieve each group alone, in shares of the limits, of
             least norm; the highest group first.
-        free: (n, d) orthonormal N, the thrusts that do nothing together.
+        free: (n, d) orthonormal N, the thrusts that do nothing together, and columns of zeros.
         lower: (n,) in [−1, 0].
         upper: (n,) in [0, 1].
         concession: c, more than 0, up to 1.
+        needed: () whether anything has to be scaled at all; where not, nothing is searched.
 
     Returns:
         x and s; should the solver fail, all groups scaled back together.
     """
-    peak = np.abs(patterns).max(axis=0)
-    asked = np.flatnonzero(peak > NEGLIGIBLE)
-    peak = peak[asked]
-    basis = np.concatenate([patterns[:, asked] / peak, free], axis=1)
-    hessian = basis.T @ basis
-    high = np.concatenate([np.minimum(peak, MOST), upper])
-    low = np.concatenate([np.zeros(len(asked)), lower])
-    pull = np.zeros(basis.shape[1])
-    found = pull
-    for i, wanted in enumerate(high[: len(asked)].tolist()):
-        last = i == len(asked) - 1
-        high[i] = wanted if last else MOST
-        pull[i] = -PULL
-        solved = _least(hessian, pull, basis, high, low)
-        if solved is None:
-            return scale_together(patterns, lower, upper)
-        found = solved
-        had = max(float(found[i]), 0.0)
-        high[i] = min(wanted, had)
-        # The slack is so that rounding leaves the next steps a way.
-        low[i] = max(min(wanted, (1 - concession) * had) - SLACK, 0.0)
-        pull[i] = -PULL_BACK
-    had = found[: len(asked)] / peak
-    scales = np.ones(patterns.shape[1])
-    scales[asked] = np.where(had < 1 - WHOLE, np.maximum(had, 0.0), 1.0)
-    return np.minimum(np.maximum(basis @ found, lower), upper), scales
+    xp = namespace(patterns)
+    groups = patterns.shape[1]
+    peak = xp.max(xp.abs(patterns), axis=0)
+    asked = peak > NEGLIGIBLE
+    peak = xp.where(asked, peak, 1.0)
+    basis = xp.concat([xp.where(asked, patterns / peak, 0.0), free], axis=1)
+    eye = xp.eye(basis.shape[1], dtype=basis.dtype)
+    hessian = xp.matrix_transpose(basis) @ basis
+    hessian = hessian + xp.where((hessian == 0) & (eye > 0), eye, 0.0)
+    programme = _Programme(
+        Programmes(hessian, xp.concat([eye[:groups], basis])), asked,
+        xp.where(asked, xp.minimum(peak, xp.full_like(peak, MOST)), 0.0),
+        lower, upper, concession, xp.asarray(True) if needed is None else needed,
+    )  # fmt: skip
+    none = xp.zeros_like(hessian[0])
+    start = _Stage(
+        none, none[:groups], programme.ceiling, none, xp.asarray(True)
+    )  # fmt: skip
+    done = in_turn(xp, groups, lambda stage, group: _next(xp, programme, stage, group), start)
+    together, scale = scale_together(patterns, lower, upper)
+    had = done.found[:groups] / peak
+    short = asked & (had < 1 - WHOLE)
+    scales = xp.where(short, xp.maximum(had, xp.zeros_like(had)), 1.0)
+    shares = xp.where(done.fine, basis @ done.found, together)
+    shares = xp.minimum(xp.maximum(shares, lower), upper)
+    return shares, xp.where(done.fine, scales, scale)
 
 
-def _least(
-    hessian: np.ndarray, pull: np.ndarray, basis: np.ndarray, high: np.ndarray, low: np.ndarray
-) -> np.ndarray | None:
-    """Return v of least ½vᵀHv + pull·v within bounds of its first elements and of the thrusts."""
-    inequalities = np.zeros(len(high), dtype=np.intc)
-    # A few programmes in ten thousand are too ill-conditioned for the strong pull.
-    for strength in (1.0, 1e-2):
-        found, _, flag, _ = daqp.solve(
-            hessian, strength * pull, basis, high, low, inequalities, primal_tol=TOLERANCE
-        )
-        if flag == 1:
-            return np.asarray(found)
-    return None
+def _next(xp: ModuleType, programme: _Programme, now: _Stage, group: Array) -> _Stage:
+    """Give a group all it can have, and hold the others to what they were given."""
+    asked, ceiling = programme.asked, programme.ceiling
+    groups = asked.shape[0]
+    turn = asked[group] & programme.needed & now.fine
+    if xp is NUMPY and not turn:
+        return now
+    here = xp.arange(now.pull.shape[0]) == group
+    mine = here[:groups]
+    last = ~xp.any(asked & (xp.arange(groups) > group))
+    top = xp.where(last, ceiling[group], MOST)
+    solved, ok = programme.solver.least(
+        xp.where(here, -PULL, now.pull),
+        xp.concat([now.low, programme.lower]),
+        xp.concat([xp.where(mine, top, now.high), programme.upper]), turn,
+    )  # fmt: skip
+    had = xp.where(solved[group] > 0, solved[group], 0.0)
+    most = xp.minimum(ceiling[group], had)
+    # The slack is so that rounding leaves the next steps a way.
+    kept = xp.minimum(ceiling[group], (1 - programme.concession) * had) - SLACK
+    return _Stage(
+        xp.where(turn, solved, now.found),
+        xp.where(mine & turn, xp.where(kept > 0, kept, 0.0), now.low),
+        xp.where(mine & turn, most, now.high),
+        xp.where(here & turn, -PULL_BACK, now.pull),
+        now.fine & (ok | ~turn),
+    )
 
 
-def scale_together(
-    patterns: np.ndarray, lower: np.ndarray, upper: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def scale_together(patterns: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
     """Return the sum of patterns (n, g) scaled back as a whole to fit, and its scale (g,) times.
 
     s = min(1, minᵢ limitᵢ/xᵢ), with the limit on the side that xᵢ is on.
     """
-    x = patterns.sum(axis=1)
-    limit = np.where(x > 0, upper, lower)
-    beyond = np.abs(x) > np.abs(limit)
-    scale = float(np.min(limit[beyond] / x[beyond], initial=1.0))
-    return np.minimum(np.maximum(scale * x, lower), upper), np.full(patterns.shape[1], scale)
+    xp = namespace(patterns)
+    x = xp.sum(patterns, axis=1)
+    limit = xp.where(x > 0, upper, lower)
+    beyond = xp.abs(x) > xp.abs(limit)
+    scale = xp.min(xp.where(beyond, limit / xp.where(beyond, x, 1.0), 1.0))
+    shares = xp.minimum(xp.maximum(scale * x, lower), upper)
+    return shares, scale + xp.zeros_like(patterns[0])

@@ -13,11 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
+from marine_sim_ros.core.arrays import NUMPY, Array, namespace
 
-from marine_sim_ros.core.arrays import Array, namespace
-
-__all__ = ['cond', 'while_loop', 'skip_unless', 'traced']
+__all__ = ['cond', 'in_turn', 'while_loop', 'skip_unless', 'traced', 'without_gradient']
 
 Search = TypeVar('Search')
 Result = TypeVar('Result')
@@ -51,6 +49,27 @@ def while_loop(
     return start
 
 
+def in_turn(xp: Any, count: int, body: Callable[[Search, Array], Search], start: Search) -> Search:
+    """Return what ``body`` makes of ``start`` when it is applied with 0, 1, ... count − 1."""
+    if traced(xp):
+        from jax import lax
+
+        numbers = xp.arange(count)
+        return lax.scan(lambda now, i: (body(now, i), None), start, numbers)[0]  # type: ignore[no-any-return]
+    for i in range(count):
+        start = body(start, i)
+    return start
+
+
+def without_gradient(xp: Any, arrays: Result) -> Result:
+    """Return the same arrays, through which no gradient goes."""
+    if traced(xp):
+        from jax import lax
+
+        return lax.stop_gradient(arrays)  # type: ignore[no-any-return]
+    return arrays
+
+
 def skip_unless(
     condition: Array, short: Callable[[], Result], full: Callable[[], Result]
 ) -> Result:
@@ -59,7 +78,7 @@ def skip_unless(
     Only one of them is called where the library can tell at all; ``full`` must do for both cases.
     """
     xp = namespace(condition)
-    if xp is np:
+    if xp is NUMPY:
         return short() if condition else full()
     choose = getattr(xp, 'shortcut', None)
     return full() if choose is None else choose(condition, short, full)

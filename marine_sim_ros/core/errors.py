@@ -6,13 +6,17 @@
 from __future__ import annotations
 
 __all__ = [
-    'MarineSimError', 'ModelError', 'ParameterError', 'RecordingError', 'RunError',
-    'ScenarioError',
+    'MarineSimError', 'MissingPackageError', 'ModelError', 'ParameterError', 'RecordingError',
+    'RunError', 'ScenarioError',
 ]  # fmt: skip
 
 
 class MarineSimError(Exception):
     """Base of all errors that a user can mend: one line saying what, where, what was expected."""
+
+
+class MissingPackageError(MarineSimError):
+    """A feature needs a Python package that is not installed."""
 
 
 class ModelError(MarineSimError):

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.extras import require
 
 __all__ = ['PRECISIONS', 'cache_folder', 'precision', 'require_jax']
 
@@ -19,14 +19,8 @@ PRECISIONS = ('float64', 'float32')
 
 
 def require_jax() -> None:
-    """Raise ParameterError where JAX is missing; else point its cache to :func:`cache_folder`."""
-    if importlib.util.find_spec('jax') is None:
-        raise ParameterError(
-            "the engine 'jax' needs JAX, which is not installed; "
-            'expected: make dev, or pip install jax'
-        )
-    import jax
-
+    """Raise MissingPackageError without JAX; else point its cache to :func:`cache_folder`."""
+    jax = require('jax', "the engine 'jax'")
     if jax.config.jax_compilation_cache_dir is None:
         jax.config.update('jax_compilation_cache_dir', str(cache_folder()))
         jax.config.update('jax_persistent_cache_min_compile_time_secs', 0.1)

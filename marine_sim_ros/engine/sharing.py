@@ -20,10 +20,10 @@ from marine_sim_ros.control.allocator import (
     shortfall,
     with_residual,
 )
+from marine_sim_ros.control.scaling import scale_groups
 from marine_sim_ros.control.thrust_limits import PulseWidths
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.engine.components import on_arrays
-from marine_sim_ros.engine.scaling import scaled
 from marine_sim_ros.physics.thrusters import PWM_MIN, PWM_NEUTRAL
 
 __all__ = ['Pulses', 'AllocationTables', 'longer', 'pulses_of', 'shares_of']
@@ -110,11 +110,13 @@ def _between(
 
 
 def _scaled_demands(
-    wrench: jax.Array, groups: jax.Array, gain: jax.Array, unit: jax.Array, *limits: Any
-) -> jax.Array:
+    wrench: jax.Array, groups: jax.Array, gain: jax.Array, unit: jax.Array, free: jax.Array,
+    lower: jax.Array, upper: jax.Array, concession: float, fits: jax.Array,
+) -> jax.Array:  # fmt: skip
     """Return the thrusts (n,) of a wrench that does not fit, in shares of the limits."""
     demand, _ = demands(wrench, groups)
-    return scaled((gain @ demand) / unit[:, None], *limits)
+    patterns = (gain @ demand) / unit[:, None]
+    return scale_groups(patterns, free, lower, upper, concession, fits < 0.5)[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,19 +11,11 @@ needs the extra ``rl`` (Gymnasium and JAX). What is observed, done and rewarded 
 
 from __future__ import annotations
 
-import importlib.util
+from marine_sim_ros.core.extras import require
 
-from marine_sim_ros.core.errors import ParameterError
+gymnasium = require('gymnasium', 'marine_sim_ros.gym')
 
-if importlib.util.find_spec('gymnasium') is None:
-    raise ParameterError(
-        'marine_sim_ros.gym needs Gymnasium, which is not installed; '
-        'expected: make dev, or pip install gymnasium jax'
-    )
-
-import gymnasium
-
-from marine_sim_ros.gym.tasks import TASKS
+from marine_sim_ros.gym.tasks import TASKS  # noqa: E402
 
 __all__ = ['ENVIRONMENTS', 'register']
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.identification.confidence import NORMAL_95, covariance, reasons
 from marine_sim_ros.identification.parameters import Parameter, ParameterSet
 from marine_sim_ros.identification.samples import Samples
@@ -251,7 +251,7 @@ def _solve(
     room = 1e-6 * shooting.parameters.size
     inside = np.clip(start, low + room, high - room)
     return np.asarray(
-        least_squares(
+        require('scipy.optimize', 'identify').least_squares(
             residuals, inside, jacobian, bounds=(low, high), x_scale='jac',
             xtol=1e-6, ftol=1e-8, max_nfev=_EVALUATIONS,
         ).x

@@ -9,9 +9,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import lfilter
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
@@ -75,6 +75,7 @@ class Commands:
         if time_constant is not None:
             decay = math.exp(-0.5 * step / parts / max(time_constant, 1e-6))
             root = np.sign(thrust) * np.sqrt(np.abs(thrust))
+            lfilter = require('scipy.signal', 'identify').lfilter
             root, _ = lfilter([0, 1 - decay], [1, -decay], root, axis=0, zi=root[:1])
             thrust = root * np.abs(root)
         return np.asarray(thrust[::parts] @ self.effectiveness.T)

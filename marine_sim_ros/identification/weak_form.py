@@ -11,9 +11,8 @@ and nonlinear systems", the method of modulating functions).
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import lsq_linear
-from scipy.signal import fftconvolve
 
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import momentum_rate
 from marine_sim_ros.identification.parameters import ParameterSet
 from marine_sim_ros.identification.samples import Samples
@@ -38,7 +37,8 @@ class _Windows:
         area = float(self._bell.sum())
         self._bell /= area
         self._slope = -4 * x * (1 - x**2) / (self._half * samples.step * area)
-        holes = fftconvolve((~samples.known).astype(float), np.ones(len(x)), mode='valid')
+        self._convolve = require('scipy.signal', 'identify').fftconvolve
+        holes = self._convolve((~samples.known).astype(float), np.ones(len(x)), mode='valid')
         self._used = np.flatnonzero(holes < 0.5)[:: max(1, self._half // 2)]
 
     def mean(self, values: np.ndarray) -> np.ndarray:
@@ -52,7 +52,7 @@ class _Windows:
     def _with(self, values: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         shape = (len(kernel),) + (1,) * (values.ndim - 1)
         # A convolution turns its kernel round.
-        folded = fftconvolve(values, kernel[::-1].reshape(shape), mode='valid', axes=0)
+        folded = self._convolve(values, kernel[::-1].reshape(shape), mode='valid', axes=0)
         return np.asarray(folded[self._used])
 
 
@@ -73,7 +73,7 @@ def first_guess(parameters: ParameterSet, samples: Samples) -> np.ndarray:
     for lag in _LAGS if parameters.lag else (None,):
         wrench = samples.commands.wrenches(samples.start, samples.step, len(samples), lag)
         left = (windows.mean(wrench[::2]) - own) / scale
-        found = lsq_linear(
+        found = require('scipy.optimize', 'identify').lsq_linear(
             np.concatenate([matrix, ridge]),
             np.concatenate([left.ravel(), np.zeros(len(linear))]),
             bounds=bounds,

@@ -11,6 +11,7 @@ from itertools import product
 
 import numpy as np
 
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.model.collisions import Collision
 from marine_sim_ros.model.contact import ContactPoints, Solids, no_contact, no_solids
 from marine_sim_ros.model.contact_material import Material
@@ -51,11 +52,11 @@ def _mesh(shape: Shape) -> np.ndarray:
 
     The hull spans its cavities: a thing that fits between two keels is not felt.
     """
-    import trimesh
-
+    spatial = require('scipy.spatial', 'contact of a mesh')
     try:
-        hull = np.asarray(trimesh.Trimesh(shape.vertices, shape.faces).convex_hull.vertices)
-    except Exception:  # flat beyond what qhull takes: any of its vertices will do
+        found = spatial.ConvexHull(shape.vertices, qhull_options='QbB Pp Qt').vertices
+        hull = shape.vertices[np.sort(found)]
+    except (spatial.QhullError, ValueError):  # flat: any of its vertices will do
         hull = shape.vertices
     if len(hull) <= MAX_MESH_POINTS:
         return np.array(hull)
@@ -85,11 +86,10 @@ _BEYOND = 1e6
 
 def _faces(points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Return normals (h, 3) and offsets (h,) of the hull of points; None where it is flat."""
-    from scipy.spatial import ConvexHull, QhullError
-
+    spatial = require('scipy.spatial', 'contact of a hull')
     try:
-        equations = ConvexHull(points).equations
-    except (QhullError, ValueError):
+        equations = spatial.ConvexHull(points).equations
+    except (spatial.QhullError, ValueError):
         return None
     # Triangles of one face have the same plane up to rounding.
     _, first = np.unique(np.round(equations, 9), axis=0, return_index=True)

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
 from marine_sim_ros.core.control_flow import traced
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
@@ -147,7 +147,7 @@ def contact(
         )
         return wrench, ContactMemory(state, wrench, known, *held)
     # A batch has all pairs; one body of NumPy those that are near.
-    alone = xp is np and state.velocity.ndim == 1
+    alone = xp is NUMPY and state.velocity.ndim == 1
     if alone:
         touch, near = near_touches(vehicle, state, environment, reach_of_step(vehicle, state, dt))
         if not len(near) or stays_off(touch, state.velocity, memory.normal, dt):

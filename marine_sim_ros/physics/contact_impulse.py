@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
 from marine_sim_ros.core.control_flow import traced, while_loop
 from marine_sim_ros.core.spatial import cross, normalized
 from marine_sim_ros.core.state import State, Wrench
@@ -247,7 +247,7 @@ def _impulse(
 ) -> tuple[Array, WarmStart]:
     """Return the impulse (..., 6) of a step, and its contacts' to remember."""
     xp = namespace(touch.gap)
-    if xp is np and _leaves(touch, step, held):
+    if xp is NUMPY and _leaves(touch, step, held):
         return xp.zeros_like(step.free), WarmStart(*(xp.zeros_like(h) for h in held))
     result = _solution(pairs, touch, state, step, held)
     # Whatever is left of a search that did not end: s p with pᵀν* s + pᵀM⁻¹p s²/2 = allowed.

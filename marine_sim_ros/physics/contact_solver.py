@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, matvec, namespace
+from marine_sim_ros.core.arrays import NUMPY, Array, matvec, namespace
 from marine_sim_ros.core.control_flow import while_loop
 
 __all__ = ['Impulses', 'Rows', 'impulse_work', 'solve']
@@ -79,7 +79,7 @@ class Impulses(NamedTuple):
 
 def _any(xp: Any, condition: Array) -> bool:
     """Return whether something is to be done at all: always, where a compiler cannot ask."""
-    return bool(np.any(condition)) if xp is np else True
+    return bool(np.any(condition)) if xp is NUMPY else True
 
 
 class _Reaction(NamedTuple):

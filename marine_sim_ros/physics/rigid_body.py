@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
 from marine_sim_ros.core.spatial import momentum_rate, up_in_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
@@ -139,7 +139,7 @@ def _unforced(vehicle: Vehicle, state: State, environment: Environment, dt: floa
         for momentum, water in parts:
             change = change + carried(momentum, dt * (mean - water)) - momentum
         before, free = free, nu + matvec(inverse, change)
-        if xp is np and np.max(np.abs(free - before)) <= _SETTLED * np.max(np.abs(free)):
+        if xp is NUMPY and np.max(np.abs(free - before)) <= _SETTLED * np.max(np.abs(free)):
             break
     return free
 

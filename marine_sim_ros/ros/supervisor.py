@@ -25,8 +25,6 @@ def environment() -> dict[str, str]:
     """Return the environment for child processes: an ament prefix, unbuffered output."""
     result = dict(os.environ, PYTHONUNBUFFERED='1')
     result.setdefault('AMENT_PREFIX_PATH', sys.prefix)
-    # One core per node is the plan; BLAS threads on 6 x 6 matrices only get in the way.
-    result.setdefault('OPENBLAS_NUM_THREADS', '1')
     return result
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.sweep.metrics import METRICS
 from marine_sim_ros.sweep.plan import Plan
 
@@ -81,7 +82,7 @@ def write_report(folder: Path, name: str, plan: Plan, columns: Mapping[str, np.n
 
 def _draw(path: Path, plan: Plan, columns: Mapping[str, np.ndarray]) -> None:
     """Draw a histogram of every metric, and the worst one over each parameter."""
-    from matplotlib.figure import Figure
+    Figure = require('matplotlib.figure', 'report of a sweep').Figure
 
     shown = [m for m in METRICS if m not in _TRUTHS]
     numbers = [p.name for p in plan.parameters]

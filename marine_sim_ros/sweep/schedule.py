@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RunError
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.sweep.dataset import Dataset
 from marine_sim_ros.sweep.plan import Plan
 from marine_sim_ros.sweep.runs import blocks, case_of, run_block
@@ -24,14 +24,9 @@ _TALKERS = ('distributed', 'distributed.client', 'tornado.application')
 
 
 def _require(plan: Plan) -> None:
-    """Raise ParameterError where a package of the extra is missing."""
-    wanted = ['distributed', 'pyarrow', *(['jax'] if plan.engine == 'jax' else [])]
-    for name in wanted:
-        if importlib.util.find_spec(name) is None:
-            raise ParameterError(
-                f'sweep: {name} is not installed; '
-                'expected: make dev, or pip install jax distributed pyarrow'
-            )
+    """Raise MissingPackageError where a package of the extra is missing."""
+    for name in ('distributed', 'pyarrow', *(('jax',) if plan.engine == 'jax' else ())):
+        require(name, 'sweep')
 
 
 @contextmanager

@@ -15,17 +15,27 @@ __all__ = ['bar', 'waiting']
 
 
 @contextmanager
-def bar(description: str) -> Iterator[Callable[[float], None]]:
-    """Yield what is to be told the share that is done; the bar appears with the first call."""
-    console = Console(stderr=True)
-    columns = (TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn())
-    progress = Progress(*columns, console=console, transient=True,
-                        disable=not console.is_terminal)  # fmt: skip
-    task = progress.add_task(description, total=1.0)
+def bar(
+    description: str, total: float | None = 1.0, *, transient: bool = True
+) -> Iterator[Callable[[float], None]]:
+    """Yield what is to be told how much is done; the bar appears with the first call.
 
-    def tell(share: float) -> None:
+    Args:
+        description: in front of the bar.
+        total: what is told at the end; None where that is not known.
+        transient: whether the bar goes when the work is done.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:  # rich before 13.8 prints a blank line for a disabled bar
+        yield lambda done: None
+        return
+    columns = (TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn())
+    progress = Progress(*columns, console=console, transient=transient)
+    task = progress.add_task(description, total=total)
+
+    def tell(done: float) -> None:
         progress.start()  # a second time does nothing
-        progress.update(task, completed=share)
+        progress.update(task, completed=done)
 
     try:
         yield tell

@@ -13,9 +13,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.ros.supervisor import Supervisor
 from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
@@ -110,14 +107,11 @@ def run_graph(
 
 def _wait(supervisor: Supervisor, expected: float) -> None:
     """Wait for the first process that ends or a signal, with a bar on a terminal."""
-    console = Console(stderr=True)
-    columns = (TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task('running', total=expected or None)
+    with bar('running', expected or None, transient=False) as tell:
         start = time.monotonic()
         while not supervisor.asked and not supervisor.ended():
             time.sleep(PERIOD)
-            progress.update(task, completed=min(time.monotonic() - start, expected or 0))
+            tell(min(time.monotonic() - start, expected or 0))
 
 
 def _conclude(asked: bool, early: dict[str, int], codes: dict[str, int]) -> int:

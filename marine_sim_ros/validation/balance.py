@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import root
 
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, transport
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
@@ -85,6 +85,7 @@ def balance(vehicle: Vehicle) -> Balance | None:
         up = (rotation_matrix(state.orientation) @ found[:3])[2]
         return np.array([found[3], found[4], up])
 
+    root = require('scipy.optimize', 'balance of a vehicle').root
     solution = root(residual, np.zeros(3 if at_surface else 2), tol=1e-12)
     if np.max(np.abs(residual(solution.x))) > 1e-6 * vehicle.inertia.mass * STILL.gravity:
         return None

@@ -24,6 +24,7 @@ from marine_sim_ros.analysis.bags.streams import Series
 from marine_sim_ros.analysis.bags.vehicle import ODOM, VehicleRecord
 from marine_sim_ros.control.attitude import wrapped
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.extras import require
 
 __all__ = ['METHODS', 'Alignment', 'align', 'differences']
 
@@ -133,7 +134,7 @@ def _motion(series: Series, start: float, end: float, step: float) -> np.ndarray
 
 def _costs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return Σ (x(t) − y(t − s))² and the number of terms at every shift s, y's last row first."""
-    from scipy.signal import correlate
+    correlate = require('scipy.signal', 'alignment of two bags').correlate
 
     size = len(x) + len(y) - 1
     cost, count = np.zeros(size), np.zeros(size)

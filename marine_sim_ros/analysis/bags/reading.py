@@ -15,6 +15,7 @@ from marine_sim_ros.analysis.bags.mapping import vehicles_of
 from marine_sim_ros.analysis.bags.roles import EXTRA_TYPES
 from marine_sim_ros.analysis.bags.vehicle import Channel, Rows, VehicleRecord
 from marine_sim_ros.core.errors import MarineSimError, RecordingError
+from marine_sim_ros.core.extras import require
 
 __all__ = ['Bag', 'bag_path', 'opened', 'read']
 
@@ -151,14 +152,13 @@ def _stream(
 @contextmanager
 def opened(path: Path, text: str) -> Iterator[Any]:
     """Open a bag; whatever a damaged one makes of its reader becomes one line."""
-    from rosbags.highlevel import AnyReader
-    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-
-    store = get_typestore(Stores.ROS2_JAZZY)
+    highlevel = require('rosbags.highlevel', 'bags')
+    types = require('rosbags.typesys', 'bags')
+    store = types.get_typestore(types.Stores.ROS2_JAZZY)
     for name, definition in EXTRA_TYPES.items():
-        store.register(get_types_from_msg(definition, name))
+        store.register(types.get_types_from_msg(definition, name))
     try:
-        with AnyReader([path], default_typestore=store) as reader:
+        with highlevel.AnyReader([path], default_typestore=store) as reader:
             yield reader
     except MarineSimError:
         raise

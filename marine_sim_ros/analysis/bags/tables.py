@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.analysis.bags.vehicle import Channel
-from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.core.errors import MissingPackageError, RecordingError
+from marine_sim_ros.core.extras import require
 
 __all__ = ['Tables', 'table_format']
 
@@ -22,17 +23,15 @@ def table_format(wanted: str) -> str:
     """Return csv, parquet or none; ``auto`` is parquet where pyarrow is installed.
 
     Raises:
-        ParameterError: parquet without pyarrow.
+        MissingPackageError: parquet without pyarrow.
     """
     if wanted not in ('auto', 'parquet'):
         return wanted
     try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError:
+        require('pyarrow.parquet', '--table parquet')
+    except MissingPackageError:
         if wanted == 'parquet':
-            raise ParameterError(
-                '--table parquet: pyarrow is not installed; expected `pip install pyarrow`, or csv'
-            ) from None
+            raise
         return 'csv'
     return 'parquet'
 

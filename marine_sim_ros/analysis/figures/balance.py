@@ -22,6 +22,7 @@ from marine_sim_ros.analysis.figures.style import (
     box_corners,
     sheet,
 )
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 
 __all__ = ['Balance', 'balance_figure']
@@ -92,7 +93,8 @@ def _tilt(case: Balance, axis: int) -> str:
 
 def _side(axes: Any, case: Balance, axis: int, sign: float) -> None:
     from matplotlib.patches import Polygon
-    from scipy.spatial import ConvexHull
+
+    ConvexHull = require('scipy.spatial', 'figures').ConvexHull
 
     def seen(points: Any) -> np.ndarray:
         turned = np.asarray(points) @ case.rotation.T

@@ -37,7 +37,8 @@ def fit_figure(
             axes.set_ylim(*roomy(float(measured[..., i].min()), float(measured[..., i].max()),
                                  _LEAST))  # fmt: skip
             axes.set_xlim(time.min(), time.max())
-        figure.legend(*grid[0].get_legend_handles_labels(), loc='outside lower center', ncols=2)
+        # Above the first panel; Matplotlib has `outside` places from 3.7 on only.
+        grid[0].legend(loc='lower right', bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
         grid[-1].set_xlabel('time [s]')
 
 

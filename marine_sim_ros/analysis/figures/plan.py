@@ -21,6 +21,7 @@ from marine_sim_ros.analysis.figures.style import (
     thinned,
 )
 from marine_sim_ros.analysis.paths import Circle
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 
 __all__ = ['plan_figure', 'trail']
@@ -160,7 +161,8 @@ def _vehicle(
     axes: Any, position: np.ndarray, rpy: np.ndarray, size: tuple[float, float, float], j: int
 ) -> None:
     from matplotlib.patches import Polygon
-    from scipy.spatial import ConvexHull
+
+    ConvexHull = require('scipy.spatial', 'figures').ConvexHull
 
     rotation = rotation_matrix(quaternion_from_rpy(*(float(a) for a in rpy)))
     corners = (position + box_corners(size) @ rotation.T)[:, [0, j]]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.core.extras import require
 
 __all__ = [
     'BLACK', 'BLUE', 'GREEN', 'GREY', 'LIGHT', 'ORANGE', 'PURPLE', 'SKY', 'THREE', 'VERMILION',
@@ -62,10 +63,9 @@ def sheet(path: Path, title: str, height: float) -> Iterator[Any]:
     Raises:
         RecordingError: the file cannot be written.
     """
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    with rc_context(_LOOK):
+    matplotlib = require('matplotlib', 'figures')
+    Figure = require('matplotlib.figure', 'figures').Figure
+    with matplotlib.rc_context(_LOOK):
         figure = Figure(figsize=(WIDTH, height), dpi=DPI, layout='constrained')
         figure.suptitle(title, x=0.01, ha='left', fontsize=15, weight='bold')
         yield figure

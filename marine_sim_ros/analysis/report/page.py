@@ -23,7 +23,7 @@ from marine_sim_ros.analysis.report.forces import drag_charts, force_charts, thr
 from marine_sim_ros.analysis.report.panels import THEMES
 from marine_sim_ros.analysis.report.places import motion_charts, place_charts
 from marine_sim_ros.analysis.report.runs import Run
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.extras import require
 
 __all__ = ['Section', 'page', 'plotly_script']
 
@@ -42,14 +42,9 @@ def plotly_script() -> str:
     """Return the library that draws the charts (plotly.js, MIT).
 
     Raises:
-        ParameterError: it is not installed.
+        MissingPackageError: it is not installed.
     """
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise ParameterError(
-            'analyze: plotly is not installed; expected `pip install plotly`'
-        ) from None
+    get_plotlyjs = require('plotly.offline', 'analyze').get_plotlyjs
     return str(get_plotlyjs())
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import transport
 
 __all__ = ['ellipsoid_added_mass', 'estimate_added_mass']
@@ -23,7 +24,7 @@ def ellipsoid_added_mass(semi_axes: np.ndarray, water_density: float) -> np.ndar
         semi_axes: a, b, c in m.
         water_density: ρ, kg/m³.
     """
-    from scipy.special import elliprd
+    elliprd = require('scipy.special', 'added mass of a hull').elliprd
 
     a2, b2, c2 = (float(s) ** 2 for s in semi_axes)
     product = float(np.prod(semi_axes))

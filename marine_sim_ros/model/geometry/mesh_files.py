@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from marine_sim_ros.core.errors import MarineSimError, ModelError
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.model.geometry.collada import collada_header
 
@@ -98,7 +99,9 @@ def read_mesh(path: Path) -> Any:
 
 
 def _parse(content: bytes, suffix: str, path: Path) -> Any:
-    import trimesh
+    trimesh = require('trimesh', f'mesh {path.name}')
+    if suffix == '.dae':
+        require('collada', f'mesh {path.name}')
 
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.extras import require
+from marine_sim_ros.model.geometry.kept_hull import kept_hull
 from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.geometry.shapes import MAX_TRIANGLES, Shape, shape_of
 from marine_sim_ros.model.geometry.voxels import united
@@ -42,6 +44,8 @@ def load_mesh(uri: str, scale: np.ndarray, *, base: Path | None = None) -> Shape
     scale = np.asarray(scale, float).reshape(-1)
     if scale.shape != (3,) or not np.all(np.isfinite(scale)) or np.any(scale == 0):
         raise ModelError(f'mesh {uri}: scale is {scale.tolist()}; expected three numbers, none 0')
+    if np.all(scale == 1) and (kept := kept_hull(path)) is not None:
+        return kept
     mesh = read_mesh(path)
     if not len(mesh.faces):
         raise ModelError(f'{path}: the mesh has no triangles')
@@ -80,6 +84,7 @@ def _closed(mesh: Any, path: Path) -> Shape:
         mesh.update_faces(mesh.nondegenerate_faces())
         _close_holes(mesh, path, told)
     if not mesh.is_winding_consistent:
+        require('networkx', f'{path}: repair of the mesh')
         mesh.fix_normals()
         told.append(f'{path}: triangles that faced inwards were turned')
     if not mesh.is_winding_consistent:
@@ -98,6 +103,7 @@ def _closed(mesh: Any, path: Path) -> Shape:
 
 
 def _close_holes(mesh: Any, path: Path, told: list[str]) -> None:
+    require('networkx', f'{path}: repair of the mesh')
     holes = _holes(mesh)
     mesh.fill_holes()
     if not mesh.is_watertight:
@@ -116,7 +122,6 @@ def _shares(mesh: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _holes(mesh: Any) -> int:
     """Return how many separate lines the open edges form."""
-    import trimesh
-
+    trimesh = require('trimesh', 'repair of a mesh')
     edges, counts = _shares(mesh)
     return len(trimesh.graph.connected_components(edges[counts == 1]))

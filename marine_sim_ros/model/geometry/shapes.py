@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from itertools import product
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.extras import require
+from marine_sim_ros.model.geometry.refinement import split_long_edges
 
 __all__ = ['MAX_TRIANGLES', 'Shape', 'box', 'cylinder', 'moved', 'refined', 'shape_of', 'sphere']
 
@@ -21,6 +23,12 @@ _SIDES = 48
 """Of a cylinder."""
 _SUBDIVISIONS = 3
 """Of an icosahedron for a sphere: 1,280 triangles."""
+
+_BOX_FACES = (
+    (1, 3, 0), (4, 1, 0), (0, 3, 2), (2, 4, 0), (1, 7, 3), (5, 1, 4),
+    (5, 7, 1), (3, 7, 2), (6, 4, 2), (2, 7, 6), (6, 5, 4), (7, 5, 6),
+)  # fmt: skip
+"""Of corners in the order of itertools.product."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +43,8 @@ class Shape:
         second_moment: (3, 3) ∫ (r − c)(r − c)ᵀ dV, m⁵.
         is_box: whether it is its own bounding box.
         warnings: what was repaired.
+        cells: counts (3,) of cells along the axes, with centers (m, 3), volumes (m,) and extents
+            (m, 3) of what is in them, where these are known beforehand.
     """
 
     vertices: np.ndarray
@@ -44,6 +54,7 @@ class Shape:
     second_moment: np.ndarray
     is_box: bool = False
     warnings: tuple[str, ...] = ()
+    cells: tuple[np.ndarray, ...] | None = None
 
     @cached_property
     def bounds(self) -> np.ndarray:
@@ -90,14 +101,12 @@ def shape_of(vertices: np.ndarray, faces: np.ndarray, warnings: tuple[str, ...] 
 
 def box(size: np.ndarray) -> Shape:
     """Return a box with edges (3,) in m, centred."""
-    import trimesh
-
     size = np.asarray(size, float)
-    mesh = trimesh.creation.box(size)
+    corners = np.array(list(product((-0.5, 0.5), repeat=3)))
     volume = float(np.prod(size))
     second = volume / 12 * np.diag(size**2)
     return Shape(
-        np.array(mesh.vertices, float), np.array(mesh.faces), volume, np.zeros(3), second,
+        corners * size, np.array(_BOX_FACES), volume, np.zeros(3), second,
         is_box=True,
     )  # fmt: skip
 
@@ -118,9 +127,8 @@ def _with_volume(
 
 def cylinder(radius: float, length: float) -> Shape:
     """Return a cylinder along z, centred, as URDF has it; m."""
-    import trimesh
-
-    mesh = trimesh.creation.cylinder(radius=radius, height=length, sections=_SIDES)
+    creation = require('trimesh', 'the hull of a cylinder').creation
+    mesh = creation.cylinder(radius=radius, height=length, sections=_SIDES)
     volume = math.pi * radius**2 * length
     second = volume * np.diag([radius**2 / 4, radius**2 / 4, length**2 / 12])
     return _with_volume(mesh.vertices, mesh.faces, second, volume, [0, 1])
@@ -128,9 +136,8 @@ def cylinder(radius: float, length: float) -> Shape:
 
 def sphere(radius: float) -> Shape:
     """Return a sphere, centred; m."""
-    import trimesh
-
-    mesh = trimesh.creation.icosphere(subdivisions=_SUBDIVISIONS, radius=radius)
+    creation = require('trimesh', 'the hull of a sphere').creation
+    mesh = creation.icosphere(subdivisions=_SUBDIVISIONS, radius=radius)
     volume = 4 / 3 * math.pi * radius**3
     second = volume * radius**2 / 5 * np.eye(3)
     return _with_volume(mesh.vertices, mesh.faces, second, volume, [0, 1, 2])
@@ -142,9 +149,6 @@ def refined(shape: Shape, max_edge: float) -> Shape:
     Raises:
         ModelError: that would take too many triangles.
     """
-    import trimesh
-
-    remesh: Any = trimesh.remesh
     vertices, faces = shape.vertices, shape.faces
     corners = vertices[faces]
     longest = float(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max())
@@ -152,15 +156,13 @@ def refined(shape: Shape, max_edge: float) -> Shape:
     # Longest edges first: slender shapes need far fewer triangles than if all edges were halved
     # at once, and the count, hence memory, is known before each step.
     for remaining in range(halvings - 1, -1, -1):
-        vertices, faces = remesh.subdivide_to_size(
-            vertices, faces, max_edge * 2.0**remaining, max_iter=40
-        )
+        vertices, faces = split_long_edges(vertices, faces, max_edge * 2.0**remaining)
         if len(faces) > MAX_TRIANGLES:
             raise ModelError(
                 f'panel_size {max_edge:g} m would give more than {MAX_TRIANGLES} triangles; '
                 f'the hull is up to {np.max(shape.extents):g} m long; expected a larger size'
             )
-    return replace(shape, vertices=np.array(vertices, float), faces=np.array(faces))
+    return replace(shape, vertices=vertices, faces=faces)
 
 
 def moved(shape: Shape, rotation: np.ndarray, translation: np.ndarray) -> Shape:

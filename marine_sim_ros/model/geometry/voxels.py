@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.extras import require
 from marine_sim_ros.model.geometry.shapes import Shape
 
-__all__ = ['MAX_VOXELS', 'Voxels', 'default_size', 'solid_of', 'united', 'voxelise']
+__all__ = ['MAX_VOXELS', 'Voxels', 'cell_counts', 'default_size', 'solid_of', 'united', 'voxelise']
 
 MAX_VOXELS = 200_000
 DEFAULT_COUNT = 1000
@@ -44,6 +45,11 @@ def default_size(bounding_volume: float, count: int = DEFAULT_COUNT) -> float:
     return float((bounding_volume / count) ** (1 / 3))
 
 
+def cell_counts(shape: Shape, size: float) -> np.ndarray:
+    """Return how many cells (3,) of about ``size`` m a shape's bounding box has along its axes."""
+    return np.maximum(1, np.round(shape.extents / size)).astype(int)
+
+
 def voxelise(shape: Shape, size: float) -> Voxels:
     """Return the parts of a shape in cells of about ``size`` m.
 
@@ -53,12 +59,14 @@ def voxelise(shape: Shape, size: float) -> Voxels:
     Raises:
         ModelError: too many cells, or a surface that encloses nothing definite.
     """
-    counts = np.maximum(1, np.round(shape.extents / size)).astype(int)
+    counts = cell_counts(shape, size)
     if np.prod(counts, dtype=float) > MAX_VOXELS:
         raise ModelError(
             f'voxel_size {size:g} m would give {np.prod(counts, dtype=float):.3g} voxels; '
             f'expected at most {MAX_VOXELS}'
         )
+    if shape.cells is not None and np.array_equal(shape.cells[0], counts):
+        return Voxels(*shape.cells[1:])
     return _of_box(shape, counts) if shape.is_box else _of_solid(shape, counts)
 
 
@@ -88,8 +96,7 @@ def _slices(solid: Any, axis: int, low: float, edge: float, count: int) -> Itera
 
 def solid_of(shape: Shape) -> Any:
     """Return the manifold3d.Manifold of a shape, or None where its surface is no manifold."""
-    import manifold3d
-
+    manifold3d = require('manifold3d', 'hull of a mesh')
     mesh = manifold3d.Mesh64(
         vert_properties=np.ascontiguousarray(shape.vertices, np.float64),
         tri_verts=np.ascontiguousarray(shape.faces, np.uint64),
@@ -105,8 +112,7 @@ def united(shape: Shape) -> tuple[np.ndarray, np.ndarray, float]:
     A body within another that is inside out is a cavity, and stays one. A surface that is no
     manifold stays as it is: panels can be made of it, and :func:`voxelise` complains.
     """
-    import manifold3d
-
+    manifold3d = require('manifold3d', 'hull of a mesh')
     solid = solid_of(shape)
     if solid is None:
         return shape.vertices, shape.faces, 0.0

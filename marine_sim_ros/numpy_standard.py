@@ -1,0 +1,53 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""NumPy as the Python array API standard has it: NumPy 1.26 lacks names that NumPy 2 has."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+__all__ = ['NUMPY']
+
+
+def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Return Σ x₁ᵢ x₂ᵢ along an axis, added up by the same routine as NumPy 2's."""
+    if axis != -1:
+        x1, x2 = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
+    return (np.conj(x1)[..., None, :] @ x2[..., None])[..., 0, 0]
+
+
+def _cumulative_sum(x: Any, /, *, axis: int = -1) -> Any:
+    return np.cumsum(x, axis)
+
+
+_LACKING = {
+    'acos': np.arccos,
+    'asin': np.arcsin,
+    'astype': lambda x, dtype, /, *, copy=True: x.astype(dtype, copy=copy),
+    'atan': np.arctan,
+    'atan2': np.arctan2,
+    'bool': np.bool_,
+    'concat': np.concatenate,
+    'cumulative_sum': _cumulative_sum,
+    'matrix_transpose': lambda x, /: np.swapaxes(x, -1, -2),
+    'permute_dims': np.transpose,
+    'pow': np.power,
+    'vecdot': _vecdot,
+}
+
+
+def _standard() -> ModuleType:
+    if hasattr(np, 'vecdot'):
+        return np
+    module = ModuleType('numpy')
+    module.__dict__.update(vars(np))
+    module.__dict__.update(_LACKING)
+    return module
+
+
+NUMPY = _standard()
+"""NumPy itself from 2.0 on; before, the same with the names that the package uses added."""

@@ -1,0 +1,43 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sessions of nox: the tests with the versions of a distribution."""
+
+import os
+import shutil
+import subprocess
+
+import nox
+
+nox.options.sessions = ['noble']
+SYSTEM_LIBRARIES = """[libs]
+system_freetype = true
+system_qhull = true
+"""
+
+
+def _installed(*libraries: str) -> bool:
+    """Return whether the headers of libraries are here."""
+    command = shutil.which('pkg-config')
+    return bool(command) and subprocess.call([command, '--exists', *libraries]) == 0
+
+
+@nox.session(python='3.12', reuse_venv=True)
+def noble(session: nox.Session) -> None:
+    """Tests with what Ubuntu 24.04 has; arguments go to pytest, default: all but ROS processes."""
+    prefix = session.virtualenv.location
+    # Matplotlib 3.6 has no wheel for Python 3.12; its build downloads FreeType unless told.
+    with open(os.path.join(session.create_tmp(), 'matplotlib.cfg'), 'w') as file:
+        file.write(SYSTEM_LIBRARIES if _installed('freetype2', 'qhull_r') else '')
+    session.install('-r', 'requirements/noble.txt', env={'MPLSETUPCFG': file.name})
+    session.env.update(AMENT_PREFIX_PATH=prefix, PYTHONPATH=os.getcwd())
+    if not os.path.isdir(os.path.join(prefix, 'share', 'tf2_msgs')):
+        build = os.path.join(prefix, 'build', 'tf2_msgs')
+        session.run(
+            'cmake', '-G', 'Ninja', '-S', 'scripts/tf2_msgs', '-B', build,
+            f'-DCMAKE_PREFIX_PATH={prefix}', f'-DCMAKE_INSTALL_PREFIX={prefix}',
+            f'-DPython3_EXECUTABLE={prefix}/bin/python', '-DBUILD_TESTING=OFF', silent=True,
+        )  # fmt: skip
+        session.run('cmake', '--build', build, '--target', 'install', silent=True)
+    default = ('-m', 'not ros and not slow', '--numprocesses', 'auto', '--dist', 'loadgroup')
+    session.run('python', '-m', 'pytest', '-p', 'no:cacheprovider', *(session.posargs or default))

@@ -1,0 +1,178 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What works with the core's packages alone, and the one line that a missing one ends in."""
+
+import os
+import re
+
+import numpy as np
+import pytest
+from conftest import ROOT, has
+from missing import command_without, core_alone
+
+from marine_sim_ros.core.errors import MissingPackageError
+from marine_sim_ros.core.extras import SOURCES, require
+from marine_sim_ros.numpy_standard import _LACKING, NUMPY
+from marine_sim_ros.sweep.design import _latin_hypercube
+
+VEHICLES = ('bluerov2', 'bluerov2_heavy', 'investigator90', 'simple_rov', 'surface_vessel')
+SIMULATE = """
+from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros.sim.scenario import load_scenario
+for name in ('dive', 'transit'):
+    simulate(load_vehicle({vehicle!r}), load_scenario(name), duration=0.1)
+"""
+NODES = """
+from importlib import import_module
+for name in ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'scenario', 'teleop',
+             'markers', 'manipulator', 'controller', 'boundary', 'contact', 'composed',
+             'recorder'):
+    import_module('marine_sim_ros.nodes.' + name)
+"""
+
+
+@pytest.mark.parametrize('vehicle', VEHICLES)
+def test_every_shipped_vehicle_runs_with_the_core_alone(vehicle, tmp_path):
+    done = core_alone(
+        SIMULATE.format(vehicle=vehicle), env=os.environ | {'XDG_CACHE_HOME': str(tmp_path)}
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.ros
+def test_every_node_can_be_imported_with_the_core_alone():
+    done = core_alone(NODES)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    'verb', ['run', 'simulate', 'teleop', 'experiment', 'doctor', 'validate', 'analyze',
+             'identify', 'sweep', 'export-sdf', 'console', 'bench'],
+)  # fmt: skip
+def test_help_needs_the_core_alone(verb):
+    if verb in ('run', 'teleop', 'experiment', 'bench') and not has('rclpy'):
+        pytest.skip('rclpy: not installed')
+    done = command_without(SOURCES, verb, '--help')
+    assert (done.returncode, done.stderr) == (0, '')
+
+
+BOX = """<robot name="box">
+  <hydrodynamics/>
+  <link name="base_link">
+    <inertial>
+      <mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>
+    </inertial>
+    <collision><geometry>{shape}</geometry></collision>
+  </link>
+</robot>"""
+MESH = '<mesh filename="hull.stl"/>'
+
+
+@pytest.mark.parametrize(
+    ('name', 'arguments'),
+    [('trimesh', ['doctor', 'mesh.urdf']),
+     ('manifold3d', ['doctor', 'cylinder.urdf']),
+     ('rosbags', ['simulate', 'bluerov2', '--scenario', 'dive', '--duration', '0.1', '--record',
+                  'bag']),
+     ('rosbags', ['analyze', 'bag', '--output', 'out']),
+     ('jax', ['simulate', 'bluerov2', '--scenario', 'dive', '--engine', 'jax']),
+     ('scipy', ['validate', 'bluerov2']),
+     ('distributed', ['sweep', 'dive', '--out', 'out'])],
+)  # fmt: skip
+def test_a_missing_package_is_one_line(name, arguments, tmp_path):
+    (tmp_path / 'hull.stl').write_text('solid x\nendsolid x\n')
+    if arguments[0] == 'analyze':
+        (tmp_path / 'bag').mkdir()
+        (tmp_path / 'bag' / 'metadata.yaml').write_text('{}')
+    (tmp_path / 'mesh.urdf').write_text(BOX.format(shape=MESH))
+    (tmp_path / 'cylinder.urdf').write_text(BOX.format(shape='<cylinder radius="1" length="2"/>'))
+    done = command_without([name], *arguments, cwd=tmp_path, env=os.environ | {
+        'PYTHONPATH': str(ROOT), 'XDG_CACHE_HOME': str(tmp_path / 'cache')})  # fmt: skip
+    assert 'Traceback' not in done.stderr
+    said = [s for s in (done.stdout + done.stderr).splitlines() if 'is not installed' in s]
+    assert said, done.stdout + done.stderr
+    assert f'pip install {SOURCES[name].pip}' in said[0]
+    assert done.returncode != 0
+
+
+def test_the_line_names_feature_package_and_every_way_to_get_it():
+    with pytest.raises(MissingPackageError) as told:
+        require('rosbags_of_another_world.x', 'tea')
+    assert str(told.value) == (
+        'tea: the Python package rosbags_of_another_world is not installed; '
+        'expected: pip install rosbags_of_another_world'
+    )
+
+
+def test_optional_packages_are_imported_where_they_are_used():
+    top = re.compile(rf'^(?:import|from) ({"|".join(SOURCES)})\b', re.MULTILINE)
+    below = {'jax': 'engine', 'nicegui': 'page', 'gymnasium': 'gym'}  # whole rooms of an extra
+    for path in (ROOT / 'marine_sim_ros').rglob('*.py'):
+        for name in top.findall(path.read_text()):
+            assert below.get(name) in path.parts, f'{path}: import {name}'
+
+
+# What NumPy 1.26 lacks, and what other libraries did before.
+
+
+def test_names_of_numpy_are_those_that_numpy_1_26_has_or_the_shim_adds():
+    own, standard = (
+        {name for path in (ROOT / 'marine_sim_ros').rglob('*.py') if path.parent.name != 'engine'
+         for name in re.findall(rf'\b{space}\.([a-zA-Z_]\w*)', path.read_text())}
+        for space in ('np', 'xp')
+    )  # fmt: skip
+    assert all(hasattr(NUMPY, name) for name in standard)
+    newer = {*_LACKING, 'trapezoid', 'vecmat', 'matvec', 'unstack', 'isdtype', 'unique_values'}
+    assert not own & (newer - {'bool'})
+
+
+@pytest.mark.skipif(not hasattr(np, 'vecdot'), reason='NumPy before 2.0 has nothing to compare')
+def test_the_shim_has_the_bits_of_numpy_2():
+    rng = np.random.default_rng(0)
+    for shape in ((3,), (6, 3), (5, 2, 40), (1000,)):
+        a, b = rng.normal(size=(2, *shape))
+        for name in ('vecdot', 'atan2', 'pow'):
+            a = np.abs(a) if name == 'pow' else a
+            np.testing.assert_array_equal(_LACKING[name](a, b), getattr(np, name)(a, b))
+        np.testing.assert_array_equal(
+            _LACKING['vecdot'](a, b, axis=0), np.vecdot(a, b, axis=0)
+        )  # fmt: skip
+        np.testing.assert_array_equal(_LACKING['cumulative_sum'](a), np.cumulative_sum(a, axis=-1))
+        if len(shape) > 1:
+            turned = _LACKING['matrix_transpose'](a)
+            np.testing.assert_array_equal(turned, np.matrix_transpose(a))
+
+
+def test_the_latin_hypercube_is_that_of_scipy():
+    qmc = pytest.importorskip('scipy.stats').qmc
+    try:
+        theirs = qmc.LatinHypercube(3, rng=7)
+    except TypeError:  # SciPy before 1.15
+        theirs = qmc.LatinHypercube(3, seed=np.random.default_rng(7))
+    np.testing.assert_array_equal(_latin_hypercube(7, 50, 3), theirs.random(50))
+
+
+def test_what_is_kept_beside_a_mesh_is_what_follows_from_it(tmp_path):
+    pytest.importorskip('trimesh')
+    pytest.importorskip('manifold3d')
+    from marine_sim_ros.model.geometry.meshes import load_mesh
+    from marine_sim_ros.model.geometry.voxels import Voxels, cell_counts, voxelise
+
+    shipped = ROOT / 'urdf' / 'meshes' / 'surface_vessel_hull.dae'
+    copy = tmp_path / shipped.name
+    copy.write_bytes(shipped.read_bytes())
+    kept, anew = load_mesh(str(shipped), np.ones(3)), load_mesh(str(copy), np.ones(3))
+    assert kept.cells is not None
+    assert anew.cells is None
+    np.testing.assert_array_equal(kept.faces, anew.faces)
+    np.testing.assert_allclose(kept.vertices, anew.vertices, rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(kept.cells[0], cell_counts(anew, 0.0516))
+    cells = voxelise(anew, 0.0516)
+    for name, mine in zip(Voxels.__annotations__, kept.cells[1:], strict=True):
+        np.testing.assert_allclose(mine, getattr(cells, name), rtol=0, atol=1e-12)
+    # Of another content it is nothing.
+    copy.with_suffix('.hull.npz').write_bytes(shipped.with_suffix('.hull.npz').read_bytes())
+    assert load_mesh(str(copy), np.ones(3)).cells is not None
+    copy.write_bytes(shipped.read_bytes().replace(b'</COLLADA>', b'<!-- new --></COLLADA>'))
+    assert load_mesh(str(copy), np.ones(3)).cells is None
