@@ -5,16 +5,43 @@
 
 from __future__ import annotations
 
-from marine_sim_ros.blas_threads import use_one_thread
+from typing import TYPE_CHECKING, Any
 
-use_one_thread()  # before anything below loads NumPy
-
-# ruff: noqa: E402
+from marine_sim_ros.core.blas_threads import use_one_thread
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.library import load_vehicle
-from marine_sim_ros.sim.simulation import simulate
 
-__all__ = ['Environment', 'MarineSimError', '__version__', 'load_vehicle', 'simulate']
+use_one_thread()  # before anything loads NumPy
+
+if TYPE_CHECKING:
+    from marine_sim_ros.environment.environment import Environment
+    from marine_sim_ros.model.library import load_vehicle
+    from marine_sim_ros.sim.scenario import load_scenario
+    from marine_sim_ros.sim.simulation import simulate
+
+__all__ = [
+    'Environment',
+    'MarineSimError',
+    '__version__',
+    'load_scenario',
+    'load_vehicle',
+    'simulate',
+]
 
 __version__ = '0.1.0'
+
+_LAZY = {
+    'Environment': 'environment.environment',
+    'load_scenario': 'sim.scenario',
+    'load_vehicle': 'model.library',
+    'simulate': 'sim.simulation',
+}
+"""Module of each name that is imported when it is asked for: the whole takes a second."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return one of the lazily imported names (PEP 562)."""
+    if name not in _LAZY:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    from importlib import import_module
+
+    return getattr(import_module(f'{__name__}.{_LAZY[name]}'), name)

@@ -1,31 +1,44 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes .venv with what `make run` needs, and with --dev all else; a second call does nothing.
+"""Makes .venv with what `make run` needs; a second call does nothing.
 
-Runs with the system's Python and its standard library alone. Every failure is one line that says
-what to do, and exit code 2; what pip and cmake print goes to .venv/setup.log.
+With the arguments `console` and `dev` it adds the console, or all that is worked with. Runs with
+the system's Python and its standard library alone. Every failure is one line that says what to do,
+and exit code 2; what pip and cmake print goes to .venv/setup.log.
 """
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / '.venv'
 PYTHON = VENV / 'bin' / 'python'
-PIP = (PYTHON, '-m', 'pip', 'install', '--quiet')
-STAMP = VENV / '.setup-stamp'
-DEV_STAMP = VENV / '.setup-stamp-dev'
+# Everything is locked, so nothing is to be resolved; modules are compiled when they are used.
+PIP = (PYTHON, '-m', 'pip', 'install', '--no-deps', '--no-compile', '--progress-bar', 'off')
+HERE = '--no-build-isolation'
+"""Builds the few that have no wheel with the environment's setuptools, fetched once."""
+BUILD = VENV / 'build'
+TOOLS = BUILD / 'tools'
 LOG = VENV / 'setup.log'
-LOCK = ROOT / 'requirements' / 'lock.txt'
-DEV_LOCK = ROOT / 'requirements' / 'lock-dev.txt'
+LOCKS = ROOT / 'requirements'
 TF2 = ROOT / 'scripts' / 'tf2_msgs'
-WATCHED = [LOCK, ROOT / 'setup.py', ROOT / 'setup.cfg', Path(__file__), *sorted(TF2.rglob('*'))]
+LOCK, TOOLS_LOCK = LOCKS / 'lock.txt', LOCKS / 'lock-tf2-msgs.txt'
+PACKAGING = [ROOT / name for name in ('setup.py', 'setup.cfg', 'pyproject.toml')]
+WATCHED = [LOCK, TOOLS_LOCK, *PACKAGING, Path(__file__), *sorted(TF2.rglob('*'))]
+ADDITIONS = {
+    'console': ('the console', 'about 20 s, 30 MB to fetch', LOCKS / 'lock-console.txt'),
+    'dev': ('JAX, sweeps, tests and linters', 'about a minute, 230 MB to fetch',
+            LOCKS / 'lock-dev.txt'),
+}  # fmt: skip
 OLDEST, NEWEST = (3, 10), (3, 13)
+BAR = 30
 
 
 class SetupError(Exception):
@@ -72,21 +85,88 @@ def check_machine():
         )
 
 
-def run(title, *command):
-    """Run a command into the log; raise SetupError when it fails."""
-    print(f'  {title} ...', flush=True)
-    environment = dict(os.environ, AMENT_PREFIX_PATH=str(VENV), PIP_DISABLE_PIP_VERSION_CHECK='1')
-    environment['PATH'] = f'{VENV / "bin"}{os.pathsep}{environment.get("PATH", "")}'
+def site_packages(prefix):
+    """Return where pip puts modules below a prefix."""
+    return Path(sysconfig.get_path('purelib', 'posix_prefix', {'base': str(prefix)}))
+
+
+def environment():
+    """Return the variables of pip and cmake: the environment's, and not those of the user."""
+    result = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK='1')
     for name in ('PYTHONPATH', 'PYTHONHOME'):
-        environment.pop(name, None)
-    with LOG.open('ab') as log:
-        start = log.tell()
-        code = subprocess.call(
-            [str(c) for c in command], stdout=log, stderr=subprocess.STDOUT, env=environment
-        )
-    if code == 0:
-        return
-    said = LOG.read_bytes()[start:].decode(errors='replace')
+        result.pop(name, None)
+    result['AMENT_PREFIX_PATH'] = f'{VENV}{os.pathsep}{TOOLS}'
+    result['PATH'] = os.pathsep.join(map(str, (TOOLS / 'bin', VENV / 'bin', result['PATH'])))
+    return result
+
+
+class Bar:
+    """The share of a step that is done, on a terminal; its name alone in a pipe."""
+
+    def __init__(self, title):
+        """Say what begins."""
+        self.title = title
+        self.drawn = sys.stdout.isatty()
+        self.show(0.0)
+        if not self.drawn:
+            print(f'  {title} ...', flush=True)
+
+    def show(self, share):
+        """Draw the bar."""
+        if self.drawn:
+            full = round(BAR * min(max(share, 0.0), 1.0))
+            bar = '#' * full + '-' * (BAR - full)
+            print(f'\r  [{bar}] {self.title} ', end='', flush=True)
+
+    def end(self, share=1.0):
+        """Draw it for the last time."""
+        self.show(share)
+        if self.drawn:
+            print(flush=True)
+
+
+def run(title, *commands, share=lambda said: 0.0, **more):
+    """Run commands side by side into the log; raise SetupError when one fails.
+
+    Args:
+        title: what is done.
+        commands: each with its arguments.
+        share: what of it is done, of all that the commands have printed.
+        more: variables for the commands.
+    """
+    bar, parts = Bar(title), []
+    for number, command in enumerate(commands):
+        said = VENV / f'setup-{number}.log'
+        with said.open('wb') as log:
+            process = subprocess.Popen(
+                [str(c) for c in command], stdout=log, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL, env={**environment(), **more},
+            )  # fmt: skip
+        parts.append((process, said))
+    try:
+        while any(process.poll() is None for process, _ in parts):
+            time.sleep(0.1)
+            if bar.drawn:
+                bar.show(share(b''.join(said.read_bytes() for _, said in parts)))
+    finally:
+        for process, _ in parts:
+            if process.poll() is None:
+                process.terminate()
+            process.wait()
+        text = b''.join(said.read_bytes() for _, said in parts)
+        with LOG.open('ab') as log:
+            log.write(text)
+        for _, said in parts:
+            said.unlink()
+    if any(process.returncode for process, _ in parts):
+        if bar.drawn:
+            print(flush=True)
+        raise SetupError(failure(title, text.decode(errors='replace')))
+    bar.end()
+
+
+def failure(title, said):
+    """Return the line for a command that failed."""
     signs = (
         'ConnectionError',
         'NewConnectionError',
@@ -96,17 +176,40 @@ def run(title, *command):
         'Connection refused',
     )
     if any(sign in said for sign in signs):
-        raise SetupError(
+        return (
             f'{title} failed: PyPI cannot be reached; check the network and proxy '
             f'(pip config list), then call again; details in {LOG}'
         )
-    raise SetupError(f'{title} failed; details in {LOG}')
+    return f'{title} failed; details in {LOG}'
+
+
+def installed(*prefixes):
+    """Return how many packages are there."""
+    return sum(len(list(site_packages(prefix).glob('*.dist-info'))) for prefix in prefixes)
+
+
+def names(lock):
+    """Return the packages that a lock names."""
+    return set(re.findall(r'^([\w.-]+)==', lock.read_text(), re.MULTILINE))
+
+
+def packages(*locks, prefixes=(VENV,)):
+    """Return the share of packages, fetched and installed, as a function of what pip printed."""
+    before = installed(*prefixes)
+    count = sum(len(names(lock)) for lock in locks)
+
+    def share(said):
+        there = said.count(b'Requirement already satisfied: ')
+        fetched = said.count(b'Collecting ')
+        return (fetched + 2 * there + installed(*prefixes) - before) / (2 * count)
+
+    return share
 
 
 def make_venv():
     """Make an empty environment."""
-    if STAMP.exists():  # first, so that a removal cut short is not taken for a finished set-up
-        STAMP.unlink()
+    if stamp().exists():  # first, so that a removal cut short is not taken for a finished set-up
+        stamp().unlink()
     shutil.rmtree(VENV, ignore_errors=True)
     VENV.parent.mkdir(exist_ok=True)
     import venv
@@ -117,15 +220,59 @@ def make_venv():
         raise SetupError(f'{VENV} cannot be made: {error}') from None
 
 
+def install():
+    """Install the locked packages, and what builds tf2_msgs; the index is most of the waiting."""
+    BUILD.mkdir()
+    run('preparing', (*PIP, *re.findall('^setuptools==.*', LOCK.read_text(), re.MULTILINE)))
+    lines, commands = LOCK.read_text().splitlines(keepends=True), []
+    for name, ros in (('ros', True), ('other', False)):
+        half = BUILD / f'{name}.txt'
+        half.write_text(''.join(line for line in lines if line.startswith('ros-') == ros))
+        commands.append((*PIP, HERE, '--requirement', half))
+    run(
+        f'installing {len(names(LOCK))} packages',
+        *commands,
+        (*PIP, '--prefix', TOOLS, '--requirement', TOOLS_LOCK),
+        share=packages(LOCK, TOOLS_LOCK, prefixes=(VENV, TOOLS)),
+    )
+
+
 def build_tf2_msgs():
     """Build the one interface package that has no wheel into the environment."""
-    build = VENV / 'build' / 'tf2_msgs'
-    run(
-        'configuring tf2_msgs', VENV / 'bin' / 'cmake', '-G', 'Ninja', '-S', TF2, '-B', build,
-        f'-DCMAKE_PREFIX_PATH={VENV}', f'-DCMAKE_INSTALL_PREFIX={VENV}',
-        f'-DPython3_EXECUTABLE={PYTHON}', '-DBUILD_TESTING=OFF',
-    )  # fmt: skip
-    run('building tf2_msgs', VENV / 'bin' / 'cmake', '--build', build, '--target', 'install')
+    cmake = site_packages(TOOLS) / 'cmake' / 'data' / 'bin' / 'cmake'
+    build = BUILD / 'tf2_msgs'
+    modules = {'PYTHONPATH': str(site_packages(TOOLS))}
+    run('configuring tf2_msgs, installing marine_sim_ros', (
+        cmake, '-G', 'Ninja', '-S', TF2, '-B', build, f'-DCMAKE_PREFIX_PATH={VENV};{TOOLS}',
+        f'-DCMAKE_INSTALL_PREFIX={VENV}', f'-DPython3_EXECUTABLE={PYTHON}',
+        '-DBUILD_TESTING=OFF',
+    ), (*PIP, HERE, '--editable', ROOT), **modules)  # fmt: skip
+
+    def share(said):
+        steps = re.findall(rb'^\[(\d+)/(\d+)\]', said, re.MULTILINE)
+        return int(steps[-1][0]) / int(steps[-1][1]) if steps else 0.0
+
+    command = (cmake, '--build', build, '--target', 'install')
+    run('building tf2_msgs', command, share=share, **modules)
+    shutil.rmtree(BUILD)
+    shutil.rmtree(VENV / 'include')  # 30 MB of headers, which only such a build reads
+
+
+def link_copies():
+    """Let shared libraries of equal content be one file: wheels have no links, so they copy."""
+    seen = {}
+    for path in sorted(VENV.rglob('*.so*')):
+        if path.is_symlink() or not path.is_file() or path.stat().st_size < 100_000:
+            continue
+        content = hashlib.sha256(path.read_bytes()).digest()
+        first = seen.setdefault(content, path)
+        if first is not path:
+            link = path.with_name(f'{path.name}.link')
+            try:
+                os.link(first, link)
+            except OSError:  # a file system without links; this saves room, and nothing else
+                return
+            link.replace(path)
 
 
 def point_ament_here():
@@ -133,36 +280,45 @@ def point_ament_here():
 
     The wheels do not set AMENT_PREFIX_PATH; a .pth line runs at start-up of each interpreter.
     """
-    site = subprocess.check_output(
-        [str(PYTHON), '-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], text=True
-    )
     line = "import os, sys; os.environ.setdefault('AMENT_PREFIX_PATH', sys.prefix)\n"
-    (Path(site.strip()) / 'marine_sim_ros_ament_prefix.pth').write_text(line)
+    (site_packages(VENV) / 'marine_sim_ros_ament_prefix.pth').write_text(line)
+
+
+def stamp(addition=''):
+    """Return the file that says what the environment was made from."""
+    return VENV / f'.setup-stamp{addition and "-" + addition}'
+
+
+def is_done(wanted, addition=''):
+    """Return whether this is set up already."""
+    path = stamp(addition)
+    return path.is_file() and path.read_text() == wanted and PYTHON.exists()
 
 
 def setup():
     """Do what is not done yet of what every user needs."""
     wanted = fingerprint(*WATCHED)
-    if STAMP.is_file() and STAMP.read_text() == wanted and PYTHON.exists():
+    if is_done(wanted):
         return
     check_machine()
-    print('Setting up .venv (once; about two minutes):', flush=True)
+    print('Setting up .venv (once; a minute or two, 180 MB to fetch):', flush=True)
     make_venv()
-    run('installing the locked packages (200 MB)', *PIP, '--requirement', LOCK)
+    install()
     build_tf2_msgs()
+    link_copies()
     point_ament_here()
-    run('installing marine_sim_ros', *PIP, '--no-deps', '--no-build-isolation', '--editable', ROOT)
-    STAMP.write_text(wanted)
+    stamp().write_text(wanted)
 
 
-def setup_dev():
-    """Add JAX, sweeps, tests and linters, where they are not there yet."""
-    wanted = fingerprint(DEV_LOCK)
-    if DEV_STAMP.is_file() and DEV_STAMP.read_text() == wanted:
+def add(addition):
+    """Add what only some need, where it is not there yet."""
+    title, weight, lock = ADDITIONS[addition]
+    wanted = fingerprint(lock)
+    if is_done(wanted, addition) or is_done(fingerprint(ADDITIONS['dev'][2]), 'dev'):
         return
-    print('Adding JAX, sweeps, tests and linters (once; about a minute):', flush=True)
-    run('installing the locked packages (230 MB)', *PIP, '--requirement', DEV_LOCK)
-    DEV_STAMP.write_text(wanted)
+    print(f'Adding {title} (once; {weight}):', flush=True)
+    run('installing packages', (*PIP, '--requirement', lock), share=packages(lock))
+    stamp(addition).write_text(wanted)
 
 
 def main():
@@ -170,8 +326,8 @@ def main():
     os.chdir(ROOT)
     try:
         setup()
-        if sys.argv[1:] == ['--dev']:
-            setup_dev()
+        for addition in sys.argv[1:]:
+            add(addition)
     except SetupError as error:
         sys.exit(_fail(str(error)))
     except KeyboardInterrupt:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import has
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, lsq_linear
@@ -22,7 +23,8 @@ from marine_sim_ros.control.thrust_limits import PulseWidths
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.propulsion import ThrusterSpec, linear_curve, thruster_set
 
-NAMES = ('bluerov2', 'bluerov2_heavy', 'investigator90', 'simple_rov', 'surface_vessel')
+HULLS = ('simple_rov', 'surface_vessel') if has('trimesh') else ()
+NAMES = ('bluerov2', 'bluerov2_heavy', 'investigator90', *HULLS)
 BARE = {'investigator90': {'arm': 'false'}}  # whose numbers are printed
 VEHICLES = {name: load_vehicle(name, **BARE.get(name, {})) for name in NAMES}
 ROV, HEAVY, I90 = (VEHICLES[name] for name in NAMES[:3])

@@ -16,8 +16,6 @@ import pytest
 from bags import MAVROS, analyze, header, odometry, page_charts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.bags.mapping import parse_maps, vehicles_of
@@ -29,6 +27,10 @@ from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.sim.graph import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
+
+pytest.importorskip('rosbags')
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 STEP = """
 duration: 8.0

@@ -9,7 +9,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-import trimesh
 from conftest import ROOT, SETS, VEHICLES
 from hypothesis import HealthCheck, given, settings
 from test_fuzz_urdf import mutated
@@ -25,6 +24,8 @@ from marine_sim_ros.doctor.steps import drag_rates, drag_step_limit, surface_sti
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.tools.main import main
+
+trimesh = pytest.importorskip('trimesh')
 
 ERROR, WARNING, HINT = Severity
 DOWN = 'rpy="3.141592653589793 0 0"'

@@ -13,7 +13,7 @@ from missing import command_without, core_alone
 
 from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.core.extras import SOURCES, require
-from marine_sim_ros.numpy_standard import _LACKING, NUMPY
+from marine_sim_ros.core.numpy_standard import _LACKING, NUMPY
 from marine_sim_ros.sweep.design import _latin_hypercube
 
 VEHICLES = ('bluerov2', 'bluerov2_heavy', 'investigator90', 'simple_rov', 'surface_vessel')

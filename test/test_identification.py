@@ -10,8 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bags import MAVROS, header, odometry
-from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.bags.trajectory_writer import write_recording
@@ -31,6 +29,10 @@ from marine_sim_ros.sim.graph import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.main import main
+
+pytest.importorskip('rosbags')
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 
 def sampled(vehicle, run, seed=0, **options):

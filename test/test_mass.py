@@ -15,7 +15,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-import trimesh
 from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,6 +34,8 @@ from marine_sim_ros.model.mass.properties import (
     properties_of_grid,
 )
 from marine_sim_ros.tools import progress
+
+trimesh = pytest.importorskip('trimesh')
 
 FILE = ROOT / 'urdf' / 'investigator90_parts.yaml'
 PRINTED = {

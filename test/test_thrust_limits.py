@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from conftest import has
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +13,8 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.thrust_limits import PulseWidths
 from marine_sim_ros.model.propulsion import thruster_set
 
-NAMES = ('bluerov2', 'bluerov2_heavy', 'investigator90', 'simple_rov', 'surface_vessel')
+HULLS = ('simple_rov', 'surface_vessel') if has('trimesh') else ()
+NAMES = ('bluerov2', 'bluerov2_heavy', 'investigator90', *HULLS)
 SETS = {name: load_vehicle(name).thrusters for name in NAMES}
 PULSES = {name: PulseWidths(thrusters) for name, thrusters in SETS.items()}
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from marine_sim_ros.numpy_standard import NUMPY
+from marine_sim_ros.core.numpy_standard import NUMPY
 
 __all__ = ['NUMPY', 'Array', 'constant', 'matvec', 'namespace', 'rows']
 

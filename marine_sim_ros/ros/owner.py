@@ -93,10 +93,16 @@ class StateOwner(SuiteNode):
         self._odom.header.frame_id = 'map'
         self._transform = TransformStamped(child_frame_id=self.body_frame)
         self._transform.header.frame_id = 'map'
-        self._tf = topics.TF.type(transforms=[self._transform])
         self._clock_message = Clock()
         self._odom_publisher = self.publisher(topics.ODOM)
-        self._tf_publisher = self.publisher(topics.TF)
+        if topics.TF is None:
+            self.get_logger().warning(
+                'no /tf is published: tf2_msgs is not installed; a ROS workspace has it, and '
+                '`make setup` in a checkout builds it, for it is not on PyPI'
+            )
+        else:
+            self._tf = topics.TF.type(transforms=[self._transform])
+            self._tf_publisher = self.publisher(topics.TF)
         if self.values['clock'] == 'publish':
             self._clock_publisher = self.publisher(topics.CLOCK)
 
@@ -171,7 +177,8 @@ class StateOwner(SuiteNode):
             set_stamp(self._clock_message.clock, self.stamp)
             self._clock_publisher.publish(self._clock_message)
         self._odom_publisher.publish(self._odom)
-        self._tf_publisher.publish(self._tf)
+        if topics.TF is not None:
+            self._tf_publisher.publish(self._tf)
         self.on_published()
 
     def held(self) -> bool:

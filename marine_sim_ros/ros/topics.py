@@ -25,12 +25,16 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, Joy
 from std_msgs.msg import Float32MultiArray, String, UInt16MultiArray
-from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
 from marine_sim_ros.model.hull import FORCE_TERMS
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, SensorTopic
+
+try:
+    from tf2_msgs.msg import TFMessage
+except ImportError:
+    TFMessage = None
 
 __all__ = [
     'ACK_WINDOW',
@@ -118,7 +122,8 @@ class Topic:
 
 
 ODOM = Topic('odom', Odometry, LOCKSTEP)
-TF = Topic('/tf', TFMessage, LOCKSTEP)
+TF = Topic('/tf', TFMessage, LOCKSTEP) if TFMessage else None
+"""None: tf2_msgs is missing, which has no wheel on PyPI; the graph runs without."""
 CLOCK = Topic('/clock', Clock, LOCKSTEP)
 TOTAL_WRENCH = Topic('wrench/total', WrenchStamped, LOCKSTEP)
 EXTERNAL_WRENCH = Topic('wrench/external', WrenchStamped, QUEUE, per_tick=False)
@@ -194,7 +199,7 @@ def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
 
 
 RECORDED = (
-    ODOM, TF, CLOCK, TOTAL_WRENCH, EXTERNAL_WRENCH,
+    ODOM, *([TF] if TF else []), CLOCK, TOTAL_WRENCH, EXTERNAL_WRENCH,
     PWM, THRUSTER_STATE, THRUSTER_POWER,
     OCEAN_CURRENT, DIAGNOSTICS, MARKERS, SCENE_MARKERS,
     CONTACT_MARKERS,

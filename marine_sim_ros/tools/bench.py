@@ -30,6 +30,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag_with_memory
+from marine_sim_ros.tools.ros_needed import require_ros
 
 __all__ = ['add_arguments', 'execute']
 
@@ -144,6 +145,8 @@ def _engine(add: Add) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Measure everything in turn, round by round, and print one table."""
+    if not options.steps_only:
+        require_ros('bench without --steps-only')
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     os.environ.setdefault('ROS_DOMAIN_ID', str(60 + os.getpid() % 40))
     if options.gazebo:

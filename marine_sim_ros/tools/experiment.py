@@ -30,6 +30,7 @@ from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.options import add_xacro_arguments, free_folder, xacro_arguments
 from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.ros_needed import require_ros
 from marine_sim_ros.tools.tables import print_comparisons
 
 __all__ = ['add_arguments', 'execute']
@@ -69,6 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run it; 0 within the required bands, 1 outside them or when the run failed."""
+    if options.graph:
+        require_ros('experiment --graph')
     plan = _plan(options)
     if options.record:
         free_folder(options.record, overwrite=options.overwrite, also=FILES)

@@ -16,25 +16,38 @@ from marine_sim_ros.core.errors import MarineSimError, RunError
 
 __all__ = ['main']
 
-VERBS = ('run', 'simulate', 'sweep', 'console', 'teleop', 'experiment', 'doctor', 'validate',
-         'analyze', 'identify', 'export-sdf', 'bench', 'demo')  # fmt: skip
-"""Each is a module of this package."""
+VERBS = {
+    'run': 'Run the node graph: one process per node, in lockstep.',
+    'simulate': 'Run a scenario in this process, without ROS; same functions, same result.',
+    'sweep': 'Run a scenario many times with other numbers each; one dataset, one report.',
+    'console': 'Show a recorded bag in a browser, with a time slider; needs no ROS.',
+    'teleop': 'Drive a vehicle with the keyboard, and a gamepad if there is one, from a terminal.',
+    'experiment': 'Run a manoeuvre with set-points, and judge it beside published results.',
+    'doctor': "Find mistakes in a vehicle's description before anything runs.",
+    'validate': 'Run standard manoeuvres of a vehicle, and hold them against published values.',
+    'analyze': 'Analyse bags, without ROS: an HTML report, metrics and tables; compare several.',
+    'identify': 'Find drag, added mass and rotor lag of the vehicle that made a bag, without ROS.',
+    'export-sdf': 'Write the SDF model of a vehicle, for Gazebo.',
+    'demo': 'Take a two-minute tour: a dive in this process, the same as a ROS graph, a console.',
+    'bench': 'Measure speed: steps in process, ticks of the graph, each as a ratio in one run.',
+}
+"""What each module of this package does; told here, because some take a second to import."""
 
 
 def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of the verb that is asked for, or of all: some take a second to import."""
+    """Return the parser of all verbs, with the options of the one that is asked for."""
     result = argparse.ArgumentParser(
         prog='marine_sim', description='Underwater vehicles for ROS 2, in lockstep.'
     )
     result.add_argument('--version', action='version', version=f'marine_sim {__version__}')
     verbs = result.add_subparsers(dest='verb', metavar='VERB', required=True)
-    asked = [name for name in VERBS if name in arguments[:1]]
-    for name in asked or VERBS:
-        module = import_module(f'marine_sim_ros.tools.{name.replace("-", "_")}')
-        text = (module.__doc__ or '').strip().splitlines()[0]
+    asked = next((name for name in arguments if name in VERBS), '')
+    for name, text in VERBS.items():
         verb = verbs.add_parser(name, help=text, description=text)
-        module.add_arguments(verb)
-        verb.set_defaults(execute=module.execute)
+        if name == asked:
+            module = import_module(f'marine_sim_ros.tools.{name.replace("-", "_")}')
+            module.add_arguments(verb)
+            verb.set_defaults(execute=module.execute)
     return result
 
 

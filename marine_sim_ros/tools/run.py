@@ -19,6 +19,7 @@ from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.ros_needed import require_ros
 
 __all__ = ['add_arguments', 'execute', 'run_graph']
 
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Run until the end of the scenario, a failure, or a signal."""
+    require_ros('run')
     settings = run_options(
         options,
         namespace=options.namespace,

@@ -23,6 +23,7 @@ from marine_sim_ros.control.gamepad import gamepad_names, load_gamepad
 from marine_sim_ros.control.keys import AXIS_KEYS, FUNCTION_KEYS, QUIT, split_keys
 from marine_sim_ros.control.pilot import OUTPUTS
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.tools.ros_needed import require_ros
 from marine_sim_ros.tools.teleop_screen import screen
 
 __all__ = ['add_arguments', 'execute']
@@ -93,6 +94,7 @@ def _serve(node: Any, engine: Any, keyboard: _Keyboard, shutdown: Any) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Steer until x, ctrl-C or the end of the terminal; the vehicle is stopped at the end."""
+    require_ros('teleop')
     if not sys.stdin.isatty():
         raise ParameterError('teleop: standard input is no terminal; start it in one')
     load_gamepad(options.gamepad)

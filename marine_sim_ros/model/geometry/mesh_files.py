@@ -65,7 +65,7 @@ def _package(package: str, path: str, uri: str) -> Path:
         from ament_index_python.packages import get_package_share_directory
 
         return Path(get_package_share_directory(package)) / path
-    except (ImportError, LookupError, ValueError):
+    except (ImportError, LookupError, ValueError, OSError):  # OSError: no AMENT_PREFIX_PATH
         raise ModelError(
             f'mesh {uri!r}: package {package!r} is not installed; expected it in the ament index '
             '(source its workspace), or a file:// or relative path'
