@@ -3,7 +3,7 @@ PYTHON ?= python3
 ARGS ?=
 BIN := .venv/bin
 
-.PHONY: help setup console dev run test lint bench lock clean
+.PHONY: help setup console dev run test worlds lint bench lock clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/'
@@ -11,6 +11,7 @@ help:  ## Show this list
 setup:  ## Make .venv with what `make run` needs (a second call finds nothing to do)
 	@command -v $(PYTHON) >/dev/null || { echo "ERROR: $(PYTHON) not found; install Python 3.10 to 3.13, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }
 	@$(PYTHON) scripts/setup_venv.py
+	@test -d worlds/meshes || $(BIN)/python docs/make_worlds.py
 
 console: setup  ## Add the console (run --console) to .venv
 	@$(PYTHON) scripts/setup_venv.py console
@@ -23,6 +24,9 @@ run: setup $(if $(filter --console,$(ARGS)),console)  ## A BlueROV2 dives; recor
 
 test: dev  ## All tests this machine can run
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadgroup $(ARGS)
+
+worlds: setup  ## Write worlds/ and its meshes for Gazebo anew
+	@$(BIN)/python docs/make_worlds.py
 
 lint: dev  ## Style and types
 	@$(BIN)/ruff check .
@@ -50,4 +54,4 @@ lock:  ## Update requirements/lock*.txt (the ROS wheels stay as they are)
 	    --constraint lock.txt --output-file lock-tf2-msgs.txt
 
 clean:  ## Remove .venv and what builds leave
-	@rm -rf .venv build dist install log *.egg-info
+	@rm -rf .venv build dist install log *.egg-info worlds/meshes

@@ -6,7 +6,9 @@ pip installs the resource folders into the package, and the one command ``marine
 installs them below ``share/marine_sim_ros``, and each node as ``lib/marine_sim_ros/<node>``.
 """
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,9 +23,28 @@ FOLDERS = ('launch', 'config', 'urdf', 'worlds')
 NODES = sorted(p.stem for p in Path(NAME, 'nodes').glob('[a-z]*.py'))
 
 
+def make_meshes() -> None:
+    """Write the meshes of worlds/, which are not committed; tell where that cannot be done here.
+
+    In an isolated build there is no NumPy: such a wheel has the worlds without their meshes.
+    """
+    maker = Path('docs/make_worlds.py')
+    if Path('worlds/meshes').is_dir() or not maker.is_file():
+        return
+    done = subprocess.run(
+        [sys.executable, str(maker)],
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(['.', *sys.path])},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ['?'])[-1]
+        sys.stderr.write(f'worlds/meshes is not made ({reason}); run {maker} later\n')
+
+
 def resources() -> dict[str, list[str]]:
     """Return the files of each folder below the resource folders."""
     found: dict[str, list[str]] = {}
+    make_meshes()
     for top in FOLDERS:
         for path in sorted(p for p in Path(top).rglob('*') if p.is_file()):
             if '__pycache__' not in path.parts:

@@ -1,6 +1,9 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes worlds/ from config/environments: ``.venv/bin/python docs/make_worlds.py``."""
+"""Writes worlds/ and its meshes from config/environments: ``make worlds``, or run it.
+
+The meshes, 5 MB each, are not committed; set-up and ``colcon build`` run this.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ def main(folder: Path = HERE) -> None:
         for file, text in {f'{name}.sdf': world.text, **world.meshes}.items():
             path = folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding='utf-8')
+            if not path.is_file() or path.read_text(encoding='utf-8') != text:
+                path.write_text(text, encoding='utf-8')
 
 
 if __name__ == '__main__':

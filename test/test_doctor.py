@@ -178,6 +178,8 @@ FAULTS = {
     'plugin beside drag': (BLUE, put(ROBOT, ORCA.format('Drag', '')), 'plugins', ERROR),
     'hull drag beside damping': (BLUE, put('<linear_damping>', '<air_density>1.2</air_density>'
                                            '<linear_damping>'), 'drag-twice', WARNING),
+    'plugin of another': (ROV, put(ROBOT, '<gazebo><plugin name="p" filename="gz-sim-buoyancy-'
+                                   'system"/></gazebo></robot>'), 'ignored-plugins', WARNING),
     'unconnected link': (ROV, put(ROBOT, '<link name="lost"/></robot>'), 'one-tree', ERROR),
     'joint to nowhere': (ROV, put('<child link="baro_link"/>', '<child link="bar_link"/>'),
                          'one-tree', ERROR),
@@ -386,6 +388,7 @@ def test_stray_underscores_of_a_plugin_are_mended(tmp_path):
     assert run(orca, '--fix', tmp_path / 'orca3.urdf') == 0
     text = orca.read_text().replace('baro_link_to_base_link_z_>', 'baro_link_to_base_link_z>')
     assert (tmp_path / 'orca3.urdf').read_text() == text
+    assert load_vehicle(tmp_path / 'orca3.urdf').barometer.reference_offset == -0.05 - 0.05
 
 
 @settings(max_examples=50, suppress_health_check=list(HealthCheck))

@@ -21,6 +21,7 @@ from conftest import ROOT, has
 from graph import NotInTime, Watcher, manifest, recorded, statuses
 
 from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.gazebo.bridge_file import bridge_command
 from marine_sim_ros.gazebo.installed import bridge_program
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
@@ -200,6 +201,26 @@ def test_an_arm_in_a_pool_is_held(processes, tmp_path):
 
 
 @launched
+def test_a_vehicle_lands_on_a_terrain_where_the_embedded_one_does(processes, tmp_path):
+    """The mesh splits each cell in two where the embedded ground is bilinear: 1.1 cm at most."""
+    path = tmp_path / 'land.yaml'
+    path.write_text(
+        'duration: 8.0\ninitial: {position: [4.0, 3.0, -9.0], rpy: [0.0, 0.0, 0.0]}\n'
+        'segments: [{at: 0.0, axes: {heave: -0.3}}]\n'
+    )
+    run = launch(
+        processes, tmp_path, 'delivery:=stock', f'scenario:={path}', 'real_time_factor:=0',
+        'environment:=shallow_sand', 'composed:=true', f'record:={tmp_path / "run"}',
+    )  # fmt: skip
+    check_ended(run.end())
+    _, position = trajectory(tmp_path / 'run')
+    sand = load_environment('shallow_sand')
+    embedded = simulate(load_vehicle('bluerov2'), load_scenario(str(path)), environment=sand)
+    assert np.ptp(embedded.position[-200:, 2]) < 1e-4  # it lies
+    assert abs(position[-1, 2] - embedded.position[-1, 2]) < 0.02
+
+
+@launched
 def test_a_window_without_a_display_is_told_in_one_line(processes, tmp_path):
     processes.environment.pop('DISPLAY', None)
     processes.environment.pop('WAYLAND_DISPLAY', None)
@@ -222,6 +243,7 @@ def test_a_launch_of_which_one_is_killed_ends(processes, tmp_path, way, name):
     assert 'Traceback' not in output
     ends = output.count('process has finished cleanly') + output.count('process has died')
     assert ends == output.count('process started')
+    assert run.process.returncode == 1
 
 
 class Parts:

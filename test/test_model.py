@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import Environment, MarineSimError, load_vehicle
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.physics.buoyancy import buoyancy
@@ -73,16 +74,36 @@ def test_orca3_buoyancy_drag_and_pressure():
     force = drag(vehicle, moving, STILL)
     assert force[0] == pytest.approx(-34.2378)
     assert force[4] == pytest.approx(-34.2378 * 0.011)  # at the centre of mass
-    reading = barometer(vehicle.barometer, rest((0, 0, -10.05)), STILL)
+    reading = barometer(vehicle.barometer, rest((0, 0, -10)), STILL)
     assert reading.pressure == pytest.approx(199006)
     assert vehicle.barometer.variance == pytest.approx(201.7**2)
 
 
 def test_orca3_misspelt_offset_is_warned_of():
-    (warning,) = load_vehicle(ORCA).warnings
-    assert 'orca3.urdf:' in warning
+    (warning,) = (w for w in load_vehicle(ORCA).warnings if 'did you mean' in w)
+    assert 'orca3.urdf:29: ' in warning
     assert 'baro_link_to_base_link_z_' in warning
     assert 'did you mean <baro_link_to_base_link_z>?' in warning
+
+
+@pytest.mark.parametrize('offset', [None, '-0.05', '0.05'])
+def test_orca3_pressure_is_that_of_its_plugin(offset, tmp_path):
+    """OnUpdate of barometer_plugin.cpp, written down; the model is put in with base_link at 0."""
+    text = ORCA.read_text()
+    if offset is not None:
+        text = text.replace('base_link_z_>', 'base_link_z>').replace('_z>0.05', f'_z>{offset}')
+    path = tmp_path / 'orca.urdf'
+    path.write_text(text)
+    vehicle = load_vehicle(path)
+    state = State(np.array([0, 0, -10.0]), quaternion_from_rpy(0.3, 0.4, 0), np.zeros(6))
+    link = np.array([-0.15, 0, 0.05])
+    altitude = -10 + (rotation_matrix(state.orientation) @ link)[2] - link[2]
+    expected = 997 * 9.8 * -(altitude - float(offset or 0)) + 101300
+    assert barometer(vehicle.barometer, state, STILL).pressure == pytest.approx(expected)
+    told = [w for w in vehicle.warnings if 'reads the pressure' in w]
+    wrong = {None: '0.05 m below', '-0.05': None, '0.05': '0.1 m below'}[offset]
+    assert bool(told) == bool(wrong)
+    assert all(f'{wrong} baro_link' in w and 'expected -0.05' in w for w in told)
 
 
 MINIMAL = """<robot name="r"><link name="base_link"><inertial><mass value="1"/>

@@ -238,7 +238,7 @@ def test_names_of_files(tmp_path, monkeypatch):
     [
         ('http://example.org/a.stl', 'http'),
         ('model://boat/a.stl', 'expected package://, file:// or a path'),
-        ('package://not_there/a.stl', "package 'not_there' is not installed.*workspace"),
+        ('package://not_there/a.stl', "package 'not_there' is not installed.*--package-path"),
         ('package://marine_sim_ros/none/a.stl', 'none'),
         ('package://marine_sim_ros/../a.stl', 'within'),
         ('package://', 'within'),

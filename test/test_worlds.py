@@ -4,6 +4,10 @@
 """Worlds for Gazebo are the environments they are made from, and up to date."""
 
 import importlib.util
+import os
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -36,18 +40,35 @@ def scene(name):
 
 
 def read_obj(path):
-    """Return the vertices (v, 3) and the quadrangles (f, 4) of a mesh, by its own numbers."""
+    """Return vertices (v, 3), normals (n, 3), and of the quadrangles both numbers (f, 4, 2)."""
     lines = [line.split() for line in path.read_text().splitlines()]
-    vertices = np.array([line[1:] for line in lines if line[0] == 'v'], float)
-    return vertices, np.array([line[1:] for line in lines if line[0] == 'f'], int) - 1
+    vertices, normals = (
+        np.array([line[1:] for line in lines if line[0] == kind], float) for kind in ('v', 'vn')
+    )
+    corners = [[c.split('//') for c in line[1:]] for line in lines if line[0] == 'f']
+    return vertices, normals, np.array(corners, int) - 1
 
 
 def test_what_is_shipped_is_what_the_script_makes(made):
-    shipped = {p.relative_to(ROOT / 'worlds') for p in (ROOT / 'worlds').rglob('*') if p.is_file()}
-    assert shipped == {p.relative_to(made) for p in made.rglob('*') if p.is_file()}
+    shipped = {p.name for p in (ROOT / 'worlds').glob('*') if p.is_file()}
+    assert shipped == {p.name for p in made.glob('*') if p.is_file()}
     for file in shipped:
         same = (ROOT / 'worlds' / file).read_bytes() == (made / file).read_bytes()
         assert same, f'worlds/{file} is old; run docs/make_worlds.py'
+
+
+@pytest.mark.parametrize('name', ['sand', 'rock'])
+def test_meshes_are_made_by_a_build_from_a_checkout(name, tmp_path, made):
+    """They are not committed; what git has, and setup.py, are enough to have them."""
+    for part in ('docs/make_worlds.py', 'setup.py', 'config', 'marine_sim_ros', 'resource'):
+        source, target = ROOT / part, tmp_path / part
+        target.parent.mkdir(exist_ok=True)
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, target)
+    (tmp_path / 'worlds').mkdir()
+    subprocess.run([sys.executable, 'setup.py', '--quiet', '--version'], cwd=tmp_path, check=True)
+    mesh = f'meshes/{name}.obj'
+    assert (tmp_path / 'worlds' / mesh).read_bytes() == (made / mesh).read_bytes()
 
 
 @names
@@ -112,11 +133,12 @@ def test_planes_face_the_water(name):
 
 
 @pytest.mark.parametrize('name', ['sand', 'rock'])
-def test_the_mesh_is_the_terrain(name):
+def test_the_mesh_is_the_terrain(name, made):
     terrain = scene(name).terrain
     uris = {e.text for e in world(name).iter('uri')}
     assert uris == {f'meshes/{name}.obj'}
-    vertices, faces = read_obj(ROOT / 'worlds' / 'meshes' / f'{name}.obj')
+    vertices, _, numbers = read_obj(made / 'meshes' / f'{name}.obj')
+    faces = numbers[..., 0]
     heights = terrain.height(vertices[:, 0], vertices[:, 1])
     np.testing.assert_allclose(vertices[:, 2], heights, atol=0.0005 + 1e-9)
     np.testing.assert_array_equal(vertices[:, :2].min(axis=0), terrain.extent[0])
@@ -126,6 +148,39 @@ def test_the_mesh_is_the_terrain(name):
     areas = (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]) / 2
     np.testing.assert_allclose(areas, terrain.spacing**2)  # all from above, none left out
     assert areas.sum() == pytest.approx(np.prod(np.ptp(terrain.extent, axis=0)))
+
+
+@pytest.mark.parametrize('name', ['sand', 'rock'])
+def test_every_corner_has_the_normal_of_the_ground(name, made):
+    """Without one for each, gz-physics leaves the mesh out, and DART ends the server."""
+    terrain = scene(name).terrain
+    vertices, normals, numbers = read_obj(made / 'meshes' / f'{name}.obj')
+    corner, normal = numbers[..., 0].ravel(), numbers[..., 1].ravel()
+    assert normal.min() >= 0
+    found = normals[normal]
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=2e-3)
+    # Of the heights one cell away to all sides.
+    x, y = vertices[corner, :2].T
+    inside = np.all(np.abs(vertices[corner, :2] - terrain.extent.mean(axis=0)) < 63, axis=1)
+    h = terrain.spacing
+    slopes = [(terrain.height(x + dx, y + dy) - terrain.height(x - dx, y - dy)) / (2 * h)
+              for dx, dy in ((h, 0), (0, h))]  # fmt: skip
+    wanted = np.stack([-slopes[0], -slopes[1], np.ones_like(x)], axis=1)
+    wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
+    np.testing.assert_allclose(found[inside], wanted[inside], atol=1e-3)
+
+
+@pytest.mark.gazebo
+@pytest.mark.skipif(shutil.which('gz') is None, reason='gz: not on this machine')
+@names
+def test_a_real_server_steps_the_world(name, made, gazebo_partition):
+    done = subprocess.run(
+        ['gz', 'sim', '-s', '-r', '--iterations', '200', str(made / f'{name}.sdf')],
+        env={**os.environ, **gazebo_partition}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert 'Segmentation fault' not in done.stderr
+    assert 'will be ignored' not in done.stderr
 
 
 @names
@@ -139,10 +194,10 @@ def test_surfaces_have_the_friction_of_their_material(name):
 
 @pytest.mark.drake
 @names
-def test_libsdformat_reads_the_worlds(name):
+def test_libsdformat_reads_the_worlds(name, made):
     from pydrake.multibody.parsing import Parser
     from pydrake.multibody.plant import MultibodyPlant
 
     plant = MultibodyPlant(0.0)
-    models = Parser(plant).AddModels(str(ROOT / 'worlds' / f'{name}.sdf'))
+    models = Parser(plant).AddModels(str(made / f'{name}.sdf'))
     assert len(models) == len(scene(name)) + 1

@@ -110,9 +110,9 @@ def _joint_topics(
     vehicle: Vehicle, trajectory: Trajectory
 ) -> list[tuple[str, Sequence[str], dict[str, np.ndarray]]]:
     """Return topic, names and values of what is told as JointState."""
-    result: list[tuple[str, Sequence[str], dict[str, np.ndarray]]] = [
-        ('thrusters/state', vehicle.thrusters.names, {'effort': trajectory.thrust})
-    ]
+    result: list[tuple[str, Sequence[str], dict[str, np.ndarray]]] = []
+    if len(vehicle.thrusters):
+        result.append(('thrusters/state', vehicle.thrusters.names, {'effort': trajectory.thrust}))
     if vehicle.manipulator is not None:
         result.append(('joint_states', vehicle.manipulator.names, {'position': trajectory.joints}))
     if trajectory.targets is not None and not np.isnan(trajectory.targets).all():
@@ -155,8 +155,9 @@ def write_recording(
             for name, values in wrenches.items():
                 kind = 'geometry_msgs/msg/WrenchStamped'
                 write(f'wrench/{name}', kind, stamp, make.wrench(stamp, values[i]))
-            kind = 'std_msgs/msg/UInt16MultiArray'
-            write('thrusters/pwm', kind, stamp, make.pwm(trajectory.pwm[i]))
+            if len(vehicle.thrusters):
+                kind = 'std_msgs/msg/UInt16MultiArray'
+                write('thrusters/pwm', kind, stamp, make.pwm(trajectory.pwm[i]))
             for topic, names, parts in _joint_topics(vehicle, trajectory):
                 message = make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
                 write(topic, 'sensor_msgs/msg/JointState', stamp, message)

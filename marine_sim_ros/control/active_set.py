@@ -143,7 +143,7 @@ class ActiveSet:
 
     def __init__(self, problem: Problem) -> None:
         """Start with nothing active."""
-        signs = np.while_loop([1.0, -1.0], len(problem.rows))
+        signs = np.repeat([1.0, -1.0], len(problem.rows))
         self._rows = signs[:, None] * np.concatenate([problem.rows] * 2)
         self._reach = signs[:, None] * np.concatenate([problem.reach.T] * 2)
         self._matrix = np.outer(signs, signs) * np.tile(problem.matrix, (2, 2))

@@ -48,6 +48,7 @@ CHECKS_OF_TEXT: Mapping[str, Check] = MappingProxyType({
     'meshes': meshes.readable_meshes,
     'millimetres': meshes.millimetres,
     'inside-out': meshes.inside_out,
+    'ignored-plugins': tags.ignored_plugins,
     'plugins': duplicates.plugins_beside_tags,
 })  # fmt: skip
 """Checks of the description, also of one that does not load."""

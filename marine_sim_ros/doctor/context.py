@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,12 +20,10 @@ from marine_sim_ros.model.kinematics import IDENTITY
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Frame, Vehicle
-from marine_sim_ros.model.xacro_expansion import read_description
-from marine_sim_ros.model.xml import Element, Reader
+from marine_sim_ros.model.xacro_expansion import expand_description
+from marine_sim_ros.model.xml import Element, Reader, Source
 
 __all__ = ['DescriptionContext', 'load_context']
-
-XACRO = '{http://www.ros.org/wiki/xacro}'
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +33,7 @@ class DescriptionContext:
     Attributes:
         path: of its file.
         root: the <robot> element, xacro expanded.
-        sources: text of the file and of those it includes, by path.
+        source: name of the file, which knows where each line of its text is from.
         expanded: whether xacro made the text, so that its lines are not those of the file.
         loaded: the vehicle, or None where the description is refused.
         refusal: why.
@@ -44,7 +41,7 @@ class DescriptionContext:
 
     path: Path
     root: Element
-    sources: Mapping[Path, str]
+    source: Source
     expanded: bool
     loaded: Vehicle | None
     refusal: str = ''
@@ -84,29 +81,13 @@ class DescriptionContext:
     def place(self, element: Element | None) -> Place:
         """Return where an element stands.
 
-        In a file with xacro it is where its name is written, else where the only element of its
-        kind is; where neither is known, it is the file alone.
+        In a file with xacro it is where the element was written, in it or in an include.
         """
         if element is None:
             return Place(str(self.path))
-        reader = Reader(element, str(self.path))
-        if not self.expanded:
-            return Place(str(self.path), reader.line, reader.name)
-        label = re.escape(element.get('name') or '')
-        found = self._written(rf'[\'"]{label}[\'"]') if label else []
-        if len(found) == 0:
-            found = self._written(rf'<{re.escape(element.tag)}[\s>/]')
-            found = found if len(found) == 1 else []
-        file, line = found[0] if found else (self.path, 0)
-        return Place(str(file), line, reader.name)
-
-    def _written(self, pattern: str) -> list[tuple[Path, int]]:
-        return [
-            (path, number)
-            for path, text in self.sources.items()
-            for number, line in enumerate(text.splitlines(), 1)
-            if re.search(pattern, line)
-        ]
+        reader = Reader(element, self.source)
+        file, line = self.source.origin(reader.line)
+        return Place(file, line, reader.name)
 
     def error(
         self, element: Element | None, message: str, advice: str, edit: Edit | None = None
@@ -125,21 +106,6 @@ class DescriptionContext:
         return Diagnostic(Severity.HINT, message, self.place(element), advice)
 
 
-def _included(path: Path) -> dict[Path, str]:
-    """Return the texts of a file and of those that xacro includes, as far as they are named."""
-    result: dict[Path, str] = {}
-    queue = [path]
-    while queue:
-        file = queue.pop(0)
-        if file in result or not file.is_file():
-            continue
-        text = file.read_text(encoding='utf-8-sig', errors='replace')
-        result[file] = text
-        names = re.findall(r'<xacro:include[^>]*filename\s*=\s*["\']([^"\'$]+)["\']', text)
-        queue += [file.parent / name for name in names]
-    return result
-
-
 def load_context(name_or_path: str, arguments: Mapping[str, str]) -> DescriptionContext:
     """Return a vehicle for examination, whether it loads or not.
 
@@ -151,15 +117,13 @@ def load_context(name_or_path: str, arguments: Mapping[str, str]) -> Description
         ModelError: no file, no XML, no robot, or xacro refuses it: nothing to examine.
     """
     path = vehicle_path(name_or_path)
-    text = read_description(path, arguments)
-    root = xml.parse(text, str(path))
+    text, source, expanded = expand_description(path, arguments)
+    root = xml.parse(text, source)
     if root.tag != 'robot':
         raise ModelError(f'{path}: the root element is <{root.tag}>; expected <robot>')
-    sources = _included(path)
-    expanded = text != sources[path]
     vehicle, refusal = None, ''
     try:
-        vehicle = vehicle_from_urdf(text, source=str(path), base=path.parent)
+        vehicle = vehicle_from_urdf(text, source=source, base=path.parent)
     except ModelError as error:
         refusal = str(error)
-    return DescriptionContext(path, root, sources, expanded, vehicle, refusal)
+    return DescriptionContext(path, root, source, expanded, vehicle, refusal)

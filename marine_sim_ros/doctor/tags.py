@@ -14,12 +14,13 @@ from marine_sim_ros.doctor.extents import numbers
 from marine_sim_ros.doctor.repairs import as_elements, relative_density, renamed
 from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
 from marine_sim_ros.model.extensions import LUMPED_TAGS, robot_elements
+from marine_sim_ros.model.foreign_plugins import ignored
 from marine_sim_ros.model.hull_settings import GROUPS, PARAMETERS, TAGS
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = [
-    'density_unit', 'loaded', 'misspelt', 'told_while_loading', 'unread_attributes',
-    'unused_curves', 'unused_materials',
+    'density_unit', 'ignored_plugins', 'loaded', 'misspelt', 'told_while_loading',
+    'unread_attributes', 'unused_curves', 'unused_materials',
 ]  # fmt: skip
 
 _CHILDREN: dict[str, set[str]] = {
@@ -45,11 +46,10 @@ _READABLE = 0.75
 def _told(patient: DescriptionContext, text: str) -> tuple[Place, str]:
     """Return place and message of ``file:line: <element>: message``, as far as it is so."""
     found = re.fullmatch(r'(.*?):(\d+): (?:(<.*?>)(?: in <.*?>)?:? )?(.*)', text, re.DOTALL)
-    if found is None or found[1] != str(patient.path):
+    files = {str(patient.path), *(file for file, _ in patient.source.origins.values())}
+    if found is None or found[1] not in files:
         return Place(str(patient.path)), text.removeprefix(f'{patient.path}: ')
-    if patient.expanded:  # the line is that of the expanded text
-        return Place(str(patient.path), 0, found[3] or ''), found[4]
-    return Place(str(patient.path), int(found[2]), found[3] or ''), found[4]
+    return Place(found[1], int(found[2]), found[3] or ''), found[4]
 
 
 def loaded(patient: DescriptionContext) -> list[Diagnostic]:
@@ -63,12 +63,22 @@ def loaded(patient: DescriptionContext) -> list[Diagnostic]:
 def told_while_loading(patient: DescriptionContext) -> list[Diagnostic]:
     """What was repaired or looked unusual when the description was read."""
     result = []
-    for warning in patient.vehicle.warnings:
+    plugins = ignored(patient.root, patient.source)
+    for warning in (w for w in patient.vehicle.warnings if w not in plugins):
         place, text = _told(patient, warning)
         edit = _stray_underscore(patient, place, text)
         advice = 'mend it if it is not meant'
         result.append(Diagnostic(Severity.WARNING, text, place, advice, edit=edit))
     return result
+
+
+def ignored_plugins(patient: DescriptionContext) -> list[Diagnostic]:
+    """Gazebo plugins of others are not read: what they would do is described by our elements."""
+    return [
+        Diagnostic(Severity.WARNING, text, place, 'describe what it does with our elements, or '
+                'leave it, if it is of no concern to the motion')
+        for place, text in (_told(patient, t) for t in ignored(patient.root, patient.source))
+    ]  # fmt: skip
 
 
 def _stray_underscore(patient: DescriptionContext, place: Place, text: str) -> Edit | None:

@@ -240,7 +240,8 @@ def _first_apart(
 ) -> dict[str, jax.Array]:
     """Run the first tick, in which nothing is remembered, and the others by a loop."""
     first = tick(carry, _at(moments, 0)._replace(since=0.0))
-    later = jax.tree.map(lambda x: x[1:].reshape(-1, every, *x.shape[1:]), moments)
+    blocks = (len(moments.time) - 1) // every
+    later = jax.tree.map(lambda x: x[1:].reshape(blocks, every, *x.shape[1:]), moments)
 
     def one(before: Any, moment: _Moment) -> tuple[Any, None]:
         return tick(before[0], moment._replace(since=dt)), None
@@ -272,6 +273,6 @@ def _unpacked(kept: Mapping[str, Any], rows: jax.Array) -> dict[str, jax.Array]:
     for name, value in kept.items():
         shape = value.shape if isinstance(value, Components) else value.shape[:1]
         size = math.prod(shape)
-        result[name] = rows[:, at : at + size].reshape(-1, *shape, *rows.shape[2:])
+        result[name] = rows[:, at : at + size].reshape(len(rows), *shape, *rows.shape[2:])
         at += size
     return result

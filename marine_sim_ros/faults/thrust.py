@@ -66,7 +66,7 @@ def unharmed(rotors: Array) -> FaultMemory:
     """Return the memory of a start: nothing was commanded, nothing was drawn."""
     xp = namespace(rotors)
     neutral = xp.full_like(rotors, PWM_NEUTRAL)
-    none = xp.zeros_like(rotors[..., 0])
+    none = xp.sum(xp.zeros_like(rotors), axis=-1)  # also where there is no thruster
     return FaultMemory(neutral, none, None, neutral, none, none, none)
 
 

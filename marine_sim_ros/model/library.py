@@ -16,7 +16,7 @@ from marine_sim_ros.model.hull import check_terms
 from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.model.xacro_expansion import read_description
+from marine_sim_ros.model.xacro_expansion import expand_description
 
 __all__ = ['load_vehicle', 'vehicle_beside', 'vehicle_names', 'vehicle_path', 'xacro_arguments']
 
@@ -95,9 +95,10 @@ def load_vehicle(
         return _switched(vehicle_from_urdf(text, voltage=voltage, progress=progress), hull_forces)
     path = vehicle_path(text)
     settings: Mapping[str, str] = {k: str(v) for k, v in arguments.items()}
+    description = expand_description(path, settings)
     vehicle = vehicle_from_urdf(
-        read_description(path, settings),
-        source=str(path),
+        description.text,
+        source=description.source,
         voltage=voltage,
         base=path.parent,
         progress=progress,

@@ -30,13 +30,18 @@ from marine_sim_ros.model.vehicle import (
     ThrusterSet,
     Vehicle,
 )
-from marine_sim_ros.model.xml import Element, Reader
+from marine_sim_ros.model.xml import Element, Reader, place
 
-__all__ = ['apply_plugins', 'has_plugins']
+__all__ = ['apply_plugins', 'has_plugins', 'is_orca3']
 
 LINEAR_DRAG = np.array([34.2378, 54.9716, 73.1512])
 ANGULAR_DRAG = np.full(3, 3.988)
 _PREFIX = 'libOrca'
+
+
+def is_orca3(plugin: Element) -> bool:
+    """Return whether a <plugin> is one of Orca3's."""
+    return _PREFIX in (plugin.get('filename') or '')
 
 
 def _plugins(robot: Element) -> list[tuple[Element, Element]]:
@@ -44,7 +49,7 @@ def _plugins(robot: Element) -> list[tuple[Element, Element]]:
         (gazebo, plugin)
         for gazebo in robot.findall('gazebo')
         for plugin in gazebo.iter('plugin')
-        if _PREFIX in (plugin.get('filename') or '')
+        if is_orca3(plugin)
     ]
 
 
@@ -65,7 +70,7 @@ def _unknown(reader: Reader, known: set[str]) -> list[str]:
             hint = next((k for k in sorted(known) if child.tag.strip('_') == k), None)
             meant = f'; did you mean <{hint}>?' if hint else f'; known: {", ".join(sorted(known))}'
             warnings.append(
-                f'{reader.source}:{child.sourceline}: <{child.tag}> in {reader.name} '
+                f'{place(reader.source, child)}: <{child.tag}> in {reader.name} '
                 f'is unknown and ignored{meant}'
             )
     return warnings
@@ -134,6 +139,12 @@ def _drag(reader: Reader) -> tuple[Damping, list[str]]:
 
 
 def _barometer(reader: Reader, link: str, frames: dict[str, Frame]) -> tuple[Barometer, list[str]]:
+    """Return the barometer, which reads the pressure at z_link − z_link(0) − offset.
+
+    Gazebo's altimeter counts from where the link is when the model is put in, with base_link at
+    z = 0, and the plugin subtracts ``baro_link_to_base_link_z``. Only with the offset
+    z_base − z_link, as its source describes it, that is the height of the sensor.
+    """
     known = {
         'atmospheric_pressure',
         'baro_link_to_base_link_z',
@@ -143,14 +154,26 @@ def _barometer(reader: Reader, link: str, frames: dict[str, Frame]) -> tuple[Bar
     }
     if link not in frames:
         raise reader.error(f'<gazebo reference="{link}"> names no link')
+    warnings = _unknown(reader, known)
+    height = float(frames[link].translation[2])
+    offset = _number(reader, 'baro_link_to_base_link_z', 0.0, -100.0, 100.0)
+    if abs(offset + height) > 1e-9:
+        lower = 'below' if offset + height > 0 else 'above'
+        warnings.append(
+            reader.warning(
+                f'reads the pressure {abs(offset + height):.3g} m {lower} {link}, as the plugin '
+                f'does with baro_link_to_base_link_z {offset:g}; expected {-height + 0.0:g}, z of '
+                f'base_link less z of {link}'
+            )
+        )
     return Barometer(
         link,
         frames[link].translation,
         _number(reader, 'atmospheric_pressure', 101300.0, 0.0, 1e9),
         _number(reader, 'fluid_density', 997.0, 0.0, 2e4),
         _number(reader, 'variance', 40000.0, 0.0, 1e12),
-        _number(reader, 'baro_link_to_base_link_z', 0.0, -100.0, 100.0),
-    ), _unknown(reader, known)
+        -height - offset,
+    ), warnings
 
 
 def apply_plugins(
@@ -186,7 +209,7 @@ def apply_plugins(
             )
         else:
             raise ModelError(
-                f'{source}:{element.sourceline}: unknown plugin {element.get("filename")!r}; '
+                f'{place(source, element)}: unknown plugin {element.get("filename")!r}; '
                 'expected libOrcaThruster-, Buoyancy-, Drag- or BarometerPlugin.so'
             )
         vehicle = replace(vehicle, warnings=(*vehicle.warnings, *warnings))

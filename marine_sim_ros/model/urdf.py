@@ -27,6 +27,7 @@ from marine_sim_ros.model.contact_tags import (
     read_contact_tags,
     set_mass_from_density,
 )
+from marine_sim_ros.model.foreign_plugins import ignored
 from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.hull_reader import read_hull
 from marine_sim_ros.model.hull_settings import HullSettings
@@ -153,7 +154,7 @@ def vehicle_from_urdf(
         extensions=extensions.read_others(reader),
         hull=hull.hull,
         frames=tuple(f for f in frames.values() if f.parent),
-        warnings=hull.warnings + built.warnings + tags.warnings,
+        warnings=hull.warnings + built.warnings + tags.warnings + ignored(root, source),
         urdf=text,
         files=(*built.files, *_collision_meshes(root, base)),
         find_contact=partial(_contact, shapes, tags),

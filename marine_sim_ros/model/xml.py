@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,13 +14,44 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 
-__all__ = ['MAX_BYTES', 'Element', 'Reader', 'parse']
+__all__ = ['MAX_BYTES', 'Element', 'Reader', 'Source', 'line_of', 'parse', 'place']
 
 Element = etree._Element
 T = TypeVar('T')
 
 MAX_BYTES = 10_000_000
 """Largest description that is read; the largest real URDFs are below 1 MB (meshes are apart)."""
+
+
+class Source(str):
+    """Name of a description whose lines may be from elsewhere: from a xacro and its includes."""
+
+    origins: Mapping[int, tuple[str, int]]
+
+    def __new__(
+        cls, path: str | Path, origins: Mapping[int, tuple[str, int]] | None = None
+    ) -> Source:
+        """Return the name of a file; ``origins`` has file and line of lines of its text."""
+        result = super().__new__(cls, path)
+        result.origins = origins or {}
+        return result
+
+    def origin(self, line: int) -> tuple[str, int]:
+        """Return the file and the line in which a line of the text was written."""
+        return self.origins.get(line, (str(self), line))
+
+
+def line_of(element: Element) -> int:
+    """Return the line of an element in the text that was parsed; 0 where it is not known."""
+    line: Any = element.sourceline
+    return int(line or 0)
+
+
+def place(source: str, element: Element) -> str:
+    """Return ``file:line`` where an element of a description was written."""
+    known = source if isinstance(source, Source) else Source(source)
+    file, line = known.origin(line_of(element))
+    return f'{file}:{line}'
 
 
 def parse(text: str, source: str) -> Element:
@@ -79,12 +111,11 @@ class Reader:
     @property
     def line(self) -> int:
         """Where the element stands in its file."""
-        line: Any = self.element.sourceline
-        return int(line or 0)
+        return line_of(self.element)
 
     def error(self, message: str) -> ModelError:
         """Return a ModelError about this element."""
-        return ModelError(f'{self.source}:{self.line}: {self.name}: {message}')
+        return ModelError(f'{place(self.source, self.element)}: {self.name}: {message}')
 
     def warning(self, message: str) -> str:
         """Return the text of a warning about this element."""
@@ -96,7 +127,7 @@ class Reader:
         for child in self.element:
             if child.tag not in known:
                 raise ModelError(
-                    f'{self.source}:{child.sourceline}: unknown element <{child.tag}> in '
+                    f'{place(self.source, child)}: unknown element <{child.tag}> in '
                     f'{self.name}; expected one of: {", ".join(sorted(known))}'
                 )
             result.append(Reader(child, self.source))

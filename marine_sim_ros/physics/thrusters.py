@@ -187,7 +187,12 @@ def thrusters(
     return ThrusterOutput(wrench, thrust, rotor_speed, power), memory
 
 
+def _has_thrusters(vehicle: Vehicle, environment: Environment) -> bool:
+    del environment
+    return len(vehicle.thrusters) > 0
+
+
 THRUSTERS = ForceModel(
-    'thrusters', actuated('thrusters'), label='Thrusters', colour='#e63333',
-    executable='thrusters', scalar=True,
+    'thrusters', actuated('thrusters'), applies=_has_thrusters, label='Thrusters',
+    colour='#e63333', executable='thrusters', scalar=True,
 )  # fmt: skip

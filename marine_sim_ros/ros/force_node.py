@@ -97,7 +97,7 @@ class ModelNode(ForceNode):
         self._thrust = np.zeros(len(self.vehicle.thrusters))
         needs, answer = self.model.needs, super().on_state
         self._thrusts: Pairing[State, np.ndarray] | None = None
-        if 'thrust' in needs:
+        if 'thrust' in needs and len(self._thrust):
             self._thrusts = Pairing(self._on_pair, self._thrust)
             self.listen(topics.THRUSTER_STATE, self._on_thrust)
             answer = self._thrusts.first

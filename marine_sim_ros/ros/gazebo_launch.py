@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from launch.actions import ExecuteProcess, LogInfo, Shutdown
+from launch.actions import ExecuteProcess, LogInfo
 from launch_ros.actions import Node
 
 from marine_sim_ros.core.errors import ParameterError
@@ -20,6 +20,7 @@ from marine_sim_ros.gazebo.bridge_file import control_service
 from marine_sim_ros.gazebo.delivery import IN_SERVER, chosen_delivery
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.server import server_command, server_paths
+from marine_sim_ros.ros.required import required
 from marine_sim_ros.sim.graph import RunOptions
 
 __all__ = ['gazebo_actions']
@@ -33,7 +34,7 @@ def _server(folder: Path, *, gui: bool, run: bool) -> ExecuteProcess:
         )
     return ExecuteProcess(
         cmd=server_command(folder / 'world.sdf', gui=gui, run=run), output='screen',
-        on_exit=Shutdown(), additional_env=server_paths(),
+        on_exit=required, additional_env=server_paths(),
     )  # fmt: skip
 
 
@@ -57,7 +58,7 @@ def gazebo_actions(
     bridge = Node(
         package='ros_gz_bridge', executable='parameter_bridge', name='ros_gz_bridge',
         parameters=[{'config_file': str(folder / 'ros_gz_bridge.yaml')}],
-        arguments=[control_service(made.name)], output='screen', on_exit=Shutdown(),
+        arguments=[control_service(made.name)], output='screen', on_exit=required,
     )  # fmt: skip
     told = [LogInfo(msg=f'Gazebo: wrenches are delivered {way}: {why}')]
     told += [LogInfo(msg=f'WARNING: {warning}') for warning in made.warnings]

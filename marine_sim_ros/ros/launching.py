@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction, Shutdown
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -24,6 +24,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.gazebo_launch import gazebo_actions
+from marine_sim_ros.ros.required import required
 from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
 
 __all__ = ['actions', 'simulation']
@@ -103,7 +104,7 @@ def _options(values: dict[str, str]) -> RunOptions:
 
 
 def _node(spec: NodeSpec) -> Node:
-    ends = {'on_exit': Shutdown()} if spec.executable in ('dynamics', 'gazebo_bridge') else {}
+    ends = {'on_exit': required} if spec.executable in ('dynamics', 'gazebo_bridge') else {}
     return Node(
         package=PACKAGE, executable=spec.executable, arguments=list(spec.arguments),
         name=spec.name, namespace=spec.namespace, parameters=[spec.parameters],
@@ -188,9 +189,8 @@ def actions(
     specs = describe(options)
     if composed:
         arguments = [replace(options, console=False).to_json()]
-        ends = Shutdown()
         result.append(Node(package=PACKAGE, executable='composed', arguments=arguments,
-                           output='screen', on_exit=ends))  # fmt: skip
+                           output='screen', on_exit=required))  # fmt: skip
         result += [_node(spec) for spec in specs if spec.executable == 'console']
     else:
         result += [_node(spec) for spec in specs]

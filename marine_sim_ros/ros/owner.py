@@ -79,6 +79,8 @@ class StateOwner(SuiteNode):
         self._followed = 0
         self._ticks_reported = (0, wall.monotonic())
         self._published_at = self._made_at = self._ended_at = wall.monotonic()
+        for text in self.vehicle.warnings:  # one node of a run is enough
+            self.get_logger().warning(text)
         self._make_messages()
         self.total = WrenchPublisher(self, topics.TOTAL_WRENCH)
         needed = topics.ACCELERATION in topics.sensor_topics(self.vehicle)

@@ -223,6 +223,8 @@ def recorded(
         sources: of wrenches.
     """
     result = (*RECORDED, *(wrench_topic(s) for s in sources), *sensor_topics(vehicle))
+    if 'thrusters' not in sources:
+        result = tuple(t for t in result if not t.name.startswith('thrusters/'))
     if components:
         result = (*result, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
     if vehicle.manipulator is not None:

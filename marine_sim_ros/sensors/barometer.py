@@ -66,8 +66,8 @@ def barometer(sensor: Barometer, state: State, environment: Environment) -> Baro
     """Return what an ideal barometer reads where it sits on the body.
 
     In waves the dynamic pressure of Airy's theory is added: the depth is less the wave's head.
-    z_sensor = z + (R r_sensor)_z + reference_offset: the sensor's own height, moved to the
-    reference point its description names (0 for most; Orca3's ``baro_link_to_base_link_z``).
+    z_sensor = z + (R r_sensor)_z + reference_offset: the sensor's own height, moved by what its
+    description says (0 for most; −z_link − ``baro_link_to_base_link_z`` for Orca3's plugin).
     """
     xp = namespace(state.position)
     offset = matvec(rotation_matrix(state.orientation), constant(xp, sensor.position))

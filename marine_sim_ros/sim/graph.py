@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -210,12 +210,17 @@ def _common(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
     return common
 
 
-def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]:
+def describe(
+    options: RunOptions,
+    progress: Progress = silent,
+    warn: Callable[[Iterable[str]], object] = tuple,
+) -> list[NodeSpec]:
     """Return the nodes of a run.
 
     Args:
         options: of the run.
         progress: is told the share of long work that is done.
+        warn: is told what the vehicle's description says that deserves a second look.
 
     Raises:
         MarineSimError: a vehicle or a scenario that cannot be used.
@@ -224,6 +229,7 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
     vehicle = load_vehicle(
         options.vehicle, hull_forces=options.hull_forces or None, progress=progress, **arguments
     )
+    warn(vehicle.warnings)
     environment = run_environment(options.environment, current=options.current)
     forces = acting_forces(vehicle, environment)
     if options.gazebo:
@@ -235,17 +241,14 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
     closed = bool(options.controller) or (scenario is not None and scenario.closed_loop)
     pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
     own: dict[str, dict[str, Any]] = {name: {} for name in sources}
-    own['thrusters'] = pwm
-    if options.publish_components:
-        own['drag'] = {'publish_components': True}
     own |= {sensor.name: {} for sensor in vehicle.sensors}
-    if vehicle.manipulator is not None:
-        own['manipulator'] = script
-    program = autopilot(options.controller)
-    if program is not None:
-        own[program.executable] = {}
-    elif closed:
-        own['controller'] = script or {'controller': options.controller}
+    special = {
+        'thrusters': pwm,
+        'drag': {'publish_components': True} if options.publish_components else {},
+        'manipulator': script,
+    }
+    own |= {name: parameters for name, parameters in special.items() if name in own}
+    own |= _controllers(options, script, closed=closed)
     if scenario is not None:
         own['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
@@ -276,6 +279,15 @@ def describe(options: RunOptions, progress: Progress = silent) -> list[NodeSpec]
         _node(programs.get(name, name), name, namespace, {**common, **extra})
         for name, extra in own.items()
     ]
+
+
+def _controllers(
+    options: RunOptions, script: dict[str, Any], *, closed: bool
+) -> dict[str, dict[str, Any]]:
+    """Return the node that sends pulse widths, and its parameters, where there is one."""
+    if (program := autopilot(options.controller)) is not None:
+        return {program.executable: {}}
+    return {'controller': script or {'controller': options.controller}} if closed else {}
 
 
 def _node(executable: str, name: str, namespace: str, parameters: dict[str, Any]) -> NodeSpec:

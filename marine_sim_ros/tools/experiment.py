@@ -30,6 +30,7 @@ from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.options import add_xacro_arguments, free_folder, xacro_arguments
 from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.reporting import print_warnings
 from marine_sim_ros.tools.ros_needed import require_ros
 from marine_sim_ros.tools.tables import print_comparisons
 
@@ -103,6 +104,8 @@ def _plan(options: argparse.Namespace) -> _Plan:
     arguments = {**own, **given}
     with bar('building') as told:
         vehicle = load_vehicle(name, progress=told, **arguments)
+    if not options.graph:  # else a node tells
+        print_warnings(vehicle.warnings)
     scenario.check(vehicle)
     moments = [time for _, time in experiment.moments]
     least = max([experiment.window, experiment.turn_from, *moments])

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ParameterError
@@ -16,6 +15,7 @@ from marine_sim_ros.sdf.geometry import MESH_MODES
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.tools.options import add_xacro_arguments, xacro_arguments
 from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.reporting import print_warnings
 
 __all__ = ['add_arguments', 'execute']
 
@@ -53,8 +53,7 @@ def execute(options: argparse.Namespace) -> int:
     )  # fmt: skip
     unread = without_effect(materials, 'gazebo') if options.materials else {}
     told = (f'{options.materials}: {name} has no effect: {why}' for name, why in unread.items())
-    for warning in (*vehicle.warnings, *model.warnings, *told):
-        print(f'WARNING: {warning}', file=sys.stderr)
+    print_warnings((*vehicle.warnings, *model.warnings, *told))
     if not options.output:
         print(model.text, end='')
         return 0

@@ -8,9 +8,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model import library
+from marine_sim_ros.model.packages import add_package_paths
 from marine_sim_ros.sim.graph import RunOptions
 
 __all__ = [
@@ -19,11 +21,31 @@ __all__ = [
 ]  # fmt: skip
 
 
+class _PackagePath(argparse.Action):
+    """Lets packages be looked for in a folder; the processes of a run inherit it."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        del parser, option_string
+        add_package_paths([values])
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), values])
+
+
 def add_xacro_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what :func:`xacro_arguments` reads."""
     parser.add_argument(
         '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
         help='xacro argument, such as coefficients:=wu2018; may be repeated',
+    )  # fmt: skip
+    parser.add_argument(
+        '--package-path', dest='package_paths', action=_PackagePath, default=[], metavar='DIR',
+        help='folder with ROS packages that are not installed, for package:// and $(find); may '
+        'be repeated',
     )  # fmt: skip
 
 

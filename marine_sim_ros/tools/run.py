@@ -13,12 +13,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.ros.supervisor import Supervisor
 from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.reporting import print_warnings
 from marine_sim_ros.tools.ros_needed import require_ros
 
 __all__ = ['add_arguments', 'execute', 'run_graph']
@@ -67,8 +68,13 @@ def execute(options: argparse.Namespace) -> int:
     )
     if settings.real_time_factor < 0:
         raise ParameterError('--real-time-factor is negative; expected 0 or more')
-    with bar('building') as told:
-        specs = describe(settings, told)
+    warnings: list[str] = []
+    try:
+        with bar('building') as told:
+            specs = describe(settings, told, warnings.extend)
+    except MarineSimError:
+        print_warnings(warnings)  # else the owner of the state logs them
+        raise
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
     return run_graph(settings, specs, composed=options.composed)

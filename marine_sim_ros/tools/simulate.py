@@ -19,6 +19,7 @@ from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.sim.trajectory import Trajectory
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar, waiting
+from marine_sim_ros.tools.reporting import print_warnings
 
 __all__ = ['add_arguments', 'execute']
 
@@ -76,6 +77,7 @@ def execute(options: argparse.Namespace) -> int:
             progress=told,
             **arguments,
         )
+    print_warnings(vehicle.warnings)
     environment = run_environment(settings.environment, current=settings.current)
     trajectory, wall, compiling = _simulated(
         options, vehicle, scenario, environment=environment, dt=settings.dt,

@@ -17,6 +17,7 @@ from marine_sim_ros.core.errors import MarineSimError, ModelError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.model.geometry.collada import collada_header
+from marine_sim_ros.model.packages import package_folder
 
 __all__ = ['mesh_path', 'read_mesh']
 
@@ -50,11 +51,11 @@ def mesh_path(uri: str, base: Path | None) -> Path:
         path = posixpath.normpath(path)
         if not package or path.startswith(('.', '/')):
             raise ModelError(f'mesh {uri!r}: expected package://package/path/within/it')
-        return _package(package, path, uri)
+        return _package(package, path, uri, base)
     raise ModelError(f'mesh {uri!r}: scheme {scheme!r}; expected package://, file:// or a path')
 
 
-def _package(package: str, path: str, uri: str) -> Path:
+def _package(package: str, path: str, uri: str, base: Path | None) -> Path:
     if package == 'marine_sim_ros':
         top, _, below = path.partition('/')
         try:
@@ -62,14 +63,9 @@ def _package(package: str, path: str, uri: str) -> Path:
         except MarineSimError as error:
             raise ModelError(f'mesh {uri!r}: {error}') from None
     try:
-        from ament_index_python.packages import get_package_share_directory
-
-        return Path(get_package_share_directory(package)) / path
-    except (ImportError, LookupError, ValueError, OSError):  # OSError: no AMENT_PREFIX_PATH
-        raise ModelError(
-            f'mesh {uri!r}: package {package!r} is not installed; expected it in the ament index '
-            '(source its workspace), or a file:// or relative path'
-        ) from None
+        return package_folder(package, base) / path
+    except ModelError as error:
+        raise ModelError(f'mesh {uri!r}: {error}, or a file:// or relative path') from None
 
 
 def read_mesh(path: Path) -> Any:

@@ -1,0 +1,127 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Finds the folder of a ROS package, of ROS 1 or 2, installed or not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from lxml import etree
+
+from marine_sim_ros.core.errors import ModelError, ParameterError
+
+__all__ = ['PACKAGE_PATH', 'add_package_paths', 'package_folder']
+
+PACKAGE_PATH = 'ROS_PACKAGE_PATH'
+"""Environment variable with the folders in which packages are looked for, as in ROS 1."""
+
+_MANIFEST = 'package.xml'
+_DEEPEST = 6
+"""Levels below a folder of PACKAGE_PATH at which packages are looked for."""
+
+
+def add_package_paths(folders: Iterable[str]) -> None:
+    """Let this process and those that it starts look for packages in folders first.
+
+    Raises:
+        ParameterError: a folder that does not exist.
+    """
+    found = []
+    for folder in folders:
+        path = Path(folder).expanduser()
+        if not path.is_dir():
+            raise ParameterError(f'--package-path {folder}: is no folder')
+        found.append(str(path.resolve()))
+    if found:
+        os.environ[PACKAGE_PATH] = os.pathsep.join([*found, *_package_paths()])
+
+
+def _package_paths() -> list[str]:
+    return [p for p in os.environ.get(PACKAGE_PATH, '').split(os.pathsep) if p]
+
+
+def _name(folder: Path) -> str | None:
+    """Return the name of the package in a folder, or None where there is none."""
+    manifest = folder / _MANIFEST
+    if not manifest.is_file():
+        return None
+    try:
+        root = etree.parse(str(manifest), etree.XMLParser(resolve_entities=False)).getroot()
+    except (etree.XMLSyntaxError, OSError):
+        return folder.name
+    return (root.findtext('name') or folder.name).strip()
+
+
+def _packages_below(folder: Path, levels: int = _DEEPEST) -> Iterator[tuple[str, Path]]:
+    """Yield names and folders of packages; none is looked for within a package."""
+    name = _name(folder)
+    if name is not None:
+        yield name, folder
+        return
+    try:
+        inner = sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith('.'))
+    except OSError:
+        return
+    for path in inner if levels else ():
+        yield from _packages_below(path, levels - 1)
+
+
+@lru_cache(maxsize=64)
+def _below(folder: str) -> dict[str, Path]:
+    """Return the packages of a folder of PACKAGE_PATH; the first of a name counts."""
+    found: dict[str, Path] = {}
+    for name, path in _packages_below(Path(folder)):
+        found.setdefault(name, path)
+    return found
+
+
+def _installed(package: str) -> Path | None:
+    try:
+        from ament_index_python.packages import get_package_share_directory
+
+        return Path(get_package_share_directory(package))
+    except (ImportError, LookupError, ValueError):
+        return None
+
+
+def _around(description: Path, package: str) -> Iterator[Path]:
+    """Yield where a package may be of which a description in a folder speaks."""
+    for folder in (description.resolve(), *description.resolve().parents):
+        if _name(folder) is not None:
+            yield folder
+            yield folder.parent / package
+            return
+
+
+def package_folder(package: str, beside: Path | None = None) -> Path:
+    """Return the folder of a package.
+
+    It is looked for in the folders of PACKAGE_PATH, among what is installed, and last around the
+    description itself: the package that it is in, and packages in the same folder as that one.
+
+    Args:
+        package: name of it.
+        beside: folder of the description that names it.
+
+    Raises:
+        ModelError: it is nowhere.
+    """
+    for folder in _package_paths():
+        if (path := _below(folder).get(package)) is not None:
+            return path
+        if (Path(folder) / package).is_dir():
+            return Path(folder) / package
+    installed = _installed(package)
+    if installed is not None:
+        return installed
+    for path in _around(beside, package) if beside else ():
+        if _name(path) == package:
+            return path
+    raise ModelError(
+        f'package {package!r} is not installed; expected --package-path FOLDER (or the '
+        f'environment variable {PACKAGE_PATH}) with the folder that holds the package'
+    )
