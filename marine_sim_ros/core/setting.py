@@ -13,12 +13,12 @@ __all__ = ['Setting', 'shown_number', 'typed']
 
 
 def shown_number(value: float) -> str:
-    """Return a number as a user would type it: ``0.000001`` and not ``1e-06``."""
+    """Return a number as a user would type it: ``0.000001`` and ``1e9``."""
     if isinstance(value, int):
         return str(value)
     if value == 0 or 1e-6 <= abs(value) < 1e6:
         return f'{value:.6f}'.rstrip('0').rstrip('.')
-    return f'{value:g}'
+    return f'{value:g}'.replace('e+0', 'e')
 
 
 @dataclass(frozen=True)

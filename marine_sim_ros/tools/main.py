@@ -1,5 +1,6 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
+# PYTHON_ARGCOMPLETE_OK
 
 """The ``marine_sim`` command: parses and dispatches."""
 
@@ -13,11 +14,12 @@ from importlib import import_module
 
 from marine_sim_ros import __version__
 from marine_sim_ros.core.errors import MarineSimError, RunError
+from marine_sim_ros.tools.completion import complete, wanted
 
 __all__ = ['main']
 
 VERBS = ('run', 'simulate', 'sweep', 'console', 'teleop', 'experiment', 'doctor', 'validate',
-         'analyze', 'identify', 'export-sdf', 'bench')  # fmt: skip
+         'analyze', 'identify', 'export-sdf', 'bench', 'list')  # fmt: skip
 """Each is a module of this package."""
 
 
@@ -41,6 +43,8 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exit codes: 0 done, 1 the run or check failed, 2 bad input."""
     given = sys.argv[1:] if arguments is None else arguments
+    if wanted():
+        complete(parser)
     try:
         options = parser(given).parse_args(given)
         code = options.execute(options)
