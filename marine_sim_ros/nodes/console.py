@@ -45,8 +45,7 @@ PARAMETERS = (
     Parameter('token', '', 'token that a browser must bring', empty='made where one is needed'),
     Parameter('rate', 20.0, 'updates per second of wall time', 1.0, 60.0, unit='Hz'),
     Parameter('output', 'pwm', 'what the operator drives at the start', choices=OUTPUTS),
-    Parameter('operator_timeout', 0.7, "wall time that the operator's page may be silent",
-              0.1, 60.0, unit='s'),
+    Parameter('operator_timeout', 0.7, 'wall time a page may be silent', 0.1, 60.0, unit='s'),
     Parameter('gain', 0.5, 'share of full stick at the start', 0.0, 1.0),
     Parameter(
         'on_loss', 'disarm', 'what the controller does when the operator is lost',

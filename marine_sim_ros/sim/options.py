@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from marine_sim_ros.control.pilot import OUTPUTS
 from marine_sim_ros.core.errors import ParameterError
@@ -90,7 +90,7 @@ class Option(Setting):
 
 def option(default: T, text: str, **settings: Any) -> T:
     """Return a field of an options class; the settings are those of :class:`Option`."""
-    return cast(T, field(default=default, metadata={'help': text, **settings}))
+    return field(default=default, metadata={'help': text, **settings})
 
 
 @dataclass(frozen=True)
