@@ -104,7 +104,7 @@ def test_a_drag_node_that_starts_anew_is_taken_in_again(processes, tmp_path, ros
 
 BAD = {
     'environment': (['--environment', 'storm'], "environment 'storm' is neither"),
-    'term': (['--hull-forces', 'lift'], "unknown hull force 'lift'"),
+    'term': (['--hull-forces', 'lift'], "--hull-forces is 'lift'; expected one of: viscous"),
 }
 
 

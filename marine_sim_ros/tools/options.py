@@ -56,13 +56,14 @@ def add_option(
         known = replace(known, default='', empty=empty)
     told = [f'default {known.default_text}'] if known.default_text else []
     text = known.text + '; may be repeated' * (known.flags == ('--set',))
-    if not known.choices or known.metavar:  # argparse shows choices in place of a metavar
+    choices = known.choices if known.count is None else ()  # argparse shows them itself
+    if not choices:
         told += filter(None, [known.range])
     words = '; '.join(told)
     text += f' ({words})' if words else ''
     if known.kind is bool:
         return _add_switch(parser, known, text)
-    settings: dict[str, Any] = {'type': known.kind, 'choices': known.choices or None}
+    settings: dict[str, Any] = {'type': known.kind, 'choices': choices or None}
     if known.flags:
         settings['action'] = 'append'
         default = []
