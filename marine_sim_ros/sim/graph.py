@@ -24,7 +24,7 @@ from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
-__all__ = ['NodeSpec', 'RunOptions', 'describe']
+__all__ = ['NodeSpec', 'describe']
 
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 

@@ -25,7 +25,8 @@ from marine_sim_ros.core.errors import MarineSimError, ParameterError, Recording
 from marine_sim_ros.model import library
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.options import add_option, free_folder, xacro_arguments

@@ -17,7 +17,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from marine_sim_ros.ros.supervisor import Supervisor
-from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
+from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar
