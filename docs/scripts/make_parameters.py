@@ -151,7 +151,7 @@ def page() -> str:
         elif name != 'composed':
             without.append(code(name))
     parts.append(
-        f'{" and ".join(without)} have the parameters of every node only; `composed` runs all '
+        f'These have the parameters of every node only: {", ".join(without)}. `composed` runs all '
         'nodes in one process and takes the options of the run as JSON.\n'
     )
     return '\n'.join(part.strip('\n') + '\n' for part in parts)

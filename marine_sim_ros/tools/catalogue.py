@@ -55,16 +55,26 @@ def _vehicles() -> dict[str, str]:
     return found
 
 
-def _effects(*names: str) -> dict[str, str]:
-    """Return modules of ``physics`` by name, with the first sentences of their docstrings."""
-    modules = {name: import_module(f'marine_sim_ros.physics.{name}') for name in names}
+def _documented(functions: Mapping[str, Callable[..., object]]) -> dict[str, str]:
+    """Return the first sentences of the docstrings of the functions' modules, by name."""
+    modules = {name: import_module(function.__module__) for name, function in functions.items()}
     return {name: first_sentence(module.__doc__ or '') for name, module in modules.items()}
 
 
 def _forces() -> dict[str, str]:
-    from marine_sim_ros.physics import WRENCH_SOURCES
+    from marine_sim_ros.physics import FORCES
 
-    return _effects(*WRENCH_SOURCES, 'manipulator', 'boundary', 'contact')
+    return _documented({name: getattr(force, 'step', force) for name, force in FORCES.items()})
+
+
+def _sensors() -> dict[str, str]:
+    try:
+        from marine_sim_ros.sensors import SENSORS
+    except ImportError:  # before there is a list of sensors
+        from marine_sim_ros.physics.barometer import barometer
+
+        return _documented({'barometer': barometer})
+    return _documented({name: sensor.measure for name, sensor in SENSORS.items()})
 
 
 KINDS: Mapping[str, Callable[[], dict[str, str]]] = {
@@ -74,7 +84,7 @@ KINDS: Mapping[str, Callable[[], dict[str, str]]] = {
     'experiments': partial(_configured, 'experiments'),
     'controllers': partial(_configured, 'controllers'),
     'forces': _forces,
-    'sensors': partial(_effects, 'barometer'),
+    'sensors': _sensors,
     'gamepads': partial(_configured, 'gamepads'),
     'sweeps': partial(_configured, 'sweeps'),
 }
