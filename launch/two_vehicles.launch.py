@@ -4,7 +4,7 @@
 
 from launch import LaunchDescription
 from marine_sim_ros.ros.launching import actions
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -11,7 +11,8 @@ from collections import defaultdict
 
 import numpy as np
 
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 
 
 class NotInTime(AssertionError):

@@ -24,7 +24,7 @@ from marine_sim_ros.analysis.response import response
 from marine_sim_ros.analysis.run import from_trajectory
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import ParameterError, RecordingError
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
 

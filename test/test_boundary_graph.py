@@ -14,7 +14,8 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics.boundary import boundary
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
 

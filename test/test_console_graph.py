@@ -12,7 +12,8 @@ from test_console_page import address_of, start
 from test_graph import Watcher
 
 from marine_sim_ros.console.control_lease import PATIENCE
-from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
+from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = [
     pytest.mark.ros,

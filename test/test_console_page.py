@@ -22,7 +22,8 @@ from readable import check_readable, focused_by_tab
 from test_graph import Watcher
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools.main import main
 
 pytestmark = [

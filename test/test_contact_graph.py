@@ -8,7 +8,8 @@ import pytest
 from graph import manifest, recorded, simulated
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from graph import Watcher, manifest, start_graph, statuses
 
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
 

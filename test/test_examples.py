@@ -12,7 +12,7 @@ from conftest import ROOT
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.bags.trajectory_writer import write_recording
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
 

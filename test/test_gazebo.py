@@ -38,7 +38,8 @@ from marine_sim_ros.physics.manipulator import link_poses, posed
 from marine_sim_ros.physics.rigid_body import step, weight
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.poses import IDENTITY
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 
 DT = 0.005
 MS = 10**6

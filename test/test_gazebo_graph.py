@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT, has
 
 from marine_sim_ros import load_vehicle, simulate
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 
 pytestmark = pytest.mark.ros

@@ -17,7 +17,8 @@ from marine_sim_ros.gazebo.bridge_file import bridge_command
 from marine_sim_ros.gazebo.installed import bridge_program
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.server import Correspondent, start_server, stop_server
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 
 pytestmark = [

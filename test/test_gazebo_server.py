@@ -14,7 +14,7 @@ from gazebo_server import CASES, STILL, GazeboServer, imbalance, scenario_file
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.sim import step as sim_step
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 
 pytestmark = [

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from graph import Watcher, manifest, simulated, start_graph, statuses
 
-from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
+from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from graph import Watcher, manifest, numbers, recorded, simulated, statuses
 
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
 
@@ -104,7 +105,7 @@ def test_a_drag_node_that_starts_anew_is_taken_in_again(processes, tmp_path, ros
 
 BAD = {
     'environment': (['--environment', 'storm'], "environment 'storm' is neither"),
-    'term': (['--hull-forces', 'lift'], "unknown hull force 'lift'"),
+    'term': (['--hull-forces', 'lift'], "--hull-forces is 'lift'; expected one of: viscous"),
 }
 
 

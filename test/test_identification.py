@@ -25,7 +25,7 @@ from marine_sim_ros.identification.thrust import commands_of_pwm, commands_of_th
 from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.identification.weak_form import first_guess
 from marine_sim_ros.model.vehicle import Damping
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.main import main

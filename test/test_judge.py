@@ -20,7 +20,7 @@ from marine_sim_ros.control.attitude import level_frame
 from marine_sim_ros.control.setpoints import setpoints
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, to_body
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 
 ROV = load_vehicle('investigator90')

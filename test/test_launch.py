@@ -15,7 +15,8 @@ from bags import analyze
 from conftest import ROOT
 from graph import Watcher
 
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.launch
 FILES = sorted(p.name for p in (ROOT / 'launch').glob('*.launch.py'))

@@ -18,7 +18,7 @@ import yaml
 from conftest import ROOT
 
 import marine_sim_ros
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 
 WORKFLOW = ROOT / '.github' / 'workflows' / 'ci.yml'
 FORMS = sorted((ROOT / '.github' / 'ISSUE_TEMPLATE').glob('*.yml'))

@@ -18,7 +18,7 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import SENSORS
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
 
 __all__ = ['write_recording']

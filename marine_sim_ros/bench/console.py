@@ -24,7 +24,8 @@ from marine_sim_ros.bench.odometer import Odometer
 from marine_sim_ros.bench.processes import cpu_seconds, resident
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.ros.supervisor import Supervisor
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['print_console_costs', 'print_console_memory']
 

@@ -37,7 +37,8 @@ from marine_sim_ros.gazebo.world import GazeboWorld
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.ros.supervisor import Supervisor
 from marine_sim_ros.sdf.world import sdf_world
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
 
 __all__ = ['Case', 'Speed', 'check_gazebo', 'gazebo_table', 'measure']

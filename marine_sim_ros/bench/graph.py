@@ -14,7 +14,8 @@ from typing import Any
 from marine_sim_ros.bench.odometer import Odometer
 from marine_sim_ros.bench.processes import cpu_seconds, resident
 from marine_sim_ros.ros.supervisor import Supervisor
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['graph_rows', 'node_costs', 'ticks_per_second']
 

@@ -28,7 +28,7 @@ from marine_sim_ros.environment.gusts import as_many
 from marine_sim_ros.faults.kinds import LostCommands
 from marine_sim_ros.faults.tables import alike
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 from marine_sim_ros.sim.trajectory import Trajectory

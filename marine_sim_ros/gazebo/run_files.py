@@ -20,7 +20,8 @@ from marine_sim_ros.model.library import load_vehicle, vehicle_path, xacro_argum
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.poses import Pose
 from marine_sim_ros.sdf.world import sdf_world
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['bridge_parameters', 'write_run']
 

@@ -3,7 +3,7 @@
 
 """Composed: all nodes of a vehicle in one process on one executor; same topics, same result.
 
-Takes the run's options as one JSON argument (see marine_sim_ros/sim/graph.py RunOptions), because
+Takes the run's options (RunOptions of sim/options.py) as one JSON argument, because
 each node needs parameters of its own.
 """
 
@@ -18,7 +18,8 @@ from rclpy.parameter import Parameter
 
 from marine_sim_ros.ros.bus import Bus
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
+from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['main']
 

@@ -33,7 +33,7 @@ from marine_sim_ros.ros.command_publisher import STICKS
 from marine_sim_ros.ros.console_backend import ConsoleBackend
 from marine_sim_ros.ros.graph_monitor import GraphMonitor
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import SOURCES, Parameter
+from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.recording import Recording
 
@@ -41,18 +41,19 @@ __all__ = ['ConsoleNode', 'main']
 
 PARAMETERS = (
     Parameter('host', '127.0.0.1', 'address to listen on; others than this machine need a token'),
-    Parameter('port', 8060, 'to listen on; 0: any free one', 0, 65535),
-    Parameter('token', '', 'that a browser must bring; empty: made where one is needed'),
-    Parameter('rate', 20.0, 'moments per second of wall time', 1.0, 60.0),
-    Parameter('output', 'pwm', 'what the sticks drive, at the start', choices=OUTPUTS),
-    Parameter('operator_timeout', 0.7, 's of wall time that their page may be silent', 0.1, 60.0),
-    Parameter('gain', 0.5, 'of full stick, at the start', 0.0, 1.0),
+    shared('console_port', name='port'),
+    Parameter('token', '', 'token that a browser must bring', empty='made where one is needed'),
+    Parameter('rate', 20.0, 'updates per second of wall time', 1.0, 60.0, unit='Hz'),
+    Parameter('output', 'pwm', 'what the operator drives at the start', choices=OUTPUTS),
+    Parameter('operator_timeout', 0.7, 'wall time a page may be silent', 0.1, 60.0, unit='s'),
+    Parameter('gain', 0.5, 'share of full stick at the start', 0.0, 1.0),
     Parameter(
-        'on_loss', 'disarm', 'what a controller does when the operator is lost',
+        'on_loss', 'disarm', 'what the controller does when the operator is lost',
         choices=('disarm', 'hold'),
     ),
-    Parameter('recorder', '', 'parameters of a recorder that the operator may start, JSON'),
-    Parameter('folder', 'out', 'in which such recordings are made'),
+    Parameter('recorder', '', 'parameters of the recorder that the operator may start, JSON',
+              empty='none may be started'),
+    Parameter('folder', 'out', "folder of the operator's recordings"),
     *STICKS,
     SOURCES,
 )  # fmt: skip

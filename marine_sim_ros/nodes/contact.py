@@ -32,8 +32,9 @@ from marine_sim_ros.ros.process import run
 __all__ = ['ContactNode', 'main']
 
 PARAMETERS = (
-    Parameter('marker_rate', 10.0, 'contact/markers per s of simulation time; 0: none', 0.0, 1e3),
-)
+    Parameter('marker_rate', 10.0, 'contact/markers per second of simulated time', 0.0, 1e3,
+              unit='Hz', empty='none'),
+)  # fmt: skip
 
 
 class ContactNode(ModelNode):

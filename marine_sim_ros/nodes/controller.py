@@ -34,7 +34,7 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp, stamp_ns, state_from
 from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
 from marine_sim_ros.ros.operator import Operator
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import Parameter, shared
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import pwm_message
 from marine_sim_ros.sim.player import ScriptedPilot, failed_thrusters, unknown_thrusters
@@ -43,16 +43,19 @@ from marine_sim_ros.sim.scenario import load_scenario
 __all__ = ['ControllerNode', 'main']
 
 PARAMETERS = (
-    Parameter('controller', 'modern', 'shipped name or path of a YAML file'),
+    shared('controller', default='modern', empty=''),
     Parameter(
-        'allocation', 'bounded', 'how a wrench becomes thrust',
+        'allocation', 'bounded', 'method that turns a wrench into thrust',
         choices=('bounded', 'pseudo_inverse'),
     ),
-    Parameter('armed', False, 'whether the thrusters may turn from the start'),
-    Parameter('holds', [''], 'switched on from the start, of ' + ', '.join(HOLDS)),
-    Parameter('free_axes', [''], 'never controlled, of ' + ', '.join(QUANTITIES), live=True),
-    Parameter('failed_thrusters', [''], 'names of thrusters to leave out', live=True),
-    Parameter('scenario', '', 'follow its set-points instead of an operator; empty: none'),
+    Parameter('armed', False, 'arm the thrusters at the start'),
+    Parameter('holds', [''], 'functions to switch on at the start', choices=tuple(HOLDS),
+              empty='none'),
+    Parameter('free_axes', [''], 'axes that are never controlled', choices=QUANTITIES,
+              empty='none', live=True),
+    Parameter('failed_thrusters', [''], 'names of thrusters to leave out', empty='none',
+              live=True),
+    shared('scenario', empty='set-points come from an operator'),
 )  # fmt: skip
 
 
@@ -89,13 +92,8 @@ class ControllerNode(SuiteNode):
         self.create_timer(0.5, self._watch, clock=self.wall_clock)
 
     def refuse(self, name: str, value: Any) -> str:
-        """Refuse axes and thrusters that do not exist."""
-        if name == 'failed_thrusters':
-            return unknown_thrusters(self.vehicle, value)
-        wrong = [axis for axis in value if axis and axis not in QUANTITIES]
-        return (
-            f'{wrong[0]!r} is unknown; expected some of: {", ".join(QUANTITIES)}' if wrong else ''
-        )
+        """Refuse thrusters that do not exist."""
+        return unknown_thrusters(self.vehicle, value) if name == 'failed_thrusters' else ''
 
     def _on_odom(self, message: Odometry) -> None:
         self._heard_at = self.wall_clock.now().nanoseconds

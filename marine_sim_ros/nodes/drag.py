@@ -22,13 +22,13 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.markers import FORCE_SCALE, arrow_scale, wrench_arrows
 from marine_sim_ros.ros.node import WrenchPublisher
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import shared
 from marine_sim_ros.ros.process import run
 
 __all__ = ['DragNode', 'main']
 
 PARAMETERS = (
-    Parameter('publish_components', False, 'publish every kind of drag on a topic of its own'),
+    shared('publish_components'),
     FORCE_SCALE,
 )
 

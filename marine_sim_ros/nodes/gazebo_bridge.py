@@ -43,13 +43,15 @@ from marine_sim_ros.ros.summing import SummingOwner
 __all__ = ['GazeboBridgeNode', 'main']
 
 PARAMETERS = (
-    Parameter('delivery', IN_SERVER, 'how wrenches get to Gazebo', choices=DELIVERIES[1:]),
+    Parameter('delivery', IN_SERVER, 'way of the wrenches to Gazebo', choices=DELIVERIES[1:]),
     Parameter('world', 'default', "name of Gazebo's world"),
-    Parameter('link', 'bluerov2::base_link', 'scoped name of the link that is pushed'),
-    Parameter('impulse_ratio', 1.0, 'physics steps in a control period', 1.0, 1e4),
-    Parameter('gazebo_timeout', 3.0, 's of wall time without a word; told then', 0.1, 1e6),
-    Parameter('start_timeout', 60.0, 's of wall time for the first word', 0.1, 1e6),
-)
+    Parameter('link', 'bluerov2::base_link', 'scoped name of the link that takes the wrench'),
+    Parameter('impulse_ratio', 1.0, 'physics steps of Gazebo in a simulation step', 1.0, 1e4),
+    Parameter('gazebo_timeout', 3.0, 'wall time after which a silent Gazebo is reported',
+              0.1, 1e6, unit='s'),
+    Parameter('start_timeout', 60.0, 'wall time that Gazebo may take to start', 0.1, 1e6,
+              unit='s'),
+)  # fmt: skip
 
 
 class GazeboBridgeNode(SummingOwner):

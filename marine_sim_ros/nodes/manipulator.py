@@ -30,7 +30,7 @@ from marine_sim_ros.physics.manipulator import (
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, set_stamp
 from marine_sim_ros.ros.force_node import ForceNode
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import shared
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.sim.player import joint_targets
 from marine_sim_ros.sim.scenario import load_scenario
@@ -39,7 +39,7 @@ __all__ = ['ManipulatorNode', 'main']
 
 HOLD = 0.5
 """s that a commanded joint velocity lasts."""
-PARAMETERS = (Parameter('scenario', '', 'follow the joints of a scenario; empty: joint_commands'),)
+PARAMETERS = (shared('scenario', empty='the joints follow joint_commands'),)
 
 
 class ManipulatorNode(ForceNode):

@@ -42,11 +42,11 @@ from marine_sim_ros.ros.scene_markers import scene_markers
 __all__ = ['MarkersNode', 'main']
 
 PARAMETERS = (
-    Parameter('rate', 10.0, 'messages per second of simulation time', 0.01, 1e3),
+    Parameter('rate', 10.0, 'messages per second of simulated time', 0.01, 1e3, unit='Hz'),
     FORCE_SCALE,
     SOURCES,
-    Parameter('voxels', True, 'show voxels'),
-    Parameter('panels', True, "show the hull's panels"),
+    Parameter('voxels', True, 'show the voxels of the buoyancy'),
+    Parameter('panels', True, 'show the panels of the hull'),
 )
 
 

@@ -30,7 +30,7 @@ from marine_sim_ros.faults.kinds import BarometerDropout
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import header_stamp, odometry_numbers, set_stamp, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import SOURCES, Parameter
+from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
 from marine_sim_ros.ros.process import run
 
 __all__ = ['RecorderNode', 'main']
@@ -39,12 +39,13 @@ QUIET = 0.3
 LOST = 1.0
 PARAMETERS = (
     Parameter('directory', 'out/run', 'new or empty folder to write to'),
-    Parameter('manifest', '{}', 'JSON that goes into manifest.json'),
-    Parameter('pwm_source', 'external', 'as the thrusters have it'),
-    Parameter('publish_components', False, 'as the drag node has it'),
-    Parameter('controller', False, 'whether there is a controller'),
+    Parameter('manifest', '{}', 'JSON object to write into manifest.json'),
+    Parameter('pwm_source', 'external', "the thrusters' pwm_source",
+              choices=('external', 'controller')),
+    shared('publish_components'),
+    Parameter('controller', False, 'record the topics of a controller too'),
     SOURCES,
-)
+)  # fmt: skip
 
 
 class RecorderNode(SuiteNode):

@@ -20,7 +20,7 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import stamp_ns, state_from
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import shared
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import pwm_message
 from marine_sim_ros.sim.player import ScriptedPilot
@@ -29,8 +29,8 @@ from marine_sim_ros.sim.scenario import load_scenario
 __all__ = ['ScenarioNode', 'main']
 
 PARAMETERS = (
-    Parameter('scenario', 'dive', 'shipped name or path of a YAML file'),
-    Parameter('duration', 0.0, "s; 0: the scenario's own", 0.0, 1e9),
+    shared('scenario', default='dive', empty=''),
+    shared('duration', empty="the scenario's"),
 )
 
 

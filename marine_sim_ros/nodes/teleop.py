@@ -31,20 +31,21 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.command_publisher import STICKS, CommandPublisher, full_stick
 from marine_sim_ros.ros.convert import stamp_ns, state_from
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import Parameter, shared
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.switches import Switches
 
 __all__ = ['TeleopNode', 'main']
 
 PARAMETERS = (
-    Parameter('output', 'pwm', 'what is driven, at the start', choices=OUTPUTS),
-    Parameter('rate', 20.0, 'commands per second of wall time', 1.0, 200.0),
-    Parameter('gain', 1.0, 'of full stick, at the start', 0.0, 1.0),
+    Parameter('output', 'pwm', 'what the operator drives at the start', choices=OUTPUTS),
+    Parameter('rate', 20.0, 'commands per second of wall time', 1.0, 200.0, unit='Hz'),
+    Parameter('gain', 1.0, 'share of full stick at the start', 0.0, 1.0),
     *STICKS,
-    Parameter('gamepad', 'xbox', 'shipped name or YAML file: what its sticks and buttons do'),
-    Parameter('joy_timeout', 0.5, 's of wall time', 0.05, 60.0),
-)
+    shared('gamepad', help='layout of the gamepad: shipped name or YAML file'),
+    Parameter('joy_timeout', 0.5, 'wall time after which a silent gamepad is lost', 0.05, 60.0,
+              unit='s'),
+)  # fmt: skip
 
 
 class TeleopNode(SuiteNode):

@@ -46,9 +46,11 @@ PARAMETERS = (
         choices=('external', 'controller'),
     ),
     Parameter(
-        'command_timeout', COMMAND_TIMEOUT, 's of simulation time after the last command', 0.0, 1e6
+        'command_timeout', COMMAND_TIMEOUT, 'simulated time after which a command no longer holds',
+        0.0, 1e6, unit='s',
     ),
-    Parameter('failed_thrusters', [''], 'names of thrusters that stand still', live=True),
+    Parameter('failed_thrusters', [''], 'names of thrusters that stand still', empty='none',
+              live=True),
 )  # fmt: skip
 
 

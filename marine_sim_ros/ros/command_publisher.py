@@ -29,9 +29,9 @@ REPEAT = 0.5
 """s of wall time after which a pose that did not change is sent again."""
 
 STICKS = (
-    Parameter('max_speed', [1.0, 0.5, 0.5], 'of full stick: surge, sway, heave, m/s'),
-    Parameter('max_rate', [0.5, 0.5, 0.8], 'of full stick: roll, pitch, yaw, rad/s'),
-    Parameter('dead_band', 0.08, 'of a stick around its middle', 0.0, 0.9),
+    Parameter('max_speed', [1.0, 0.5, 0.5], 'surge, sway and heave of full stick', unit='m/s'),
+    Parameter('max_rate', [0.5, 0.5, 0.8], 'roll, pitch and yaw rate of full stick', unit='rad/s'),
+    Parameter('dead_band', 0.08, 'share of a stick around its middle that counts as 0', 0.0, 0.9),
 )
 
 

@@ -21,7 +21,7 @@ from marine_sim_ros.gazebo.delivery import IN_SERVER, chosen_delivery
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.server import server_command, server_paths
 from marine_sim_ros.ros.required import required
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['gazebo_actions']
 

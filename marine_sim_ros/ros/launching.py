@@ -1,6 +1,6 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the launch files have in common: the graph of suite.py as launch actions."""
+"""What the launch files have in common: the graph of sim/graph.py as launch actions."""
 
 from __future__ import annotations
 
@@ -24,83 +24,14 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.gazebo_launch import gazebo_actions
+from marine_sim_ros.ros.launch_arguments import ARGUMENTS, given_options
 from marine_sim_ros.ros.required import required
-from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
+from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.sim.options import OPTIONS, RunOptions
 
 __all__ = ['actions', 'simulation']
 
 PACKAGE = 'marine_sim_ros'
-ARGUMENTS = {
-    'vehicle': ('bluerov2', 'shipped name, or path of a URDF or xacro file'),
-    'vehicle_arguments': ('', 'xacro arguments with spaces between, as coefficients:=wu2018'),
-    'namespace': ('', "default: the vehicle's name"),
-    'backend': ('embedded', 'who moves the body: embedded, or gazebo'),
-    'delivery': ('auto', 'how wrenches get to Gazebo: in_server, stock, or auto'),
-    'world': ('', 'with gazebo: SDF file; empty: made from the environment'),
-    'gui': ('false', 'with gazebo: show its window'),
-    'lockstep': ('true', 'wait for every force; false: latest wrenches'),
-    'environment': ('', 'shipped name or YAML file: water, waves, current; empty: still water'),
-    'links': (
-        'true',
-        'robot_description and the links on tf, by robot_state_publisher if installed',
-    ),
-    'markers': ('false', 'show forces, voxels and hull panels on the topic markers'),
-    'console': ('false', "the operator's console in a browser, at http://127.0.0.1:8060"),
-    'console_port': ('8060', 'of the console'),
-    'publish_components': ('false', 'publish every kind of drag on drag/<kind>'),
-    'scenario': ('', 'shipped name or YAML file; empty: commands come from outside'),
-    'controller': ('', 'modern, thesis, or a YAML file; empty: PWM comes from outside'),
-    'record': ('false', 'true, or the folder to record to'),
-    'recorder': ('suite', 'suite: every tick, and a manifest; ros2_bag: `ros2 bag record`'),
-    'real_time_factor': ('1.0', '1: wall clock, 0: as fast as the graph answers'),
-    'duration': ('0.0', "s of simulation time; 0: the scenario's, or until stopped"),
-    'composed': ('false', 'all nodes in one process'),
-    'seed': ('0', 'of everything random'),
-    'dt': ('0.005', 'step, s'),
-    'joy': ('false', 'start the gamepad teleop too'),
-    'gamepad': ('xbox', 'with joy: shipped name or YAML file of config/gamepads'),
-    'output': ('pwm', 'with joy: what it drives: pwm, velocity or pose'),
-}
-
-
-def _true(name: str, text: str) -> bool:
-    if text.lower() not in ('true', 'false'):
-        raise ParameterError(f'{name}:={text}; expected true or false')
-    return text.lower() == 'true'
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ParameterError(f'{name}:={text}; expected a number') from None
-
-
-def _options(values: dict[str, str]) -> RunOptions:
-    if values['backend'] not in ('embedded', 'gazebo'):
-        raise ParameterError(f'backend:={values["backend"]}; expected one of: embedded, gazebo')
-    record = values['record']
-    if record.lower() in ('true', 'false'):
-        folder = f'out/{Path(values["vehicle"]).name.split(".")[0]}'
-        record = folder if _true('record', record) else ''
-    return RunOptions(
-        vehicle=values['vehicle'],
-        vehicle_arguments=tuple(values['vehicle_arguments'].split()),
-        namespace=values['namespace'],
-        scenario=values['scenario'],
-        controller=values['controller'],
-        environment=values['environment'],
-        markers=_true('markers', values['markers']),
-        console=_true('console', values['console']),
-        console_port=int(_number('console_port', values['console_port'])),
-        publish_components=_true('publish_components', values['publish_components']),
-        record=record,
-        real_time_factor=_number('real_time_factor', values['real_time_factor']),
-        duration=_number('duration', values['duration']),
-        dt=_number('dt', values['dt']),
-        seed=int(_number('seed', values['seed'])),
-        lockstep=_true('lockstep', values['lockstep']),
-    )
 
 
 def _node(spec: NodeSpec) -> Node:
@@ -128,8 +59,8 @@ def _bag_recorder(
 
 def _check_recorder(name: str) -> None:
     """Raise ParameterError where a recorder does not exist or is not installed."""
-    if name not in ('suite', 'ros2_bag'):
-        raise ParameterError(f'recorder:={name}; expected one of: suite, ros2_bag')
+    if reason := OPTIONS['recorder'].refusal(name):
+        raise ParameterError(f'recorder {reason}')
     if name == 'ros2_bag' and (find_spec('ros2bag') is None or shutil.which('ros2') is None):
         raise ParameterError('recorder:=ros2_bag; `ros2 bag` is not installed; expected suite')
 
@@ -207,25 +138,23 @@ def actions(
 
 def _start(context: LaunchContext) -> list[Any]:
     values = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    options, gazebo = _options(values), []
-    if values['backend'] == 'gazebo':
+    (options, start), gazebo = given_options(values), []
+    if start.backend == 'gazebo':
         options, gazebo = gazebo_actions(
-            options, world=values['world'], delivery=values['delivery'],
-            gui=_true('gui', values['gui']),
-        )  # fmt: skip
+            options, world=start.world, delivery=start.delivery, gui=start.gui
+        )
     return gazebo + actions(
-        options,
-        composed=_true('composed', values['composed']),
-        links=_true('links', values['links']),
-        joy=_true('joy', values['joy']),
-        gamepad=values['gamepad'],
-        output=values['output'],
-        recorder=values['recorder'],
-    )
+        options, composed=start.composed, links=start.links, joy=start.joy,
+        gamepad=start.gamepad, output=start.output, recorder=start.recorder,
+    )  # fmt: skip
 
 
 def simulation(**defaults: str) -> LaunchDescription:
-    """Return the launch description of one vehicle, with other defaults where given."""
+    """Return the launch description of one vehicle, with other defaults where given.
+
+    Args:
+        **defaults: defaults of launch arguments, by their names.
+    """
     declared = [
         DeclareLaunchArgument(name, default_value=defaults.get(name, value), description=text)
         for name, (value, text) in ARGUMENTS.items()

@@ -32,7 +32,7 @@ _SMALLEST = 1e-3
 
 
 FORCE_SCALE = Parameter(
-    'force_scale', 0.0, 'length of force arrows, m/N; 0: the weight is 1 m long', 0.0, 1e3
+    'force_scale', 0.0, 'length of force arrows', 0.0, 1e3, unit='m/N', empty='the weight is 1 m'
 )
 
 

@@ -39,33 +39,35 @@ from marine_sim_ros.ros.convert import (
     stamp_ns,
     vector_from,
 )
-from marine_sim_ros.ros.parameters import Parameter, declare, refusal
+from marine_sim_ros.ros.parameters import Parameter, declare, shared
 from marine_sim_ros.ros.throttled_publisher import ThrottledPublisher
 
-__all__ = ['BASE_LINK', 'AccelerationPublisher', 'SuiteNode', 'WrenchPublisher']
+__all__ = ['BASE_LINK', 'COMMON', 'AccelerationPublisher', 'SuiteNode', 'WrenchPublisher']
 
 BASE_LINK = 'base_link'
 WARN_PERIOD = 5.0
 FASTEST_WATER = 100.0
 """m/s; no current is faster."""
 
-_VEHICLE = (
-    Parameter('vehicle', 'bluerov2', 'shipped name or path of a URDF or xacro file'),
-    Parameter('vehicle_arguments', [''], 'xacro arguments, name:=value each'),
-    Parameter('robot_description', '', 'URDF text; when given, used instead of vehicle'),
-    Parameter('voltage', 0.0, 'thruster supply, V; 0: the highest that has a curve', 0.0, 1e3),
-    Parameter('hull_forces', [''], 'kinds of panel forces to keep; empty: all'),
-    Parameter('environment', '', 'shipped name or YAML file; empty: still water'),
-    Parameter('gravity', 0.0, "m/s^2; 0: the environment's", 0.0, 100.0),
-    Parameter('water_density', 0.0, "kg/m^3; 0: the environment's, or the vehicle's", 0.0, 2e4),
-    Parameter('current', [0.0, 0.0, 0.0], 'velocity of the water in map (ENU), m/s'),
-    Parameter('seed', 0, 'of everything random', 0, 2**53),
-    Parameter('frame_prefix', '', 'put before base_link, for several vehicles on one /tf'),
-    Parameter(
-        'faults', '', 'what goes wrong, as the list of a scenario (docs/faults.md)', live=True
-    ),
-    Parameter('compute', True, 'false: answer with zeros (to measure the messages alone)'),
-)
+COMMON = (
+    shared('vehicle'),
+    shared('vehicle_arguments'),
+    Parameter('robot_description', '', 'URDF text to use instead of vehicle', empty='none'),
+    Parameter('voltage', 0.0, 'voltage of the thruster supply', 0.0, 1e3, unit='V',
+              empty='the highest that has a curve'),
+    shared('hull_forces'),
+    shared('environment'),
+    Parameter('gravity', 0.0, 'acceleration of gravity', 0.0, 100.0, unit='m/s²',
+              empty="the environment's"),
+    Parameter('water_density', 0.0, 'density of the water', 0.0, 2e4, unit='kg/m³',
+              empty="the environment's, or the vehicle's"),
+    shared('current'),
+    shared('seed'),
+    shared('frame_prefix'),
+    Parameter('faults', '', 'faults, as the list of a scenario in YAML', empty='none', live=True),
+    shared('compute'),
+)  # fmt: skip
+"""Parameters of every node."""
 
 
 @lru_cache(maxsize=4)
@@ -102,7 +104,7 @@ class SuiteNode(Node):
         super().__init__(name, **options)
         self.bus = bus
         self.wall_clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self._known = {p.name: p for p in (*_VEHICLE, *parameters)}
+        self._known = {p.name: p for p in (*COMMON, *parameters)}
         self.values = declare(self, self._known.values())
         self.vehicle = self._load_vehicle()
         self.newest = 0
@@ -161,7 +163,7 @@ class SuiteNode(Node):
             if (known := self._known.get(parameter.name)) is None:
                 continue
             try:
-                reason = refusal(known, parameter.value) or self._why_not(
+                reason = known.refusal(parameter.value) or self._why_not(
                     parameter.name, parameter.value
                 )
             except Exception as error:  # a node does not die of a parameter

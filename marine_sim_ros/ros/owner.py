@@ -20,34 +20,35 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import State
-from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_odometry, set_stamp, set_transform, stamp_ns
 from marine_sim_ros.ros.node import AccelerationPublisher, SuiteNode, WrenchPublisher
 from marine_sim_ros.ros.pacing import Pacer
-from marine_sim_ros.ros.parameters import SOURCES, Parameter
-from marine_sim_ros.sim.simulation import DEFAULT_STEP
+from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
 
-__all__ = ['StateOwner']
+__all__ = ['PARAMETERS', 'StateOwner']
 
 YOUNG = 5.0
 """s; of two owners of one odom, one that is younger than this steps back."""
 
 PARAMETERS = (
-    Parameter('dt', DEFAULT_STEP, 'integration step and odom period, s', 1e-6, 1.0),
-    Parameter('real_time_factor', 1.0, '1: wall clock; 0: as fast as the graph', 0.0, 1e3),
+    shared('dt'),
+    shared('real_time_factor'),
     SOURCES,
-    Parameter('lockstep', True, 'wait for every source; false: latest wrenches on a timer'),
-    Parameter('source_timeout', 1.0, 's of wall time', 1e-3, 1e6),
-    Parameter('on_missing_wrench', 'hold', 'what a silent source does', choices=('hold', 'stop')),
-    Parameter('integrator', 'semi_implicit', 'time step', choices=tuple(INTEGRATORS)),
-    Parameter('implicit_drag', True, 'treat drag as linearly implicit: stable at any step'),
-    Parameter('initial_position', [0.0, 0.0, -0.5], 'map, m'),
-    Parameter('initial_rpy', [0.0, 0.0, 0.0], 'roll, pitch, yaw, rad'),
-    Parameter('duration', 0.0, 's of simulation time; 0: until stopped', 0.0, 1e9),
-    Parameter('clock', 'publish', 'publish /clock, or step to it', choices=('publish', 'follow')),
-    Parameter('await_recorder', False, 'never get further ahead of the recorder than it can take'),
-)
+    shared('lockstep'),
+    Parameter('source_timeout', 1.0, 'wall time after which a silent source is missing', 1e-3, 1e6,
+              unit='s'),
+    Parameter('on_missing_wrench', 'hold', 'hold the last wrench of a missing source, or stop',
+              choices=('hold', 'stop')),
+    shared('integrator'),
+    Parameter('implicit_drag', True, 'treat drag as linearly implicit, stable at any step'),
+    shared('initial_position', default=[0.0, 0.0, -0.5], empty=''),
+    Parameter('initial_rpy', [0.0, 0.0, 0.0], 'initial roll, pitch and yaw', unit='rad'),
+    shared('duration', empty='until stopped'),
+    shared('clock'),
+    Parameter('await_recorder', False, 'wait for the recorder where it falls behind'),
+)  # fmt: skip
+"""Parameters of every owner of the state."""
 
 
 def _three(name: str, values: Any) -> np.ndarray:

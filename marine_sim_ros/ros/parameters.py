@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters, each declared once: default, unit and meaning, range, read-only."""
+"""Parameters, each declared once: default, meaning, unit, range, read-only."""
 
 from __future__ import annotations
 
@@ -14,51 +14,63 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.setting import Setting
+from marine_sim_ros.sim.options import OPTIONS
 
-__all__ = ['SOURCES', 'Parameter', 'declare', 'refusal']
+__all__ = ['SOURCES', 'Parameter', 'declare', 'shared']
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """One parameter of a node; the description names its unit."""
+class Parameter(Setting):
+    """One parameter of a node.
 
-    name: str
-    default: Any
-    description: str
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[str, ...] = ()
+    Attributes:
+        live: whether it may be set while the node runs.
+    """
+
     live: bool = False
-    """Whether it may be set while the node runs."""
 
     def descriptor(self) -> ParameterDescriptor:
         """Return what ``ros2 param describe`` shows."""
-        result = ParameterDescriptor(description=self.description, read_only=not self.live)
+        result = ParameterDescriptor(description=self.text, read_only=not self.live)
         if self.choices:
-            result.additional_constraints = 'one of: ' + ', '.join(self.choices)
+            result.additional_constraints = self.range
         if self.low is None or self.high is None:
             return result
-        if isinstance(self.default, float):
+        element = self.default[0] if isinstance(self.default, list) else self.default
+        if isinstance(element, float):
             bounds = FloatingPointRange(from_value=self.low, to_value=self.high)
             result.floating_point_range = [bounds]
-        elif isinstance(self.default, int):
+        elif isinstance(element, int):
             limits = IntegerRange(from_value=int(self.low), to_value=int(self.high), step=1)
             result.integer_range = [limits]
         return result
 
 
+def shared(option: str, **changes: Any) -> Parameter:
+    """Return the parameter of an option of a run (sim/options.py).
+
+    Args:
+        option: the name of the option.
+        **changes: what is otherwise on this node, such as its default.
+    """
+    known = OPTIONS[option]
+    default: Any = known.default
+    if isinstance(default, tuple):
+        default = list(default) or ['']  # an empty list of ROS has no type
+    settings: dict[str, Any] = {
+        'name': known.name, 'default': default, 'help': known.help, 'low': known.low,
+        'high': known.high, 'choices': known.choices, 'unit': known.unit, 'empty': known.empty,
+    }  # fmt: skip
+    return Parameter(**{**settings, **changes})
+
+
 SOURCES = Parameter(
     'wrench_sources',
     [''],
-    'wrench/<name> each; summed in this order; empty: what acts on the vehicle in its environment',
+    'names of the wrenches wrench/<name>, in the order of their sum',
+    empty='what acts on the vehicle in its environment',
 )
-
-
-def refusal(parameter: Parameter, value: Any) -> str:
-    """Return why a parameter cannot have a value, or nothing; ranges are rclpy's to check."""
-    if parameter.choices and value not in parameter.choices:
-        return f'is {value!r}; expected one of: {", ".join(parameter.choices)}'
-    return ''
 
 
 def declare(node: Node, parameters: Iterable[Parameter]) -> dict[str, Any]:
@@ -75,9 +87,9 @@ def declare(node: Node, parameters: Iterable[Parameter]) -> dict[str, Any]:
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             text = ' '.join(str(error).split())
             raise ParameterError(
-                f'{node.get_name()}: parameter {p.name!r}: {text}; expected {p.description}'
+                f'{node.get_name()}: parameter {p.name!r}: {text}; expected {p.text}'
             ) from None
-        if reason := refusal(p, value):
+        if reason := p.refusal(value):
             raise ParameterError(f'{node.get_name()}: parameter {p.name!r} {reason}')
         values[p.name] = value
     return values

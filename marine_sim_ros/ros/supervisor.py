@@ -13,7 +13,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from marine_sim_ros.sim.graph import NodeSpec, RunOptions
+from marine_sim_ros.sim.graph import NodeSpec
+from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['Supervisor', 'environment']
 

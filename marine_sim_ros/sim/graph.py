@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import yaml
@@ -22,93 +22,12 @@ from marine_sim_ros.model.mass.grid import Progress, silent
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.sensors import SENSORS
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
-__all__ = ['NodeSpec', 'RunOptions', 'describe']
+__all__ = ['NodeSpec', 'describe']
 
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """What a user may say of a run.
-
-    Attributes:
-        vehicle: shipped name or path.
-        vehicle_arguments: xacro arguments, ``name:=value`` each.
-        namespace: default: the vehicle's name.
-        scenario: shipped name or path; empty: commands come from outside.
-        controller: shipped name or path of a controller; empty: PWM comes from outside.
-        record: folder to record to; empty: none.
-        real_time_factor: 1 is the wall clock, 0 as fast as the graph answers.
-        dt: step, s.
-        duration: s; 0: the scenario's, or until stopped.
-        seed: of everything random.
-        lockstep: wait for every force.
-        integrator: semi_implicit, rk4 or conserving.
-        environment: shipped name or path; empty: still water.
-        current: of the water in map, m/s, in place of the environment's constant one.
-        hull_forces: kinds of panel forces to keep; empty: all.
-        publish_components: every kind of drag on a topic of its own.
-        markers: start the node that shows forces, voxels and panels.
-        console: start the operator's console in a browser.
-        console_port: that it listens on; 0: any free one.
-        frame_prefix: before base_link.
-        clock: publish or follow.
-        compute: false for a graph that computes nothing.
-        initial_position: m; default: the scenario's.
-        gazebo: parameters of gazebo_bridge, which then owns the state; empty: embedded dynamics.
-    """
-
-    vehicle: str = 'bluerov2'
-    vehicle_arguments: tuple[str, ...] = ()
-    namespace: str = ''
-    scenario: str = ''
-    controller: str = ''
-    record: str = ''
-    real_time_factor: float = 1.0
-    dt: float = 0.005
-    duration: float = 0.0
-    seed: int = 0
-    lockstep: bool = True
-    integrator: str = 'semi_implicit'
-    environment: str = ''
-    current: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    hull_forces: tuple[str, ...] = ()
-    publish_components: bool = False
-    markers: bool = False
-    console: bool = False
-    console_port: int = 8060
-    frame_prefix: str = ''
-    clock: str = 'publish'
-    compute: bool = True
-    initial_position: tuple[float, float, float] | None = None
-    gazebo: dict[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> str:
-        """Return the options as JSON."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> RunOptions:
-        """Return the options of a JSON text.
-
-        Raises:
-            ParameterError: not JSON, or an option that does not exist.
-        """
-        try:
-            data = json.loads(text)
-        except ValueError as error:
-            raise ParameterError(f'run options: not JSON: {error}') from None
-        known = {f.name for f in fields(cls)}
-        if not isinstance(data, dict) or set(data) - known:
-            raise ParameterError(
-                f'run options: expected an object with {", ".join(sorted(known))}'
-            )
-        values: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in data.items()
-        }
-        return cls(**values)
 
 
 @dataclass(frozen=True)
@@ -242,7 +161,7 @@ def describe(
     pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
     own: dict[str, dict[str, Any]] = {name: {} for name in sources}
     own |= {sensor.name: {} for sensor in vehicle.sensors}
-    special = {
+    special: dict[str, dict[str, Any]] = {
         'thrusters': pwm,
         'drag': {'publish_components': True} if options.publish_components else {},
         'manipulator': script,

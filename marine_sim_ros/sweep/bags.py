@@ -14,7 +14,7 @@ import numpy as np
 
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import ParameterError, RecordingError
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.sim.trajectory import Trajectory
 from marine_sim_ros.sweep.change import Case

@@ -36,7 +36,8 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros.supervisor import Supervisor
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import Simulation, Tick

@@ -19,7 +19,7 @@ from marine_sim_ros.doctor.autofix import mended
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
-from marine_sim_ros.tools.options import add_xacro_arguments, xacro_arguments
+from marine_sim_ros.tools.options import add_option, xacro_arguments
 
 __all__ = ['add_arguments', 'execute']
 
@@ -29,7 +29,7 @@ _STYLES = {Severity.ERROR: 'bold red', Severity.WARNING: 'yellow', Severity.HINT
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument('vehicle', metavar='URDF', help='shipped name, or a URDF or xacro file')
-    add_xacro_arguments(parser)
+    add_option(parser, 'vehicle_arguments')
     parser.add_argument('--json', action='store_true', help='print the findings as JSON')
     parser.add_argument(
         '--fix', default='', metavar='OUT',

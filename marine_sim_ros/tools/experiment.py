@@ -25,10 +25,11 @@ from marine_sim_ros.core.errors import MarineSimError, ParameterError, Recording
 from marine_sim_ros.model import library
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.graph import RunOptions, describe
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate
-from marine_sim_ros.tools.options import add_xacro_arguments, free_folder, xacro_arguments
+from marine_sim_ros.tools.options import add_option, free_folder, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.reporting import print_warnings
 from marine_sim_ros.tools.ros_needed import require_ros
@@ -58,15 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     known = ', '.join(experiment_names())
     parser.add_argument('experiment', metavar='NAME', help=f'{known}, or a YAML file')
-    parser.add_argument('--vehicle', default='', metavar='V', help="default: the experiment's")
-    add_xacro_arguments(parser)
-    parser.add_argument(
-        '--controller', default='', metavar='C',
-        help="modern, thesis, or a YAML file; default: the scenario's (not with --graph)",
-    )  # fmt: skip
-    parser.add_argument('--record', default='', metavar='DIR', help='write bag, metrics, pictures')
-    parser.add_argument('--overwrite', action='store_true', help='replace an old recording')
-    parser.add_argument('--graph', action='store_true', help='through the nodes, not in process')
+    add_option(parser, 'vehicle', empty="the experiment's")
+    add_option(parser, 'vehicle_arguments')
+    add_option(parser, 'controller', empty="the scenario's (not with --graph)")
+    add_option(parser, 'record')
+    add_option(parser, 'overwrite')
+    parser.add_argument('--graph', action='store_true', help='run it through the node graph')
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from marine_sim_ros.model.library import load_vehicle, vehicle_path
 from marine_sim_ros.model.materials import load_materials, shipped_materials, without_effect
 from marine_sim_ros.sdf.geometry import MESH_MODES
 from marine_sim_ros.sdf.model import sdf_model
-from marine_sim_ros.tools.options import add_xacro_arguments, xacro_arguments
+from marine_sim_ros.tools.options import add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.reporting import print_warnings
 
@@ -22,11 +22,11 @@ __all__ = ['add_arguments', 'execute']
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    parser.add_argument('vehicle', metavar='VEHICLE', help='shipped name, or a URDF or xacro file')
+    add_option(parser, 'vehicle', positional=True)
     parser.add_argument(
         '-o', '--output', default='', metavar='FILE', help='to write (default: standard output)'
     )
-    add_xacro_arguments(parser)
+    add_option(parser, 'vehicle_arguments')
     parser.add_argument(
         '--meshes', choices=MESH_MODES, default='uri',
         help='name them by model:// and file://, or copy them into meshes/ beside FILE',

@@ -23,7 +23,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.options import (
     add_bag_argument,
     add_map_argument,
-    add_xacro_arguments,
+    add_option,
     xacro_arguments,
 )
 from marine_sim_ros.tools.progress import bar
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--vehicle', default='', metavar='URDF',
         help='shipped name or file: masses, centres, thrusters; default: of the manifest',
     )  # fmt: skip
-    add_xacro_arguments(parser)
+    add_option(parser, 'vehicle_arguments')
     add_map_argument(parser)
     parser.add_argument(
         '--namespace', default=None, metavar='NAME', help='of the vehicle, where there are several'

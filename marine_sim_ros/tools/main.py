@@ -1,5 +1,6 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
+# PYTHON_ARGCOMPLETE_OK
 
 """The ``marine_sim`` command: parses and dispatches."""
 
@@ -13,6 +14,7 @@ from importlib import import_module
 
 from marine_sim_ros import __version__
 from marine_sim_ros.core.errors import MarineSimError, RunError
+from marine_sim_ros.tools.completion import complete, wanted
 
 __all__ = ['main']
 
@@ -29,6 +31,7 @@ VERBS = {
     'identify': 'Find drag, added mass and rotor lag of the vehicle that made a bag, without ROS.',
     'export-sdf': 'Write the SDF model of a vehicle, for Gazebo.',
     'demo': 'Take a two-minute tour: a dive in this process, the same as a ROS graph, a console.',
+    'list': 'List what there is: vehicles, environments, scenarios, controllers, forces, sensors.',
     'bench': 'Measure speed: steps in process, ticks of the graph, each as a ratio in one run.',
 }
 """What each module of this package does; told here, because some take a second to import."""
@@ -54,6 +57,8 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exit codes: 0 done, 1 the run or check failed, 2 bad input."""
     given = sys.argv[1:] if arguments is None else arguments
+    if wanted():
+        complete(parser)
     try:
         options = parser(given).parse_args(given)
         code = options.execute(options)

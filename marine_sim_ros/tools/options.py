@@ -1,24 +1,28 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Command-line options that several verbs share."""
+"""Command-line options that several verbs share; those of a run come from sim/options.py."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Collection, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model import library
 from marine_sim_ros.model.packages import add_package_paths
-from marine_sim_ros.sim.graph import RunOptions
+from marine_sim_ros.sim.options import OPTIONS, Option, RunOptions
 
 __all__ = [
-    'add_bag_argument', 'add_map_argument', 'add_run_arguments', 'add_xacro_arguments',
-    'free_folder', 'run_options', 'xacro_arguments',
+    'add_bag_argument', 'add_map_argument', 'add_option', 'add_run_arguments', 'free_folder',
+    'run_options', 'xacro_arguments',
 ]  # fmt: skip
+
+_METAVARS = {3: ('EAST', 'NORTH', 'UP')}
 
 
 class _PackagePath(argparse.Action):
@@ -36,17 +40,76 @@ class _PackagePath(argparse.Action):
         setattr(namespace, self.dest, [*getattr(namespace, self.dest), values])
 
 
-def add_xacro_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what :func:`xacro_arguments` reads."""
-    parser.add_argument(
-        '--set', dest='vehicle_arguments', action='append', default=[], metavar='NAME:=VALUE',
-        help='xacro argument, such as coefficients:=wu2018; may be repeated',
-    )  # fmt: skip
+def _add_package_path(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--package-path', dest='package_paths', action=_PackagePath, default=[], metavar='DIR',
         help='folder with ROS packages that are not installed, for package:// and $(find); may '
         'be repeated',
     )  # fmt: skip
+
+
+class _Deprecated(argparse.Action):
+    """Does what another action does, and says which name replaces this one."""
+
+    def __init__(self, *arguments: Any, instead: str, **settings: Any) -> None:
+        super().__init__(*arguments, nargs=0, help=argparse.SUPPRESS, **settings)
+        self._instead = instead
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
+                 values: Any, option_string: str | None = None) -> None:  # fmt: skip
+        sys.stderr.write(f'WARNING: {option_string} is deprecated; use {self._instead}\n')
+        setattr(namespace, self.dest, self.const)
+
+
+def add_option(
+    parser: argparse.ArgumentParser, name: str, *, positional: bool = False, empty: str = ''
+) -> argparse.Action:
+    """Add an option of ``marine_sim_ros.sim.options``.
+
+    Args:
+        parser: the parser of a verb.
+        name: the name of the option.
+        positional: whether it is an argument without a name.
+        empty: what the verb does without it, where that is not what a run does.
+    """
+    known = OPTIONS[name]
+    if name == 'vehicle_arguments':  # both are about how a description is expanded
+        _add_package_path(parser)
+    if positional:
+        return parser.add_argument(name, metavar=known.metavar, help=known.text)
+    default = '' if empty else known.default
+    if empty:
+        known = replace(known, default='', empty=empty)
+    told = [f'default {known.default_text}'] if known.default_text else []
+    text = known.text + '; may be repeated' * (known.flags == ('--set',))
+    choices = known.choices if known.count is None else ()  # argparse shows them itself
+    if not choices:
+        told += filter(None, [known.range])
+    words = '; '.join(told)
+    text += f' ({words})' if words else ''
+    if known.kind is bool:
+        return _add_switch(parser, known, text)
+    settings: dict[str, Any] = {'type': known.kind, 'choices': choices or None}
+    if known.flags:
+        settings['action'] = 'append'
+        default = []
+    elif known.count is not None:
+        settings |= {'nargs': known.count or '+', 'metavar': _METAVARS.get(known.count)}
+    settings['metavar'] = settings.get('metavar') or known.metavar or None
+    return parser.add_argument(*known.flags, known.flag, dest=name, default=default, help=text,
+                               **settings)  # fmt: skip
+
+
+def _add_switch(parser: argparse.ArgumentParser, known: Option, text: str) -> argparse.Action:
+    kind: Any = argparse.BooleanOptionalAction if known.default else 'store_true'
+    action = parser.add_argument(known.flag, action=kind, default=known.default, help=text)
+    action.help = text  # before Python 3.13 the action adds the default once more
+    for old in known.deprecated:
+        parser.add_argument(
+            old, action=_Deprecated, dest=known.name, const=not known.default,
+            default=known.default, instead=action.option_strings[-1],
+        )  # fmt: skip
+    return action
 
 
 def add_bag_argument(parser: argparse.ArgumentParser) -> None:
@@ -64,32 +127,12 @@ def add_map_argument(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what describes a run."""
-    parser.add_argument('vehicle', metavar='VEHICLE', help='shipped name, or a URDF or xacro file')
-    add_xacro_arguments(parser)
-    parser.add_argument('--scenario', default='', help='shipped name or YAML file')
-    parser.add_argument('--record', default='', metavar='DIR', help='write DIR/bag, manifest.json')
-    parser.add_argument('--overwrite', action='store_true', help='replace an old recording')
-    parser.add_argument('--duration', type=float, default=0.0, metavar='S', help='simulated time')
-    parser.add_argument(
-        '--dt', type=float, default=0.005, metavar='S', help='step (default 0.005)'
-    )
-    parser.add_argument('--seed', type=int, default=0, help='of everything random')
-    parser.add_argument(
-        '--environment', default='', metavar='E', help='shipped name or YAML file: water, waves'
-    )
-    parser.add_argument(
-        '--hull-forces', nargs='+', default=(), metavar='KIND',
-        help='panel forces to keep (viscous, pressure, suction, slamming, air); default all',
-    )  # fmt: skip
-    parser.add_argument(
-        '--current', type=float, nargs=3, default=(0.0, 0.0, 0.0), metavar=('E', 'N', 'UP'),
-        help='velocity of the water, m/s',
-    )  # fmt: skip
-    parser.add_argument(
-        '--integrator', default='semi_implicit', choices=('semi_implicit', 'rk4', 'conserving')
-    )
+def add_run_arguments(parser: argparse.ArgumentParser, *, graph: bool = False) -> None:
+    """Add what describes a run; with a graph, also what only the node graph has."""
+    add_option(parser, 'vehicle', positional=True)
+    for name, known in OPTIONS.items():
+        if name != 'vehicle' and known.command_line and (graph or not known.graph):
+            add_option(parser, name)
 
 
 def xacro_arguments(texts: Sequence[str]) -> dict[str, str]:
@@ -104,31 +147,19 @@ def xacro_arguments(texts: Sequence[str]) -> dict[str, str]:
     return library.xacro_arguments(texts)
 
 
-def run_options(options: argparse.Namespace, **more: object) -> RunOptions:
+def run_options(options: argparse.Namespace) -> RunOptions:
     """Return the run's options; checks what argparse cannot.
 
     Raises:
         ParameterError: an option out of its range.
     """
     xacro_arguments(options.vehicle_arguments)
-    if options.duration < 0:
-        raise ParameterError(f'--duration is {options.duration:g}; expected 0 s or more')
-    if not 1e-6 <= options.dt <= 1:
-        raise ParameterError(f'--dt is {options.dt:g}; expected 0.000001 to 1 s')
-    return RunOptions(
-        vehicle=options.vehicle,
-        vehicle_arguments=tuple(options.vehicle_arguments),
-        scenario=options.scenario,
-        record=options.record,
-        duration=options.duration,
-        dt=options.dt,
-        seed=options.seed,
-        environment=options.environment,
-        current=tuple(options.current),
-        hull_forces=tuple(options.hull_forces),
-        integrator=options.integrator,
-        **more,  # type: ignore[arg-type]
-    )
+    given = vars(options)
+    values = {f.name: given[f.name] for f in fields(RunOptions) if f.name in given}
+    for name, value in values.items():
+        if reason := OPTIONS[name].refusal(value):
+            raise ParameterError(f'{OPTIONS[name].flag} {reason}')
+    return RunOptions(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
 
 
 def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> None:

@@ -13,9 +13,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.ros.supervisor import Supervisor
-from marine_sim_ros.sim.graph import NodeSpec, RunOptions, describe
+from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar
@@ -29,45 +30,13 @@ PERIOD = 0.05
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    add_run_arguments(parser)
-    parser.add_argument(
-        '--real-time-factor', type=float, default=1.0, metavar='F',
-        help='1: wall clock (default); 0: as fast as the graph answers',
-    )  # fmt: skip
-    parser.add_argument('--composed', action='store_true', help='all nodes in one process')
-    parser.add_argument('--namespace', default='', help="default: the vehicle's name")
-    parser.add_argument('--markers', action='store_true', help='show forces, voxels, hull')
-    parser.add_argument('--console', action='store_true', help="the operator's page in a browser")
-    parser.add_argument(
-        '--console-port', type=int, default=8060, metavar='N', help='of it (default 8060)'
-    )
-    parser.add_argument(
-        '--components', action='store_true', help='publish every kind of drag on drag/<kind>'
-    )
-    parser.add_argument(
-        '--controller', default='', metavar='NAME', help='close the loop: modern, thesis, a file'
-    )
-    parser.add_argument('--no-lockstep', action='store_true', help='latest wrenches on a timer')
-    parser.add_argument('--null', action='store_true', help='compute nothing (for measurements)')
+    add_run_arguments(parser, graph=True)
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run until the end of the scenario, a failure, or a signal."""
     require_ros('run')
-    settings = run_options(
-        options,
-        namespace=options.namespace,
-        real_time_factor=options.real_time_factor,
-        markers=options.markers,
-        console=options.console,
-        console_port=options.console_port,
-        publish_components=options.components,
-        controller=options.controller,
-        lockstep=not options.no_lockstep,
-        compute=not options.null,
-    )
-    if settings.real_time_factor < 0:
-        raise ParameterError('--real-time-factor is negative; expected 0 or more')
+    settings = run_options(options)
     warnings: list[str] = []
     try:
         with bar('building') as told:

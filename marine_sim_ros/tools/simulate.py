@@ -29,11 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_arguments(parser)
     parser.add_argument(
         '--engine', default='numpy', choices=('numpy', 'jax'),
-        help='numpy, to the last bit that of the nodes, or jax, compiled (extra batch)',
+        help='engine that computes the run: numpy, to the last bit as the nodes do, or jax, '
+             'compiled (extra batch) (default numpy)',
     )  # fmt: skip
     parser.add_argument(
-        '--precision', default='float64', choices=('float64', 'float32'), help='of --engine jax'
-    )
+        '--precision', default='float64', choices=('float64', 'float32'),
+        help='floating-point format of --engine jax (default float64)',
+    )  # fmt: skip
 
 
 def _simulated(

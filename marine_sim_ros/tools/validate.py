@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from marine_sim_ros.core.errors import RecordingError
-from marine_sim_ros.tools.options import add_xacro_arguments, xacro_arguments
+from marine_sim_ros.tools.options import add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.validation.table import conclusions, make_table, plain, sources
 from marine_sim_ros.validation.validation_report import Validation, to_dict, validate
@@ -30,8 +30,8 @@ _STYLES = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the verb takes."""
-    parser.add_argument('vehicle', metavar='VEHICLE', help='shipped name, or a URDF or xacro file')
-    add_xacro_arguments(parser)
+    add_option(parser, 'vehicle', positional=True)
+    add_option(parser, 'vehicle_arguments')
     parser.add_argument('--json', action='store_true', help='print JSON instead of a table')
     parser.add_argument('--html', default='', metavar='FILE', help='write a web page too')
 

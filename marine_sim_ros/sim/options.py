@@ -1,0 +1,268 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The options of a run, declared once.
+
+The command line, the launch arguments, the parameters that nodes share and
+docs/reference/parameters.md are generated from the fields of :class:`RunOptions` and
+:class:`StartOptions`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypeVar, get_type_hints
+
+from marine_sim_ros.control.pilot import OUTPUTS
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.setting import Setting
+from marine_sim_ros.model.hull import FORCE_TERMS
+from marine_sim_ros.physics.rigid_body import INTEGRATORS
+
+__all__ = ['OPTIONS', 'Option', 'RunOptions', 'StartOptions']
+
+T = TypeVar('T')
+
+_NUMBERS = {int: 'a whole number', float: 'a number'}
+
+
+@dataclass(frozen=True)
+class Option(Setting):
+    """An option of a run.
+
+    Attributes:
+        kind: bool, int, float or str; of the elements where the option is a list.
+        count: how many elements a list has; 0: any number; None: the option is no list.
+        metavar: what stands for the value in the help of the command line.
+        flags: further names on the command line, such as ``--set``.
+        deprecated: names on the command line that are told to be replaced.
+        graph: whether only the node graph has the option, and not ``marine_sim simulate``.
+        command_line: whether the command line has it.
+        launch: whether launch files have it.
+    """
+
+    kind: type = str
+    count: int | None = None
+    metavar: str = ''
+    flags: tuple[str, ...] = ()
+    deprecated: tuple[str, ...] = ()
+    graph: bool = False
+    command_line: bool = True
+    launch: bool = True
+
+    @property
+    def flag(self) -> str:
+        """The name on the command line."""
+        return '--' + self.name.replace('_', '-')
+
+    def parse(self, text: str) -> Any:
+        """Return the value of a text, as of a launch argument ``name:=text``.
+
+        Raises:
+            ParameterError: a text that is no such value, or a value out of its range.
+        """
+        said = f'{self.name}:={text}'
+        if self.count is None:
+            value = self._one(text, said)
+        else:
+            words = text.split()
+            if self.default is None and not words:
+                return None
+            if self.count and len(words) != self.count:
+                raise ParameterError(f'{said}; expected {self.count} numbers, spaces between')
+            value = tuple(self._one(word, said) for word in words)
+        if reason := self.refusal(value):
+            raise ParameterError(f'{said}; {reason.partition("; ")[2]}')
+        return value
+
+    def _one(self, text: str, said: str) -> Any:
+        if self.kind is bool:
+            if text.lower() not in ('true', 'false'):
+                raise ParameterError(f'{said}; expected true or false')
+            return text.lower() == 'true'
+        try:
+            return self.kind(text)
+        except ValueError:
+            raise ParameterError(f'{said}; expected {_NUMBERS[self.kind]}') from None
+
+
+def option(default: T, text: str, **settings: Any) -> T:
+    """Return a field of an options class; the settings are those of :class:`Option`."""
+    return field(default=default, metadata={'help': text, **settings})
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What describes a run; ``OPTIONS`` has the meaning of every field but ``gazebo``.
+
+    Attributes:
+        gazebo: parameters of gazebo_bridge, which then owns the state; empty: embedded dynamics.
+
+    Raises:
+        ParameterError: an option out of its range.
+    """
+
+    vehicle: str = option(
+        'bluerov2', 'vehicle to simulate: shipped name, or URDF or xacro file', metavar='VEHICLE'
+    )
+    vehicle_arguments: tuple[str, ...] = option(
+        (), 'xacro argument of the vehicle, as in coefficients:=wu2018',
+        flags=('--set',), metavar='NAME:=VALUE',
+    )  # fmt: skip
+    namespace: str = option('', 'namespace of the topics', empty="the vehicle's name", graph=True)
+    scenario: str = option(
+        '', 'scenario to play: shipped name or YAML file', empty='commands come from outside'
+    )
+    controller: str = option(
+        '', 'controller that closes the loop: shipped name or YAML file',
+        empty='none, pulse widths come from outside', metavar='NAME', graph=True,
+    )  # fmt: skip
+    record: str = option(
+        '', 'folder to write the bag and manifest.json to', empty='no recording', metavar='DIR'
+    )
+    real_time_factor: float = option(
+        1.0, 'simulated seconds per second of wall time', empty='as fast as the graph answers',
+        low=0.0, high=1e3, metavar='FACTOR', graph=True,
+    )  # fmt: skip
+    dt: float = option(
+        0.005, 'simulation step and period of odom', unit='s', low=1e-6, high=1.0,
+        metavar='SECONDS',
+    )  # fmt: skip
+    duration: float = option(
+        0.0, 'simulated time', unit='s', empty="the scenario's, or until stopped",
+        low=0.0, high=1e9, metavar='SECONDS',
+    )  # fmt: skip
+    seed: int = option(0, 'random seed of noise, sea and faults', low=0, high=2**53)
+    lockstep: bool = option(
+        True, 'wait for every force at every step; false: take the latest wrenches on a timer',
+        graph=True,
+    )  # fmt: skip
+    integrator: str = option(
+        'semi_implicit', 'time integration of the rigid body', choices=tuple(INTEGRATORS)
+    )
+    environment: str = option(
+        '', 'water, waves, current and seabed: shipped name or YAML file', empty='still water',
+        metavar='NAME',
+    )  # fmt: skip
+    current: tuple[float, float, float] = option(
+        (0.0, 0.0, 0.0), 'steady velocity of the water in map (east, north, up)', unit='m/s',
+        empty="the environment's", low=-100.0, high=100.0,
+    )  # fmt: skip
+    hull_forces: tuple[str, ...] = option(
+        (), 'kinds of forces on hull panels to keep', empty='all', choices=FORCE_TERMS,
+        metavar='KIND',
+    )  # fmt: skip
+    publish_components: bool = option(
+        False, 'publish every kind of drag on drag/<kind>', deprecated=('--components',),
+        graph=True,
+    )  # fmt: skip
+    markers: bool = option(False, 'publish forces, voxels and hull panels as markers', graph=True)
+    console: bool = option(False, "serve the operator's console to a browser", graph=True)
+    console_port: int = option(
+        8060, 'port of the console', empty='any free one', low=0, high=65535, metavar='PORT',
+        graph=True,
+    )  # fmt: skip
+    frame_prefix: str = option(
+        '', 'prefix of base_link, for several vehicles on one /tf', empty='none',
+        metavar='PREFIX', graph=True,
+    )  # fmt: skip
+    clock: str = option(
+        'publish', 'publish /clock, or follow the /clock of another vehicle',
+        choices=('publish', 'follow'), graph=True,
+    )  # fmt: skip
+    compute: bool = option(
+        True, 'compute the forces; false: answer with zeros, to measure the messages alone',
+        deprecated=('--null',), graph=True,
+    )  # fmt: skip
+    initial_position: tuple[float, float, float] | None = option(
+        None, 'initial position in map (east, north, up)', unit='m',
+        empty="the scenario's, or 0 0 -0.5", low=-1e6, high=1e6, graph=True,
+    )  # fmt: skip
+    gazebo: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what is out of its range."""
+        for name in (f.name for f in fields(self) if f.name in OPTIONS):
+            if reason := OPTIONS[name].refusal(getattr(self, name)):
+                raise ParameterError(f'{name} {reason}')
+
+    def to_json(self) -> str:
+        """Return the options as JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> RunOptions:
+        """Return the options of a JSON text.
+
+        Raises:
+            ParameterError: not JSON, or an option that does not exist.
+        """
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise ParameterError(f'run options: not JSON: {error}') from None
+        known = {f.name for f in fields(cls)}
+        if not isinstance(data, dict) or set(data) - known:
+            raise ParameterError(
+                f'run options: expected an object with {", ".join(sorted(known))}'
+            )
+        values: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in data.items()
+        }
+        return cls(**values)
+
+
+@dataclass(frozen=True)
+class StartOptions:
+    """How a run is started; the result does not depend on it."""
+
+    composed: bool = option(False, 'run all nodes in one process', graph=True)
+    overwrite: bool = option(False, 'replace an old recording', launch=False)
+    backend: str = option(
+        'embedded', 'what moves the body', choices=('embedded', 'gazebo'), command_line=False
+    )
+    delivery: str = option(
+        'auto', 'way of the wrenches to Gazebo (backend gazebo)',
+        choices=('auto', 'in_server', 'stock'), command_line=False,
+    )  # fmt: skip
+    world: str = option(
+        '', 'SDF file of the world (backend gazebo)', empty='made from the environment',
+        command_line=False,
+    )  # fmt: skip
+    gui: bool = option(False, "show Gazebo's window (backend gazebo)", command_line=False)
+    links: bool = option(
+        True, 'publish robot_description and the links on /tf, where robot_state_publisher is '
+        'installed', command_line=False,
+    )  # fmt: skip
+    recorder: str = option(
+        'suite', 'suite records every step and a manifest; ros2_bag runs `ros2 bag record`',
+        choices=('suite', 'ros2_bag'), command_line=False,
+    )  # fmt: skip
+    joy: bool = option(False, 'start a gamepad and its teleop node too', command_line=False)
+    gamepad: str = option(
+        'xbox', 'layout of the gamepad (joy true): shipped name or YAML file', command_line=False
+    )
+    output: str = option(
+        'pwm', 'what the gamepad drives (joy true)', choices=OUTPUTS, command_line=False
+    )
+
+
+def _of(cls: type) -> dict[str, Option]:
+    found = {}
+    hints = get_type_hints(cls)
+    for f in fields(cls):
+        if 'help' not in f.metadata:
+            continue
+        hint = str(hints[f.name])
+        count = hint.count('float') if 'tuple' in hint and '...' not in hint else 0
+        kind = next(k for k in (bool, int, float, str) if k.__name__ in hint)
+        found[f.name] = Option(
+            f.name, f.default, kind=kind, count=count if 'tuple' in hint else None, **f.metadata
+        )
+    return found
+
+
+OPTIONS: Mapping[str, Option] = _of(RunOptions) | _of(StartOptions)
+"""Every option by its name; those of :class:`RunOptions` first."""
