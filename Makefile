@@ -3,7 +3,7 @@ PYTHON ?= python3
 ARGS ?=
 BIN := .venv/bin
 
-.PHONY: help setup console dev run test worlds lint bench lock clean
+.PHONY: help setup console dev run test worlds lint bench docs lock clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/'
@@ -11,7 +11,7 @@ help:  ## Show this list
 setup:  ## Make .venv with what `make run` needs (a second call finds nothing to do)
 	@command -v $(PYTHON) >/dev/null || { echo "ERROR: $(PYTHON) not found; install Python 3.10 to 3.13, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }
 	@$(PYTHON) scripts/setup_venv.py
-	@test -d worlds/meshes || $(BIN)/python docs/make_worlds.py
+	@test -d worlds/meshes || $(BIN)/python docs/scripts/make_worlds.py
 
 console: setup  ## Add the console (run --console) to .venv
 	@$(PYTHON) scripts/setup_venv.py console
@@ -26,7 +26,7 @@ test: dev  ## All tests this machine can run
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadgroup $(ARGS)
 
 worlds: setup  ## Write worlds/ and its meshes for Gazebo anew
-	@$(BIN)/python docs/make_worlds.py
+	@$(BIN)/python docs/scripts/make_worlds.py
 
 lint: dev  ## Style and types
 	@$(BIN)/ruff check .
@@ -37,6 +37,15 @@ lint: dev  ## Style and types
 
 bench: dev  ## Speed, as ratios measured in one run
 	@$(BIN)/marine_sim bench $(ARGS)
+
+docs: build/docs-venv/.installed  ## The documentation site, build/site/index.html
+	@NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --quiet
+	@echo "build/site/index.html"
+
+build/docs-venv/.installed: requirements/docs.in
+	@$(PYTHON) -m venv build/docs-venv
+	@build/docs-venv/bin/pip install --quiet --requirement $<
+	@touch $@
 
 # uv is kept out of .venv, and no .venv is needed to mend a lock that does not install.
 lock:  ## Update requirements/lock*.txt (the ROS wheels stay as they are)

@@ -28,7 +28,7 @@ def make_meshes() -> None:
 
     In an isolated build there is no NumPy: such a wheel has the worlds without their meshes.
     """
-    maker = Path('docs/make_worlds.py')
+    maker = Path('docs/scripts/make_worlds.py')
     if Path('worlds/meshes').is_dir() or not maker.is_file():
         return
     done = subprocess.run(

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""docs/control.md says what the code does."""
+"""docs/reference/control.md says what the code does."""
 
 import importlib
 import re
@@ -15,23 +15,23 @@ from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.sim.scenario import parse_scenario
 
-PAGE = (ROOT / 'docs' / 'control.md').read_text(encoding='utf-8')
+PAGE = (ROOT / 'docs' / 'reference' / 'control.md').read_text(encoding='utf-8')
 
 
 @pytest.fixture
 def make(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / 'docs')
+    monkeypatch.syspath_prepend(ROOT / 'docs' / 'scripts')
     return importlib.import_module('make_control')
 
 
 def test_the_table_has_every_row_and_a_run_repeats_one(make):
     for name in experiment_names():
         for row in load_experiment(name).rows:
-            assert f'| `{name}` | {row.name} |' in PAGE, 'run docs/make_control.py'
+            assert f'| `{name}` | {row.name} |' in PAGE, 'run docs/scripts/make_control.py'
     for row in make.results('heading_step'):
         quantity, printed, ours, unit, verdict, *_ = row.cells()
         line = f'| `heading_step` | {quantity} | {printed} | {ours} {unit} | {verdict} |'
-        assert line in PAGE, 'run docs/make_control.py'
+        assert line in PAGE, 'run docs/scripts/make_control.py'
 
 
 def test_the_example_is_a_scenario():

@@ -21,7 +21,7 @@ from marine_sim_ros.faults.kinds import KINDS, Battery, Gust, ThrusterFault, num
 from marine_sim_ros.faults.reading import fault_text, parse_faults
 from marine_sim_ros.sim.simulation import Simulation
 
-DOCS = Path(__file__).resolve().parent.parent / 'docs' / 'faults.md'
+DOCS = Path(__file__).resolve().parent.parent / 'docs' / 'reference' / 'faults.md'
 ROV = load_vehicle('bluerov2')
 NAMES = ('bow', 'yes', '7', '~', "o'clock: \u00fc#")
 

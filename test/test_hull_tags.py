@@ -265,7 +265,7 @@ def test_added_mass_estimate_from_the_hull():
 
 
 def test_the_documented_table_is_the_code():
-    page = (ROOT / 'docs' / 'hydrodynamics.md').read_text()
+    page = (ROOT / 'docs' / 'reference' / 'hull.md').read_text()
     table = page.split('<!-- parameters -->')[1].split('<!-- /parameters -->')[0]
     rows = [[c.strip() for c in r.split('|')[1:5]] for r in table.strip().splitlines()[2:]]
     assert rows == [

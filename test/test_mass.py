@@ -367,7 +367,7 @@ def test_the_vehicle_in_voxels_mode(investigator):
 
 
 def test_the_documented_tables_are_the_code(investigator, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / 'docs')
+    monkeypatch.syspath_prepend(ROOT / 'docs' / 'scripts')
     make = importlib.import_module('make_investigator90')
     page = make.PAGE.read_text(encoding='utf-8')
     parts = load_parts(str(FILE))
@@ -375,13 +375,13 @@ def test_the_documented_tables_are_the_code(investigator, monkeypatch):
         ('totals', make.totals_table(investigator)),
         ('parts', make.parts_table(parts, investigator)),
     ):
-        assert make.between(page, mark, table) == page, 'run docs/make_investigator90.py'
+        assert make.between(page, mark, table) == page, 'run docs/scripts/make_investigator90.py'
     for row in make.sizes_table(parts, (0.01, 0.005)).splitlines():
         assert row in page
-    example = re.search('```yaml\n(.*?)```', page, re.DOTALL).group(1)
-    assert [p.shape for p in parse_parts(example, 'example.yaml')] == [
-        'box', 'cylinder', 'cylinder', 'sphere', 'mesh',
-    ]  # fmt: skip
+    guide = (ROOT / 'docs' / 'how-to' / 'mass-from-parts.md').read_text(encoding='utf-8')
+    examples = re.findall('```yaml\n(.*?)```', guide, re.DOTALL)
+    shapes = [part.shape for text in examples for part in parse_parts(text, 'example.yaml')]
+    assert shapes == ['box', 'cylinder', 'cylinder', 'sphere', 'mesh']
 
 
 # <mass_from_parts>

@@ -473,12 +473,14 @@ def test_bad_input_is_one_line(capsys, arguments, complaint):
 
 
 def test_the_page_of_the_documentation_is_up_to_date(validations, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / 'docs')
-    made = runpy.run_path(str(ROOT / 'docs' / 'make_validation.py'))
-    page = (ROOT / 'docs' / 'validation.md').read_text(encoding='utf-8')
+    monkeypatch.syspath_prepend(ROOT / 'docs' / 'scripts')
+    made = runpy.run_path(str(ROOT / 'docs' / 'scripts' / 'make_validation.py'))
+    page = (ROOT / 'docs' / 'reference' / 'validation.md').read_text(encoding='utf-8')
     filled = made['filled'](page, dict(sorted(validations.items())))
     number = re.compile(r'-?\d+(?:\.\d+)?')
-    assert number.sub('#', filled) == number.sub('#', page), 'run docs/make_validation.py'
+    assert number.sub('#', filled) == number.sub('#', page), 'run docs/scripts/make_validation.py'
     # A vehicle that turns makes much of rounding, which versions of libraries do differently.
     written, found = ([float(x) for x in number.findall(text)] for text in (page, filled))
-    np.testing.assert_allclose(found, written, rtol=0.01, err_msg='run docs/make_validation.py')
+    np.testing.assert_allclose(
+        found, written, rtol=0.01, err_msg='run docs/scripts/make_validation.py'
+    )

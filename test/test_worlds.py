@@ -18,7 +18,9 @@ from sdf_reader import own_pose, values
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.materials import shipped_materials
 
-specification = importlib.util.spec_from_file_location('worlds', ROOT / 'docs' / 'make_worlds.py')
+specification = importlib.util.spec_from_file_location(
+    'worlds', ROOT / 'docs' / 'scripts' / 'make_worlds.py'
+)
 MAKER = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(MAKER)
 names = pytest.mark.parametrize('name', sorted(MAKER.WORLDS))
@@ -54,15 +56,21 @@ def test_what_is_shipped_is_what_the_script_makes(made):
     assert shipped == {p.name for p in made.glob('*') if p.is_file()}
     for file in shipped:
         same = (ROOT / 'worlds' / file).read_bytes() == (made / file).read_bytes()
-        assert same, f'worlds/{file} is old; run docs/make_worlds.py'
+        assert same, f'worlds/{file} is old; run docs/scripts/make_worlds.py'
 
 
 @pytest.mark.parametrize('name', ['sand', 'rock'])
 def test_meshes_are_made_by_a_build_from_a_checkout(name, tmp_path, made):
     """They are not committed; what git has, and setup.py, are enough to have them."""
-    for part in ('docs/make_worlds.py', 'setup.py', 'config', 'marine_sim_ros', 'resource'):
+    for part in (
+        'docs/scripts/make_worlds.py',
+        'setup.py',
+        'config',
+        'marine_sim_ros',
+        'resource',
+    ):
         source, target = ROOT / part, tmp_path / part
-        target.parent.mkdir(exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if source.is_dir() else shutil.copy
         copy(source, target)
     (tmp_path / 'worlds').mkdir()

@@ -23,7 +23,8 @@ __all__ = ['build_panels', 'build_voxels', 'displaced_volumes', 'material_inerti
 
 MAX_PANELS = 200_000
 EDGES_ALONG_BODY = 3
-"""Panels along a body by default: enough for the drag of a turning box (docs/hydrodynamics.md)."""
+"""Panels along a body by default: enough for the drag of a turning box
+(docs/explanation/hydrodynamics.md)."""
 
 _KEYS = {
     'C_PD1': 'pressure_drag/C_PD1', 'C_PD2': 'pressure_drag/C_PD2', 'f_P': 'pressure_drag/f_P',

@@ -40,7 +40,8 @@ from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
-from marine_sim_ros.sim.simulation import Simulation, Tick
+from marine_sim_ros.sim.simulation import Simulation
+from marine_sim_ros.sim.step import StepOutput
 from marine_sim_ros.sim.trajectory import hash_of
 from marine_sim_ros.tools.run import run_graph
 
@@ -162,14 +163,14 @@ def depth_plot(
     return lines
 
 
-def _telemetry(tick: Tick) -> str:
+def _telemetry(tick: StepOutput) -> str:
     at = here(tick.state)
     speed = math.sqrt(sum(float(x) ** 2 for x in tick.state.velocity[:3]))
     heading = round(compass(at.yaw)) % 360
     return f'depth {at.depth:5.2f} m   heading {heading:03d}°   speed {speed:4.2f} m/s'
 
 
-def _thrusters(tick: Tick) -> Table:
+def _thrusters(tick: StepOutput) -> Table:
     """Return pulse width and thrust of every thruster, three to a row."""
     table = Table.grid(padding=(0, 4))
     cells = [
@@ -186,7 +187,7 @@ class _Dive:
 
     def __init__(self, vehicle: Vehicle, scenario: Scenario, stage: _Stage) -> None:
         self.vehicle, self.scenario, self.stage = vehicle, scenario, stage
-        self.ticks: list[Tick] = []
+        self.ticks: list[StepOutput] = []
         self._pilot = ScriptedPilot(scenario, vehicle)
         self._simulation = Simulation(vehicle, initial=scenario.initial_state())
 

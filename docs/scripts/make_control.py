@@ -1,0 +1,63 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the experiments and writes their table and picture into control.md.
+
+``.venv/bin/python docs/scripts/make_control.py``
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from marks import between
+
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.analysis.comparison import Comparison, compare
+from marine_sim_ros.analysis.evaluation import draw, measure
+from marine_sim_ros.analysis.experiments import experiment_names, load_experiment
+from marine_sim_ros.analysis.run import from_trajectory
+from marine_sim_ros.model.library import xacro_arguments
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import simulate
+
+DOCS = Path(__file__).resolve().parent.parent
+PAGE = DOCS / 'reference' / 'control.md'
+SHOWN = 'heading_step'
+
+
+def results(name: str, folder: Path | None = None) -> list[Comparison]:
+    """Run an experiment; return its rows, and draw it where a folder is given."""
+    experiment = load_experiment(name)
+    arguments = xacro_arguments(experiment.arguments)
+    vehicle = load_vehicle(experiment.vehicle, **arguments)
+    run = from_trajectory(simulate(vehicle, load_scenario(experiment.scenario)))
+    metrics = measure(experiment, vehicle, run)
+    if folder is not None:
+        draw(folder, experiment, vehicle, run, metrics)
+    return compare(experiment.rows, metrics)
+
+
+def table() -> str:
+    """Return the rows of all experiments in Markdown."""
+    lines = ['| experiment | quantity | thesis | here | |', '|---|---|---|---|---|']
+    for name in experiment_names():
+        for row in results(name):
+            quantity, printed, ours, unit, verdict, *_ = row.cells()
+            cells = (f'`{name}`', quantity, printed, f'{ours} {unit}', verdict)
+            lines.append('| ' + ' | '.join(cells) + ' |')
+    return '\n'.join(lines)
+
+
+def main() -> None:
+    """Make everything."""
+    with tempfile.TemporaryDirectory() as folder:
+        results(SHOWN, Path(folder))
+        shutil.copy(Path(folder) / 'pose.png', DOCS / 'pictures' / f'{SHOWN}.png')
+    page = PAGE.read_text(encoding='utf-8')
+    PAGE.write_text(between(page, 'results', table()), encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main()
