@@ -64,7 +64,8 @@ COMMON = (
     shared('current'),
     shared('seed'),
     shared('frame_prefix'),
-    Parameter('faults', '', 'faults, as the list of a scenario in YAML (docs/reference/faults.md)', empty='none', live=True),
+    Parameter('faults', '', 'faults, as a scenario lists them (docs/reference/faults.md)',
+              empty='none', live=True),
     shared('compute'),
 )  # fmt: skip
 """Parameters of every node."""
