@@ -481,6 +481,5 @@ def test_the_page_of_the_documentation_is_up_to_date(validations, monkeypatch):
     assert number.sub('#', filled) == number.sub('#', page), 'run docs/scripts/make_validation.py'
     # A vehicle that turns makes much of rounding, which versions of libraries do differently.
     written, found = ([float(x) for x in number.findall(text)] for text in (page, filled))
-    np.testing.assert_allclose(
-        found, written, rtol=0.01, err_msg='run docs/scripts/make_validation.py'
-    )
+    hint = 'run docs/scripts/make_validation.py'
+    np.testing.assert_allclose(found, written, rtol=0.01, err_msg=hint)

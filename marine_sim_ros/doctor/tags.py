@@ -13,7 +13,7 @@ from marine_sim_ros.doctor.diagnostic import Diagnostic, Edit, Place, Severity
 from marine_sim_ros.doctor.extents import numbers
 from marine_sim_ros.doctor.repairs import as_elements, relative_density, renamed
 from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
-from marine_sim_ros.model.extensions import LUMPED_TAGS, robot_elements
+from marine_sim_ros.model.extensions import EXTENSIONS, LUMPED_TAGS, robot_elements
 from marine_sim_ros.model.foreign_plugins import ignored
 from marine_sim_ros.model.hull_settings import GROUPS, PARAMETERS, TAGS
 from marine_sim_ros.model.xml import Element, Reader
@@ -95,7 +95,7 @@ def _stray_underscore(patient: DescriptionContext, place: Place, text: str) -> E
 def _ours(patient: DescriptionContext) -> list[Element]:
     """Return all elements of our extensions, and what is in them."""
     # Attributes of <contact_material> are checked by its reader.
-    tags = robot_elements() - {CONTACT_MATERIAL}
+    tags = (EXTENSIONS | {'barometer'}) - {CONTACT_MATERIAL}
     tops = [e for e in patient.root.iter() if isinstance(e.tag, str) and e.tag in tags]
     return [e for top in tops for e in top.iter() if isinstance(e.tag, str)]
 

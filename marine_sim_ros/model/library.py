@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.registry import VEHICLES
 from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.model.hull import check_terms
 from marine_sim_ros.model.mass.grid import Progress, silent
@@ -25,11 +28,20 @@ _SUFFIXES = ('.urdf.xacro', '.urdf')
 
 
 def vehicle_names() -> list[str]:
-    """Return the names of the vehicles that are shipped."""
-    folder = resource_folder('urdf')
-    return sorted(
-        p.name.removesuffix(s) for s in _SUFFIXES for p in folder.glob('*' + s) if p.is_file()
-    )
+    """Return the names of the vehicles: shipped, and from other packages."""
+    return sorted({
+        p.name.removesuffix(s)
+        for folder in _folders() for s in _SUFFIXES for p in folder.glob('*' + s) if p.is_file()
+    })  # fmt: skip
+
+
+def _folders() -> list[Path]:
+    """Return the folders of vehicles: of this package, then of others, which may be packages."""
+    others = [
+        Path(str(resources.files(place))) if isinstance(place, ModuleType) else Path(place)
+        for place in VEHICLES.values()
+    ]
+    return [resource_folder('urdf'), *others]
 
 
 def vehicle_path(name_or_path: str) -> Path:
@@ -38,10 +50,10 @@ def vehicle_path(name_or_path: str) -> Path:
     Raises:
         ModelError: neither a file nor a shipped name.
     """
-    for suffix in _SUFFIXES:
-        path = resource_folder('urdf') / (name_or_path + suffix)
-        if '/' not in name_or_path and path.is_file():
-            return path
+    if '/' not in name_or_path:
+        for path in (f / (name_or_path + s) for f in _folders() for s in _SUFFIXES):
+            if path.is_file():
+                return path
     path = Path(name_or_path).expanduser()
     if path.is_file():
         return path

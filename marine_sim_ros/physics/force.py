@@ -100,6 +100,11 @@ class ForceModel:
     in_gazebo: bool = True
     scalar: bool = False
 
+    @property
+    def module(self) -> str:
+        """The module whose docstring says what the force is."""
+        return getattr(self.step, 'actuator', self.step.__module__)
+
     def acts(self, vehicle: Vehicle, environment: Environment) -> bool:
         """Return whether a vehicle in an environment feels the force."""
         return self.applies is None or self.applies(vehicle, environment)
@@ -130,4 +135,5 @@ def actuated(name: str) -> ForceStep:
             wrench = namespace(state.velocity).zeros_like(state.velocity)
         return wrench, memory
 
+    step.actuator = f'{__package__}.{name}'  # type: ignore[attr-defined]
     return step

@@ -104,8 +104,9 @@ class Topic:
         type: message class.
         qos: its quality of service.
         per_tick: one message for every tick.
-        open_ended: its messages end in empty sequences, of which ``serialize_message`` overstates
-            the size; strict readers take only what DDS delivered.
+        open_ended: its messages have sequences of names before numbers, or end in empty ones, of
+            which ``serialize_message`` overstates the size; strict readers take only what DDS
+            delivered.
     """
 
     name: str
@@ -132,7 +133,7 @@ PWM_PER_TICK = Topic(PWM.name, PWM.type, LOCKSTEP)
 """The same topic where a controller sends one command for every odom; its layout has the stamp of
 that odom (ros/pwm.py)."""
 JOY = Topic('/joy', Joy, QUEUE, per_tick=False)
-THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP)
+THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP, open_ended=True)
 THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP)
 ACCELERATION = Topic('acceleration', AccelStamped, LOCKSTEP)
 """Rate of change of the body-frame velocity over the step that follows, for inertial sensors."""

@@ -55,22 +55,21 @@ def _vehicles() -> dict[str, str]:
     return found
 
 
-def _documented(functions: Mapping[str, Callable[..., object]]) -> dict[str, str]:
-    """Return the first sentences of the docstrings of the functions' modules, by name."""
-    modules = {name: import_module(function.__module__) for name, function in functions.items()}
-    return {name: first_sentence(module.__doc__ or '') for name, module in modules.items()}
+def _documented(modules: Mapping[str, str]) -> dict[str, str]:
+    """Return the first sentences of the docstrings of modules."""
+    return {name: first_sentence(import_module(m).__doc__ or '') for name, m in modules.items()}
 
 
 def _forces() -> dict[str, str]:
     from marine_sim_ros.physics import FORCES
 
-    return _documented({name: force.step for name, force in FORCES.items()})
+    return _documented({name: force.module for name, force in FORCES.items()})
 
 
 def _sensors() -> dict[str, str]:
     from marine_sim_ros.sensors import SENSORS
 
-    return _documented({name: sensor.measure for name, sensor in SENSORS.items()})
+    return _documented({name: sensor.measure.__module__ for name, sensor in SENSORS.items()})
 
 
 KINDS: Mapping[str, Callable[[], dict[str, str]]] = {

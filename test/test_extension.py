@@ -1,0 +1,150 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A package of others, examples/net_drag: its force, sensor and vehicle, everywhere."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import ROOT, has
+from graph import manifest, numbers, recorded
+
+EXAMPLE = ROOT / 'examples' / 'net_drag'
+
+
+@pytest.fixture(scope='module')
+def installed(tmp_path_factory):
+    """The folder that pip has installed the package into."""
+    folder = tmp_path_factory.mktemp('site')
+    source = tmp_path_factory.mktemp('source') / 'net_drag'
+    subprocess.run(['cp', '-r', EXAMPLE, source], check=True)
+    command = [sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps',
+               '--no-build-isolation', '--target', folder, source]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def environment(installed, monkeypatch):
+    path = [str(installed), str(ROOT), os.environ.get('PYTHONPATH', '')]
+    monkeypatch.setenv('PYTHONPATH', os.pathsep.join(filter(None, path)))
+    return dict(os.environ)
+
+
+def python(code, environment):
+    command = [sys.executable, '-c', code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=200,
+                          check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def marine_sim(*arguments, environment, codes=(0,)):
+    command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=200,
+                          check=False)  # fmt: skip
+    assert done.returncode in codes, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_its_entries_are_listed_and_its_vehicle_is_sound(environment):
+    for kind, name in (('forces', 'net'), ('sensors', 'speed_log'), ('vehicles', 'net_rov')):
+        assert name in json.loads(marine_sim('list', kind, '--json', environment=environment))
+    found = json.loads(marine_sim('doctor', 'net_rov', '--json', environment=environment))
+    assert not [f for f in found['findings'] if f['severity'] != 'hint']
+
+
+def test_the_net_follows_its_closed_form(environment):
+    """From rest with a constant velocity u the net's velocity is u (1 − (1 + h/τ)⁻ⁿ)."""
+    python(
+        """
+import numpy as np
+from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros.core.state import rest
+from marine_sim_ros.physics import FORCES, ForceInputs, acting_forces
+vehicle, water, force = load_vehicle('net_rov'), Environment(), FORCES['net']
+state = rest()._replace(velocity=np.array([0.8, 0, 0, 0, 0, 0]))
+memory, inputs = force.begin(vehicle, state), ForceInputs.idle(vehicle, state)
+for n in range(1, 101):
+    wrench, memory = force.step(vehicle, state, water, inputs, memory, dt=0.01)
+    speed = 0.8 * (1 - (1 + 0.01 / 0.6) ** -n)
+    np.testing.assert_allclose(memory, [speed, 0, 0], rtol=1e-12)
+    np.testing.assert_allclose(wrench[0], -0.5 * 1000 * 1.2 * 0.06 * speed**2, rtol=1e-12)
+assert [f.name for f in acting_forces(vehicle, water)][-1] == 'net'
+assert 'net' not in [f.name for f in acting_forces(load_vehicle('bluerov2'), water)]
+""",
+        environment,
+    )
+
+
+def test_engines_agree(environment):
+    if not has('jax'):
+        pytest.skip('jax: not installed (extra batch)')
+    python(
+        """
+import numpy as np
+from marine_sim_ros import load_scenario, load_vehicle, simulate
+from marine_sim_ros.engine.compiled import simulate_compiled
+vehicle, dive = load_vehicle('net_rov'), load_scenario('dive')
+one = simulate(vehicle, dive, duration=10.0)
+two, _ = simulate_compiled(vehicle, dive, duration=10.0)
+assert np.abs(one.sources['net']).max() > 0.1
+np.testing.assert_allclose(two.position, one.position, atol=1e-9)
+np.testing.assert_allclose(two.sources['net'], one.sources['net'], atol=1e-8)
+log = [t.sensors['speed_log']['velocity'] for t in (one, two)]
+np.testing.assert_allclose(log[1], log[0], atol=1e-9)
+np.testing.assert_allclose(np.std(log[0][:, 1]), 0.02, rtol=0.05)
+""",
+        environment,
+    )
+
+
+@pytest.mark.ros
+def test_it_takes_part_in_graph_bag_analysis_and_console(environment, ros_environment, tmp_path):
+    environment = {**environment, **{k: ros_environment[k] for k in
+                   ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')}}  # fmt: skip
+    given = ('net_rov', '--scenario', 'dive', '--duration', 3, '--record')
+    marine_sim('simulate', *given, tmp_path / 'direct', environment=environment, codes=(0, 1))
+    for kind, more in (('separate', ()), ('composed', ('--composed',))):
+        marine_sim('run', *given, tmp_path / kind, '--real-time-factor', 0, *more,
+                   environment=environment, codes=(0, 1))  # fmt: skip
+    bags = {kind: recorded(tmp_path / kind) for kind in ('direct', 'separate', 'composed')}
+    hashes = {manifest(tmp_path / kind)['trajectory_sha256'] for kind in bags}
+    assert len(hashes) == 1
+    for topics in bags.values():
+        assert len(topics['wrench/net']) == len(topics['speed_log/velocity']) == 601
+        for stamp, message in topics['wrench/net'].items():
+            assert np.array_equal(numbers(message), numbers(bags['direct']['wrench/net'][stamp]))
+        for stamp, message in topics['speed_log/velocity'].items():
+            same = bags['direct']['speed_log/velocity'][stamp].vector
+            assert (message.vector.x, message.vector.y) == (same.x, same.y)
+    report = tmp_path / 'report'
+    marine_sim('analyze', tmp_path / 'separate', '-o', report, environment=environment)
+    page = next(Path(report).rglob('*.html')).read_text(encoding='utf-8')
+    assert '"net' in page or '>net' in page
+    python(
+        """
+from marine_sim_ros.console.palette import force_colours
+assert force_colours()['net'] == (0x3d / 255, 0x7a / 255, 0x5a / 255)
+""",
+        environment,
+    )
+
+
+def test_a_broken_entry_is_reported_and_left_out(environment, tmp_path):
+    package = tmp_path / 'broken-1.0.dist-info'
+    package.mkdir()
+    (package / 'METADATA').write_text('Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n')
+    (package / 'entry_points.txt').write_text('[marine_sim_ros.forces]\nwind = nowhere:WIND\n')
+    environment['PYTHONPATH'] += os.pathsep + str(tmp_path)
+    done = python(
+        "from marine_sim_ros.physics import FORCES as f; assert 'net' in f and 'wind' not in f",
+        environment,
+    )
+    assert "entry 'wind' of broken is left out: ModuleNotFoundError" in done.stderr
