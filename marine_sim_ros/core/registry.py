@@ -44,6 +44,11 @@ class Registry(Mapping[str, Any]):
                 self._leave_out(point, f'{type(error).__name__}: {error}')
         return found
 
+    @cached_property
+    def entries(self) -> tuple[Any, ...]:
+        """All entries, in order: quicker than to walk a mapping in every tick."""
+        return tuple(self._entries.values())
+
     def _leave_out(self, point: metadata.EntryPoint, reason: str) -> None:
         package = '' if point.dist is None else f' of {point.dist.name}'
         logging.getLogger(__name__).warning(

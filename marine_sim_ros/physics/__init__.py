@@ -23,7 +23,11 @@ FORCES: Mapping[str, ForceModel] = registry.FORCES
 
 def acting_forces(vehicle: Vehicle, environment: Environment) -> tuple[ForceModel, ...]:
     """Return the forces that a vehicle feels in an environment, in the order of their sum."""
-    return tuple(f for f in FORCES.values() if f.acts(vehicle, environment))
+    return tuple(
+        force
+        for force in registry.FORCES.entries
+        if force.applies is None or force.applies(vehicle, environment)
+    )
 
 
 def wrench_sources(vehicle: Vehicle, environment: Environment) -> tuple[str, ...]:
