@@ -67,6 +67,7 @@ def test_launch_and_run_give_the_same_trajectory(processes, tmp_path, composed):
         (['vehicle:=bluerov9'], "'bluerov9' is neither a file nor a shipped vehicle"),
         (['joy:=true', 'gamepad:=snes'], "'snes' is neither a file nor a shipped gamepad"),
         (['recorder:=tape'], 'expected one of: suite, ros2_bag'),
+        (['rviz:=maybe'], 'rviz:=maybe; expected true or false'),
     ],
 )
 def test_bad_arguments_give_one_line(processes, arguments, expected):
@@ -74,6 +75,41 @@ def test_bad_arguments_give_one_line(processes, arguments, expected):
     output, _ = process.communicate(timeout=20)
     assert process.returncode != 0
     assert expected in output
+
+
+def test_without_rviz_one_line_says_how_to_get_it(processes):
+    from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+
+    try:
+        get_package_prefix('rviz2')
+    except PackageNotFoundError:
+        output, _ = launch(processes, 'sim.launch.py', 'rviz:=true').communicate(timeout=20)
+        assert 'rviz2 is not installed; expected `apt install ros-jazzy-rviz2`' in output
+        assert 'process started' not in output
+    else:
+        pytest.skip('rviz2 is on this machine')
+
+
+@pytest.mark.parametrize('composed', ['false', 'true'])
+def test_ros2_bag_has_every_topic_and_tick_of_a_closed_loop_with_an_arm(
+    processes, tmp_path, composed
+):
+    pytest.importorskip('ros2bag')
+    from marine_sim_ros.ros.ros2_bag import bag_counts
+
+    process = launch(
+        processes, 'investigator90.launch.py', 'environment:=pool', 'scenario:=position_hold',
+        'real_time_factor:=0', 'duration:=5', 'recorder:=ros2_bag', f'composed:={composed}',
+        f'record:={tmp_path / "run"}',
+    )  # fmt: skip
+    output, _ = process.communicate(timeout=180)
+    assert 'Traceback' not in output
+    manifest = json.loads((tmp_path / 'run' / 'manifest.json').read_text())
+    assert manifest['ticks'] == 1001
+    assert manifest['lost_messages'] == {}, output
+    counts = bag_counts(tmp_path / 'run' / 'bag')
+    for name in ('odom', 'controller/setpoints', 'joint_states', 'barometer/pressure'):
+        assert counts[f'/investigator90/{name}'] == 1001
 
 
 def test_the_description_has_a_process_for_every_effect():

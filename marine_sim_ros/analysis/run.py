@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.analysis.bags.reading import opened
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.errors import RecordingError
-from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.sim.trajectory import Trajectory
@@ -86,20 +86,15 @@ def read_bag(folder: Path, namespace: str) -> Run:
     Raises:
         RecordingError: not a bag, or a bag without the topics of a run.
     """
-    rosbags = require('rosbags.highlevel', 'bags')
-
     wanted = {f'{namespace}/{t}': t for t in _NUMBERS}
     rows: dict[str, list[tuple[int, tuple[float, ...]]]] = {t: [] for t in wanted.values()}
-    try:
-        with rosbags.AnyReader([folder]) as reader:
-            connections = [c for c in reader.connections if c.topic in wanted]
-            # No connections at all would mean every one.
-            for connection, stamp, data in reader.messages(connections) if connections else ():
-                message = reader.deserialize(data, connection.msgtype)
-                topic = wanted[connection.topic]
-                rows[topic].append((stamp, _NUMBERS[topic](message)))
-    except (rosbags.AnyReaderError, OSError) as error:
-        raise RecordingError(f'{folder}: cannot be read: {error}') from None
+    with opened(folder, str(folder)) as reader:
+        connections = [c for c in reader.connections if c.topic in wanted]
+        # No connections at all would mean every one.
+        for connection, stamp, data in reader.messages(connections) if connections else ():
+            message = reader.deserialize(data, connection.msgtype)
+            topic = wanted[connection.topic]
+            rows[topic].append((stamp, _NUMBERS[topic](message)))
     for topic in ('odom', 'thrusters/pwm'):
         if not rows[topic]:
             raise RecordingError(f'{folder}: has no {namespace}/{topic}; expected a recorded run')

@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.bags.storage import BagStorage, QoS, storage
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
-from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import SENSORS
@@ -25,13 +26,10 @@ __all__ = ['write_recording']
 
 
 class _Messages:
-    """Builds rosbags messages of one tick."""
+    """Builds the messages of one tick."""
 
-    def __init__(self, store: Any) -> None:
-        self._types, self._fields = store.types, store.fielddefs
-
-    def _make(self, kind: str, /, **fields: Any) -> Any:
-        return self._types[kind](**fields)
+    def __init__(self, store: BagStorage) -> None:
+        self._make, self._fill = store.message, store.fill
 
     def header(self, stamp: int, frame: str) -> Any:
         sec, nanosec = divmod(int(stamp), NANOSECONDS)
@@ -86,24 +84,8 @@ class _Messages:
             **{k: np.ascontiguousarray(values.get(k, ()), float) for k in kinds},
         )  # fmt: skip
 
-    def of(self, kind: str, values: Mapping[str, Any]) -> Any:
-        """Return a message of values by name: mappings for the messages within it, 0 if absent."""
-        from rosbags.interfaces import Nodetype
-
-        made = {}
-        for name, (node, kind_of) in self._fields[kind][1]:
-            value = values.get(name)
-            if node is Nodetype.NAME and (value is None or isinstance(value, Mapping)):
-                value = self.of(kind_of, value or {})
-            elif value is None and node is Nodetype.ARRAY:
-                value = np.zeros(kind_of[1])
-            elif value is None and node is Nodetype.BASE:
-                value = '' if kind_of[0] == 'string' else 0
-            made[name] = [] if value is None else value
-        return self._make(kind, **made)
-
     def sensor(self, kind: str, stamp: int, frame: str, values: Mapping[str, Any]) -> Any:
-        return self.of(kind, {'header': self.header(stamp, frame), **values})
+        return self._fill(kind, {'header': self.header(stamp, frame), **values})
 
 
 def _joint_topics(
@@ -128,24 +110,20 @@ def write_recording(
     Raises:
         RecordingError: the folder cannot be written.
     """
-    require('rosbags', 'recording')
-    from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import Stores, get_typestore
-
-    store = get_typestore(Stores.ROS2_JAZZY)
+    store = storage('a recording')
     make = _Messages(store)
     namespace = '/' + (settings.namespace or vehicle.name)
     manifest = Manifest({**asdict(settings), **more}, vehicle)
     folder.mkdir(parents=True, exist_ok=True)
-    with Writer(folder / 'bag', version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        connections: dict[str, Any] = {}
+    with closing(store.writer(folder / 'bag')) as writer:
+        known: set[str] = set()
 
         def write(topic: str, kind: str, stamp: int, message: Any) -> None:
-            if topic not in connections:
-                connections[topic] = writer.add_connection(
-                    f'{namespace}/{topic}', kind, typestore=store
-                )
-            writer.write(connections[topic], stamp, store.serialize_cdr(message, kind))
+            name = f'{namespace}/{topic}'
+            if name not in known:
+                known.add(name)
+                writer.add(name, kind, QoS(depth=10, transient_local=False))
+            writer.write(name, stamp, store.serialize(message, kind))
 
         for i, stamp in enumerate(trajectory.stamp.tolist()):
             pose = (*trajectory.position[i], *trajectory.orientation[i])

@@ -4,9 +4,11 @@
 """Recorder: writes every topic of the suite to an MCAP rosbag2, without a loss in lockstep.
 
 Subscribes: everything in ros/topics.py recorded(). Publishes: recorder/written, the stamp up to
-which it has every topic of every tick; the state owner (``await_recorder``) never gets further
-ahead than the queues hold.
+which it has every topic of every tick, -1 s as soon as it listens; the state owner
+(``await_recorder``) starts then, and never gets further ahead than the queues hold.
 Writes: <directory>/bag (rosbag2, MCAP; times are simulation time) and <directory>/manifest.json.
+With ``recorder: ros2_bag`` it is `ros2 bag record` that writes the bag (times are those of
+receipt); this node starts and ends it, and counts what it lost in a warning and the manifest.
 Parameters: the common ones, and those below.
 Failure: when the disk is full the bag is closed as far as it goes, the node ends with exit code 1
 and one line that names the file; the run itself goes on.
@@ -24,28 +26,28 @@ from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
 
-from marine_sim_ros.bags.writer import BagWriter, Manifest
+from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.faults.kinds import BarometerDropout
-from marine_sim_ros.ros import topics
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.ros import recorded, topics
 from marine_sim_ros.ros.convert import header_stamp, odometry_numbers, set_stamp, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
+from marine_sim_ros.ros.parameters import Parameter, shared
 from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.progress import Progress
+from marine_sim_ros.ros.ros2_bag import Ros2Bag
+from marine_sim_ros.ros.suite_bag import SuiteBag
 
 __all__ = ['RecorderNode', 'main']
 
+RECORDERS = {'suite': SuiteBag, 'ros2_bag': Ros2Bag}
 QUIET = 0.3
-LOST = 1.0
+PATIENCE = 5.0
 PARAMETERS = (
     Parameter('directory', 'out/run', 'new or empty folder to write to'),
     Parameter('manifest', '{}', 'JSON object to write into manifest.json'),
-    Parameter('pwm_source', 'external', "the thrusters' pwm_source",
-              choices=('external', 'controller')),
-    shared('publish_components'),
-    Parameter('controller', False, 'record the topics of a controller too'),
-    SOURCES,
-)  # fmt: skip
+    shared('recorder'),
+)
 
 
 class RecorderNode(SuiteNode):
@@ -53,38 +55,23 @@ class RecorderNode(SuiteNode):
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``recorder`` and open the bag."""
-        super().__init__('recorder', PARAMETERS, **options)
+        super().__init__('recorder', (*PARAMETERS, *recorded.PARAMETERS), **options)
         self._directory = Path(self.values['directory'])
-        self._manifest = self._new_manifest()
-        self._bag = BagWriter(self._directory / 'bag')
+        self._settings = json.loads(self.values['manifest'])
+        self._manifest = Manifest(self._settings, self.vehicle)
         self._stamp = 0
         self._last_message = wall.monotonic()
-        # Stamp and wall time of the newest message of each topic that tells its tick.
-        self._progress: dict[str, tuple[int, float]] = {}
-        recorded = topics.recorded(
-            self.vehicle,
-            components=self.values['publish_components'],
-            controller=self.values['controller'],
-            sources=self.wrench_sources,
-        )
-        if self.values['pwm_source'] == 'controller':  # then it is one per odom, and waited for
-            recorded = tuple(topics.PWM_PER_TICK if t is topics.PWM else t for t in recorded)
-        self._first_missing = {t.name for t in recorded if t.per_tick}
-        silent = any(isinstance(fault, BarometerDropout) for fault in self.faults)
-        if silent:
-            self._first_missing -= {t.name for t in topics.sensor_topics(self.vehicle)}
+        named, self._every_tick = recorded.recorded_topics(self), recorded.every_tick(self)
+        self._bag = RECORDERS[self.values['recorder']](self, self._directory / 'bag', named)
+        self._progress = Progress(n for n in self._every_tick if n in self._bag.heard)
+        self._listens, self._heard_at = False, wall.monotonic()
         self._written = self.publisher(topics.WRITTEN)
         self._written_message = Time()
-        for topic in recorded:
-            self._record(topic)
+        for name in self._bag.heard:
+            self._record(name, named[name])
         self.create_timer(0.05, self._tell, clock=self.wall_clock)
 
-    def _new_manifest(self) -> Manifest:
-        return Manifest(json.loads(self.values['manifest']), self.vehicle)
-
-    def _record(self, topic: topics.Topic) -> None:
-        full = self.resolve_topic_name(topic.name)
-        self._bag.add(full, topic.type, topic.qos)
+    def _record(self, full: str, topic: topics.Topic) -> None:
         write = partial(self._write, topic, full)
         if self.bus is not None and topic.per_tick and not topic.open_ended:
             self.bus.subscribe(full, lambda message: write(serialize_message(message)))
@@ -96,7 +83,6 @@ class RecorderNode(SuiteNode):
             return
         if topic.per_tick:  # others may never be quiet: diagnostics come once a second from each
             self._last_message = wall.monotonic()
-        self._first_missing.discard(topic.name)
         if topic is topics.ODOM:
             message = deserialize_message(data, Odometry)
             before, self._stamp = self._stamp, stamp_ns(message.header.stamp)
@@ -104,33 +90,45 @@ class RecorderNode(SuiteNode):
                 self.warn_throttled(
                     'the run was reset: the bag has both, the manifest the last one'
                 )
-                self._manifest = self._new_manifest()
+                self._manifest = Manifest(self._settings, self.vehicle)
             self._manifest.add(self._stamp, *odometry_numbers(message))
-        stamp = header_stamp(data) if topic.stamped and topic.per_tick else self._stamp
-        if topic.stamped and topic.per_tick:
-            self._progress[topic.name] = stamp, self._last_message
+        own = header_stamp(data) if topic.stamped and topic.per_tick else None
+        self._progress.take(full, own, self._last_message)
         if topic is topics.TOTAL_WRENCH and self._manifest.ticks % 4 == 0:
             self._tell()
         try:
-            self._bag.write(full, stamp, data)
+            self._bag.write(full, self._stamp if own is None else own, data)
         except MarineSimError as error:
-            self.get_logger().error(str(error))
-            self.warn_throttled(str(error), error=True)
-            self.end(1)
+            self._fail(str(error))
+
+    def _fail(self, text: str) -> None:
+        self.warn_throttled(text, error=True)
+        self.end(1)
 
     def _tell(self) -> None:
-        """Say how far the recording is; the first tick counts when every topic has come.
-
-        A topic that lags and is silent has lost its node; nobody waits for it.
-        """
-        if self._first_missing or self.finished:
+        """Say how far the recording is."""
+        if not self._ready():
             return
-        newest = max(stamp for stamp, _ in self._progress.values())
-        alive = wall.monotonic() - LOST
-        stamp = min(s for s, seen in self._progress.values() if s == newest or seen > alive)
-        set_stamp(self._written_message, stamp)
+        stamp = self._progress.complete(wall.monotonic())
+        set_stamp(self._written_message, -NANOSECONDS if stamp is None else stamp)
         self._written.publish(self._written_message)
         self.health['ticks'] = self._manifest.ticks
+
+    def _ready(self) -> bool:
+        """Whether the run may go on; `ros2 bag record` looks for topics, and not at once."""
+        if self.finished:
+            return False
+        if self._bag.ended:
+            self._fail(f'{self._directory}: `ros2 bag record` has ended before the run')
+            return False
+        if not self._listens:
+            deaf = self._bag.deaf(self._every_tick)
+            now = wall.monotonic()
+            self._heard_at = now if deaf else self._heard_at
+            self._listens = now - self._heard_at >= self._bag.settling
+            if deaf and now - self._last_message > PATIENCE:
+                self.warn_throttled(f'`ros2 bag record` does not listen yet to {", ".join(deaf)}')
+        return self._listens
 
     def drain(self, engine: Any) -> None:
         """Take what is still in the queues."""
@@ -139,11 +137,16 @@ class RecorderNode(SuiteNode):
         while wall.monotonic() - self._last_message < QUIET:
             engine.spin_once(timeout_sec=0.05)
 
+    def _expected(self) -> dict[str, int]:
+        """Return how many messages of each topic there were: in lockstep, one for every tick."""
+        lockstep = self._settings.get('lockstep', True)
+        return dict.fromkeys(self._every_tick if lockstep else (), self._manifest.ticks)
+
     def close(self) -> None:
         """Close the bag and write the manifest."""
         try:
-            self._bag.close()
-            self._manifest.write(self._directory / 'manifest.json')
+            more = self._bag.close(self._expected())
+            self._manifest.write(self._directory / 'manifest.json', **more)
         except MarineSimError as error:
             self.get_logger().error(str(error))
             self.exit_code = 1

@@ -15,6 +15,9 @@ from typing import Any
 
 __all__ = ['Bus', 'Outlet']
 
+FIRST = 16
+"""Messages that a publisher sends though it has no subscriber yet: what its queue keeps."""
+
 
 class Bus:
     """Handlers by full topic name, and the queue of deliveries."""
@@ -55,10 +58,16 @@ class Outlet:
         """Wrap a ROS publisher."""
         self._publisher = publisher
         self._bus = bus
+        self._first = FIRST
         self.topic_name = publisher.topic_name
 
     def publish(self, message: Any) -> None:
-        """Publish a message."""
-        if self._publisher.get_subscription_count():
+        """Publish a message; the first ones to DDS too, which keeps them for who comes late."""
+        if self._first > 0 or self._publisher.get_subscription_count():
+            self._first -= 1
             self._publisher.publish(message)
         self._bus.publish(self.topic_name, message)
+
+    def wait_for_all_acked(self, timeout: Any) -> bool:
+        """Wait until everybody who listens over DDS has what was sent; return whether they do."""
+        return bool(self._publisher.wait_for_all_acked(timeout))

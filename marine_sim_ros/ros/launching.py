@@ -4,38 +4,42 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchContext, LaunchDescription
+from marine_sim_ros.bags.storage import storage
 from marine_sim_ros.control.gamepad import load_gamepad
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.model.library import load_vehicle, vehicle_path, xacro_arguments
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.library import vehicle_path, xacro_arguments
 from marine_sim_ros.model.xacro_expansion import read_description
-from marine_sim_ros.ros import topics
+from marine_sim_ros.ros import ros2_bag
 from marine_sim_ros.ros.gazebo_launch import gazebo_actions
 from marine_sim_ros.ros.launch_arguments import ARGUMENTS, given_options
+from marine_sim_ros.ros.layouts import layout_for
 from marine_sim_ros.ros.required import required
 from marine_sim_ros.sim.graph import NodeSpec, describe
-from marine_sim_ros.sim.options import OPTIONS, RunOptions
+from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['actions', 'simulation']
 
 PACKAGE = 'marine_sim_ros'
+WRITES_LAST = {'sigterm_timeout': '30', 'sigkill_timeout': '30'}
+"""s, in place of launch's 5: whoever records writes what waits before it ends."""
 
 
 def _node(spec: NodeSpec) -> Node:
-    ends = {'on_exit': required} if spec.executable in ('dynamics', 'gazebo_bridge') else {}
+    ends: dict[str, Any] = {}
+    if spec.executable in ('dynamics', 'gazebo_bridge', 'recorder'):  # nothing goes on without
+        ends['on_exit'] = required
+    if spec.executable == 'recorder':
+        ends.update(WRITES_LAST)
     return Node(
         package=PACKAGE, executable=spec.executable, arguments=list(spec.arguments),
         name=spec.name, namespace=spec.namespace, parameters=[spec.parameters],
@@ -43,26 +47,12 @@ def _node(spec: NodeSpec) -> Node:
     )  # fmt: skip
 
 
-def _bag_recorder(
-    directory: str, vehicle: Vehicle, dynamics: NodeSpec, *, components: bool
-) -> ExecuteProcess:
-    """Return ``ros2 bag record`` of the suite's topics."""
-    sources = dynamics.parameters['wrench_sources']
-    names = [
-        t.name if t.name.startswith('/') else f'{dynamics.namespace}/{t.name}'
-        for t in topics.recorded(vehicle, components=components, sources=sources)
-    ]
-    Path(directory).mkdir(parents=True, exist_ok=True)
-    command = ['ros2', 'bag', 'record', '-s', 'mcap', '-o', f'{directory}/bag', '--topics']
-    return ExecuteProcess(cmd=[*command, *names], output='screen')
-
-
-def _check_recorder(name: str) -> None:
-    """Raise ParameterError where a recorder does not exist or is not installed."""
-    if reason := OPTIONS['recorder'].refusal(name):
-        raise ParameterError(f'recorder {reason}')
-    if name == 'ros2_bag' and (find_spec('ros2bag') is None or shutil.which('ros2') is None):
-        raise ParameterError('recorder:=ros2_bag; `ros2 bag` is not installed; expected suite')
+def _check_recorder(options: RunOptions) -> None:
+    """Raise MarineSimError where the recorder has nothing to write with."""
+    if options.recorder == 'ros2_bag':
+        ros2_bag.check_installed()
+    elif options.record:
+        storage('record:=true')
 
 
 def _link_publisher(options: RunOptions, namespace: str) -> list[Node]:
@@ -84,6 +74,22 @@ def _link_publisher(options: RunOptions, namespace: str) -> list[Node]:
     ]  # fmt: skip
 
 
+def _rviz(namespace: str) -> Node:
+    """Return RViz with the layout of a namespace."""
+    try:
+        get_package_prefix('rviz2')
+    except PackageNotFoundError:
+        raise ParameterError(
+            'rviz:=true: rviz2 is not installed; expected `apt install ros-jazzy-rviz2` '
+            '(rosdep key rviz2), or rviz:=false'
+        ) from None
+    layout = layout_for('rviz', namespace)
+    return Node(
+        package='rviz2', executable='rviz2', arguments=['-d', str(layout)],
+        parameters=[{'use_sim_time': True}], output='screen',
+    )  # fmt: skip
+
+
 def actions(
     options: RunOptions,
     *,
@@ -92,7 +98,7 @@ def actions(
     joy: bool = False,
     gamepad: str = 'xbox',
     output: str = 'pwm',
-    recorder: str = 'suite',
+    rviz: bool = False,
 ) -> list[Any]:
     """Return the launch actions of a run.
 
@@ -103,30 +109,25 @@ def actions(
         joy: add a gamepad and what it drives.
         gamepad: shipped name or YAML file.
         output: what the gamepad drives: pwm, velocity or pose.
-        recorder: ``suite``, which never misses a tick, or ``ros2_bag``, which starts to listen
-            when it has found the topics.
+        rviz: start RViz, which shows what the options' markers publish.
 
     Raises:
-        ParameterError: a recorder that is not there.
+        MarineSimError: something that is asked for is not installed.
     """
     result: list[Any] = []
-    _check_recorder(recorder)
-    if options.record and recorder == 'ros2_bag':
-        directory, options = options.record, replace(options, record='')
-        owner = next(s for s in describe(options) if 'wrench_sources' in s.parameters)
-        vehicle = load_vehicle(options.vehicle, **xacro_arguments(options.vehicle_arguments))
-        components = options.publish_components
-        result.append(_bag_recorder(directory, vehicle, owner, components=components))
+    _check_recorder(options)
     specs = describe(options)
     if composed:
         arguments = [replace(options, console=False).to_json()]
         result.append(Node(package=PACKAGE, executable='composed', arguments=arguments,
-                           output='screen', on_exit=required))  # fmt: skip
+                           output='screen', on_exit=required, **WRITES_LAST))  # fmt: skip
         result += [_node(spec) for spec in specs if spec.executable == 'console']
     else:
         result += [_node(spec) for spec in specs]
     if links:
         result += _link_publisher(options, specs[0].namespace)
+    if rviz:
+        result.append(_rviz(specs[0].namespace))
     if joy:
         own: dict[str, Any] = {'vehicle': options.vehicle, 'gamepad': gamepad, 'output': output}
         if options.vehicle_arguments:
@@ -139,13 +140,15 @@ def actions(
 def _start(context: LaunchContext) -> list[Any]:
     values = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     (options, start), gazebo = given_options(values), []
+    if start.rviz:
+        options = replace(options, markers=True)
     if start.backend == 'gazebo':
         options, gazebo = gazebo_actions(
             options, world=start.world, delivery=start.delivery, gui=start.gui
         )
     return gazebo + actions(
         options, composed=start.composed, links=start.links, joy=start.joy,
-        gamepad=start.gamepad, output=start.output, recorder=start.recorder,
+        gamepad=start.gamepad, output=start.output, rviz=start.rviz,
     )  # fmt: skip
 
 

@@ -309,6 +309,10 @@ class WrenchPublisher:
         set_wrench(self._message, wrench)
         self._publisher.publish(self._message)
 
+    def wait_for_all_acked(self, timeout: Any) -> bool:
+        """Wait until everybody who listens has it; return whether they do."""
+        return bool(self._publisher.wait_for_all_acked(timeout))
+
 
 class AccelerationPublisher:
     """Publishes accelerations of ``base_link``, one message object for all."""

@@ -13,6 +13,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
+from rclpy.duration import Duration
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import SetBool, Trigger
 
@@ -28,6 +29,8 @@ from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
 
 __all__ = ['PARAMETERS', 'StateOwner']
 
+ACKNOWLEDGEMENT = Duration(seconds=1)
+"""That is waited for at most; then somebody listens who does not live any more."""
 YOUNG = 5.0
 """s; of two owners of one odom, one that is younger than this steps back."""
 
@@ -47,6 +50,7 @@ PARAMETERS = (
     shared('duration', empty='until stopped'),
     shared('clock'),
     Parameter('await_recorder', False, 'wait for the recorder where it falls behind'),
+    Parameter('await_acknowledgement', False, 'wait for every other listener to odom, over DDS'),
 )  # fmt: skip
 """Parameters of every owner of the state."""
 
@@ -77,6 +81,7 @@ class StateOwner(SuiteNode):
         self._end = round(values['duration'] * NANOSECONDS) if values['duration'] else None
         self._single = False
         self._written = -1
+        self._recorder_listens = False
         self._followed = 0
         self._ticks_reported = (0, wall.monotonic())
         self._published_at = self._made_at = self._ended_at = wall.monotonic()
@@ -180,6 +185,9 @@ class StateOwner(SuiteNode):
             set_stamp(self._clock_message.clock, self.stamp)
             self._clock_publisher.publish(self._clock_message)
         self._odom_publisher.publish(self._odom)
+        pause = self.stamp // self._step % topics.ACK_WINDOW == 0
+        if pause and self.values['await_acknowledgement']:
+            self._odom_publisher.wait_for_all_acked(ACKNOWLEDGEMENT)
         if topics.TF is not None:
             self._tf_publisher.publish(self._tf)
         self.on_published()
@@ -191,7 +199,7 @@ class StateOwner(SuiteNode):
         if not self.values['await_recorder']:
             return False
         ahead = self.stamp - max(self._written, 0)
-        return ahead > topics.ACK_WINDOW * self._step
+        return not self._recorder_listens or ahead > topics.ACK_WINDOW * self._step
 
     def _on_timer(self) -> None:
         if self.published and not self.values['lockstep']:
@@ -205,6 +213,7 @@ class StateOwner(SuiteNode):
         self.publish_when_due()
 
     def _on_written(self, message: Time) -> None:
+        self._recorder_listens = True
         self._written = max(self._written, stamp_ns(message))
         self.publish_when_due()
         self._finish()
@@ -249,6 +258,16 @@ class StateOwner(SuiteNode):
         late = wall.monotonic() - self._ended_at > 5.0
         if ended and (late or not self.values['await_recorder'] or self._written >= self.stamp):
             self.end()
+
+    def close(self) -> None:
+        """Stay until who records has the last tick; what is not received ends with its sender."""
+        if not self.values['await_acknowledgement']:
+            return
+        own = [self._odom_publisher, self._tf_publisher, self.total]
+        if self.values['clock'] == 'publish':
+            own.append(self._clock_publisher)
+        for publisher in own:
+            publisher.wait_for_all_acked(ACKNOWLEDGEMENT)
 
     def _watch(self) -> None:
         """Look for a second owner, and report how the run goes."""

@@ -57,6 +57,10 @@ class ThrottledPublisher:
         if message is not None and self._slow.get_subscription_count():
             self._slow.publish(message)
 
+    def wait_for_all_acked(self, timeout: Any) -> bool:
+        """Wait until everybody who listens to every tick has it; return whether they do."""
+        return bool(self._publisher.wait_for_all_acked(timeout))
+
     def get_subscription_count(self) -> int:
         """Return how many listen to every tick."""
         return int(self._publisher.get_subscription_count())

@@ -66,10 +66,11 @@ __all__ = [
     'PWM',
     'PWM_PER_TICK',
     'QUEUE',
-    'RECORDED',
+    'ROBOT_DESCRIPTION',
     'SCENE_MARKERS',
     'SETPOINTS',
     'TF',
+    'TF_STATIC',
     'THRUSTER_POWER',
     'THRUSTER_STATE',
     'TOTAL_WRENCH',
@@ -116,6 +117,16 @@ class Topic:
     open_ended: bool = False
 
     @property
+    def type_name(self) -> str:
+        """The type as bags and ``ros2 topic`` name it: ``package/msg/Name``."""
+        return f'{self.type.__module__.split(".")[0]}/msg/{self.type.__name__}'
+
+    @property
+    def transient_local(self) -> bool:
+        """Whether a subscriber that comes late gets what was sent last."""
+        return bool(self.qos.durability == DurabilityPolicy.TRANSIENT_LOCAL)
+
+    @property
     def stamped(self) -> bool:
         """Whether a message starts with a header or a stamp, so that its bytes tell the time."""
         first = next(iter(self.type.get_fields_and_field_types().values()))
@@ -140,7 +151,7 @@ ACCELERATION = Topic('acceleration', AccelStamped, LOCKSTEP)
 OCEAN_CURRENT = Topic('/ocean_current', Vector3Stamped, QUEUE, per_tick=False)
 DIAGNOSTICS = Topic('/diagnostics', DiagnosticArray, QUEUE, per_tick=False)
 WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
-"""Up to which stamp the recorder has every per-tick message."""
+"""Up to which stamp the recorder has every per-tick message; below 0: it listens, and has none."""
 
 
 LATCHED = QoSProfile(
@@ -149,6 +160,19 @@ LATCHED = QoSProfile(
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
 """Of what is sent once and kept for who comes later."""
+TF_STATIC = Topic(
+    '/tf_static',
+    TFMessage,
+    QoSProfile(
+        depth=100,
+        reliability=ReliabilityPolicy.RELIABLE,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL,
+    ),
+    per_tick=False,
+)
+"""The fixed links, from robot_state_publisher, as tf2_ros subscribes to it."""
+ROBOT_DESCRIPTION = Topic('robot_description', String, LATCHED, per_tick=False)
+"""The URDF, from robot_state_publisher."""
 SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
 LIGHTS = Topic('lights', Float32MultiArray, LATCHED, per_tick=False)
 """How bright each light of the URDF is, 0 to 1, in its order."""
@@ -199,13 +223,11 @@ def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
     return (*needed, *(sensor_topic(s, topic) for s, kind in kinds for topic in kind.topics))
 
 
-RECORDED = (
-    ODOM, *([TF] if TF else []), CLOCK, TOTAL_WRENCH, EXTERNAL_WRENCH,
-    PWM, THRUSTER_STATE, THRUSTER_POWER,
-    OCEAN_CURRENT, DIAGNOSTICS, MARKERS, SCENE_MARKERS,
-    CONTACT_MARKERS,
+_ALWAYS = (
+    ODOM, *([TF] if TF else []), TF_STATIC, ROBOT_DESCRIPTION, CLOCK, TOTAL_WRENCH,
+    EXTERNAL_WRENCH, PWM, THRUSTER_STATE, THRUSTER_POWER, LIGHTS, OCEAN_CURRENT, DIAGNOSTICS,
+    MARKERS, SCENE_MARKERS, CONTACT_MARKERS,
 )  # fmt: skip
-"""What the recorder writes of any run, beside the sources' wrenches."""
 
 
 def recorded(
@@ -213,17 +235,20 @@ def recorded(
     *,
     components: bool = False,
     controller: bool = False,
+    pwm_per_tick: bool = False,
     sources: Sequence[str],
 ) -> tuple[Topic, ...]:
-    """Return everything the recorder writes of a run.
+    """Return everything that is recorded of a run, whoever records it.
 
     Args:
         vehicle: the vehicle that is recorded.
         components: the kinds of drag are published.
         controller: there is one.
+        pwm_per_tick: there is one command for every odom.
         sources: of wrenches.
     """
-    result = (*RECORDED, *(wrench_topic(s) for s in sources), *sensor_topics(vehicle))
+    always = tuple(PWM_PER_TICK if t is PWM and pwm_per_tick else t for t in _ALWAYS)
+    result = (*always, *(wrench_topic(s) for s in sources), *sensor_topics(vehicle))
     if 'thrusters' not in sources:
         result = tuple(t for t in result if not t.name.startswith('thrusters/'))
     if components:

@@ -81,6 +81,7 @@ def _dynamics(
         'duration': float(options.duration),
         'clock': options.clock,
         'await_recorder': bool(options.record) and options.lockstep,
+        'await_acknowledgement': bool(options.record) and options.recorder == 'ros2_bag',
     }
     if scenario is not None:
         parameters['initial_position'] = list(scenario.position)
@@ -189,7 +190,9 @@ def describe(
             'recorder': '' if options.record else json.dumps({**common, **recorder}),
         }
     if options.record:
-        own['recorder'] = {'directory': options.record, **recorder}
+        own['recorder'] = {
+            'directory': options.record, 'recorder': options.recorder, **recorder
+        }  # fmt: skip
     owner = 'gazebo_bridge' if options.gazebo else 'dynamics'
     own[owner] = {**_dynamics(options, scenario, sources), **options.gazebo}
     programs = {force.name: force.executable for force in forces}

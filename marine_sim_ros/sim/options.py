@@ -122,6 +122,10 @@ class RunOptions:
     record: str = option(
         '', 'folder to write the bag and manifest.json to', empty='no recording', metavar='DIR'
     )
+    recorder: str = option(
+        'suite', 'suite records every step and a manifest; ros2_bag runs `ros2 bag record`',
+        choices=('suite', 'ros2_bag'),
+    )  # fmt: skip
     real_time_factor: float = option(
         1.0, 'simulated seconds per second of wall time', empty='as fast as the graph answers',
         low=0.0, high=1e3, metavar='FACTOR', graph=True,
@@ -236,9 +240,9 @@ class StartOptions:
         True, 'publish robot_description and the links on /tf, where robot_state_publisher is '
         'installed', command_line=False,
     )  # fmt: skip
-    recorder: str = option(
-        'suite', 'suite records every step and a manifest; ros2_bag runs `ros2 bag record`',
-        choices=('suite', 'ros2_bag'), command_line=False,
+    rviz: bool = option(
+        False, 'show the vehicle, its forces and the scene in RViz; implies markers',
+        command_line=False,
     )  # fmt: skip
     joy: bool = option(False, 'start a gamepad and its teleop node too', command_line=False)
     gamepad: str = option(

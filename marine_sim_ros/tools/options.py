@@ -172,9 +172,13 @@ def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> No
 
     Raises:
         ParameterError: something is there and may not be replaced.
+        RecordingError: nothing that writes bags is installed.
     """
     import shutil
 
+    from marine_sim_ros.bags.storage import storage
+
+    storage('--record')
     folder = Path(path)
     if not folder.exists():
         return

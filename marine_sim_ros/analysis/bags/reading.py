@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from marine_sim_ros.analysis.bags.mapping import vehicles_of
 from marine_sim_ros.analysis.bags.roles import EXTRA_TYPES
 from marine_sim_ros.analysis.bags.vehicle import Channel, Rows, VehicleRecord
+from marine_sim_ros.bags.storage import BagReader, storage
 from marine_sim_ros.core.errors import MarineSimError, RecordingError
-from marine_sim_ros.core.extras import require
 
 __all__ = ['Bag', 'bag_path', 'opened', 'read']
 
@@ -127,7 +126,7 @@ def read(
 
 
 def _stream(
-    reader: Any,
+    reader: BagReader,
     bag: Bag,
     rows: Callable[[VehicleRecord], Rows | None],
     progress: Callable[[float], None],
@@ -150,15 +149,11 @@ def _stream(
 
 
 @contextmanager
-def opened(path: Path, text: str) -> Iterator[Any]:
+def opened(path: Path, text: str) -> Iterator[BagReader]:
     """Open a bag; whatever a damaged one makes of its reader becomes one line."""
-    highlevel = require('rosbags.highlevel', 'bags')
-    types = require('rosbags.typesys', 'bags')
-    store = types.get_typestore(types.Stores.ROS2_JAZZY)
-    for name, definition in EXTRA_TYPES.items():
-        store.register(types.get_types_from_msg(definition, name))
+    store = storage('reading a bag')
     try:
-        with highlevel.AnyReader([path], default_typestore=store) as reader:
+        with store.reader(path, EXTRA_TYPES) as reader:
             yield reader
     except MarineSimError:
         raise

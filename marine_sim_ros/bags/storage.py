@@ -1,0 +1,151 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What reads and writes rosbag2: the ``rosbags`` library, or else the ``rosbag2_py`` of ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+from marine_sim_ros.core.errors import RecordingError
+
+__all__ = [
+    'STORAGES', 'BagReader', 'BagStorage', 'BagWriter', 'Connection', 'QoS', 'storage',
+    'unwritable',
+]  # fmt: skip
+
+STORAGES = {
+    'rosbags': 'marine_sim_ros.bags.rosbags_storage',
+    'rosbag2_py': 'marine_sim_ros.ros.rosbag2_storage',
+}
+"""Python package -> the module with ``STORAGE`` that works with it; the first installed is used.
+
+The second one needs ROS and so lies above this package; like a plug-in, it is only named here.
+"""
+
+
+@dataclass(frozen=True)
+class QoS:
+    """What publishers of a topic offer; all of them are reliable and keep the last messages.
+
+    Attributes:
+        depth: messages that are kept.
+        transient_local: whether a subscriber that comes late gets them.
+    """
+
+    depth: int
+    transient_local: bool
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A topic of a bag.
+
+    Attributes:
+        topic: its name.
+        msgtype: its type, ``package/msg/Name``.
+        msgcount: its messages.
+    """
+
+    topic: str
+    msgtype: str
+    msgcount: int
+
+
+class BagWriter(Protocol):
+    """An MCAP rosbag2; topics are added first, then messages are written as they come."""
+
+    def add(self, topic: str, message_type: str, qos: QoS) -> None:
+        """Announce a topic, its type ``package/msg/Name`` and its quality of service."""
+
+    def write(self, topic: str, stamp: int, data: bytes) -> None:
+        """Write a message, serialised as CDR, at a time in ns.
+
+        Raises:
+            RecordingError: the disk is full, or the file cannot be written for another reason.
+        """
+
+    def close(self) -> None:
+        """Finish the bag.
+
+        Raises:
+            RecordingError: what was buffered cannot be written.
+        """
+
+
+class BagReader(Protocol):
+    """A bag that is open for reading; times are those of receipt, ns."""
+
+    connections: Any
+    """A sequence of what has the attributes of :class:`Connection`."""
+    message_count: int
+    start_time: int
+    end_time: int
+
+    def messages(
+        self, connections: Iterable[Any] = (), start: int | None = None, stop: int | None = None
+    ) -> Iterator[tuple[Any, int, bytes]]:
+        """Yield connection, time and CDR from start up to stop; without connections, of all."""
+
+    def deserialize(self, data: bytes, message_type: str) -> Any:
+        """Return a message, whose fields are attributes."""
+
+
+class BagStorage(Protocol):
+    """A library that reads and writes bags."""
+
+    def writer(self, path: Path) -> BagWriter:
+        """Create a bag in a new folder.
+
+        Raises:
+            RecordingError: it exists already or cannot be made.
+        """
+
+    def reader(self, path: Path, definitions: dict[str, str]) -> AbstractContextManager[BagReader]:
+        """Open a bag's folder or file; damaged ones raise whatever the library raises.
+
+        Args:
+            path: of the bag.
+            definitions: of message types that neither the bag nor the library may know.
+        """
+
+    def message(self, message_type: str, /, **fields: Any) -> Any:
+        """Return a new message of a type ``package/msg/Name``."""
+
+    def fill(self, message_type: str, values: Mapping[str, Any]) -> Any:
+        """Return a new message of values by name: mappings for messages in it, 0 if absent."""
+
+    def serialize(self, message: Any, message_type: str) -> bytes:
+        """Return a message as CDR."""
+
+
+def storage(purpose: str) -> BagStorage:
+    """Return the first library that is installed.
+
+    Args:
+        purpose: what it is for, the subject of the message where there is none.
+
+    Raises:
+        RecordingError: none is installed.
+    """
+    for package, module in STORAGES.items():
+        if find_spec(package) is not None:
+            found: BagStorage = import_module(module).STORAGE
+            return found
+    raise RecordingError(
+        f'{purpose} needs the Python package rosbags or rosbag2_py, and neither is installed; '
+        'expected `pip install rosbags`, or `apt install ros-jazzy-rosbag2-py '
+        'ros-jazzy-rosbag2-storage-mcap` (rosdep keys rosbag2_py, rosbag2_storage_mcap)'
+    )
+
+
+def unwritable(path: Path, error: Exception) -> RecordingError:
+    """Return what to raise where a file of a recording cannot be written."""
+    reason = getattr(error, 'strerror', None) or str(error)
+    return RecordingError(f'{path}: cannot be written: {reason}; the recording ends here')

@@ -1,0 +1,41 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a run records: the one list for whoever writes the bag."""
+
+from __future__ import annotations
+
+from marine_sim_ros.faults.kinds import BarometerDropout
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
+
+__all__ = ['PARAMETERS', 'every_tick', 'recorded_topics']
+
+PARAMETERS = (
+    Parameter('pwm_source', 'external', "the thrusters' pwm_source",
+              choices=('external', 'controller')),
+    shared('publish_components'),
+    Parameter('controller', False, 'record the topics of a controller too'),
+    SOURCES,
+)  # fmt: skip
+"""Parameters of a node that has to know the list."""
+
+
+def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
+    """Return the topics of a node's run by full name; the node has ``PARAMETERS``."""
+    found = topics.recorded(
+        node.vehicle,
+        components=node.values['publish_components'],
+        controller=node.values['controller'],
+        pwm_per_tick=node.values['pwm_source'] == 'controller',
+        sources=node.wrench_sources,
+    )
+    return {node.resolve_topic_name(topic.name): topic for topic in found}
+
+
+def every_tick(node: SuiteNode) -> list[str]:
+    """Return the full names of those that have one message for every tick of the node's run."""
+    silent = any(isinstance(fault, BarometerDropout) for fault in node.faults)
+    skipped = {t.name for t in topics.sensor_topics(node.vehicle)} if silent else set()
+    return [n for n, t in recorded_topics(node).items() if t.per_tick and t.name not in skipped]
