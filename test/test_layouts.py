@@ -12,7 +12,10 @@ import pytest
 import yaml
 from conftest import ROOT
 
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.library import vehicle_names
+from marine_sim_ros.physics import wrench_sources
 
 qos = pytest.importorskip('rclpy.qos', reason='ros: not on this machine')
 
@@ -34,7 +37,9 @@ QUATERNION_EXTRAS = ('roll_deg', 'pitch_deg', 'yaw_deg')
 def known():
     """Return every topic of the suite by full name."""
     named = [t for t in vars(topics).values() if isinstance(t, topics.Topic)]
-    named += topics.recorded(components=True, arm=True, controller=True)
+    rov = load_vehicle('investigator90')
+    sources = wrench_sources(rov, load_environment('pool'))
+    named += topics.recorded(rov, components=True, controller=True, sources=sources)
     return {
         t.name if t.name.startswith('/') else f'{SHIPPED_NAMESPACE}/{t.name}': t for t in named
     }

@@ -14,7 +14,10 @@ import pytest
 from graph import manifest, recorded, simulated, start_graph
 from mock_ros2_bag import install
 
+from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.sim.graph import RunOptions
 
 qos = pytest.importorskip('rclpy.qos', reason='ros: not on this machine')
@@ -48,8 +51,11 @@ def profile(settings):
 
 
 def everything():
-    per_tick = topics.recorded(components=True, arm=True, controller=True, pwm_per_tick=True)
-    return {f'/rov/{t.name}': t for t in (*per_tick, *topics.recorded())}
+    rov = load_vehicle('investigator90')
+    sources = wrench_sources(rov, load_environment('pool'))
+    found = [topics.recorded(rov, components=True, controller=True, pwm_per_tick=each,
+                             sources=sources) for each in (True, False)]  # fmt: skip
+    return {f'/rov/{t.name}': t for t in (*found[0], *found[1])}
 
 
 @pytest.fixture(params=['mock', pytest.param('real', marks=pytest.mark.skipif(
