@@ -25,6 +25,8 @@ __all__ = ['STORAGE', 'Rosbag2Storage']
 
 MCAP_END = b'\x89MCAP0\r\n'
 """The last bytes of an MCAP file that is whole; rosbag2 says nothing when the disk is full."""
+CDR_LENGTH = 4
+"""Bytes of a sequence's length."""
 STORAGE_IDS = {'.mcap': 'mcap', '.db3': 'sqlite3'}
 
 
@@ -127,7 +129,7 @@ class Rosbag2Reader:
         if start is not None:
             reader.seek(start)
         while reader.has_next():
-            topic, time, data = reader.read_next()
+            topic, data, time = reader.read_next()
             if stop is not None and time >= stop:
                 return
             yield wanted[topic], time, data
@@ -165,7 +167,24 @@ class Rosbag2Storage:
     def serialize(self, message: Any, message_type: str) -> bytes:
         """Return a message as CDR."""
         del message_type
-        return bytes(serialize_message(message))
+        data = bytes(serialize_message(message))
+        kinds = message.get_fields_and_field_types()
+        lists = (getattr(message, name) for name, kind in kinds.items() if 'sequence' in kind)
+        return data if all(map(len, lists)) else _trimmed(data, type(message))
+
+
+def _trimmed(data: bytes, message_class: Any) -> bytes:
+    """Return CDR without the bytes at its end that ``serialize_message`` only counts.
+
+    It counts padding before the elements of empty sequences, where there is none; strict readers
+    do not take what follows.
+    """
+    while True:
+        try:
+            deserialize_message(data[:-CDR_LENGTH], message_class)
+        except Exception:  # of the middleware: what was cut off is needed
+            return data
+        data = data[:-CDR_LENGTH]
 
 
 STORAGE = Rosbag2Storage()
