@@ -47,6 +47,7 @@ PARAMETERS = (
     Parameter('directory', 'out/run', 'new or empty folder to write to'),
     Parameter('manifest', '{}', 'JSON object to write into manifest.json'),
     shared('recorder'),
+    *recorded.PARAMETERS,
 )
 
 
@@ -55,7 +56,7 @@ class RecorderNode(SuiteNode):
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``recorder`` and open the bag."""
-        super().__init__('recorder', (*PARAMETERS, *recorded.PARAMETERS), **options)
+        super().__init__('recorder', PARAMETERS, **options)
         self._directory = Path(self.values['directory'])
         self._settings = json.loads(self.values['manifest'])
         self._manifest = Manifest(self._settings, self.vehicle)
@@ -122,8 +123,7 @@ class RecorderNode(SuiteNode):
             self._fail(f'{self._directory}: `ros2 bag record` has ended before the run')
             return False
         if not self._listens:
-            deaf = self._bag.deaf(self._every_tick)
-            now = wall.monotonic()
+            deaf, now = self._bag.deaf(self._every_tick), wall.monotonic()
             self._heard_at = now if deaf else self._heard_at
             self._listens = now - self._heard_at >= self._bag.settling
             if deaf and now - self._last_message > PATIENCE:
