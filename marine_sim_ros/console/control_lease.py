@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 __all__ = [
-    'LEASE_TIMEOUT', 'OPERATOR_TIMEOUT', 'ControlLease', 'beat', 'expired', 'leave', 'silent', 'take',
+    'LEASE_TIMEOUT', 'OPERATOR_TIMEOUT', 'ControlLease', 'beat', 'expired', 'leave', 'silent',
+    'take',
 ]  # fmt: skip
 
 OPERATOR_TIMEOUT = 0.7

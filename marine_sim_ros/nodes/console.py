@@ -12,9 +12,9 @@ all nodes and ``free_axes`` of the controller; starts a recorder.
 Parameters: the common ones, and those below.
 Failure: an operator's page that is closed, hidden, or silent for 0.7 s stops: neutral pulse widths
 or a zero velocity, and the controller is disarmed (``on_loss``). A silent page goes on when it is
-heard again, the controller armed as before; after 10 s it loses control, a closed one at once. The
-server runs in a thread; nothing waits for it. Without the extra ``console`` the node ends with exit
-code 2.
+heard again, the controller armed as before; after 10 s it loses control, a closed one at once.
+The server runs in a thread; nothing waits for it. Without the extra ``console`` the node ends with
+exit code 2.
 """
 
 from __future__ import annotations
