@@ -6,6 +6,7 @@
 import asyncio
 import json
 import math
+import time
 
 import numpy as np
 import pytest
@@ -13,7 +14,16 @@ from conftest import OTHERS, VEHICLES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros.console.control_lease import PATIENCE, ControlLease, beat, expired, leave, take
+from marine_sim_ros.console.control_lease import (
+    LEASE_TIMEOUT,
+    OPERATOR_TIMEOUT,
+    ControlLease,
+    beat,
+    expired,
+    leave,
+    silent,
+    take,
+)
 from marine_sim_ros.console.page.access import Gate
 from marine_sim_ros.console.requests import REQUESTS, OperatorInput, parse_request
 from marine_sim_ros.console.scene_visuals import surroundings
@@ -51,13 +61,31 @@ def test_one_page_steers_and_keeps_the_seat_until_it_leaves_or_is_taken_over(mov
         else:
             seat = beat(seat, page, now)
             assert seat.page == before.page
-            assert not expired(seat, now) or page != seat.page
-        assert expired(seat, now + PATIENCE + 0.01) == bool(seat.page)
+            assert not silent(seat, now) or page != seat.page
+        assert silent(seat, now + OPERATOR_TIMEOUT + 0.01) == bool(seat.page)
+        assert expired(seat, now + LEASE_TIMEOUT + 0.01) == bool(seat.page)
 
 
 def test_an_empty_seat_hears_nobody():
     assert beat(ControlLease(), '', 5.0) == ControlLease()
+    assert not silent(ControlLease(), 1e9)
     assert not expired(ControlLease(), 1e9)
+
+
+def test_silence_stops_long_before_it_costs_control():
+    seat = take(ControlLease(), 'a', 'A', time.monotonic())
+    assert not silent(seat, time.monotonic())
+    time.sleep(OPERATOR_TIMEOUT + 0.05)
+    assert silent(seat, time.monotonic())
+    assert not expired(seat, time.monotonic())
+    assert seat == take(seat, 'b', 'B', time.monotonic())  # nobody gets it by asking
+    seat = beat(seat, 'a', time.monotonic())
+    assert not silent(seat, time.monotonic())
+    assert not expired(seat, seat.heard + 9.9)
+    assert expired(seat, seat.heard + 10.1)
+    # Whoever waits longer for the first waits as long for the second.
+    assert not expired(seat, seat.heard + 50, operator_timeout=60.0)
+    assert expired(seat, seat.heard + 61, operator_timeout=60.0)
 
 
 ANY = st.recursive(

@@ -11,7 +11,7 @@ from conftest import has
 from test_console_page import address_of, start
 from test_graph import Watcher
 
-from marine_sim_ros.console.control_lease import PATIENCE
+from marine_sim_ros.console.control_lease import OPERATOR_TIMEOUT
 from marine_sim_ros.sim.graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
 
@@ -81,7 +81,7 @@ def watcher(ros_environment):
 def test_a_silent_operator_is_lost_and_others_only_watch(processes, watcher):
     pwm = watcher.seen['thrusters/pwm']
     options = RunOptions(vehicle='bluerov2', console=True, dt=0.01)
-    address = start(processes, options, operator_timeout=PATIENCE)
+    address = start(processes, options, operator_timeout=OPERATOR_TIMEOUT, lease_timeout=2.0)
     one, two = Wire(address, 'one'), Wire(address, 'two')
     one.until(lambda m: 'frame' in m)
     one.ask('hello', 'Ada')
@@ -115,7 +115,7 @@ def test_a_silent_operator_is_lost_and_others_only_watch(processes, watcher):
     assert time.monotonic() - closed < 1.0
     # The run dies: what is shown is old, and nobody is said to be well.
     health = two.newest()['frame']['health']
-    assert {n['state'] for n in health['nodes']} == {'ok'}
+    assert {n['node'] for n in health['nodes'] if n['state'] != 'ok'} == set(), health
     assert health['outages'] == '0'
     processes.all[0].kill()
     two.until(
@@ -126,6 +126,78 @@ def test_a_silent_operator_is_lost_and_others_only_watch(processes, watcher):
         )
     )
     assert 'ticks' not in two.newest()['frame']['health']
+
+
+def test_a_page_that_is_heard_again_goes_on(processes, watcher):
+    pwm = watcher.seen['thrusters/pwm']
+    options = RunOptions(vehicle='bluerov2', console=True, dt=0.01)
+    one = Wire(start(processes, options, operator_timeout=OPERATOR_TIMEOUT), 'one')
+    one.until(lambda m: 'frame' in m)
+    one.ask('take', False)
+    one.hold(watcher, lambda: pwm and pushed(pwm[-1]), heave=-1.0)
+    silent = time.monotonic()
+    watcher.until(lambda: set(pwm[-1].data) == {1500}, timeout=5)
+    count = len(pwm)
+    while time.monotonic() - silent < 2.0:
+        watcher.spin(0.05)
+    assert len(pwm) > count
+    assert {p for m in pwm[count:] for p in m.data} == {1500}
+    told = one.newest()
+    assert told['mine']
+    assert 'silent' in told['frame']['notice']
+    one.hold(watcher, lambda: pushed(pwm[-1]), heave=-1.0)
+    assert one.newest()['mine']
+
+
+@pytest.mark.parametrize('on_loss', ['disarm', 'hold'])
+def test_silence_disarms_the_controller_until_the_page_is_heard(processes, watcher, on_loss):
+    pwm = watcher.seen['thrusters/pwm']
+    options = RunOptions(vehicle='bluerov2', controller='modern', console=True, dt=0.01)
+    one = Wire(start(processes, options, operator_timeout=OPERATOR_TIMEOUT, lease_timeout=4.0,
+                     output='velocity', on_loss=on_loss), 'one')  # fmt: skip
+
+    def armed(on):
+        return lambda m: m['frame']['mode']['switches']['arm'] is on
+
+    def speak(**sticks):
+        end = time.monotonic() + 1.0
+        one.hold(watcher, lambda: time.monotonic() > end, **sticks)
+
+    one.until(lambda m: 'frame' in m)
+    one.ask('take', False)
+    one.until(lambda m: m['frame']['mode']['switches']['arm'] is not None)
+    one.ask('switch', {'name': 'arm', 'on': True})
+    one.hold(watcher, lambda: pwm and pushed(pwm[-1]), surge=1.0)
+    if on_loss == 'disarm':
+        one.until(armed(False), timeout=3)
+        watcher.until(lambda: set(pwm[-1].data) == {1500}, timeout=5)
+    else:
+        time.sleep(1.5)
+    assert one.newest()['mine']
+    # It is heard, and steers without arming anew.
+    one.hold(watcher, lambda: pushed(pwm[-1]), surge=1.0)
+    one.until(armed(True), timeout=3)
+    # Who stopped stays stopped, silent or not.
+    one.ask('stop')
+    one.until(armed(False), timeout=3)
+    time.sleep(1.5)
+    speak()
+    message = one.newest()
+    assert armed(False)(message)
+    assert message['mine']
+    # Who disarms after a silence is not armed by it.
+    one.ask('switch', {'name': 'arm', 'on': True})
+    one.until(armed(True), timeout=3)
+    time.sleep(1.5)
+    one.ask('switch', {'name': 'arm', 'on': False})
+    speak()
+    assert armed(False)(one.newest())
+    # Silent for longer: control is lost, and what is heard then changes nothing.
+    one.until(lambda m: not m['mine'], timeout=10)
+    speak(surge=1.0)
+    message = one.newest()
+    assert armed(False)(message)
+    assert not message['mine']
 
 
 def test_a_gamepad_steers_and_switches(processes, watcher):

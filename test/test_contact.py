@@ -553,3 +553,11 @@ def test_an_arm_touches_nothing_but_its_weight_counts_where_it_is():
     assert wrench[3] == pytest.approx(10 * G * 0.06, rel=1e-2)
     assert abs(wrench[4]) < 1e-2
     assert np.abs(state.velocity).max() < 1e-4
+
+
+def test_hertz_of_numbers():
+    """Johnson (1985), eq. 4.23, and its derivative; nothing pulls."""
+    given = {'modulus': 3e6, 'radius': 0.04}
+    assert hertz_force(0.01, **given) == pytest.approx(4 / 3 * 3e6 * 0.2 * 1e-3)
+    assert hertz_stiffness(0.01, **given) == pytest.approx(2 * 3e6 * 0.02)
+    assert hertz_force(-0.01, **given) == hertz_stiffness(0, **given) == 0

@@ -132,7 +132,7 @@ FAULTS = {
     'top-heavy boat': (BOAT, put('<origin xyz="0 0 -0.08"/>', '<origin xyz="0 0 1.5"/>'),
                        'metacentric-height', ERROR),
     'wrong inertia sign': (ROV, put('iyy="0.1"', 'iyy="-0.1"'), 'possible-inertia', ERROR),
-    'impossible inertia': (ROV, put('izz="0.1"', 'izz="0.3"'), 'possible-inertia', WARNING),
+    'impossible inertia': (ROV, put('izz="0.1"', 'izz="0.3"'), 'possible-inertia', ERROR),
     'inertia in g m2': (ROV, put(INERTIA_ROV, INERTIA_ROV.replace('0.1', '100')),
                         'plausible-inertia', WARNING),
     'inertia left tiny': (WU, lambda t: t.replace('0.16"', '0.0001"'), 'plausible-inertia',

@@ -303,6 +303,8 @@ def test_pressure_at_ten_metres_and_above():
     assert absolute_pressure(-10.0) == pytest.approx(199006)
     assert absolute_pressure(0.0) == 101300
     assert absolute_pressure(3.0) == 101300
+    assert water_temperature(-0.5) == 10
+    assert water_temperature(0.5) == 20
     assert absolute_pressure(np.array([-10.0, 1.0])) == pytest.approx([199006, 101300])
     assert list(water_temperature(np.array([-1.0, 1.0]))) == [10, 20]
 

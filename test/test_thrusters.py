@@ -12,7 +12,7 @@ from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.interpolation import make_table
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.model.propulsion import linear_curve
-from marine_sim_ros.physics.thrusters import linear_thrust, thrusters
+from marine_sim_ros.physics.thrusters import linear_thrust, thrusters, ventilation_factor
 
 T200 = [
     (1100, -39.913, 388.8, 3465), (1200, -26.576, 190.9, 2865), (1252, -19.809, 121.1, 2517),
@@ -175,3 +175,11 @@ def test_t200_thrust_goes_with_the_square_of_the_speed(pwm, factor):
     output, _ = run(load_vehicle('bluerov2', rotor_time_constant='0'), pwm)
     rpm = output.rotor_speed[0] * 60 / (2 * np.pi)
     assert output.thrust[0] == pytest.approx(factor * rpm**2, rel=0.03)
+
+
+def test_numbers_do_for_arrays():
+    assert linear_thrust(1900) == 50.0
+    assert linear_thrust(1500.0) == 0.0
+    assert ventilation_factor(0.5) == pytest.approx(1 - 0.675 * (1 - 0.769 * 0.5) ** 1.258)
+    assert ventilation_factor(2) == 1.0
+    assert ventilation_factor(-1) == 0.0

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ['PATIENCE', 'ControlLease', 'beat', 'expired', 'leave', 'take']
+__all__ = [
+    'LEASE_TIMEOUT', 'OPERATOR_TIMEOUT', 'ControlLease', 'beat', 'expired', 'leave', 'silent',
+    'take',
+]  # fmt: skip
 
-PATIENCE = 0.7
-"""s of wall time that the operator's page may be silent."""
+OPERATOR_TIMEOUT = 0.7
+"""s of wall time that the operator's page may be silent until the thrusters are neutral."""
+LEASE_TIMEOUT = 10.0
+"""s of wall time that the operator's page may be silent until it loses control."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,16 @@ def beat(seat: ControlLease, page: str, now: float) -> ControlLease:
     return replace(seat, heard=now) if page and page == seat.page else seat
 
 
-def expired(seat: ControlLease, now: float, patience: float = PATIENCE) -> bool:
-    """Return whether there is an operator who was not heard of for too long (s)."""
-    return bool(seat.page) and now - seat.heard > patience
+def silent(seat: ControlLease, now: float, timeout: float = OPERATOR_TIMEOUT) -> bool:
+    """Return whether the operator's page has been silent for more than a timeout (s)."""
+    return bool(seat.page) and now - seat.heard > timeout
+
+
+def expired(
+    seat: ControlLease,
+    now: float,
+    timeout: float = LEASE_TIMEOUT,
+    operator_timeout: float = OPERATOR_TIMEOUT,
+) -> bool:
+    """Return whether the operator's page has lost control: never before it counts as silent."""
+    return silent(seat, now, max(timeout, operator_timeout))

@@ -18,12 +18,17 @@ Array: TypeAlias = Any
 """An array of any library that follows the Python array API standard."""
 
 
-def namespace(array: Array) -> ModuleType:
-    """Return the array API namespace of an array: NUMPY, or what JAX and others name."""
+def namespace(array: Array, *others: Array) -> ModuleType:
+    """Return the array API namespace of an array: NUMPY, or what JAX and others name.
+
+    A Python number has that of the first of the others that is an array, or NUMPY.
+    """
     if type(array) is np.ndarray:
         return NUMPY  # the common case, and the cheapest test for it
     if isinstance(array, np.ndarray | np.generic):
         return NUMPY
+    if isinstance(array, int | float):
+        return namespace(*others) if others else NUMPY
     return array.__array_namespace__()  # type: ignore[no-any-return]
 
 

@@ -48,7 +48,7 @@ def possible_inertia(patient: DescriptionContext) -> list[Diagnostic]:
                 'kg·m²; one is negative', 'check the signs of ixy, ixz, iyz and the moments',
             ))  # fmt: skip
         elif high > 1.001 * (low + middle):
-            result.append(patient.warning(
+            result.append(patient.error(
                 link, f'its largest principal moment of inertia, {high:.4g} kg·m², is above the '
                 f'sum of the others, {low + middle:.4g}: no body has that',
                 'check ixx, iyy, izz: each is at most the sum of the two others',

@@ -11,8 +11,10 @@ Calls: arm, auto_depth, auto_heading, station_keeping, pause, step, reset, end; 
 all nodes and ``free_axes`` of the controller; starts a recorder.
 Parameters: the common ones, and those below.
 Failure: an operator's page that is closed, hidden, or silent for 0.7 s stops: neutral pulse widths
-or a zero velocity once, and the controller is disarmed (``on_loss``). The server runs in a thread;
-nothing waits for it. Without the extra ``console`` the node ends with exit code 2.
+or a zero velocity, and the controller is disarmed (``on_loss``). A silent page goes on when it is
+heard again, the controller armed as before; after 10 s it loses control, a closed one at once.
+The server runs in a thread; nothing waits for it. Without the extra ``console`` the node ends with
+exit code 2.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 from typing import Any
 
 from marine_sim_ros.console.availability import require_pages
+from marine_sim_ros.console.control_lease import LEASE_TIMEOUT, OPERATOR_TIMEOUT
 from marine_sim_ros.console.palette import force_colours
 from marine_sim_ros.console.scene_visuals import surroundings
 from marine_sim_ros.console.session import Session
@@ -45,7 +48,16 @@ PARAMETERS = (
     Parameter('token', '', 'token that a browser must bring', empty='made where one is needed'),
     Parameter('rate', 20.0, 'updates per second of wall time', 1.0, 60.0, unit='Hz'),
     Parameter('output', 'pwm', 'what the operator drives at the start', choices=OUTPUTS),
-    Parameter('operator_timeout', 0.7, 'wall time a page may be silent', 0.1, 60.0, unit='s'),
+    Parameter(
+        'operator_timeout', OPERATOR_TIMEOUT,
+        "silence of the operator's page, wall time, until the thrusters are neutral",
+        0.1, 60.0, unit='s',
+    ),
+    Parameter(
+        'lease_timeout', LEASE_TIMEOUT,
+        'silence, wall time, until the page loses control; `operator_timeout` at least',
+        0.1, 600.0, unit='s',
+    ),
     Parameter('gain', 0.5, 'share of full stick at the start', 0.0, 1.0),
     Parameter(
         'on_loss', 'disarm', 'what the controller does when the operator is lost',

@@ -80,7 +80,7 @@ def viscous_damping_coefficient(
     area: Array, flow: Incidence, *, friction_coefficient: Array, water_density: Array
 ) -> Array:
     """Return w (...) in kg/s of the viscous force −w (v − (v·n) n)."""
-    xp = namespace(area)
+    xp = namespace(flow.cosine)
     # What is left of a purely normal velocity is rounding, not a direction.
     sine = xp.sqrt(xp.maximum(1 - flow.cosine**2, ABEAM**2 * xp.ones_like(flow.cosine)))
     return 0.5 * water_density * flow.speed * area * friction_coefficient / sine
@@ -100,7 +100,7 @@ def slamming_damping_coefficient(
     mass: float, power: Array, max_acceleration: Array, multiplier: Array,
 ) -> Array:  # fmt: skip
     """Return w (...) in kg/s of the slamming force −w v."""
-    xp = namespace(area)
+    xp = namespace(acceleration, flow.cosine)
     share = xp.maximum(acceleration / max_acceleration, xp.zeros_like(acceleration))
     surge = xp.minimum(share, xp.ones_like(share)) ** power
     facing = xp.maximum(flow.cosine, xp.zeros_like(flow.cosine))
@@ -111,7 +111,7 @@ def air_damping_coefficient(
     area: Array, speed: Array, normal_velocity: Array, *, air_density: Array, coefficient: Array
 ) -> Array:
     """Return w (...) in kg/s of the air's force −w v, for |v| (...) and v·n (...)."""
-    xp = namespace(area)
+    xp = namespace(normal_velocity, speed)
     weight = 0.5 * air_density * coefficient * speed * area
     return xp.where(normal_velocity >= 0, weight, xp.zeros_like(weight))
 

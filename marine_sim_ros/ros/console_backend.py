@@ -20,7 +20,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float32MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from marine_sim_ros.console.control_lease import ControlLease, beat, expired, leave, take
+from marine_sim_ros.console.control_lease import (
+    ControlLease,
+    beat,
+    expired,
+    leave,
+    silent,
+    take,
+)
 from marine_sim_ros.console.requests import FREE_FOR_ALL, OperatorInput, Request
 from marine_sim_ros.console.session import LOST, Session
 from marine_sim_ros.control.gamepad import Gamepad, Grip, load_gamepad, read_sticks
@@ -69,6 +76,7 @@ class ConsoleBackend:
         self.stamp = 0
         self.paused = False
         self._switched = 0.0
+        self._silent = self._rearm = False
         self.mishaps = FaultInjector(node, link.scenery['sources'])
         self.current = node.environment.current.tolist()
         self.lights = dict.fromkeys(link.scenery['look']['lights'], 0.0)
@@ -89,7 +97,7 @@ class ConsoleBackend:
         self._do: dict[str, Callable[[Any], None]] = {
             'hands': self._hands, 'stop': lambda _: self.halt(), 'output': self._output,
             'gain': lambda value: self._set(gain=value),
-            'switch': lambda value: self.switches.ask(*value),
+            'switch': lambda value: self._switch(*value),
             'target': self._target, 'path': self._path, 'clear': lambda _: self._clear(),
             'joints': self._joints, 'lights': self._light, 'current': self._current,
             'fault': lambda fault: self.mishaps.add(fault, self.stamp),
@@ -113,24 +121,46 @@ class ConsoleBackend:
     def serve(self, now: float, watch: GraphMonitor) -> None:
         """Do what was asked since the last call at a time of the wall clock (s), and steer."""
         self.state, self.stamp = watch.state, watch.stamp
-        if self._stale(now):
+        if now - self._switched > SETTLED:  # the nodes know better than what was asked here
             self.paused = watch.paused
             self.switches.states['arm'] = watch.armed
         for page, request in self._link.requests():
             self._take(page, request, now)
-        if expired(self._link.seat, now, self._node.values['operator_timeout']):
-            self._node.warn_throttled("the operator's page is silent; stopped")
-            self._vacate()
+        self._listen(now)
+        if 'arm' in self.switches.waiting:  # an answer comes between two calls at the earliest
+            self._switched = now
         self.switches.check()
         self._find_controller()
         if self._link.seat.page:
             self._steer()
 
-    def _stale(self, now: float) -> bool:
-        """Return whether what was switched here last is so long ago that the nodes know better."""
-        if 'arm' in self.switches.waiting:
-            self._switched = now
-        return now - self._switched > SETTLED
+    def _listen(self, now: float) -> None:
+        """Stop while the operator's page is silent, and take control from one that stays so."""
+        seat, values = self._link.seat, self._node.values
+        timeout = values['operator_timeout']
+        if expired(seat, now, values['lease_timeout'], timeout):
+            self._node.warn_throttled("the operator's page stays silent; it has lost control")
+            self._vacate()
+        elif silent(seat, now, timeout) == self._silent:
+            pass
+        elif self._silent:
+            self._go_on()
+        else:
+            self._node.warn_throttled("the operator's page is silent; stopped until it is heard")
+            armed = self.switches.states['arm'] is True
+            self._stop_after_loss()
+            self._silent, self._rearm = True, armed and self._node.values['on_loss'] == 'disarm'
+
+    def _go_on(self) -> None:
+        """Steer again after a silence; a controller that was disarmed for it is armed again."""
+        if self._rearm:
+            self.switches.ask('arm', True)
+        self._silent = self._rearm = False
+
+    def _switch(self, name: str, on: bool | None) -> None:
+        if name == 'arm':
+            self._rearm = False  # what the operator asks for now counts
+        self.switches.ask(name, on)
 
     def _take(self, page: str, request: Request, now: float) -> None:
         seat = beat(self._link.seat, page, now)
@@ -151,10 +181,15 @@ class ConsoleBackend:
         """Let another page steer: what the one before held is let go."""
         if seat.page != self._link.seat.page:
             self._let_go()
+            self._silent = self._rearm = False
         self._link.seat = seat
 
     def _vacate(self) -> None:
         self._link.seat = ControlLease()
+        self._stop_after_loss()
+        self._silent = self._rearm = False
+
+    def _stop_after_loss(self) -> None:
         if self._node.values['on_loss'] == 'disarm':
             self.halt()
         else:
@@ -169,6 +204,7 @@ class ConsoleBackend:
 
     def halt(self) -> None:
         """Bring the thrusters to neutral: directly, or by disarming the controller."""
+        self._rearm = False
         self._let_go()
         if self.switches.there('arm') and self.switches.states['arm'] is not False:
             self.switches.ask('arm', False)
@@ -196,7 +232,7 @@ class ConsoleBackend:
     def _perform(self, function: str) -> None:
         """Do what a button of the gamepad does."""
         if function in SWITCHES:
-            self.switches.ask(*SWITCHES[function])
+            self._switch(*SWITCHES[function])
         elif function == 'stop':
             self.halt()
         else:

@@ -1,0 +1,128 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The recipes of CONTRIBUTING.md, applied as printed to a copy of the package."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+from doc_blocks import blocks_of
+
+PAGE = ROOT / 'CONTRIBUTING.md'
+COPIED = ('marine_sim_ros', 'config', 'urdf', 'launch')
+
+
+@pytest.fixture(scope='module')
+def copy(tmp_path_factory):
+    """A copy of the package to which every recipe has been applied."""
+    folder = tmp_path_factory.mktemp('copy')
+    for name in COPIED:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns('__pycache__'))
+    shutil.copy(ROOT / 'package.xml', folder)
+    (folder / 'worlds').mkdir()
+    for path in (ROOT / 'worlds').glob('*.sdf'):
+        shutil.copy(path, folder / 'worlds')
+    for block in blocks_of(PAGE):
+        if name := block.clauses.get('file'):
+            assert not (folder / name).exists()
+            (folder / name).write_text(block.text, encoding='utf-8')
+        elif name := block.clauses.get('line'):
+            add_to(folder / 'marine_sim_ros/core/registry.py', name, block.text)
+    return folder
+
+
+def add_to(path, name, line):
+    """Add a line at the end of a call that makes a list of the registry."""
+    before = path.read_text(encoding='utf-8')
+    pattern = rf'^({name} = Registry\([^)]*?),?\s*\)$'
+    after, count = re.subn(pattern, rf'\g<1>,\n{line})', before, flags=re.MULTILINE)
+    assert count == 1, name
+    path.write_text(after, encoding='utf-8')
+
+
+def run(copy, *command):
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(
+        filter(None, (str(copy), os.environ.get('PYTHONPATH', '')))))  # fmt: skip
+    done = subprocess.run(
+        command, cwd=copy, env=environment, capture_output=True, text=True, timeout=100,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'Traceback' not in done.stderr
+    return done.stdout
+
+
+def marine_sim(copy, *arguments):
+    return run(copy, sys.executable, '-m', 'marine_sim_ros.tools.main', *arguments)
+
+
+def test_every_block_of_code_is_tested():
+    blocks = blocks_of(PAGE)
+    assert [b.clauses.get('line') for b in blocks if 'line' in b.clauses] == ['FORCES', 'SENSORS']
+    assert sum('file' in b.clauses for b in blocks) == 3
+    unmarked = [b for b in blocks if not b.clauses]
+    assert [b.text.split()[0] for b in unmarked] == ['make']  # the set-up
+    makefile = (ROOT / 'Makefile').read_text(encoding='utf-8')
+    for target in re.findall(r'^make (\w+)', unmarked[0].text, re.MULTILINE):
+        assert re.search(rf'^{target}:', makefile, re.MULTILINE)
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r'\]\(([^)#\s]+)\)', PAGE.read_text(encoding='utf-8')):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_entries_are_listed(copy):
+    for kind, name in (('forces', 'tether_drag'), ('sensors', 'compass'), ('vehicles', 'probe')):
+        assert name in json.loads(marine_sim(copy, 'list', kind, '--json'))
+
+
+def test_the_force_acts_and_has_a_node_and_the_sensor_reads(copy):
+    run(
+        copy, sys.executable, '-c',
+        """
+import math
+from pathlib import Path
+import numpy as np
+import marine_sim_ros
+from marine_sim_ros import Environment, load_scenario, load_vehicle, simulate
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.state import rest
+from marine_sim_ros.physics import FORCES
+from marine_sim_ros.sensors import SENSORS
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
+
+assert Path(marine_sim_ros.__file__).parent.parent == Path.cwd()
+probe = load_vehicle('probe')
+run = simulate(probe, load_scenario('dive'), duration=3.0)
+force, surge = run.sources['tether_drag'], run.velocity[:, 0]
+assert run.sensors['compass']['heading'].shape == surge.shape
+np.testing.assert_allclose(force[:, 0], -5 * abs(surge) * surge, rtol=1e-9, atol=1e-12)
+assert not force[:, 1:].any()
+moving = rest((0, 0, -5))._replace(velocity=np.array([0.8, 0.1, 0, 0, 0, 0.2]))
+np.testing.assert_allclose(
+    FORCES['tether_drag'].wrench(probe, moving, Environment()), [-5 * 0.64, 0, 0, 0, 0, 0]
+)
+compass, = probe.sensors
+for yaw, heading in ((0, 90), (90, 0), (-45, 135)):  # east, north, south-east
+    state = rest()._replace(orientation=quaternion_from_rpy(0.0, 0.0, math.radians(yaw)))
+    read = SENSORS['compass'].measure(compass, state, np.zeros(6), Environment())
+    np.testing.assert_allclose(np.degrees(read['heading']), heading, atol=1e-9)
+nodes = [n for n in describe(RunOptions(vehicle='probe')) if n.executable in ('force', 'sensor')]
+assert [n.executable for n in nodes] == ['force', 'sensor']
+assert 'tether_drag' in str(nodes[0]) and 'compass' in str(nodes[1])
+""",
+    )  # fmt: skip
+
+
+def test_the_vehicle_is_sound_and_dives(copy):
+    block, = (b for b in blocks_of(PAGE) if 'run' in b.clauses)  # fmt: skip
+    for line in block.text.splitlines():
+        marine_sim(copy, *line.split()[1:])
