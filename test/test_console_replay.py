@@ -100,5 +100,5 @@ def test_a_map_that_fits_nothing_is_told(sea):
         Replay(sea[0], vehicle='bluerov2', maps=parse_maps(['odom:=/sub/odometry']))
     with pytest.raises(RecordingError, match='expected of odom'):
         Replay(sea[0], vehicle='bluerov2', maps=parse_maps(['odom:=/mavros/rc/out']))
-    with pytest.raises(RecordingError, match='nothing says which vehicle'):
+    with pytest.raises(RecordingError, match='does not say which vehicle'):
         Replay(sea[0], maps=parse_maps(MAPS))

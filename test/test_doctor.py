@@ -369,7 +369,7 @@ def test_fix_mends_what_has_one_answer(fault, tmp_path, capsys):
     )
     faulty.write_bytes(text.encode())
     run(faulty, '--fix', out)
-    assert 'mended in' in capsys.readouterr().out
+    assert 'fixed in' in capsys.readouterr().out
     assert MENDABLE[fault] in out.read_bytes().decode()
     assert check not in {f.check for f in examine(load_context(str(out), {}))}
     # All other lines are the same to the byte.

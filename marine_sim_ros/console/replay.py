@@ -261,7 +261,7 @@ def _vehicle(wanted: str, settings: dict[str, Any], namespace: str) -> tuple[Veh
     source = wanted or settings.get('vehicle', '') or (last if last in vehicle_names() else '')
     if not source:
         raise RecordingError(
-            f'nothing says which vehicle {namespace!r} is; expected --vehicle, one of: '
+            f'the bag does not say which vehicle {namespace!r} is; expected --vehicle, one of: '
             + ', '.join(vehicle_names())
         )
     arguments = {} if wanted else xacro_arguments(settings.get('vehicle_arguments', ()))

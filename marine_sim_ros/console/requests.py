@@ -170,7 +170,7 @@ def _fault(value: Any) -> Fault:
     """Return a fault that begins at once, of a mapping with its kind, thruster and numbers."""
     wanted = _object(value)
     if {'at', 'until'} & set(wanted):
-        raise ParameterError('has a time; expected none, as it begins at once')
+        raise ParameterError('has a time; expected none, because it begins at once')
     return read_fault(YamlReader('fault', dict(wanted), ParameterError))
 
 

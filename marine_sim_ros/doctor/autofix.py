@@ -92,7 +92,7 @@ def mended(patient: DescriptionContext, findings: Iterable[Diagnostic]) -> tuple
     """
     if patient.expanded:
         raise ParameterError(
-            f'--fix: {patient.path} is a xacro file; expected a URDF: expand it first, or mend it '
+            f'--fix: {patient.path} is a xacro file; expected a URDF: expand it first, or edit it '
             'by hand'
         )
     content = patient.path.read_bytes()

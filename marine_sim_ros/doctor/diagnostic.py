@@ -42,7 +42,7 @@ class Edit:
 
     Attributes:
         element: of the patient's description.
-        tells: what is changed.
+        tells: description of the change.
         attributes: new values by name; None removes one.
         text: new text, or None to leave it.
         children: elements to add, by name, with their texts.
@@ -67,7 +67,7 @@ class Diagnostic:
         place: where.
         advice: what to do.
         check: name of the check that found it.
-        edit: how ``--fix`` mends it, or None.
+        edit: the change that ``--fix`` makes, or None.
     """
 
     severity: Severity

@@ -57,7 +57,7 @@ def loaded(patient: DescriptionContext) -> list[Diagnostic]:
     if patient.loaded is not None:
         return []
     place, text = _told(patient, patient.refusal)
-    return [Diagnostic(Severity.ERROR, f'cannot be simulated: {text}', place, 'mend this first')]
+    return [Diagnostic(Severity.ERROR, f'cannot be simulated: {text}', place, 'fix this first')]
 
 
 def told_while_loading(patient: DescriptionContext) -> list[Diagnostic]:
@@ -67,22 +67,22 @@ def told_while_loading(patient: DescriptionContext) -> list[Diagnostic]:
     for warning in (w for w in patient.vehicle.warnings if w not in plugins):
         place, text = _told(patient, warning)
         edit = _stray_underscore(patient, place, text)
-        advice = 'mend it if it is not meant'
+        advice = 'fix it if it is not intended'
         result.append(Diagnostic(Severity.WARNING, text, place, advice, edit=edit))
     return result
 
 
 def ignored_plugins(patient: DescriptionContext) -> list[Diagnostic]:
-    """Gazebo plugins of others are not read: what they would do is described by our elements."""
+    """Gazebo plugins of others are not read: elements of this package describe their effect."""
     return [
-        Diagnostic(Severity.WARNING, text, place, 'describe what it does with our elements, or '
-                'leave it, if it is of no concern to the motion')
+        Diagnostic(Severity.WARNING, text, place, 'describe its effect with elements of this '
+                'package, or leave it if it does not affect the motion')
         for place, text in (_told(patient, t) for t in ignored(patient.root, patient.source))
     ]  # fmt: skip
 
 
 def _stray_underscore(patient: DescriptionContext, place: Place, text: str) -> Edit | None:
-    """Return how to mend a plugin's tag of which the right name is known."""
+    """Return the fix of a plugin's tag whose right name is known."""
     meant = re.search(r'did you mean <(\w+)>', text)
     if meant is None or patient.expanded:
         return None
@@ -112,14 +112,14 @@ def unread_attributes(patient: DescriptionContext) -> list[Diagnostic]:
         if children:
             first = children[0]
             result.append(patient.error(
-                element, f'has {", ".join(children)} as attributes, which nobody reads',
+                element, f'has {", ".join(children)} as attributes, which are not read',
                 f'make elements of them: <{first}>{element.get(first)}</{first}>',
                 as_elements(element, children),
             ))  # fmt: skip
         others = [name for name in unread if name not in children]
         if others:
             result.append(patient.warning(
-                element, f'has attributes that nobody reads: {", ".join(others)}',
+                element, f'has attributes that are not read: {", ".join(others)}',
                 f'known are: {", ".join(sorted(known)) or "none"}',
             ))  # fmt: skip
     return result
@@ -139,7 +139,7 @@ def misspelt(patient: DescriptionContext) -> list[Diagnostic]:
         near = get_close_matches(element.tag, sorted(choices), 1, _READABLE)
         if near:
             result.append(patient.error(
-                element, 'is unknown, so nobody reads it', f'did you mean <{near[0]}>?',
+                element, 'is unknown and not read', f'did you mean <{near[0]}>?',
                 renamed(element, near[0]),
             ))  # fmt: skip
     return result

@@ -36,7 +36,7 @@ def chosen_delivery(asked: str) -> tuple[str, str]:
     if asked not in DELIVERIES:
         raise ParameterError(f'delivery:={asked}; expected one of: {", ".join(DELIVERIES)}')
     if asked != 'auto':
-        return asked, 'as asked'
+        return asked, 'as requested'
     missing = missing_for_in_server()
     if missing:
         return STOCK, f'{", ".join(missing)}: not found'

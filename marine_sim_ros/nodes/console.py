@@ -43,9 +43,10 @@ PARAMETERS = (
     Parameter('host', '127.0.0.1', 'address to listen on; others than this machine need a token'),
     shared('console_port', name='port'),
     Parameter('token', '', 'token that a browser must bring', empty='made where one is needed'),
-    Parameter('rate', 20.0, 'updates per second of wall time', 1.0, 60.0, unit='Hz'),
+    Parameter('rate', 20.0, 'page updates per second of wall time', 1.0, 60.0, unit='Hz'),
     Parameter('output', 'pwm', 'what the operator drives at the start', choices=OUTPUTS),
-    Parameter('operator_timeout', 0.7, 'wall time a page may be silent', 0.1, 60.0, unit='s'),
+    Parameter('operator_timeout', 0.7, 'wall time after which a silent page is lost', 0.1, 60.0,
+              unit='s'),
     Parameter('gain', 0.5, 'share of full stick at the start', 0.0, 1.0),
     Parameter(
         'on_loss', 'disarm', 'what the controller does when the operator is lost',
@@ -140,7 +141,7 @@ class ConsoleNode(SuiteNode):
         silence = self._watch.silence
         if silence < SILENCE or self._desk.paused:
             return ''
-        return f'nothing has come from the run for {silence:.0f} s'
+        return f'no message of the run for {silence:.0f} s'
 
     def close(self) -> None:
         """Leave no command behind."""

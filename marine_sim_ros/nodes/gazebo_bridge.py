@@ -130,7 +130,7 @@ class GazeboBridgeNode(SummingOwner):
         del request
         response.success = self.way.restart()
         control = f'/world/{self.values["world"]}/control'
-        response.message = f'{control} {"was asked" if response.success else "is not there"}'
+        response.message = f'{control} {"was called" if response.success else "is not there"}'
         if response.success and not self._awaits:  # it cannot be reset in the middle of a step
             self.way.send(self.stamp, self.state, np.zeros(6))
         return response

@@ -273,7 +273,7 @@ class ConsoleBackend:
             self.paused = on
             self._switched = self._node.wall_clock.now().nanoseconds / NANOSECONDS
         else:
-            self._node.warn_throttled('pause: nobody owns the state')
+            self._node.warn_throttled('pause: no node owns the state')
 
     def _reset(self, _: object) -> None:
         self.mishaps.restart()
@@ -286,7 +286,7 @@ class ConsoleBackend:
     def _trigger(self, name: str) -> None:
         client = self._triggers[name]
         if not client.service_is_ready():
-            self._node.warn_throttled(f'{name}: nobody owns the state')
+            self._node.warn_throttled(f'{name}: no node owns the state')
             return
         client.call_async(Trigger.Request()).add_done_callback(partial(self._told, name))
 

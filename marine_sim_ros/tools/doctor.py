@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--json', action='store_true', help='print the findings as JSON')
     parser.add_argument(
         '--fix', default='', metavar='OUT',
-        help='write a copy in which all is mended that has one right answer',
+        help='write a copy in which every finding with a single right answer is fixed',
     )  # fmt: skip
 
 
@@ -83,5 +83,5 @@ def execute(options: argparse.Namespace) -> int:
     else:
         _print(findings)
         for text in told:
-            print(f'mended in {options.fix}: {text}')
+            print(f'fixed in {options.fix}: {text}')
     return 1 if any(f.severity is Severity.ERROR for f in findings) else 0

@@ -27,7 +27,9 @@ def parse_maps(texts: Sequence[str]) -> dict[str, str]:
             raise ParameterError(f'--map {text}: expected OURS:=THEIRS, as in odom:=/rov/odometry')
         if _split(ours)[1] is None:
             known = ', '.join([*OURS, 'wrench/SOURCE', 'drag/KIND'])
-            raise ParameterError(f'--map {text}: {ours} is not a topic of ours; expected {known}')
+            raise ParameterError(
+                f'--map {text}: {ours} is not a topic of this package; expected {known}'
+            )
         theirs = '/' + theirs.lstrip('/')
         if theirs in result:
             raise ParameterError(f'--map {text}: {theirs} is mapped twice; expected it once')

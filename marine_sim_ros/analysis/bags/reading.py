@@ -72,7 +72,7 @@ def bag_path(text: str) -> Path:
     if files:
         raise RecordingError(
             f'{text}: has {len(files)} files and no metadata.yaml; '
-            'expected one file, or a bag mended by `ros2 bag reindex`'
+            'expected one file, or a bag repaired by `ros2 bag reindex`'
         )
     raise RecordingError(f'{text}: is not a bag; expected metadata.yaml, .mcap or .db3 in it')
 

@@ -32,11 +32,11 @@ from marine_sim_ros.core.errors import ParameterError
 __all__ = ['live_application']
 
 SYNC = 0.2
-"""s between updates of what the browser does not draw itself."""
+"""s between updates of the elements that the server draws."""
 
 
 def live_application(link: Session, rate: float) -> Any:
-    """Return the web application of a running graph; moments go out at a rate, 1/s."""
+    """Return the web application of a running graph; it sends ``rate`` frames a second."""
     title = f'{link.scenery["look"]["name"]} · console'
     app = application(partial(_page, link), title)
     wire(app, link, rate)
@@ -44,7 +44,7 @@ def live_application(link: Session, rate: float) -> Any:
 
 
 def _asker(link: Session, page: str) -> Ask:
-    """Return what asks the node for something, and tells why not."""
+    """Return a function that sends a request to the node and shows why it was refused."""
 
     def ask(kind: str, value: Any = None) -> None:
         try:
@@ -82,7 +82,7 @@ def _page(link: Session) -> None:
 def _top(
     link: Session, page: str, ask: Ask, panel: Panel, dark: ui.dark_mode
 ) -> Callable[[dict[str, Any]], None]:
-    """Add the bar at the top: the seat, the run, the stop."""
+    """Add the bar at the top: control, run, stop."""
 
     def pause() -> None:
         ask('pause', not panel.frame.get('paused', False))
@@ -104,24 +104,26 @@ def _top(
         name.props('dense aria-label="Your name" maxlength=30').classes('who')
         ui.space()
         with ui.element('div').classes('run'):
-            paused = panel.add(lamp('Pause', pause, 'the run waits')).mark('pause')
-            panel.add(lamp('Step', lambda: ask('step', 1), 'one tick, while it waits')).mark(
+            paused = panel.add(lamp('Pause', pause, 'pause the simulation')).mark('pause')
+            panel.add(lamp('Step', lambda: ask('step', 1), 'simulate one tick while paused')).mark(
                 'step'
             )
-            panel.add(lamp('Reset', lambda: ask('reset'), 'back to the start')).mark('reset')
+            panel.add(
+                lamp('Reset', lambda: ask('reset'), 'restart the simulation at time 0')
+            ).mark('reset')
             record = panel.add(
                 lamp('Record', lambda: ask('record', not panel.frame.get('recording')))
             )
             record.mark('record')
-            panel.add(lamp('End run', lambda: sure.open(), 'ends all nodes')).mark('end')
+            panel.add(lamp('End run', lambda: sure.open(), 'end all nodes of the run')).mark('end')
         contrast_button(dark)
         stop = panel.add(ui.button('STOP', on_click=lambda: ask('stop'), color='negative'))
-        stop.classes('stop').mark('stop').tooltip('thrusters neutral at once (space)')
+        stop.classes('stop').mark('stop').tooltip('set all thrusters to neutral at once (space)')
     with ui.dialog() as sure, ui.card():
         ui.label('End the run?')
         with ui.row():
-            ui.button('End it', on_click=lambda: ask('end')).props('no-caps').mark('sure')
-            ui.button('Go on', on_click=sure.close).props('flat no-caps')
+            ui.button('End run', on_click=lambda: ask('end')).props('no-caps').mark('sure')
+            ui.button('Cancel', on_click=sure.close).props('flat no-caps')
 
     def sync(frame: dict[str, Any]) -> None:
         who = link.seat
@@ -151,7 +153,7 @@ def _tabs(link: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> 
     with ui.tabs().props('dense no-caps align=justify narrow-indicator') as tabs:
         for title in pages:
             ui.tab(title)
-    # Hidden panels stay, so that no stick loses what it holds.
+    # Hidden panels stay, so that no stick loses its position.
     with ui.tab_panels(tabs, value='Drive', animated=False, keep_alive=True).classes('w-full'):
         for title, fill in pages.items():
             with ui.tab_panel(title), ui.element('div').classes('panel'):

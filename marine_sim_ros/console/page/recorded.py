@@ -118,7 +118,7 @@ def _timeline(replay: Replay, wire: Part) -> None:
 def _overview(replay: Replay) -> None:
     """Add what ``analyze`` says of the bag, when it has been read once."""
     bar = ui.linear_progress(0.0, show_value=False)
-    told = ui.label('reading the bag for curves and sums ...').classes('what')
+    told = ui.label('reading the bag for curves and totals ...').classes('what')
     grid = ui.element('table').classes('numbers')
 
     def fill() -> None:
@@ -131,7 +131,7 @@ def _overview(replay: Replay) -> None:
             return
         timer.deactivate()
         bar.set_visibility(False)
-        told.text = 'As marine_sim analyze has it.'
+        told.text = 'Computed as by marine_sim analyze.'
         with grid, ui.element('tbody'):
             for name, value, unit, key in _facts(found):
                 with ui.element('tr'):
