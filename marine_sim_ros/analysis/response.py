@@ -52,9 +52,9 @@ class AxisResponse:
         steady_max: maximum of |e| in the window.
         bias: mean of e in the window.
         overshoot: beyond the set-point; None without a step.
-        overshoot_percent: of the step.
+        overshoot_percent: overshoot in % of the step.
         settling_band: half its width.
-        settling_time: from the start; None: not settled when the run ended.
+        settling_time: settling time from the start; None: not settled when the run ended.
     """
 
     target: float
@@ -74,9 +74,9 @@ class Response:
     """How a run answered.
 
     Attributes:
-        duration: of the run, s.
+        duration: duration of the run, s.
         window: over which the steady state is taken, s.
-        axes: by axis of QUANTITIES; None: free at the end of the run.
+        axes: response by axis of QUANTITIES; None: free at the end of the run.
         horizontal: mean and maximum in the window of the distance to (x, y) of the set-point, m;
             None unless both are held.
         uncontrollable: axes the thrusters cannot command.

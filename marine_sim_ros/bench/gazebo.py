@@ -55,10 +55,10 @@ class Case:
     """A way to give one vehicle its forces.
 
     Attributes:
-        name: for people.
+        name: display name.
         forces: ``plugins``, ``process``, ``composed`` or ``separate``.
-        period: from wrench to wrench, s.
-        step: of Gazebo's physics, s.
+        period: time between wrenches, s.
+        step: physics step of Gazebo, s.
     """
 
     name: str
@@ -88,8 +88,8 @@ class Speed:
     """What was measured.
 
     Attributes:
-        steps: of the physics in a second of wall time.
-        cpu: of all processes together for a step, s.
+        steps: physics steps per second of wall time.
+        cpu: CPU time of all processes for one step, s.
     """
 
     steps: float

@@ -18,8 +18,8 @@ class ControlLease:
     """Who steers.
 
     Attributes:
-        page: of the operator; empty: nobody.
-        name: of the operator, for the others.
+        page: page of the operator; empty: none.
+        name: name of the operator, as other pages show it.
         heard: when the page was heard last, s of wall time.
     """
 

@@ -97,7 +97,7 @@ class Replay:
 
     Attributes:
         scenery: what does not change.
-        duration: of the bag, s of receipt.
+        duration: duration of the bag by receipt times, s.
         progress: share of the bag that has been read once, for curves and sums.
         bag: what was read of it, or None so far.
     """
@@ -117,7 +117,7 @@ class Replay:
             text: path of a bag, of a recording's folder, or of a file.
             vehicle: shipped name or file; default: the recorded one, or the namespace's.
             environment: shipped name or file; default: the recorded one.
-            namespace: of the vehicle; default: the only one, or the first.
+            namespace: namespace of the vehicle; default: the only one, or the first.
             maps: topics under other names, as ``parse_maps`` gives them.
 
         Raises:

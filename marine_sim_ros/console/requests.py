@@ -40,8 +40,8 @@ class OperatorInput:
     Attributes:
         sticks: six efforts of sticks on the screen and keys, −1 to 1 (FLU).
         gamepad: shipped name of its layout, or empty.
-        axes: of the gamepad, in the senses of the ROS 2 package joy.
-        buttons: of the gamepad, 0 or 1.
+        axes: axes of the gamepad, with the signs of the ROS 2 package joy.
+        buttons: buttons of the gamepad, 0 or 1.
     """
 
     sticks: tuple[float, ...]

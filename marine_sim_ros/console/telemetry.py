@@ -88,9 +88,9 @@ def moment(
 
     Args:
         time: s.
-        rows: by our names of the topics, as ``analysis.bags.roles`` makes them.
-        weight: of the vehicle, N.
-        barometer: of the vehicle.
+        rows: rows by topic name, as ``analysis.bags.roles`` makes them.
+        weight: weight of the vehicle, N.
+        barometer: barometer of the vehicle.
     """
     result: dict[str, Any] = {'time': time}
     if 'odom' in rows:

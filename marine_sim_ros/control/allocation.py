@@ -63,7 +63,7 @@ def held_axes(
     one of lowest priority, in a group the one named last.
 
     Args:
-        thrusters: of the vehicle.
+        thrusters: thrusters of the vehicle.
         about: (3,) point of the wrench, m.
         failed: (n,) thrusters that make no thrust.
         priority: groups of axes, highest first; axes in none are not held.
@@ -94,8 +94,8 @@ class Controllability:
     """What a set of thrusters can command.
 
     Attributes:
-        rank: of its matrix, 6 when every wrench can be had.
-        shares: by axis, how much of a unit demand the best thrusts achieve, 0 to 1.
+        rank: rank of the thruster matrix; 6: every wrench is achievable.
+        shares: share of a unit demand that the best thrusts achieve, by axis, 0 to 1.
         unreachable: axes that cannot be commanded while the others are, see :func:`held_axes`.
     """
 

@@ -142,7 +142,7 @@ class Allocator:
         """Prepare for thrusters in order of the URDF.
 
         Args:
-            thrusters: of the vehicle.
+            thrusters: thrusters of the vehicle.
             about: (3,) point of the wrenches, usually the centre of mass, m.
             method: 'bounded' or 'pseudo_inverse'.
             damping: λ, N or N·m per N of thrust; for 'bounded' an axis of which the thrusters

@@ -62,7 +62,7 @@ class ModernMemory(NamedTuple):
 
     Attributes:
         held: (6,) which of x to yaw had a target.
-        reference: of the pose.
+        reference: reference pose.
         speed: (6,) reference of the velocity, level frame.
         integral: (6,) of pose errors, m/s² in map and rad/s² in the body frame.
         speed_integral: (6,) of how far it is astray, m/s² in map and rad/s² in the body frame.
@@ -109,7 +109,7 @@ class ModernLaw:
     """The law: (set-points, state, memory) -> (wrench about the centre of mass, memory).
 
     Attributes:
-        vehicle: as the law knows it.
+        vehicle: the vehicle that the controller assumes.
         bandwidth: (3, 2) by mode, of position and of attitude, rad/s.
         damping: ratio ζ.
         integral: K_i = integral · ω K_p.
@@ -118,7 +118,7 @@ class ModernLaw:
         asked: (6,) speeds of moving set-points, m/s and rad/s.
         able: (6,) speeds at which half the thrust meets the drag.
         strength: (6,) accelerations of full thrust, m/s² and rad/s².
-        filter_time: of the measured velocity, s.
+        filter_time: filter time constant of the measured velocity, s.
         error_diffusion: whether what rounding swallows of a thrust is made up for.
     """
 
@@ -210,8 +210,8 @@ class ModernLaw:
 
         Args:
             wanted: set-points (12,), NaN where free; a position or an angle goes before a speed.
-            state: of this tick.
-            memory: of the tick before.
+            state: state of this tick.
+            memory: memory of the previous tick.
             short: axes (6,) of which less was had than asked the last time.
             dt: since the tick before, s.
         """

@@ -52,7 +52,7 @@ def windowed_pid(
 
     Args:
         error: (n,).
-        memory: of the tick before; where its length must not change, that of the window.
+        memory: memory of the previous tick; where its length must not change, that of the window.
         gains: (3, n) K_p, K_i, K_d.
         window: s.
         dt: since the tick before, s; traced, the window has as many errors as the memory.
@@ -103,8 +103,8 @@ class ThesisLaw:
 
         Args:
             wanted: set-points (12,), NaN where free.
-            state: of this tick.
-            memory: of the tick before.
+            state: state of this tick.
+            memory: memory of the previous tick.
             short: axes (6,) of which less was had than asked; this law does not look.
             dt: since the tick before, s.
         """

@@ -36,7 +36,7 @@ def while_loop(
 
     Args:
         xp: namespace of the arrays within.
-        unfinished: of what was searched so far: a truth ().
+        unfinished: condition () of the search state: True while the search goes on.
         body: one step; shapes and types stay.
         start: tuples of arrays.
     """
@@ -101,7 +101,7 @@ def cond(
         needed: a truth ().
         function: what may cost much.
         otherwise: what stands for it.
-        arrays: for both.
+        arrays: arguments of both.
     """
     if traced(xp):
         return _compiled_either(function, otherwise)(needed, *arrays)

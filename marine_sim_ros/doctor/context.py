@@ -31,7 +31,7 @@ class DescriptionContext:
     """A description and what became of it.
 
     Attributes:
-        path: of its file.
+        path: path of its file.
         root: the <robot> element, xacro expanded.
         source: name of the file, which knows where each line of its text is from.
         expanded: whether xacro made the text, so that its lines are not those of the file.
@@ -111,7 +111,7 @@ def load_context(name_or_path: str, arguments: Mapping[str, str]) -> Description
 
     Args:
         name_or_path: a shipped vehicle's name, or the path of a URDF or xacro file.
-        arguments: of xacro.
+        arguments: xacro arguments.
 
     Raises:
         ModelError: no file, no XML, no robot, or xacro refuses it: nothing to examine.

@@ -41,7 +41,7 @@ class Edit:
     """A change of one element that has one right answer.
 
     Attributes:
-        element: of the patient's description.
+        element: element of the description.
         tells: description of the change.
         attributes: new values by name; None removes one.
         text: new text, or None to leave it.

@@ -112,14 +112,14 @@ def unread_attributes(patient: DescriptionContext) -> list[Diagnostic]:
         if children:
             first = children[0]
             result.append(patient.error(
-                element, f'has {", ".join(children)} as attributes, which are not read',
+                element, f'has {", ".join(children)} as attributes, which nobody reads',
                 f'make elements of them: <{first}>{element.get(first)}</{first}>',
                 as_elements(element, children),
             ))  # fmt: skip
         others = [name for name in unread if name not in children]
         if others:
             result.append(patient.warning(
-                element, f'has attributes that are not read: {", ".join(others)}',
+                element, f'has attributes that nobody reads: {", ".join(others)}',
                 f'known are: {", ".join(sorted(known)) or "none"}',
             ))  # fmt: skip
     return result
@@ -139,7 +139,7 @@ def misspelt(patient: DescriptionContext) -> list[Diagnostic]:
         near = get_close_matches(element.tag, sorted(choices), 1, _READABLE)
         if near:
             result.append(patient.error(
-                element, 'is unknown and not read', f'did you mean <{near[0]}>?',
+                element, 'is unknown, so nobody reads it', f'did you mean <{near[0]}>?',
                 renamed(element, near[0]),
             ))  # fmt: skip
     return result

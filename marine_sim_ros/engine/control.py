@@ -29,8 +29,8 @@ class Control:
     """What closes the loop.
 
     Attributes:
-        law: from set-points to a wrench.
-        shares: from the wrench to pulse widths, by segments.
+        law: control law, from set-points to a wrench.
+        shares: allocation tables, from the wrench to pulse widths, by segment.
         closed: (s,) 1.0 in the segments that have set-points.
         scalarisable: whether the law may be written out number by number.
     """
@@ -64,10 +64,11 @@ def control_of(
     """Return the controller of a vehicle.
 
     Args:
-        vehicle: to control.
-        settings: of :func:`~marine_sim_ros.control.settings.load_controller`.
-        closed: by segments, whether they have set-points.
-        failed: by segments, (n,) thrusters to leave out.
+        vehicle: the vehicle to control.
+        settings: controller settings, from
+            :func:`~marine_sim_ros.control.settings.load_controller`.
+        closed: whether a segment has set-points, by segment.
+        failed: thrusters (n,) to leave out, by segment.
         whole: whether pulse widths are whole µs, which have no slope.
     """
     allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
@@ -97,12 +98,12 @@ def answer(
     """Return the pulse widths (n,) of a tick, and what to remember.
 
     Args:
-        control: that is asked.
+        control: the controller to evaluate.
         start: (s,) of the segments, s.
         wanted: set-points (12,) of this tick, NaN where free.
-        time: of the tick, s.
-        state: of the vehicle.
-        memory: of the tick before; None in the first.
+        time: time of the tick, s.
+        state: state of the vehicle.
+        memory: memory of the previous tick; None in the first.
         dt: step, s.
         pwm: (n,) of a segment without set-points, µs.
     """

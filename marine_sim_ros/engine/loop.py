@@ -40,10 +40,10 @@ class Setting:
     """Who moves where, what is commanded, and what goes wrong.
 
     Attributes:
-        vehicle: that moves.
+        vehicle: the vehicle to simulate.
         environment: around it, with gusts.
-        script: that commands it.
-        faults: of its thrusters, or None.
+        script: tables of its commands.
+        faults: faults of its thrusters, or None.
         readings: faults of its sensors, which no program computes.
     """
 
@@ -141,7 +141,7 @@ def rollout(
 
     Args:
         setting: numbers that differ within a batch are slots.
-        arguments: for the slots, the batch's axis last.
+        arguments: arguments for the slots, batch axis last.
         initial: state, the batch's axis last.
         times: (1 + m ``every``,) of the ticks, s.
         stamps: their words (1 + m ``every``, 2), for commands that get lost.

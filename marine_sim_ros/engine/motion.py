@@ -39,8 +39,8 @@ def motion(
     ``pwm`` have. Call it within :func:`~marine_sim_ros.engine.availability.precision`.
 
     Args:
-        vehicle: that moves.
-        plan: of :func:`~marine_sim_ros.engine.script.script`.
+        vehicle: the vehicle to simulate.
+        plan: scenario tables, from :func:`~marine_sim_ros.engine.script.script`.
         initial: state at the first tick.
         ticks: how many; one more than a multiple of ``every``.
         environment: None for still water.

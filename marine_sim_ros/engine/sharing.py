@@ -134,8 +134,8 @@ class AllocationTables:
         upper: (s, n) shares.
         free: (s, n, d), filled up with zeros.
         left_out: (s, n) 1.0 for thrusters that get 1500 µs.
-        concession: of the allocator.
-        pulses: of the thrusters.
+        concession: concession of the allocator.
+        pulses: pulse widths of the thrusters.
     """
 
     matrix: np.ndarray

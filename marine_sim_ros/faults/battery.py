@@ -26,7 +26,7 @@ class Supply(NamedTuple):
         capacity: A h; 0: it is never empty.
         charge: share of the capacity at the start.
         resistance: inside, ohm.
-        nominal: of the thrust curves, V.
+        nominal: nominal voltage, that of the thrust curves, V.
     """
 
     on: Array

@@ -37,7 +37,7 @@ class Number(NamedTuple):
     """What a fault's number may be.
 
     Attributes:
-        default: where none is given; NaN: nothing is given.
+        default: default value; NaN: no default.
         low: least.
         high: greatest.
         unit: empty for a share.

@@ -72,7 +72,7 @@ def parse_faults(
     Args:
         text: a list of mappings.
         now: when those begin that do not say, s.
-        error: that is raised.
+        error: exception class to raise.
 
     Raises:
         MarineSimError: of the given kind; one line with what, where, and what was expected.

@@ -140,9 +140,9 @@ def faulty_thrusters(
 
     Args:
         vehicle: whose thrusters.
-        state: of it.
-        environment: at this tick's time.
-        memory: of the tick before.
+        state: state of the vehicle.
+        environment: environment at this tick's time.
+        memory: memory of the previous tick.
         acting: what is wrong, or None.
         pwm: pulse widths (..., n) that were sent, µs.
         dt: time since the tick before, s.

@@ -40,8 +40,8 @@ class GazeboWorld:
     """What a run gives to ``gz sim``.
 
     Attributes:
-        text: of the SDF file.
-        name: of the world.
+        text: text of the SDF file.
+        name: name of the world.
         model: name of the vehicle in it.
         physics_step: ns.
         warnings: what of the world was changed.
@@ -73,13 +73,13 @@ def run_world(
     Args:
         world: text of an SDF file with one <world>.
         model: text of an SDF file with the vehicle.
-        source: where the world is from, for messages.
-        pose: of the vehicle at the start.
+        source: source of the world, for messages.
+        pose: initial pose of the vehicle.
         step: control period, ns: from one wrench to the next.
-        gravity: of the environment that the forces are computed in, m/s².
+        gravity: gravity of the environment of the forces, m/s².
         delivery: ``in_server`` or ``stock``.
         lockstep: whether a step waits for its wrench.
-        real_time_factor: of Gazebo itself where it does not wait; 0 is as fast as it can.
+        real_time_factor: real-time factor of Gazebo where it does not wait; 0: unlimited.
 
     Raises:
         ModelError: no <world>, a vehicle of that name in it already, or a physics step that does

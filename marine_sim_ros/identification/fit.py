@@ -44,7 +44,7 @@ class Estimate:
 
     Attributes:
         parameter: which.
-        value: that fits best.
+        value: best-fit value.
         half: half of the 95 % interval.
         reason: why the run cannot tell it; empty where it can.
     """
@@ -83,7 +83,7 @@ class Identification:
     """A fit.
 
     Attributes:
-        estimates: of every parameter.
+        estimates: estimates of all parameters.
         time: (s, l + 1) of each stretch, s.
         measured: (s, l + 1, 6) velocity, m/s and rad/s.
         fitted: (s, l + 1, 6), simulated with what was found.
@@ -160,10 +160,10 @@ def identify(
     diagonal are taken from the description.
 
     Args:
-        vehicle: that made the run.
-        samples: of :func:`marine_sim_ros.identification.samples.make_samples`.
-        length: of a stretch, s.
-        progress: is told the share that is done, 0 to 1.
+        vehicle: the vehicle that made the run.
+        samples: samples, from :func:`marine_sim_ros.identification.samples.make_samples`.
+        length: length of a stretch, s.
+        progress: function that is called with the completed share, 0 to 1.
 
     Raises:
         ParameterError: a vehicle whose drag is that of its hull's panels; a run that is too short

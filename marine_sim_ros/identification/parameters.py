@@ -34,7 +34,7 @@ class Parameter:
 
     Attributes:
         kind: element of the URDF that holds it.
-        axis: of ``AXES``; empty where it has none.
+        axis: one of ``AXES``; empty where it has none.
         unit: SI.
         low: least value that is possible.
         high: largest.

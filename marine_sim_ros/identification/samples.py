@@ -37,7 +37,7 @@ class Samples:
         noise: (6,) standard deviation of ``velocity`` about a smooth motion.
         restoring: (n, 6) wrench of weight and buoyancy.
         lift: (n, 6) wrench of one more m³ of volume.
-        commands: of the thrusters.
+        commands: commands of the thrusters.
         known: (n,) whether odometry and commands cover the time.
     """
 
@@ -76,8 +76,8 @@ def make_samples(
         vehicle: its mass, volume and centres are taken as described.
         time: (m,) of the odometry, s.
         odometry: (m, 13) position m, quaternion x y z w, body velocity m/s and rad/s.
-        commands: of the thrusters, on the same clock.
-        current: of the water, m/s in ``map``.
+        commands: commands of the thrusters, on the same clock.
+        current: velocity of the water in ``map``, m/s.
 
     Raises:
         ParameterError: too few odometries, or without velocity or attitude.

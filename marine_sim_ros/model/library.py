@@ -92,9 +92,10 @@ def load_vehicle(
 
     Args:
         name_or_path: ``'bluerov2'``, ``'my.urdf.xacro'``, or a text that starts with ``<``.
-        voltage: of the thrusters' supply, V; default: the highest that has a curve.
+        voltage: supply voltage of the thrusters, V; default: the highest that has a curve.
         hull_forces: kinds of panel forces to keep, of ``model.hull.FORCE_TERMS``; default: all.
-        progress: is told the share of long work that is done, 0 to 1; not called without any.
+        progress: function that is called with the completed share of long work, 0 to 1; it is not
+            called without long work.
         **arguments: xacro arguments, such as ``coefficients='wu2018'``.
 
     Raises:

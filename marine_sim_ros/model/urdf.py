@@ -118,10 +118,10 @@ def vehicle_from_urdf(
 
     Args:
         text: the URDF with our extensions, or with Orca3's plugin blocks.
-        source: where it is from, for messages.
-        voltage: of the thrusters' supply, V.
+        source: source of the text, for messages.
+        voltage: supply voltage of the thrusters, V.
         base: folder that relative mesh names start from.
-        progress: is told the share of long work that is done.
+        progress: function that is called with the completed share of long work.
 
     Raises:
         ModelError: one line with file, line, element, and what was expected.

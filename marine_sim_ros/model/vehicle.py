@@ -135,7 +135,7 @@ class Barometer:
         position: (3,) m.
         atmospheric_pressure: Pa.
         fluid_density: kg/m³.
-        variance: of the pressure noise, Pa².
+        variance: variance of the pressure noise, Pa².
         reference_offset: added to the sensor's height before the pressure is taken, m.
     """
 
@@ -177,8 +177,8 @@ class Vehicle:
     """Everything the physics needs to know of a vehicle.
 
     Attributes:
-        name: of the robot.
-        inertia: of all links together.
+        name: name of the robot.
+        inertia: total inertia of all links.
         added_mass: (6, 6), kg, kg·m, kg·m².
         buoyancy: displaced volume.
         damping: drag coefficients.

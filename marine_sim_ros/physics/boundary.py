@@ -134,7 +134,7 @@ def boundary_disturbance_as_wind(
     """Return the wind W = F/c_z (..., 3) in m/s, map, that drags as the boundary pushes.
 
     Args:
-        position: as the others for :func:`boundary_disturbance`.
+        position: position; it and the others as for :func:`boundary_disturbance`.
         rotation: (..., 3, 3).
         boundary_point: (..., 3).
         boundary_normal: (..., 3).
@@ -238,7 +238,7 @@ def boundary(vehicle: Vehicle, state: State, environment: Environment, thrust: A
 
     Args:
         vehicle: its ``thrusters`` give positions, axes and rotor radii.
-        state: of the body.
+        state: state of the body.
         environment: its ``scene`` gives the surfaces and the law of the jets; without one the
             wrench is zero.
         thrust: (..., n) of the same instant, N along the thrusters' axes.

@@ -59,7 +59,7 @@ class ContactMemory(NamedTuple):
     """What contact remembers of the tick before.
 
     Attributes:
-        state: of the body.
+        state: state of the body.
         wrench: (..., 6) that it answered.
         known: (..., 6) what of M ν̇ followed from the state alone; None where nothing was near, but
             for what is compiled, where a memory has the same parts in every tick.
@@ -117,10 +117,10 @@ def contact(
     Zero without a scene, and in the first tick, where the length of a step is not known yet.
 
     Args:
-        vehicle: with its contact points.
-        state: of the body.
-        environment: with the scene and the materials.
-        memory: of the tick before, or None.
+        vehicle: the vehicle, with contact points.
+        state: state of the body.
+        environment: environment with its scene and materials.
+        memory: memory of the previous tick; None in the first.
         dt: time since then, s; the step to come is taken to be as long.
         body: the vehicle as its arm is posed, whose mass and weight count; None: ``vehicle``.
 

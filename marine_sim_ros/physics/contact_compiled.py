@@ -37,9 +37,9 @@ def solve_contacts_compiled(
     """Return the wrench (6,) of all contacts over a step, and all impulses to remember.
 
     Args:
-        vehicle: with its contact points.
-        state: of the body.
-        environment: with the scene and the materials.
+        vehicle: the vehicle, with contact points.
+        state: state of the body.
+        environment: environment with its scene and materials.
         step: what the others make of it.
         held: impulses of all pairs in the step before.
     """

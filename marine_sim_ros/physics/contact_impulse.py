@@ -89,7 +89,7 @@ def _targets(
         gap: (..., c) m.
         incoming: normal velocity (..., c) before the step, m/s.
         free: (..., c) after it, without contact.
-        dt: of the step, s.
+        dt: step, s.
         most: (..., c) that a penetration may ask for, m/s.
         bounce: whether there are rebounds at all.
     """
@@ -227,8 +227,8 @@ def answer(
 
     Args:
         pairs: coefficients of c pairs.
-        touch: where they are.
-        state: of the body.
+        touch: places of the contacts.
+        state: state of the body.
         step: what the others make of it.
         held: what the contacts held with in the step before.
         pull: (..., c) of :func:`adhesion`, N.

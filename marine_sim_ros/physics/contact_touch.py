@@ -73,7 +73,7 @@ def stays_off(touch: Touch, velocity: Array, held: Array, dt: float) -> Array:
         touch: what is near.
         velocity: ν (6,).
         held: normal impulses (c,) of the step before, N·s.
-        dt: of the step, s.
+        dt: step, s.
     """
     xp = namespace(velocity)
     closing = matvec(lever_rows(touch.normal, touch.point), velocity)
@@ -178,9 +178,9 @@ def touches(
     The gap of an edge or a sphere that is outside a body is at most the distance.
 
     Args:
-        vehicle: with its contact points.
-        state: of the body.
-        environment: with a scene.
+        vehicle: the vehicle, with contact points.
+        state: state of the body.
+        environment: environment with a scene.
         within: m; edges and spheres that cannot be nearer to one body are 1 km off, so that
             what is below it are the pairs of :func:`near_touches`. None: all are where they are.
 
@@ -243,9 +243,9 @@ def near_touches(
     What cannot be near is left out before anything is asked of it.
 
     Args:
-        vehicle: as others for :func:`touches`.
-        state: of the body.
-        environment: with a scene.
+        vehicle: the vehicle; it and the others as for :func:`touches`.
+        state: state of the body.
+        environment: environment with a scene.
         within: m.
 
     Raises:

@@ -55,8 +55,8 @@ class ConsoleBackend:
 
         Args:
             node: the console, with the parameters of ``STICKS`` and of the console.
-            link: to the pages.
-            period: between calls of ``serve``, s.
+            link: session with the pages.
+            period: period of calls of ``serve``, s.
             record: starts and ends a recording.
         """
         self._node, self._link, self._period = node, link, period

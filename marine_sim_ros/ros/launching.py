@@ -97,7 +97,7 @@ def actions(
     """Return the launch actions of a run.
 
     Args:
-        options: of the run.
+        options: options of the run.
         composed: all nodes in one process.
         links: publish robot_description and the links on tf, where this can be done.
         joy: add a gamepad and what it drives.

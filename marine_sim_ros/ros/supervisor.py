@@ -51,7 +51,7 @@ class Supervisor:
         """Start all nodes of a run.
 
         Args:
-            options: of the run.
+            options: options of the run.
             specs: its nodes, of :func:`marine_sim_ros.sim.graph.describe`.
             composed: one process for all but the console: drawing would hold the others up.
         """

@@ -221,7 +221,7 @@ def recorded(
         vehicle: the vehicle that is recorded.
         components: the kinds of drag are published.
         controller: there is one.
-        sources: of wrenches.
+        sources: sources of wrenches.
     """
     result = (*RECORDED, *(wrench_topic(s) for s in sources), *sensor_topics(vehicle))
     if 'thrusters' not in sources:

@@ -106,12 +106,12 @@ def generate(
     """Return a terrain about the origin of map; a second call gives the same object.
 
     Args:
-        generator: of :data:`GENERATORS`.
-        depth: of its mean below the mean surface, m.
+        generator: one of :data:`GENERATORS`.
+        depth: depth of the mean seabed below the mean surface, m.
         relief: height of its highest above its lowest place, m.
         size: along x and y, m; rounded to the grid.
-        spacing: of the grid, m.
-        seed: of everything random.
+        spacing: spacing of the grid, m.
+        seed: random seed of the terrain.
         material: its name.
     """
     columns, rows = (max(round(length / spacing), 1) + 1 for length in size)

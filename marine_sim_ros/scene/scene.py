@@ -34,7 +34,7 @@ class Scene:
     Attributes:
         planes: seabed, floor, walls.
         terrain: or None.
-        obstacles: in the order boxes, cylinders, spheres, whatever order was given.
+        obstacles: obstacles in the order boxes, cylinders, spheres.
         water_surface: whether jets of thrusters feel the water's surface as a boundary too; it
             is not solid, so it is none of the k surfaces.
         jets: how thrusters' jets act back from surfaces.

@@ -36,9 +36,9 @@ class NodeSpec:
 
     Attributes:
         executable: ``marine_sim_ros/<executable>``.
-        namespace: of the vehicle.
-        parameters: of the node.
-        arguments: of an executable that serves nodes of several names: the name.
+        namespace: namespace of the vehicle.
+        parameters: parameters of the node.
+        arguments: arguments of an executable that serves nodes of several names: the name.
     """
 
     executable: str
@@ -137,9 +137,9 @@ def describe(
     """Return the nodes of a run.
 
     Args:
-        options: of the run.
-        progress: is told the share of long work that is done.
-        warn: is told what the vehicle's description says that deserves a second look.
+        options: options of the run.
+        progress: function that is called with the completed share of long work.
+        warn: function that is called with the warnings about the vehicle description.
 
     Raises:
         MarineSimError: a vehicle or a scenario that cannot be used.

@@ -67,8 +67,8 @@ class ScriptedPilot:
         """Set up the mixer, and the controller where the scenario has set-points.
 
         Args:
-            scenario: to follow.
-            vehicle: that follows it.
+            scenario: the scenario to follow.
+            vehicle: the vehicle that follows it.
             controller: instead of the one that the scenario names.
 
         Raises:

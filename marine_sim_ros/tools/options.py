@@ -166,7 +166,7 @@ def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> No
     """Make room for a recording; only what a recording consists of is ever removed.
 
     Args:
-        path: of the folder.
+        path: path of the folder.
         overwrite: whether an old recording may be removed.
         also: names of files that belong to it, besides the bag and its manifest.
 

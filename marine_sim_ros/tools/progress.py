@@ -21,7 +21,7 @@ def bar(
     """Yield what is to be told how much is done; the bar appears with the first call.
 
     Args:
-        description: in front of the bar.
+        description: text in front of the bar.
         total: what is told at the end; None where that is not known.
         transient: whether the bar goes when the work is done.
     """

@@ -60,7 +60,7 @@ def run_graph(
     """Start the nodes of a run, wait for its end, end them; return the exit code.
 
     Args:
-        settings: of the run.
+        settings: settings of the run.
         specs: its nodes, of :func:`marine_sim_ros.sim.graph.describe`.
         composed: all nodes in one process.
         summary: print what was recorded.

@@ -25,8 +25,8 @@ def bollard_thrust(vehicle: Vehicle, axis: str, sense: float) -> Measurement:
     The stick is mixed as the operator's is, so that its busiest thruster is at 1100 or 1900 µs.
 
     Args:
-        vehicle: of the library.
-        axis: of AXES.
+        vehicle: a vehicle as :mod:`marine_sim_ros.model.library` loads it.
+        axis: one of AXES.
         sense: 1.0 or −1.0 (FLU).
     """
     title, unit = _title('bollard thrust', axis, sense), 'N' if axis in AXES[:3] else 'N·m'

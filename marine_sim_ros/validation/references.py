@@ -54,7 +54,7 @@ class Published:
     Attributes:
         arguments: xacro arguments that make the vehicle the published one.
         variants: xacro argument -> its values that are compared, the default first; at most one.
-        references: in the registry's order, then that of the file.
+        references: references in the registry's order, then in that of the file.
     """
 
     arguments: Mapping[str, str] = field(default_factory=dict)

@@ -43,7 +43,7 @@ class Alignment:
 
     Attributes:
         method: stamps, start or correlation.
-        offset: to be added to the other's stamps, s.
+        offset: time to add to the other bag's stamps, s.
         agreement: 1 − half the mean normalised square difference of the motions there: 1 for the
             same, about 0 for unrelated ones; None unless by correlation.
     """

@@ -28,14 +28,14 @@ class Bag:
     """What was read of a bag.
 
     Attributes:
-        path: as it was given.
+        path: path as the caller gave it.
         label: short, for people.
-        size: of its files, bytes.
-        messages: of all topics.
+        size: total size of its files, bytes.
+        messages: number of messages of all topics.
         start: time of receipt of the first message, ns.
-        end: of the last.
+        end: receipt time of the last message.
         topics: name, type, messages of every topic.
-        vehicles: by namespace.
+        vehicles: vehicles by namespace.
     """
 
     path: str
@@ -92,7 +92,7 @@ def read(
         maps: theirs -> ours, as ``parse_maps`` gives it.
         label: short, for people; default: from the path.
         rows: gives for each vehicle what takes every row.
-        progress: is told the share that is done.
+        progress: function that is called with the completed share.
 
     Raises:
         RecordingError: it is none, is cut off or damaged, is empty, or has nothing of a vehicle.

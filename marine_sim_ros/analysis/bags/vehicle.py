@@ -68,10 +68,10 @@ class Channel:
 
     Attributes:
         name: relative to the vehicle, as ours are called.
-        topic: as it is in the bag.
-        type: of its messages.
-        role: of ``roles``.
-        labels: of the columns of its rows.
+        topic: topic name in the bag.
+        type: type of its messages.
+        role: role of the topic, one of ``roles``.
+        labels: labels of the columns of its rows.
         stamped: whether its messages have stamps of their own.
         odd: rows of another width than the first, left out.
     """
@@ -213,7 +213,7 @@ class VehicleRecord:
 
     Attributes:
         name: its namespace without the first stroke; may be empty.
-        channels: by our names of the topics.
+        channels: channels by this package's topic names.
     """
 
     def __init__(self, name: str) -> None:

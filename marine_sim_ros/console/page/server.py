@@ -36,7 +36,7 @@ class Server:
     """A web server in a thread of its own.
 
     Attributes:
-        address: to open in a browser, with the token where there is one.
+        address: address to open in a browser, with the token where there is one.
     """
 
     def __init__(self, app: FastAPI, host: str, port: int, token: str = '') -> None:

@@ -64,7 +64,7 @@ class Exchange:
         """Return the wrench of a stamp, or None when it is time to end.
 
         Args:
-            stamp: of the state that was told, ns.
+            stamp: stamp of the reported state, ns.
             stopped: whether the server is to end.
             again: called every 0.25 s without an answer.
         """

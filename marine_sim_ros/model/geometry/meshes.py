@@ -33,7 +33,7 @@ def load_mesh(uri: str, scale: np.ndarray, *, base: Path | None = None) -> Shape
     Of a DAE the unit and the scene's transforms count, its up_axis does not, as in RViz.
 
     Args:
-        uri: as :func:`mesh_path` takes it.
+        uri: URI that :func:`mesh_path` accepts.
         scale: (3,) factors; mirrored is fine.
         base: folder that relative paths start from.
 

@@ -53,9 +53,9 @@ def fill_grid(solids: Sequence[Solid], size: float, progress: Progress = silent)
     """Return the grid with all solids put in, in their order, later ones over earlier ones.
 
     Args:
-        solids: at least one.
+        solids: one solid or more.
         size: edge of a cell, m.
-        progress: is told the share that is done.
+        progress: function that is called with the completed share.
 
     Raises:
         ModelError: more cells than fit into the memory of a small machine.

@@ -28,9 +28,9 @@ class MassProperties:
         mass: kg.
         center_of_mass: (3,) m.
         inertia: (3, 3) about the centre of mass, body axes, kg·m².
-        volume: that displaces water, m³.
+        volume: displaced volume, m³.
         center_of_volume: (3,) m.
-        height: from the lowest to the highest cell that displaces water, m.
+        height: height from the lowest to the highest cell that displaces water, m.
         part_volumes: (n,) left to each part by those that follow it, m³.
         warnings: what deserves a second look.
     """
@@ -51,9 +51,9 @@ def assemble(
     """Return the mass properties of parts put into one grid, later ones over earlier ones.
 
     Args:
-        parts: in their order.
+        parts: parts in the order of the list.
         voxel_size: edge of the cells, m.
-        progress: is told the share that is done.
+        progress: function that is called with the completed share.
 
     Raises:
         ModelError: a mesh that cannot be used, or too many cells.
@@ -87,9 +87,9 @@ def properties_of_grid(
 
     Args:
         grid: its labels count the parts from 1.
-        parts: in their order.
-        warnings: to be added to.
-        progress: is told the share that is done.
+        parts: parts in the order of the list.
+        warnings: list to which warnings are appended.
+        progress: function that is called with the completed share.
     """
     cell = grid.size**3
     weight = np.array([0.0, *(part.density * cell for part in parts)])

@@ -30,8 +30,8 @@ class MassReading:
     """What <mass_from_parts> says of ``base_link``.
 
     Attributes:
-        inertias: of that link, in the body frame; empty without the element.
-        volumes: that it displaces, by link, in the body frame.
+        inertias: inertias of that link, in the body frame; empty without the element.
+        volumes: displaced volumes by link, in the body frame.
         warnings: repairs of meshes, parts that came to nothing.
         files: the list of parts, and the meshes in it.
     """
@@ -51,7 +51,7 @@ def mass_of_file(
         uri: ``package://package/path``, ``file:///path``, or a path.
         voxel_size: edge of the cells, m.
         base: folder that relative names start from.
-        progress: is told the share that is done, where there is something to do.
+        progress: function that is called with the completed share, 0 to 1, if there is work.
 
     Raises:
         ModelError: the file or a mesh cannot be used, or too many cells.
@@ -71,9 +71,9 @@ def read_mass_from_parts(
 
     Args:
         root: the <robot> element.
-        water_density: that the vehicle is trimmed for, kg/m³.
+        water_density: water density for which the vehicle is trimmed, kg/m³.
         base: folder that relative names start from.
-        progress: is told the share that is done, where there is something to do.
+        progress: function that is called with the completed share, 0 to 1, if there is work.
 
     Raises:
         ModelError: one line with file, line, element, and what was expected.
