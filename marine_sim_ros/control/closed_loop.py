@@ -28,12 +28,12 @@ class LoopMemory(NamedTuple):
 
     Attributes:
         law: the law's memory.
-        short: axes (6,) of which less was had than asked: 1.0, else 0.0.
+        unachieved: (6,) 1.0 for axes of the last wrench that were not achieved, else 0.0.
         residual: thrust (n,) that rounding and the dead zone took and that is still due, N.
     """
 
     law: Any
-    short: Array
+    unachieved: Array
     residual: Array
 
 
@@ -49,8 +49,8 @@ class Output(NamedTuple):
 
     Attributes:
         pwm: (n,) µs, whole numbers.
-        wrench: (6,) that was asked for, about the centre of mass, body frame.
-        allocation: how it was had.
+        wrench: (6,) commanded wrench about the centre of mass, body frame.
+        allocation: thrusts and pulse widths computed for that wrench.
     """
 
     pwm: Array
@@ -85,10 +85,10 @@ def loop_step(
         memory: memory, from :func:`begin_loop` or the previous step.
         dt: since the step before, s.
     """
-    wrench, following = law.wrench(wanted, state, memory.law, short=memory.short, dt=dt)
+    wrench, following = law.wrench(wanted, state, memory.law, unachieved=memory.unachieved, dt=dt)
     found = sharing.share(wrench, memory.residual)
     residual = found.residual if law.error_diffusion else memory.residual
-    return Output(found.pwm, wrench, found), LoopMemory(following, found.short, residual)
+    return Output(found.pwm, wrench, found), LoopMemory(following, found.unachieved, residual)
 
 
 class _Working:

@@ -31,7 +31,7 @@ class Law(Protocol):
         """Return the memory of a start; of fixed shapes where a step dt (s) is given."""
 
     def wrench(
-        self, wanted: Array, state: State, memory: Any, *, short: Array, dt: Any
+        self, wanted: Array, state: State, memory: Any, *, unachieved: Array, dt: Any
     ) -> tuple[Array, Any]:
         """Return the wrench (6,) about the centre of mass, and the next memory.
 
@@ -39,7 +39,7 @@ class Law(Protocol):
             wanted: set-points (12,), NaN where free.
             state: state of the vehicle.
             memory: memory, from :meth:`begin` or the previous step.
-            short: axes (6,) of which less was achieved than commanded: 1.0, else 0.0.
+            unachieved: axes (6,) of which less was achieved than commanded: 1.0, else 0.0.
             dt: since the step before, s.
         """
 

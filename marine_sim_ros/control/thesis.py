@@ -96,7 +96,7 @@ class ThesisLaw:
         state: State,
         memory: ThesisMemory,
         *,
-        short: Array,
+        unachieved: Array,
         dt: Any,
     ) -> tuple[Array, ThesisMemory]:
         """Return the wrench (6,) in the body frame, and what to remember.
@@ -105,10 +105,10 @@ class ThesisLaw:
             wanted: set-points (12,), NaN where free.
             state: state of this tick.
             memory: memory of the previous tick.
-            short: axes (6,) of which less was had than asked; this law does not look.
+            unachieved: (6,) axes of the last wrench that were not achieved; not used here.
             dt: since the tick before, s.
         """
-        del short
+        del unachieved
         xp = namespace(state.velocity)
         held, none = ~xp.isnan(wanted), xp.zeros_like(state.position)
         rpy = rpy_from_quaternion(state.orientation)

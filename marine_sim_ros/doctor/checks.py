@@ -84,10 +84,10 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType({
 _ORDER = list(Severity)
 
 
-def examine(patient: DescriptionContext) -> list[Diagnostic]:
+def examine(context: DescriptionContext) -> list[Diagnostic]:
     """Return what all checks find, the worst first."""
     checks = dict(CHECKS_OF_TEXT)
-    if patient.loaded is not None:
+    if context.loaded is not None:
         checks |= CHECKS_OF_VEHICLE
-    found = [replace(f, check=name) for name, check in checks.items() for f in check(patient)]
+    found = [replace(f, check=name) for name, check in checks.items() for f in check(context)]
     return sorted(found, key=lambda f: _ORDER.index(f.severity))

@@ -28,7 +28,7 @@ __all__ = ['DescriptionContext', 'load_context']
 
 @dataclass(frozen=True, eq=False)
 class DescriptionContext:
-    """A description and what became of it.
+    """A vehicle description and the vehicle that loads from it.
 
     Attributes:
         path: path of its file.

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from marine_sim_ros.core.arrays import Array, namespace
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.components import Components, components, joined, mixture
-from marine_sim_ros.engine.control import Remembered, answer, waiting
+from marine_sim_ros.engine.control import Remembered, command, waiting
 from marine_sim_ros.engine.records import Slot, filled
 from marine_sim_ros.engine.script import Script, open_loop
 from marine_sim_ros.engine.tables import held
@@ -104,7 +104,7 @@ def _tick(
     pwm, control = open_loop(plan, time, state), None
     if plan.control is not None:
         wanted = held(plan.start, plan.setpoints, time)
-        pwm, control = answer(
+        pwm, control = command(
             plan.control, plan.start, wanted, time, state, carry.control, dt=stepping.dt, pwm=pwm
         )
     joints = None if vehicle.manipulator is None else held(plan.start, plan.joints, time)

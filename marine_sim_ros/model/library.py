@@ -16,7 +16,7 @@ from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.registry import VEHICLES
 from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.model.hull import check_terms
-from marine_sim_ros.model.mass.grid import Progress, silent
+from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xacro_expansion import expand_description
@@ -85,7 +85,7 @@ def load_vehicle(
     *,
     voltage: float | None = None,
     hull_forces: Sequence[str] | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
     **arguments: str,
 ) -> Vehicle:
     """Return a vehicle by its shipped name, the path of a URDF or xacro file, or URDF text.

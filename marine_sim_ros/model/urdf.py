@@ -35,7 +35,7 @@ from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.joints import read_manipulator
 from marine_sim_ros.model.kinematics import BASE_LINK, fixed_frames, link_inertias, total_inertia
 from marine_sim_ros.model.manipulator import Manipulator
-from marine_sim_ros.model.mass.grid import Progress, silent
+from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.mass.reader import read_mass_from_parts
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.propulsion import read_thrusters
@@ -112,7 +112,7 @@ def vehicle_from_urdf(
     source: str = 'robot_description',
     voltage: float | None = None,
     base: Path | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Vehicle:
     """Return the vehicle that a URDF (xacro expanded) describes.
 

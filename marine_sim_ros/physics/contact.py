@@ -38,7 +38,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact_compiled import solve_contacts_compiled
-from marine_sim_ros.physics.contact_impulse import Step, WarmStart, adhesion, answer
+from marine_sim_ros.physics.contact_impulse import Step, WarmStart, adhesion, solve_contacts
 from marine_sim_ros.physics.contact_pairs import pair_table
 from marine_sim_ros.physics.contact_touch import (
     layout,
@@ -159,7 +159,7 @@ def contact(
     if alone:
         pairs, held = pairs.picked(near), WarmStart(*(values[near] for values in held))
     step, known = _step(body, state, environment, memory, dt)
-    wrench, held = answer(pairs, touch, state, step, held, adhesion(pairs, touch.gap))
+    wrench, held = solve_contacts(pairs, touch, state, step, held, adhesion(pairs, touch.gap))
     if alone:
         held = _put_back(held, near, empty.shape[-1])
     return wrench, ContactMemory(state, wrench, known, *held)

@@ -17,7 +17,7 @@ from marine_sim_ros.physics.contact_pairs import PairTable
 from marine_sim_ros.physics.contact_solver import Rows, impulse_work, solve
 from marine_sim_ros.physics.contact_touch import SKIN, Touch, lever_rows
 
-__all__ = ['WarmStart', 'Step', 'adhesion', 'answer']
+__all__ = ['WarmStart', 'Step', 'adhesion', 'solve_contacts']
 
 _RIGID = 1e-4
 """Compliance of what is rigid, as a share of the inverse mass at the point."""
@@ -220,7 +220,7 @@ def _solution(
     return _without_gain(step, hard, done.latest)
 
 
-def answer(
+def solve_contacts(
     pairs: PairTable, touch: Touch, state: State, step: Step, held: WarmStart, pull: Array
 ) -> tuple[Wrench, WarmStart]:
     """Return the wrench (..., 6) of contacts over a step, and their impulses to remember.

@@ -18,7 +18,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.reading import fault_text
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
-from marine_sim_ros.model.mass.grid import Progress, silent
+from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.sensors import SENSORS
@@ -131,7 +131,7 @@ def _common(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
 
 def describe(
     options: RunOptions,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
     warn: Callable[[Iterable[str]], object] = tuple,
 ) -> list[NodeSpec]:
     """Return the nodes of a run.

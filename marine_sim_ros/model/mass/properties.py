@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.model.mass.grid import LabelGrid, Progress, fill_grid, silent
+from marine_sim_ros.model.mass.grid import LabelGrid, Progress, fill_grid, no_progress
 from marine_sim_ros.model.mass.part_list import Part
 from marine_sim_ros.model.mass.solids import solid_of_part
 
@@ -46,7 +46,7 @@ class MassProperties:
 
 
 def assemble(
-    parts: Sequence[Part], voxel_size: float, progress: Progress = silent
+    parts: Sequence[Part], voxel_size: float, progress: Progress = no_progress
 ) -> MassProperties:
     """Return the mass properties of parts put into one grid, later ones over earlier ones.
 
@@ -63,7 +63,7 @@ def assemble(
 
 
 def grid_of_parts(
-    parts: Sequence[Part], voxel_size: float, progress: Progress = silent
+    parts: Sequence[Part], voxel_size: float, progress: Progress = no_progress
 ) -> tuple[LabelGrid, tuple[str, ...]]:
     """Return the grid of parts and what was repaired of their meshes; raises as assemble."""
     solids = [solid_of_part(part) for part in parts]
@@ -75,7 +75,7 @@ def properties_of_grid(
     grid: LabelGrid,
     parts: Sequence[Part],
     warnings: tuple[str, ...] = (),
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> MassProperties:
     """Return the mass properties of a filled grid.
 

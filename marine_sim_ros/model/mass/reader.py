@@ -13,7 +13,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.mass.cache import cached
-from marine_sim_ros.model.mass.grid import Progress, silent
+from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.mass.part_list import content_key, load_parts, part_files
 from marine_sim_ros.model.mass.properties import METHOD, MassProperties, assemble
 from marine_sim_ros.model.xml import Reader
@@ -43,7 +43,7 @@ class MassReading:
 
 
 def mass_of_file(
-    uri: str, voxel_size: float, base: Path | None = None, progress: Progress = silent
+    uri: str, voxel_size: float, base: Path | None = None, progress: Progress = no_progress
 ) -> MassProperties:
     """Return the mass properties of a file of parts, kept from an earlier run if there was one.
 
@@ -62,7 +62,7 @@ def mass_of_file(
 
 
 def read_mass_from_parts(
-    root: Reader, water_density: float, base: Path | None, progress: Progress = silent
+    root: Reader, water_density: float, base: Path | None, progress: Progress = no_progress
 ) -> MassReading:
     """Return mass and buoyancy of ``base_link`` from its parts; without the element, nothing.
 
