@@ -224,7 +224,7 @@ def test_an_operator_dives_holds_a_depth_moves_the_arm_and_stops(processes, chro
     page.shows('depth', 'Math.abs(x - 2.2) < 0.06')
     page.reads('→ 2.20 m')
     page.shows('heading', 'Math.abs(x - 60) <= 2')
-    wanted = page.tab.locator('.curves').get_attribute('data-wanted')
+    wanted = page.tab.locator('.curves').get_attribute('data-setpoints')
     assert wanted == 'up'
     page.picture('command')
     check_readable(page.tab)
@@ -366,7 +366,7 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
     page.tab.wait_for_selector('button[aria-pressed=true]:has-text("Auto heading")')
     goals = vehicle.seen['controller/setpoints']
     vehicle.until(lambda: np.isfinite(goals[-1].position[5]))
-    page.tab.wait_for_selector('[data-part=dials] path.wanted[visibility=visible]')
+    page.tab.wait_for_selector('[data-part=dials] path.setpoint[visibility=visible]')
     page.press('Auto heading')
 
     # A joystick that the browser tells of, in either way.

@@ -391,7 +391,7 @@ def rendered(output='pwm', *, vehicle='bluerov2', state=None, notice='', pilot=N
         joy_alive=False, top=np.array([1.0, 0.5, 0.5, 0.5, 0.5, 0.8]), notice=(notice, 10**9),
         trouble='no controller listens',
         get_namespace=lambda: f'/{model.name}',
-        helm=SimpleNamespace(pwm=np.full(len(model.thrusters), 1500.0)),
+        command_publisher=SimpleNamespace(pwm=np.full(len(model.thrusters), 1500.0)),
         switches=SimpleNamespace(
             states=states or dict.fromkeys(['arm', 'auto_depth']), waiting=frozenset({'arm'})
         ),

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The operator's seat: one page steers, the others watch."""
+"""Control lease: one page steers, the others watch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE = 0.7
 
 @dataclass(frozen=True)
 class ControlLease:
-    """Who steers.
+    """The page that steers.
 
     Attributes:
         page: page of the operator; empty: none.
@@ -29,24 +29,24 @@ class ControlLease:
 
 
 def take(
-    seat: ControlLease, page: str, name: str, now: float, *, over: bool = False
+    lease: ControlLease, page: str, name: str, now: float, *, over: bool = False
 ) -> ControlLease:
-    """Return the seat after a page asked for it; ``over`` takes it from another one."""
-    if seat.page in ('', page) or over:
+    """Return the lease after a page requested it; ``over`` takes it from another one."""
+    if lease.page in ('', page) or over:
         return ControlLease(page, name, now)
-    return seat
+    return lease
 
 
-def leave(seat: ControlLease, page: str) -> ControlLease:
-    """Return the seat after a page gave it up, which only its operator can."""
-    return ControlLease() if page == seat.page else seat
+def leave(lease: ControlLease, page: str) -> ControlLease:
+    """Return the lease after a page gave it up, which only its holder can."""
+    return ControlLease() if page == lease.page else lease
 
 
-def beat(seat: ControlLease, page: str, now: float) -> ControlLease:
-    """Return the seat after a sign of life of a page."""
-    return replace(seat, heard=now) if page and page == seat.page else seat
+def beat(lease: ControlLease, page: str, now: float) -> ControlLease:
+    """Return the lease after a message of a page."""
+    return replace(lease, heard=now) if page and page == lease.page else lease
 
 
-def expired(seat: ControlLease, now: float, patience: float = PATIENCE) -> bool:
+def expired(lease: ControlLease, now: float, patience: float = PATIENCE) -> bool:
     """Return whether there is an operator who was not heard of for too long (s)."""
-    return bool(seat.page) and now - seat.heard > patience
+    return bool(lease.page) and now - lease.heard > patience

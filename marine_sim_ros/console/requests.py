@@ -30,7 +30,7 @@ CONTROLS = 64
 """Axes and buttons that a gamepad may have."""
 
 FREE_FOR_ALL = frozenset({'take', 'hello'})
-"""Requests that need no operator's seat."""
+"""Requests that every page may send, not only the operator's."""
 
 
 @dataclass(frozen=True)

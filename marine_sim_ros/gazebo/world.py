@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A world and a vehicle put together for a run: step, systems, and the seat of the lockstep."""
+"""A world and a vehicle put together for a run: step, systems, and the lockstep system."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from marine_sim_ros.sdf.poses import Pose
 __all__ = ['PROBE', 'SEAT_FOLDER', 'GazeboWorld', 'absolute_uris', 'run_world']
 
 SEAT_FOLDER = Path(__file__).resolve().parent / 'system'
-"""What GZ_SIM_SYSTEM_PLUGIN_PATH must have, so that the server finds the seat."""
+"""Entry of GZ_SIM_SYSTEM_PLUGIN_PATH by which the server finds the lockstep system."""
 _SEAT = 'marine_sim_lockstep'
 PROBE = 'marine_sim_probe'
-"""Name of the sensor at the link's origin by which the seat reads the state."""
+"""Name of the sensor at the link's origin by which the lockstep system reads the state."""
 _NEEDED = {
     'Physics': 'gz-sim-physics-system',
     'UserCommands': 'gz-sim-user-commands-system',

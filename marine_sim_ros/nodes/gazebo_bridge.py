@@ -70,7 +70,7 @@ class GazeboBridgeNode(SummingOwner):
         place = Place(values['world'], values['link'], self._initial, self._step,
                       values['lockstep'], values['impulse_ratio'])  # fmt: skip
         kind = InServerTransport if values['delivery'] == IN_SERVER else StockTransport
-        self.way: Transport = kind(self, place, self._on_gazebo)
+        self.transport: Transport = kind(self, place, self._on_gazebo)
         self.get_logger().info(f'wrenches go to Gazebo {values["delivery"]}')
         self.create_timer(0.5, self._watch_gazebo, clock=self.wall_clock)
 
@@ -100,7 +100,7 @@ class GazeboBridgeNode(SummingOwner):
         self._sent = (self.stamp, wrench)
         self._awaits, self.published = True, False
         self._heard = wall.monotonic()
-        self.way.send(self.stamp, self.state, wrench)
+        self.transport.send(self.stamp, self.state, wrench)
 
     def _on_gazebo(self, stamp: int, state: State) -> None:
         """Take a state of Gazebo."""
@@ -108,7 +108,7 @@ class GazeboBridgeNode(SummingOwner):
         arrival = self.account.take(stamp)
         if arrival is Arrival.AGAIN:
             if self._sent[0] == stamp:  # the answer was lost, or has crossed with the question
-                self.way.send(stamp, state, self._sent[1])
+                self.transport.send(stamp, state, self._sent[1])
             return
         if arrival is Arrival.BACK:
             self.get_logger().info(f'Gazebo went back to {stamp / NANOSECONDS:.3f} s: a new run')
@@ -123,21 +123,21 @@ class GazeboBridgeNode(SummingOwner):
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         super()._on_pause(request, response)
-        self.way.pause(paused=self.paused)
+        self.transport.pause(paused=self.paused)
         return response
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         del request
-        response.success = self.way.restart()
+        response.success = self.transport.restart()
         control = f'/world/{self.values["world"]}/control'
         response.message = f'{control} {"was called" if response.success else "is not there"}'
         if response.success and not self._awaits:  # it cannot be reset in the middle of a step
-            self.way.send(self.stamp, self.state, np.zeros(6))
+            self.transport.send(self.stamp, self.state, np.zeros(6))
         return response
 
     def _watch_gazebo(self) -> None:
         """Tell when Gazebo is silent though it is its turn."""
-        self.way.look()
+        self.transport.look()
         silent = wall.monotonic() - self._heard
         if not self._awaits or self.finished:
             return

@@ -57,7 +57,7 @@ class TeleopNode(SuiteNode):
         self.gamepad = load_gamepad(self.values['gamepad'])
         self.top = full_stick(self)
         self.pilot = Pilot(self.values['output'], self.values['gain'])
-        self.helm = CommandPublisher(self, self.top)
+        self.command_publisher = CommandPublisher(self, self.top)
         names = dict.fromkeys(name for name, _ in SWITCHES.values())
         self.switches = Switches(self, list(names), 'controller')
         self.state: State | None = None
@@ -100,7 +100,7 @@ class TeleopNode(SuiteNode):
         """Hold nothing any more, and send that."""
         self.pilot = stop(self.pilot, self.state)
         if send:
-            self.helm.send(self.pilot, self._stamp)
+            self.command_publisher.send(self.pilot, self._stamp)
 
     def close(self) -> None:
         """Leave no command behind."""
@@ -133,8 +133,8 @@ class TeleopNode(SuiteNode):
                 self.halt()
         if self.keyboard or self.joy_alive:
             self.pilot = follow(self.pilot, self.top, self._period, self.state)
-            self.helm.send(self.pilot, self._stamp)
-            self.trouble = self.helm.trouble(self.pilot.output)
+            self.command_publisher.send(self.pilot, self._stamp)
+            self.trouble = self.command_publisher.trouble(self.pilot.output)
             if self.trouble:
                 super().warn_throttled(self.trouble)
 

@@ -49,19 +49,19 @@ class ConsoleBackend:
     """Does what pages ask for; call :meth:`serve` at a steady rate."""
 
     def __init__(
-        self, node: SuiteNode, link: Session, period: float, record: Callable[[bool], None]
+        self, node: SuiteNode, session: Session, period: float, record: Callable[[bool], None]
     ) -> None:
         """Make publishers and clients.
 
         Args:
             node: the console, with the parameters of ``STICKS`` and of the console.
-            link: session with the pages.
+            session: session with the pages.
             period: period of calls of ``serve``, s.
             record: starts and ends a recording.
         """
-        self._node, self._link, self._period = node, link, period
+        self._node, self._session, self._period = node, session, period
         self._top = full_stick(node)
-        self.helm = CommandPublisher(node, self._top)
+        self.command_publisher = CommandPublisher(node, self._top)
         names = dict.fromkeys(name for name, _ in SWITCHES.values())
         self.switches = Switches(node, list(names), 'controller')
         self.pilot = Pilot(node.values['output'], node.values['gain'])
@@ -69,9 +69,9 @@ class ConsoleBackend:
         self.stamp = 0
         self.paused = False
         self._switched = 0.0
-        self.mishaps = FaultInjector(node, link.scenery['sources'])
+        self.fault_injector = FaultInjector(node, session.scenery['sources'])
         self.current = node.environment.current.tolist()
-        self.lights = dict.fromkeys(link.scenery['look']['lights'], 0.0)
+        self.lights = dict.fromkeys(session.scenery['look']['lights'], 0.0)
         self._by_hand = False
         self._grip, self._pad = Grip(), ''
         self._pads: dict[str, Gamepad] = {}
@@ -92,8 +92,8 @@ class ConsoleBackend:
             'switch': lambda value: self.switches.ask(*value),
             'target': self._target, 'path': self._path, 'clear': lambda _: self._clear(),
             'joints': self._joints, 'lights': self._light, 'current': self._current,
-            'fault': lambda fault: self.mishaps.add(fault, self.stamp),
-            'mend': lambda which: self.mishaps.mend(*which),
+            'fault': lambda fault: self.fault_injector.add(fault, self.stamp),
+            'mend': lambda which: self.fault_injector.clear(*which),
             'pause': self._on_pause, 'step': self._step, 'record': record, 'reset': self._reset,
             'end': lambda _: self._trigger('end'),
         }  # fmt: skip
@@ -105,25 +105,26 @@ class ConsoleBackend:
         """Return what pages show of the controls."""
         return {
             'output': self.pilot.output, 'gain': self.pilot.gain,
-            'faults': self.mishaps.shown, 'current': self.current,
+            'faults': self.fault_injector.shown, 'current': self.current,
             'switches': dict(self.switches.states),
-            'trouble': self.helm.trouble(self.pilot.output) if self._link.seat.page else '',
+            'trouble': self.command_publisher.trouble(self.pilot.output)
+                       if self._session.lease.page else '',
         }  # fmt: skip
 
-    def serve(self, now: float, watch: GraphMonitor) -> None:
+    def serve(self, now: float, monitor: GraphMonitor) -> None:
         """Do what was asked since the last call at a time of the wall clock (s), and steer."""
-        self.state, self.stamp = watch.state, watch.stamp
+        self.state, self.stamp = monitor.state, monitor.stamp
         if self._stale(now):
-            self.paused = watch.paused
-            self.switches.states['arm'] = watch.armed
-        for page, request in self._link.requests():
+            self.paused = monitor.paused
+            self.switches.states['arm'] = monitor.armed
+        for page, request in self._session.requests():
             self._take(page, request, now)
-        if expired(self._link.seat, now, self._node.values['operator_timeout']):
+        if expired(self._session.lease, now, self._node.values['operator_timeout']):
             self._node.warn_throttled("the operator's page is silent; stopped")
             self._vacate()
         self.switches.check()
         self._find_controller()
-        if self._link.seat.page:
+        if self._session.lease.page:
             self._steer()
 
     def _stale(self, now: float) -> bool:
@@ -133,28 +134,28 @@ class ConsoleBackend:
         return now - self._switched > SETTLED
 
     def _take(self, page: str, request: Request, now: float) -> None:
-        seat = beat(self._link.seat, page, now)
-        self._link.seat = seat
+        lease = beat(self._session.lease, page, now)
+        self._session.lease = lease
         kind = request.kind
         if kind == 'hello':
             self._names[page] = request.value
         elif kind == 'take':
             name = self._names.get(page) or f'operator {page[:4]}'
-            self._sit(take(seat, page, name, now, over=request.value))
+            self._take_control(take(lease, page, name, now, over=request.value))
         elif kind in ('leave', LOST):
-            if leave(seat, page) != seat:
+            if leave(lease, page) != lease:
                 self._vacate()
-        elif kind not in FREE_FOR_ALL and page == seat.page:
+        elif kind not in FREE_FOR_ALL and page == lease.page:
             self._do[kind](request.value)
 
-    def _sit(self, seat: ControlLease) -> None:
+    def _take_control(self, lease: ControlLease) -> None:
         """Let another page steer: what the one before held is let go."""
-        if seat.page != self._link.seat.page:
+        if lease.page != self._session.lease.page:
             self._let_go()
-        self._link.seat = seat
+        self._session.lease = lease
 
     def _vacate(self) -> None:
-        self._link.seat = ControlLease()
+        self._session.lease = ControlLease()
         if self._node.values['on_loss'] == 'disarm':
             self.halt()
         else:
@@ -165,7 +166,7 @@ class ConsoleBackend:
         self._by_hand, self._grip, self._pad = False, Grip(), ''
         self.pilot = stop(self.pilot, self.state)
         if self.pilot.output != 'pose':
-            self.helm.send(self.pilot, self.stamp)
+            self.command_publisher.send(self.pilot, self.stamp)
 
     def halt(self) -> None:
         """Bring the thrusters to neutral: directly, or by disarming the controller."""
@@ -206,7 +207,7 @@ class ConsoleBackend:
         if self.pilot.output == 'pose' and not self._by_hand:
             return  # what was commanded last holds
         self.pilot = follow(self.pilot, self._top, self._period, self.state)
-        self.helm.send(self.pilot, self.stamp)
+        self.command_publisher.send(self.pilot, self.stamp)
 
     def _find_controller(self) -> None:
         """Take whoever can be armed for the controller."""
@@ -276,7 +277,7 @@ class ConsoleBackend:
             self._node.warn_throttled('pause: no node owns the state')
 
     def _reset(self, _: object) -> None:
-        self.mishaps.restart()
+        self.fault_injector.restart()
         self._trigger('reset')
 
     def _step(self, count: int) -> None:

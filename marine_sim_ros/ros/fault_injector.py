@@ -57,7 +57,7 @@ class FaultInjector:
         ]
 
     def add(self, fault: Fault, stamp: int) -> None:
-        """Let a fault happen from a stamp (ns) on; what has no history is there at any time."""
+        """Add a fault; a drift or a gust begins at the stamp (ns), the others have no history."""
         if reason := unfit([fault], self._node.vehicle):
             self._node.warn_throttled(f'fault: {reason}')
             return
@@ -66,8 +66,8 @@ class FaultInjector:
         self._faults[_slot(kind_of(fault), _thruster(fault))] = fault
         self._tell()
 
-    def mend(self, kind: str, thruster: str) -> None:
-        """Let a kind of fault happen no more; an empty one: let none."""
+    def clear(self, kind: str, thruster: str) -> None:
+        """Clear faults of a kind; empty: clear all faults."""
         if kind:
             self._faults.pop(_slot(kind, thruster), None)
         else:

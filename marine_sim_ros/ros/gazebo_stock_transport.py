@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The way to Gazebo by its own systems: PosePublisher, ApplyLinkWrench, the control service."""
+"""Transport by Gazebo's own systems: PosePublisher, ApplyLinkWrench, the control service."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _efforts(node: Any) -> Table:
 def _thrusters(node: Any) -> Table:
     table = _grid(3)
     names = node.vehicle.thrusters.names
-    for name, pwm in list(zip(names, node.helm.pwm, strict=True))[:THRUSTERS]:
+    for name, pwm in list(zip(names, node.command_publisher.pwm, strict=True))[:THRUSTERS]:
         table.add_row(Text(name[:12]), _bar((float(pwm) - 1500) / 400), f'{pwm:.0f} µs')
     if len(names) > THRUSTERS:
         table.add_row(f'and {len(names) - THRUSTERS} more')

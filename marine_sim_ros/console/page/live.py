@@ -35,20 +35,20 @@ SYNC = 0.2
 """s between updates of the elements that the server draws."""
 
 
-def live_application(link: Session, rate: float) -> Any:
+def live_application(session: Session, rate: float) -> Any:
     """Return the web application of a running graph; it sends ``rate`` frames a second."""
-    title = f'{link.scenery["look"]["name"]} · console'
-    app = application(partial(_page, link), title)
-    wire(app, link, rate)
+    title = f'{session.scenery["look"]["name"]} · console'
+    app = application(partial(_page, session), title)
+    wire(app, session, rate)
     return finish(app)
 
 
-def _asker(link: Session, page: str) -> Ask:
+def _asker(session: Session, page: str) -> Ask:
     """Return a function that sends a request to the node and shows why it was refused."""
 
     def ask(kind: str, value: Any = None) -> None:
         try:
-            reason = link.refuse({'kind': kind, 'value': value}, page)
+            reason = session.refuse({'kind': kind, 'value': value}, page)
         except ParameterError as error:
             reason = str(error)
         if reason:
@@ -57,21 +57,21 @@ def _asker(link: Session, page: str) -> Ask:
     return ask
 
 
-def _page(link: Session) -> None:
+def _page(session: Session) -> None:
     page = ui.context.client.id
-    ask, panel = _asker(link, page), Panel()
+    ask, panel = _asker(session, page), Panel()
     dark = theme()
-    sync_top = _top(link, page, ask, panel, dark)
-    view, eye = left_side(link.scenery)
+    sync_top = _top(session, page, ask, panel, dark)
+    view, eye = left_side(session.scenery)
     with ui.element('aside').classes('right'):
         meters()
         notice = ui.label().classes('notice').props('role=status')
-        _tabs(link, ask, panel, view, eye)
+        _tabs(session, ask, panel, view, eye)
     lost_label()
     Part('wire', page=page).on('refused', lambda e: ui.notify(str(e.args), type='negative'))
 
     def sync() -> None:
-        frame, mine = link.frame, link.seat.page == page
+        frame, mine = session.frame, session.lease.page == page
         panel.sync(frame, mine)
         sync_top(frame)
         notice.text = frame.get('notice', '')
@@ -80,26 +80,26 @@ def _page(link: Session) -> None:
 
 
 def _top(
-    link: Session, page: str, ask: Ask, panel: Panel, dark: ui.dark_mode
+    session: Session, page: str, ask: Ask, panel: Panel, dark: ui.dark_mode
 ) -> Callable[[dict[str, Any]], None]:
     """Add the bar at the top: control, run, stop."""
 
     def pause() -> None:
         ask('pause', not panel.frame.get('paused', False))
 
-    def sit() -> None:
-        if link.seat.page == page:
+    def take_or_leave() -> None:
+        if session.lease.page == page:
             ask('leave')
         else:
-            ask('take', bool(link.seat.page))
+            ask('take', bool(session.lease.page))
 
     with ui.element('header').classes('top'):
-        title = link.scenery['look']['name']
+        title = session.scenery['look']['name']
         ui.label(title).classes('name').props(f'title="{title}"')
         show('time')
         show('factor', 'real time')
-        seat = ui.label().classes('seat').mark('seat')
-        take = lamp('Take control', sit).mark('take')
+        operator = ui.label().classes('operator').mark('operator')
+        take = lamp('Take control', take_or_leave).mark('take')
         name = ui.input(placeholder='your name', on_change=lambda e: ask('hello', e.value or ''))
         name.props('dense aria-label="Your name" maxlength=30').classes('who')
         ui.space()
@@ -126,9 +126,11 @@ def _top(
             ui.button('Cancel', on_click=sure.close).props('flat no-caps')
 
     def sync(frame: dict[str, Any]) -> None:
-        who = link.seat
+        who = session.lease
         mine = who.page == page
-        seat.text = 'You steer' if mine else f'{who.name} steers' if who.page else 'Nobody steers'
+        operator.text = (
+            'You steer' if mine else f'{who.name} steers' if who.page else 'Nobody steers'
+        )
         take.text = 'Leave' if mine else 'Take over' if who.page else 'Take control'
         take.classes(**{'remove' if mine else 'add': 'calls'})
         press(paused, frame.get('paused'))
@@ -137,8 +139,8 @@ def _top(
     return sync
 
 
-def _tabs(link: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> None:
-    look = link.scenery['look']
+def _tabs(session: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> None:
+    look = session.scenery['look']
     pages: dict[str, Callable[[], Any]] = {
         'Drive': lambda: drive_panel(panel, ask),
         'Command': lambda: command_panel(panel, ask, view, eye),
@@ -146,7 +148,7 @@ def _tabs(link: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> 
     if look['joints'] or look['lights']:
         title = 'Arm' if look['joints'] else 'Lights'
         pages[title] = lambda: arm_panel(panel, ask, look)
-    pages['Water'] = lambda: water_panel(panel, ask, link.scenery)
+    pages['Water'] = lambda: water_panel(panel, ask, session.scenery)
     pages['Faults'] = lambda: fault_panel(panel, ask, look)
     pages |= readings(look)
     pages['Health'] = lambda: health_panel(panel)
