@@ -135,7 +135,7 @@ def _yaw_speed(vehicle: Vehicle) -> float:
 def _yaw_growth(vehicle: Vehicle, speed: float) -> float:
     """Return the largest growth rate (1/s) of sway and yaw at a surge speed."""
     rows = [1, 5]
-    at = vehicle.damping.arm
+    at = vehicle.damping.lever_arm
     velocity = np.zeros(6)
     velocity[0] = speed
     drags = at.T @ np.asarray(damping_matrix(vehicle, at @ velocity)) @ at

@@ -51,7 +51,7 @@ class Damping:
     modulus: np.ndarray | None = None
 
     @cached_property
-    def arm(self) -> np.ndarray:
+    def lever_arm(self) -> np.ndarray:
         """(6, 6): velocity of ``base_link`` -> velocity of the centre."""
         return transport(self.center)
 
@@ -106,7 +106,7 @@ class ThrusterSet:
         return np.concatenate(levers or [np.zeros((6, 0))], axis=1)
 
     @cached_property
-    def arm(self) -> float:
+    def lever_arm(self) -> float:
         """Distance of the farthest thruster from the ``base_link`` origin, m."""
         return float(np.linalg.norm(self.position, axis=1).max(initial=0.0))
 

@@ -169,7 +169,7 @@ def boundary_forces(
     radius = constant(xp, set_.rotor_radius)
     near = _near(vehicle, state, scene)
     if len(near):
-        reach = set_.arm + FADE_END * xp.max(radius)
+        reach = set_.lever_arm + FADE_END * xp.max(radius)
         total = total + _solid_forces(near, state.position, reach, points, jet, radius)
     if scene.water_surface:
         depth = environment.elevation(points) - points[..., 2]
@@ -188,7 +188,7 @@ def _near(vehicle: Vehicle, state: State, scene: Scene) -> Scene:
     if scene.jets.mode == 'documented':
         return scene
     widest = float(vehicle.thrusters.rotor_radius.max(initial=0.0))
-    reach = vehicle.thrusters.arm + FADE_END * widest
+    reach = vehicle.thrusters.lever_arm + FADE_END * widest
     return scene.part(scene.near(state.position, reach))
 
 

@@ -92,7 +92,7 @@ def _step(
 def _mass(vehicle: Vehicle, state: State, environment: Environment, dt: float) -> Array:
     """Return M + dt D (..., 6, 6), what a force meets in a step with implicit drag."""
     xp = namespace(state.velocity)
-    arm = constant(xp, vehicle.damping.arm)
+    arm = constant(xp, vehicle.damping.lever_arm)
     damping = damping_matrix(vehicle, matvec(arm, relative_velocity(state, environment)))
     return constant(xp, vehicle.mass_matrix) + dt * (arm.T @ damping @ arm)
 
