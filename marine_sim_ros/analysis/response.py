@@ -112,7 +112,7 @@ class Response:
         return max(times) if held and len(times) == len(held) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what metrics.json holds; None where an axis is free or nothing can be told."""
+        """Return what metrics.json holds; None where an axis is free or the value is unknown."""
         result: dict[str, Any] = {
             'duration_s': self.duration,
             'steady_state_window_s': self.window,

@@ -80,7 +80,7 @@ class Commander:
         self.forget()
 
     def forget(self) -> None:
-        """Forget what was said: as if nobody had spoken yet."""
+        """Forget all commands."""
         self._take_over('velocity')
         self._held.clear()
         self._until = -np.inf

@@ -4,7 +4,7 @@
 """All checks, by name. A new one is a function in a file here and one line in a table.
 
 A check takes a :class:`DescriptionContext` and returns what it found; its docstring's first line
-is the rule it holds the description to. docs/reference/doctor.md tells reasons and sources.
+is the rule it holds the description to. docs/reference/doctor.md gives reasons and sources.
 """
 
 from __future__ import annotations

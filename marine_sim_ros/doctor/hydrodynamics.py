@@ -22,7 +22,7 @@ AHEAD = np.array([1.0, 0.0, 0.0])
 FAST = 5.0
 """m/s; no ROV goes faster."""
 SLOWEST = 0.01
-"""m/s; the first speed at which stability is asked for."""
+"""m/s; the lowest speed at which stability is checked."""
 SLOW = 0.1
 """m/s; an ROV at full thrust goes faster."""
 MUCH_ADDED = 5.0

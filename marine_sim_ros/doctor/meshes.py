@@ -22,7 +22,7 @@ __all__ = ['inside_out', 'millimetres', 'readable_meshes']
 FAR = 30.0
 """Times all else; a mesh that much larger is in another unit."""
 LONG = 20.0
-"""m; of a mesh where nothing else tells the size."""
+"""m; of a mesh where no other size is known."""
 
 
 def _meshes(context: DescriptionContext) -> list[tuple[Element, Any]]:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Thrusters: what they reach, where each pushes, and whether pairs are mirror images."""
+"""Thrusters: which axes they control, where each pushes, and whether pairs are mirror images."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _pairs(context: DescriptionContext) -> list[tuple[int, int]]:
 
 
 def mirror(context: DescriptionContext) -> list[Diagnostic]:
-    """Thrusters at mirrored places push like mirror images, unless told to be reversed."""
+    """Thrusters at mirrored places push like mirror images, unless declared reversed."""
     axis = context.vehicle.thrusters.axis
     elements = context.thruster_elements()
     result = []

@@ -47,7 +47,7 @@ class Control:
 
 
 class Remembered(NamedTuple):
-    """Whether the controller had the vehicle in the tick before (1.0), and its memory if so."""
+    """Whether the controller was active in the previous tick (1.0), and its memory if so."""
 
     running: Array
     loop: LoopMemory

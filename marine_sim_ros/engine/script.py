@@ -59,7 +59,7 @@ def script(
     *,
     whole: bool = True,
 ) -> Script:
-    """Return a scenario's tables; what the controller is told of starts segments too.
+    """Return a scenario's tables; faults that the controller knows start segments too.
 
     Args:
         scenario: the scenario to play.

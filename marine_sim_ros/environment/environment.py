@@ -30,7 +30,7 @@ class Environment:
     """Water with waves and currents, mean surface at z = 0 of ``map``, at a time.
 
     Everything is a function of place and time: two nodes that ask for the same stamp get the
-    same water, whatever they asked for before. Points are (..., 3) in map, m.
+    same water, whatever they requested before. Points are (..., 3) in map, m.
 
     Attributes:
         gravity: m/s².

@@ -49,7 +49,7 @@ class LiveThrusters:
 
     def _acting(self, stamp: int) -> ActiveFaults:
         if self._tables is None:
-            return ActiveFaults()  # and not None: what was told is remembered for a fault to come
+            return ActiveFaults()  # and not None: past commands are kept for a later fault
         return self._tables.at(np, stamp / NANOSECONDS, stamp_words(np.array(stamp)))
 
     @property

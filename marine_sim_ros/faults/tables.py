@@ -41,7 +41,7 @@ class ActiveFaults(NamedTuple):
         dead: (n,) whether it stands still.
         share: (n,) of the thrust that is left.
         stuck: (n,) whether it keeps its pulse width.
-        stuck_at: (n,) the pulse width it keeps, µs; NaN: the one it had.
+        stuck_at: (n,) pulse width of a stuck thruster, µs; NaN: its last one.
         delay: (n,) of its commands, s.
         reverse: (n,) whether it turns the other way.
         lost: () whether the command of this tick does not arrive.

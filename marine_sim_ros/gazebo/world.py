@@ -190,9 +190,9 @@ def _add_seat(world: Element, model: str, link: str, step: int, *, lockstep: boo
 def _add_probe(vehicle: Element, link: str) -> None:
     """Add a sensor that senses nothing, at the link's origin.
 
-    gz-physics tells a link's state only when it has moved by 1e-6 m or turned as much, so that a
+    gz-physics reports a link's state only when it has moved by 1e-6 m or turned as much, so that a
     vehicle at its turning point has the velocity of the tick before; what hangs on a link, such
-    as a sensor, is told at every step.
+    as a sensor, is reported at every step.
     """
     for element in vehicle.findall('link'):
         if element.get('name') == link:
@@ -201,7 +201,7 @@ def _add_probe(vehicle: Element, link: str) -> None:
 
 
 def _add_pose_publisher(vehicle: Element, model: str, frequency: float) -> None:
-    """Add what tells the pose; OdometryPublisher keeps the first one to itself and smooths."""
+    """Add the publisher of the pose; OdometryPublisher omits the first pose and smooths."""
     plugin = add(
         vehicle, 'plugin', filename='gz-sim-pose-publisher-system',
         name='gz::sim::systems::PosePublisher',

@@ -213,7 +213,7 @@ def identify(
 
 
 def _share(progress: Callable[[float], None], fit: int) -> Callable[[int], None]:
-    """Return what tells the progress of a fit from how often it has looked at its residuals."""
+    """Return a function that estimates the progress of a fit from its number of evaluations."""
 
     def tell(evaluations: int) -> None:
         progress((fit + 1 - math.exp(-evaluations / 8)) / _ROUNDS)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a bag tells of a vehicle's motion, on one even grid of time."""
+"""Samples of a vehicle's motion from a bag, on one even time grid."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _PULSES = (800.0, 2200.0)
 
 @dataclass(frozen=True, eq=False)
 class Commands:
-    """Thrust that was asked for, or known, from each time to the next.
+    """Commanded or known thrust, from each time to the next.
 
     Attributes:
         time: (m,) s, rising.

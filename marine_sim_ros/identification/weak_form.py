@@ -97,7 +97,11 @@ def _own(parameters: ParameterSet, samples: Samples, windows: _Windows) -> np.nd
     modulus = parameters.vehicle.damping.modulus
     if modulus is not None:
         drag = drag + (np.abs(speed) @ modulus.T) * speed
-    rest = momentum_rate(nu, momentum) + drag @ parameters.vehicle.damping.lever_arm - samples.restoring
+    rest = (
+        momentum_rate(nu, momentum)
+        + drag @ parameters.vehicle.damping.lever_arm
+        - samples.restoring
+    )
     return windows.rate(momentum) + windows.mean(rest)
 
 

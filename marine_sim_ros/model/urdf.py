@@ -60,7 +60,7 @@ def _standard_urdf(root: Element, source: str) -> Any:
             if element.tag in known:
                 collision.remove(element)
     try:
-        # It tells of unknown elements on stderr; those are none of our business.
+        # It reports unknown elements on stderr; they do not concern this package.
         with contextlib.redirect_stderr(io.StringIO()):
             return urdf.URDF.from_xml_string(etree.tostring(plain))
     except Exception as error:  # it raises AssertionError, ParseError, KeyError, ValueError ...

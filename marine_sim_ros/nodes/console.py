@@ -59,9 +59,9 @@ PARAMETERS = (
     SOURCES,
 )  # fmt: skip
 NOTICE = 5.0
-"""s that a complaint is shown."""
+"""s that a notice is shown."""
 SILENCE = 3.0
-"""s without anything new after which that is told."""
+"""s without any message after which the page shows it."""
 KEPT = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
 """Quantities of past telemetry frames."""
 

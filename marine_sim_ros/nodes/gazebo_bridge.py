@@ -10,12 +10,12 @@ Publishes, one per tick, same stamp: odom (twist in the body frame), /tf map -> 
 gazebo/wrench (without what is Gazebo's own: weight, added mass) or gazebo/link_wrench.
 Subscribes: gazebo/state and gazebo/status, or gazebo/pose, from ros_gz_bridge; wrench/<source> of
 each of ``wrench_sources``, wrench/external (WrenchStamped; holds for a second), joint_states where
-there is an arm, /ocean_current; recorder/written where asked to.
+there is an arm, /ocean_current; recorder/written if configured.
 Services: pause (SetBool: Gazebo waits), reset (Trigger: Gazebo resets its world).
 Parameters: the common ones, those in ros/owner.py, and those below.
-Failure: that of dynamics; Gazebo silent, paused or without the vehicle is told and waited for; a
-world that was reset starts a new run; a tick that never came is counted and told. A Gazebo that
-never speaks ends the node with exit code 1.
+Failure: that of dynamics; Gazebo silent, paused or without the vehicle is reported and waited for;
+a world that was reset starts a new run; a tick that never came is counted and reported. A Gazebo
+that never sends a state ends the node with exit code 1.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class GazeboBridgeNode(SummingOwner):
         self.create_timer(0.5, self._watch_gazebo, clock=self.wall_clock)
 
     def held(self) -> bool:
-        """Return whether Gazebo has not told the next state yet."""
+        """Return whether the next state of Gazebo is still missing."""
         return self._awaits or super().held()
 
     def on_published(self) -> None:
@@ -136,7 +136,7 @@ class GazeboBridgeNode(SummingOwner):
         return response
 
     def _watch_gazebo(self) -> None:
-        """Tell when Gazebo is silent though it is its turn."""
+        """Report when Gazebo is silent although its state is due."""
         self.transport.look()
         silent = wall.monotonic() - self._heard
         if not self._awaits or self.finished:

@@ -59,7 +59,7 @@ class RecorderNode(SuiteNode):
         self._bag = BagWriter(self._directory / 'bag')
         self._stamp = 0
         self._last_message = wall.monotonic()
-        # Stamp and wall time of the newest message of each topic that tells its tick.
+        # Stamp and wall time of the newest message of each topic with a stamp.
         self._progress: dict[str, tuple[int, float]] = {}
         recorded = topics.recorded(
             self.vehicle,

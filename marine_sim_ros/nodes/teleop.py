@@ -11,8 +11,8 @@ Calls: arm, auto_depth, auto_heading, station_keeping (SetBool, of the controlle
 Parameters: the common ones, and those below. The keyboard needs a terminal: ``marine_sim teleop``.
 Failure: no Joy message for ``joy_timeout`` (a gamepad that was pulled out) stops: neutral pulse
 widths, a zero velocity or the vehicle's own pose, once, and then nothing until somebody steers.
-Pulse widths are not sent while a controller sends some. It is told when nobody listens to what is
-sent, or when no controller answers.
+Pulse widths are not sent while a controller sends some. A warning says when nobody listens to the
+commands, or when no controller answers.
 """
 
 from __future__ import annotations

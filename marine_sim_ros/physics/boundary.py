@@ -14,7 +14,7 @@ flaws: a jet along a wall gives a force along the wall, and no distance is too f
 
     F = w(d) (1 + d/R)^−k (max(0, −J·n) − γ max(0, J·n)) n,
 
-with γ the suction of a jet that leaves it (0 unless asked for), and w = 1 up to 10 R, exactly 0
+with γ the suction of a jet that leaves it (default 0), and w = 1 up to 10 R, exactly 0
 from 20 R on, and a quintic between whose slope and curvature vanish at both ends.
 
 Source: hakoniwa-drone's boundary-disturbance API document. It works in NED and FRD, and its

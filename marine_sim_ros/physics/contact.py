@@ -8,7 +8,7 @@ that does not know them: k ≤ m (0.5/dt)² would cap it at 1.2e5 N/m for a Blue
 vehicle would sink in and bounce. Instead the velocity after the step is solved for (as physics
 engines do), and the wrench is the impulse that leads to it over the step, Jᵀγ/dt:
 
-- What the others do is observed, not asked for: M Δν/dt less the own wrench is what they did in
+- The other wrenches are observed, not received: M Δν/dt less the own wrench is what they did in
   the step before, and does again: ν* = ν + Δν − dt M⁻¹ w is where that leads without contact, with
   weight, buoyancy, drag and Coriolis terms brought up to date. At rest that is exact; what else
   changes, such as thrust, is late by one step.

@@ -240,7 +240,7 @@ def near_touches(
 ) -> tuple[Touch, np.ndarray]:
     """Return the pairs with a gap below a distance, and their numbers: NumPy and one body only.
 
-    What cannot be near is left out before anything is asked of it.
+    Pairs that cannot be near are left out before anything is computed.
 
     Args:
         vehicle: the vehicle; it and the others as for :func:`touches`.

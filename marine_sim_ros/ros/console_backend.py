@@ -112,7 +112,7 @@ class ConsoleBackend:
         }  # fmt: skip
 
     def serve(self, now: float, monitor: GraphMonitor) -> None:
-        """Do what was asked since the last call at a time of the wall clock (s), and steer."""
+        """Handle the requests since the last call at a time of the wall clock (s), and steer."""
         self.state, self.stamp = monitor.state, monitor.stamp
         if self._stale(now):
             self.paused = monitor.paused

@@ -37,7 +37,7 @@ class FaultInjector:
     """One fault of a kind, of thrusters one of a kind each; kept here, and set as a whole."""
 
     def __init__(self, node: SuiteNode, sources: Sequence[str]) -> None:
-        """Begin with what the node was told; ``sources`` of wrenches are names of nodes too."""
+        """Begin with the faults of the node's parameter; ``sources`` also name nodes."""
         self._node = node
         controllers = [model.executable for model in CONTROLLERS.values()]
         sensors = [sensor.name for sensor in node.vehicle.sensors]

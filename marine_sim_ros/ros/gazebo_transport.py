@@ -58,7 +58,7 @@ class Transport(Protocol):
         """Answer the state of a stamp (ns) with a wrench (6,) in the body frame."""
 
     def restart(self) -> bool:
-        """Ask Gazebo to put the world back to the start; return whether it can be asked."""
+        """Request a reset of the world; return whether the service exists."""
 
     def pause(self, *, paused: bool) -> None:
         """Let a world that waits for nobody stand still, or go on."""

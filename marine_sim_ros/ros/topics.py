@@ -176,7 +176,7 @@ DRAG_KINDS = ('damping', *FORCE_TERMS)
 
 
 def drag_topic(kind: str) -> Topic:
-    """Return the topic of one kind of drag, published where that was asked for."""
+    """Return the topic of one kind of drag, published if the option is on."""
     return Topic(f'drag/{kind}', WrenchStamped, LOCKSTEP)
 
 

@@ -5,7 +5,7 @@
 
 Only sums, products, floors and quotients of IEEE doubles, no library functions, and whole numbers
 at the end: the same seed gives the same terrain to the bit in every process, on every machine and
-with every NumPy. Made when asked for, in milliseconds, and kept: nothing is to be stored.
+with every NumPy. Made on request, in milliseconds, and kept: nothing is to be stored.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Everything solid around the water, asked for distances in one place."""
+"""Distances to everything solid around the water."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ __all__ = [
 def failed_thrusters(
     faults: Sequence[Fault], vehicle: Vehicle, time: float, named: Collection[str] = ()
 ) -> np.ndarray:
-    """Return (n,) which thrusters a controller is told of as failed at a time (s).
+    """Return (n,) which thrusters the controller takes as failed at a time (s).
 
     Those that are dead, and those of some names; what else is wrong it has to find out.
     """

@@ -52,7 +52,7 @@ class Memory(NamedTuple):
 
 
 class Commands(NamedTuple):
-    """What is asked of a vehicle at a tick.
+    """Commands of a vehicle at a tick.
 
     Attributes:
         pwm: pulse widths (..., n), µs.

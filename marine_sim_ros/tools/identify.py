@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Fit and tell; 1 where the bag tells no coefficient at all."""
+    """Fit and report; 1 where no coefficient is observable."""
     if not 0.2 <= options.stretch <= 600:
         raise ParameterError(f'--stretch is {options.stretch:g}; expected 0.2 to 600 s')
     maps = parse_maps(options.maps)

@@ -87,7 +87,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _one(options: argparse.Namespace, plan: Plan) -> int:
-    """Run one run of the sweep, and record it where that is asked for; 1 when it broke off."""
+    """Run one run of the sweep, and record it if requested; 1 when it broke off."""
     if options.record:
         free_folder(options.record, overwrite=options.overwrite)
     case, trajectory = run_alone(plan, options.run)

@@ -63,7 +63,7 @@ class Published:
 
 
 def load_published(vehicle: str) -> Published:
-    """Return what is published of a shipped vehicle; nothing where no file tells.
+    """Return what is published of a shipped vehicle; nothing where there is no file.
 
     Raises:
         ParameterError: the file cannot be read or used.

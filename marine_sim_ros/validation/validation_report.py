@@ -92,7 +92,7 @@ class Finding:
 
 
 def verdict(measurement: Measurement, reference: Reference | None) -> str:
-    """Return one of VERDICTS; a value that was not had fails."""
+    """Return one of VERDICTS; a value that could not be computed fails."""
     if reference is None:
         return VERDICTS[2]
     low, high = reference.limits

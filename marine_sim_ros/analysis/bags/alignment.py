@@ -65,7 +65,7 @@ class Alignment:
 
 
 def align(first: VehicleRecord, other: VehicleRecord, method: str = 'auto') -> Alignment:
-    """Return how the other's time becomes the first one's; the top of this module tells how.
+    """Return how the other's time becomes the first one's; see the top of this module.
 
     Raises:
         ParameterError: a method that does not exist, or correlation where nothing moves.

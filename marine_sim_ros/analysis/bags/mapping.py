@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which topic of a bag is what, of which vehicle: by our names, or as ``--map`` tells."""
+"""Role and vehicle of each topic of a bag: by this package's names, or by ``--map``."""
 
 from __future__ import annotations
 

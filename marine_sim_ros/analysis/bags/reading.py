@@ -175,7 +175,7 @@ def opened(path: Path, text: str) -> Iterator[Any]:
 def _nothing(topics: Mapping[str, str]) -> str:
     guess = [t for t, kind in sorted(topics.items()) if kind == 'nav_msgs/msg/Odometry']
     if guess:
-        return f'has no topic of ours; expected for example --map odom:={guess[0]}'
+        return f'has no topic of this package; expected for example --map odom:={guess[0]}'
     some = ', '.join(sorted(topics)[:5]) + (', ...' if len(topics) > 5 else '')
     return f'has nothing of a vehicle; expected odom, thrusters/pwm, ...; it has {some}'
 

@@ -109,7 +109,7 @@ class Channel:
                 clock.tick(receipt, stamp)
         elif stamp is None:
             known = clock.stamp(receipt) if clock is not None else receipt
-            stamp = -1 if known is None else known  # told when the first odometry has come
+            stamp = -1 if known is None else known  # known when the first odometry has come
         self._stamps.append(stamp)
         self._receipts.append(receipt)
         self._rows.append(row)

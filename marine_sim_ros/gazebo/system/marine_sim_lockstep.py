@@ -7,8 +7,8 @@ Loaded by gz::sim::systems::PythonSystemLoader, by the server's own Python, so t
 nothing but the standard library and Gazebo's bindings, and those only in :func:`get_system`.
 
 SDF parameters (of the plugin, in a world): ``model`` and ``link``, whose origin the wrench is
-about; ``probe``, a sensor of the link at its origin, whose state is told; ``period``, ns between
-two wrenches, a multiple of the physics step; ``lockstep``, true or false.
+about; ``probe``, a sensor of the link at its origin, whose state is published; ``period``, ns
+between two wrenches, a multiple of the physics step; ``lockstep``, true or false.
 Publishes ``/model/<model>/seat/state`` (gz.msgs.Odometry: world pose, body velocity, stamp of the
 state) at every period, again every 0.25 s while nobody answers, and ``.../status``
 (gz.msgs.StringMsg).
@@ -18,7 +18,7 @@ In lockstep the step waits for the wrench of its stamp. Without it the newest wr
 only the first is waited for, so that nothing falls before the forces are there. Where the physics
 step is shorter than the period, a wrench holds in body axes over all its steps.
 Failure: an error in here would leave the world running without forces, so it ends the server; a
-model that is missing is told as a status, and the world goes on.
+model that is missing is reported as a status, and the world goes on.
 """
 
 from __future__ import annotations

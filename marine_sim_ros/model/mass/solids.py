@@ -28,7 +28,7 @@ _PARALLEL = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """A closed body that can be asked where it is.
+    """A closed body with a function that returns its spans along rays.
 
     Attributes:
         bounds: (2, 3) smallest and largest coordinates in the body frame, m.
