@@ -69,7 +69,7 @@ def control_of(
             :func:`~marine_sim_ros.control.settings.load_controller`.
         closed: whether a segment has set-points, by segment.
         failed: thrusters (n,) to leave out, by segment.
-        whole: whether pulse widths are whole µs, which have no slope.
+        whole: whether pulse widths are whole µs, which have no gradient.
     """
     allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
     return Control(

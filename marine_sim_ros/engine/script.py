@@ -65,7 +65,7 @@ def script(
         scenario: the scenario to play.
         vehicle: the vehicle that plays it.
         controller: instead of the one that the scenario names.
-        whole: whether the controller's pulse widths are whole µs, which have no slope.
+        whole: whether the controller's pulse widths are whole µs, which have no gradient.
 
     Raises:
         MarineSimError: the scenario does not fit the vehicle, or names no controller.

@@ -42,14 +42,14 @@ __all__ = ['ConsoleNode', 'main']
 PARAMETERS = (
     Parameter('host', '127.0.0.1', 'address to listen on; others than this machine need a token'),
     shared('console_port', name='port'),
-    Parameter('token', '', 'token that a browser must bring', empty='made where one is needed'),
+    Parameter('token', '', 'token that a browser must send', empty='generated where needed'),
     Parameter('rate', 20.0, 'page updates per second of wall time', 1.0, 60.0, unit='Hz'),
-    Parameter('output', 'pwm', 'what the operator drives at the start', choices=OUTPUTS),
+    Parameter('output', 'pwm', 'output of the sticks at the start', choices=OUTPUTS),
     Parameter('operator_timeout', 0.7, 'wall time after which a silent page is lost', 0.1, 60.0,
               unit='s'),
     Parameter('gain', 0.5, 'share of full stick at the start', 0.0, 1.0),
     Parameter(
-        'on_loss', 'disarm', 'what the controller does when the operator is lost',
+        'on_loss', 'disarm', 'reaction of the controller to a lost operator',
         choices=('disarm', 'hold'),
     ),
     Parameter('recorder', '', 'parameters of the recorder that the operator may start, JSON',

@@ -38,7 +38,7 @@ from marine_sim_ros.ros.switches import Switches
 __all__ = ['TeleopNode', 'main']
 
 PARAMETERS = (
-    Parameter('output', 'pwm', 'what the operator drives at the start', choices=OUTPUTS),
+    Parameter('output', 'pwm', 'output of the sticks at the start', choices=OUTPUTS),
     Parameter('rate', 20.0, 'commands per second of wall time', 1.0, 200.0, unit='Hz'),
     Parameter('gain', 1.0, 'share of full stick at the start', 0.0, 1.0),
     *STICKS,

@@ -69,7 +69,7 @@ SOURCES = Parameter(
     'wrench_sources',
     [''],
     'names of the wrenches wrench/<name>, in the order of their sum',
-    empty='what acts on the vehicle in its environment',
+    empty='all that act on the vehicle in its environment',
 )
 
 

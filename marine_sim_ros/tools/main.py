@@ -31,7 +31,7 @@ VERBS = {
     'identify': 'Find drag, added mass and rotor lag of the vehicle that made a bag, without ROS.',
     'export-sdf': 'Write the SDF model of a vehicle, for Gazebo.',
     'demo': 'Take a two-minute tour: a dive in this process, the same as a ROS graph, a console.',
-    'list': 'List names to choose from: vehicles, environments, scenarios, controllers, forces ...',
+    'list': 'List names to choose from: vehicles, environments, scenarios, controllers, ...',
     'bench': 'Measure speed: steps in process, ticks of the graph, each as a ratio in one run.',
 }
 """Summary of each verb's module; kept here, as some modules take a second to import."""
