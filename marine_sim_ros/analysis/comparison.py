@@ -30,7 +30,7 @@ class Expected:
         better: ``smaller`` for an error, ``nearer`` for a property.
         band: lowest and highest value the run must give; None: none is required.
         source: page and section.
-        note: what a reader should know; may be empty.
+        note: remark for the reader; may be empty.
     """
 
     name: str

@@ -38,10 +38,10 @@ class Experiment:
         scenario: shipped name or path.
         vehicle: default vehicle of the experiment.
         arguments: xacro arguments of that vehicle, ``name:=value`` each.
-        source: what printed the values.
+        source: publication of the printed values.
         window: length of the steady-state window, s.
         analysis: one of ANALYSES; ``turn`` and ``balance`` come with the response.
-        turn_from: when the turn is steady, s.
+        turn_from: time from which the turn is steady, s.
         moments: names and times (s) at which ``balance`` looks at the vehicle; none: the end.
         rows: quantities to compare.
     """

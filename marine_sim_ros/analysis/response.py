@@ -46,12 +46,12 @@ class AxisResponse:
 
     Attributes:
         target: set-point at the end of the run.
-        start: when it took that value.
+        start: time at which it took that value.
         step: set-point − value at the start; None: it holds.
         steady_mean: mean of |e| in the window; None: held for less than the window.
         steady_max: maximum of |e| in the window.
         bias: mean of e in the window.
-        overshoot: beyond the set-point; None without a step.
+        overshoot: overshoot beyond the set-point; None without a step.
         overshoot_percent: overshoot in % of the step.
         settling_band: half its width.
         settling_time: settling time from the start; None: not settled when the run ended.

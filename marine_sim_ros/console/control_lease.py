@@ -20,7 +20,7 @@ class ControlLease:
     Attributes:
         page: page of the operator; empty: none.
         name: name of the operator, as other pages show it.
-        heard: when the page was heard last, s of wall time.
+        heard: wall time of the page's last message, s.
     """
 
     page: str = ''

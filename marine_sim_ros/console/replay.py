@@ -96,7 +96,7 @@ class Replay:
     """A vehicle of a bag.
 
     Attributes:
-        scenery: what does not change.
+        scenery: constant data: vehicle visuals, scene visuals.
         duration: duration of the bag by receipt times, s.
         progress: share of the bag that has been read once, for curves and sums.
         bag: what was read of it, or None so far.

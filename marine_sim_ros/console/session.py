@@ -39,9 +39,9 @@ class Session:
     Every attribute is replaced as a whole, so that either side may read at any time.
 
     Attributes:
-        scenery: what does not change: vehicle visuals, scene visuals, limits.
+        scenery: constant data: vehicle visuals, scene visuals, limits.
         frame: newest telemetry frame, with the state of the controls.
-        lease: which page has control.
+        lease: lease of the page that has control.
         history: recent telemetry frames, for curves and path.
     """
 

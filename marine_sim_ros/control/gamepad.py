@@ -94,7 +94,7 @@ def read_sticks(
 
     Args:
         gamepad: layout of the gamepad that sent the message.
-        grip: after the message before.
+        grip: state after the previous message.
         axes: axes of the message, −1 to 1.
         buttons: buttons of the message, 0 or 1.
         dead_band: dead band of a stick around its middle, below 1.

@@ -80,7 +80,7 @@ def follow(pilot: Pilot, top: Sequence[float], dt: float, state: State | None) -
     Where a pose is wanted, it starts where the vehicle is and moves with the sticks.
 
     Args:
-        pilot: before.
+        pilot: previous state of the pilot.
         top: six velocities of full stick, m/s and rad/s.
         dt: s.
         state: state of the vehicle, or None while it is unknown.

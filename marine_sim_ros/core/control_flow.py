@@ -99,8 +99,8 @@ def cond(
     Args:
         xp: namespace of the arrays.
         needed: a truth ().
-        function: what may cost much.
-        otherwise: what stands for it.
+        function: expensive function.
+        otherwise: result where it is not needed.
         arrays: arguments of both.
     """
     if traced(xp):

@@ -36,7 +36,7 @@ class DescriptionContext:
         source: name of the file, which knows where each line of its text is from.
         expanded: whether xacro made the text, so that its lines are not those of the file.
         loaded: the vehicle, or None where the description is refused.
-        refusal: why.
+        refusal: reason of the refusal.
     """
 
     path: Path

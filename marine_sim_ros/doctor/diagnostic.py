@@ -63,9 +63,9 @@ class Diagnostic:
 
     Attributes:
         severity: error: it will not do what was meant; warning: hardly meant so; hint: know it.
-        message: what is so, with the numbers.
+        message: the finding, with its numbers.
         place: where.
-        advice: what to do.
+        advice: advice on how to fix it.
         check: name of the check that found it.
         edit: the change that ``--fix`` makes, or None.
     """

@@ -121,7 +121,7 @@ class Program:
     """One compiled closed loop, to be run with any numbers of the same structure.
 
     Attributes:
-        arguments: what differs among the vehicles, their axis last.
+        arguments: numbers that differ among the vehicles, vehicle axis last.
         stamps: stamps of all ticks, ns.
         kept: stamps of the ticks that are kept, ns.
         compile_time: s that tracing and compiling took; little where the cache had it.
@@ -144,13 +144,13 @@ class Program:
 
         Args:
             settings: one for each vehicle.
-            ticks: how many; one more than a multiple of ``every``.
+            ticks: number of ticks; one more than a multiple of ``every``.
             dt: step, s.
             integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
             implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
             dtype: ``float64`` or ``float32``.
             every: one tick in so many is kept.
-            keep: what of it.
+            keep: function that selects the kept quantities.
             size: size of the batch that runs at a time; None: a single vehicle without a batch
                 axis.
 

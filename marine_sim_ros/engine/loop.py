@@ -145,9 +145,9 @@ def rollout(
         initial: state, the batch's axis last.
         times: (1 + m ``every``,) of the ticks, s.
         stamps: their words (1 + m ``every``, 2), for commands that get lost.
-        stepping: how far the next tick is.
+        stepping: step size and method of the integration.
         every: one tick in so many is kept, beginning with the first.
-        keep: what of it.
+        keep: function that selects the kept quantities.
         written_out: compute with numbers of :mod:`~marine_sim_ros.engine.components` instead of
             arrays; a batch of arrays comes with ``jax.vmap`` instead of here.
     """

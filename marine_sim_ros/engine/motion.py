@@ -42,7 +42,7 @@ def motion(
         vehicle: the vehicle to simulate.
         plan: scenario tables, from :func:`~marine_sim_ros.engine.script.script`.
         initial: state at the first tick.
-        ticks: how many; one more than a multiple of ``every``.
+        ticks: number of ticks; one more than a multiple of ``every``.
         environment: None for still water.
         dt: step, s.
         every: one tick in so many is returned.

@@ -47,7 +47,7 @@ def battery_voltage(battery: Supply, load: Array, used: Array) -> Array:
     circuit models", section 2.1 (Rint model).
 
     Args:
-        battery: its numbers.
+        battery: numbers of the battery.
         load: P₀ (...), the power that would be drawn at the nominal voltage U₀, W.
         used: charge (...) since the start, A h.
     """

@@ -41,7 +41,7 @@ class Number(NamedTuple):
         low: least.
         high: greatest.
         unit: empty for a share.
-        about: what it is.
+        about: description of the number.
     """
 
     default: float

@@ -71,7 +71,7 @@ def parse_faults(
 
     Args:
         text: a list of mappings.
-        now: when those begin that do not say, s.
+        now: start of faults that give none, s.
         error: exception class to raise.
 
     Raises:

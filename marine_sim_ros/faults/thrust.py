@@ -143,7 +143,7 @@ def faulty_thrusters(
         state: state of the vehicle.
         environment: environment at this tick's time.
         memory: memory of the previous tick.
-        acting: what is wrong, or None.
+        acting: active faults, or None.
         pwm: pulse widths (..., n) that were sent, µs.
         dt: time since the tick before, s.
         period: time to the next tick, s; 0: unknown.

@@ -44,7 +44,7 @@ class GazeboWorld:
         name: name of the world.
         model: name of the vehicle in it.
         physics_step: ns.
-        warnings: what of the world was changed.
+        warnings: changes made to the world.
     """
 
     text: str

@@ -43,10 +43,10 @@ class Estimate:
     """What a run says of a parameter.
 
     Attributes:
-        parameter: which.
+        parameter: the estimated parameter.
         value: best-fit value.
         half: half of the 95 % interval.
-        reason: why the run cannot tell it; empty where it can.
+        reason: reason why it is not observable; empty where it is.
     """
 
     parameter: Parameter

@@ -38,7 +38,7 @@ class Parameter:
         unit: SI.
         low: least value that is possible.
         high: largest.
-        described: what the description says.
+        described: value in the description.
     """
 
     kind: str

@@ -73,7 +73,7 @@ def make_samples(
     one, so the equations of still water hold in it.
 
     Args:
-        vehicle: its mass, volume and centres are taken as described.
+        vehicle: vehicle with the described mass, volume and centres.
         time: (m,) of the odometry, s.
         odometry: (m, 13) position m, quaternion x y z w, body velocity m/s and rad/s.
         commands: commands of the thrusters, on the same clock.

@@ -55,7 +55,7 @@ class Shooting:
         """Set up s stretches of l steps.
 
         Args:
-            parameters: what is fitted.
+            parameters: parameters to fit.
             samples: the run.
             starts: (s,) of :func:`stretches`.
             length: s, as there.

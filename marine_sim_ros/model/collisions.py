@@ -35,8 +35,8 @@ class Collision:
     """One collision of a link.
 
     Attributes:
-        link: its link's name.
-        reader: its element, for messages.
+        link: name of its link.
+        reader: reader of its element, for messages.
         shape: shape in its own frame.
         rotation: (3, 3) from the shape's frame to the body.
         translation: (3,) of the shape's frame in the body, m.

@@ -32,7 +32,7 @@ class Parameter:
         high: largest usual value.
         minimum: smallest possible value.
         maximum: largest possible value.
-        text: what it is.
+        text: description of the parameter.
     """
 
     group: str

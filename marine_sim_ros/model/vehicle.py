@@ -131,7 +131,7 @@ class Barometer:
     """A pressure sensor on the body.
 
     Attributes:
-        frame: its link.
+        frame: frame of its link.
         position: (3,) m.
         atmospheric_pressure: Pa.
         fluid_density: kg/m³.
@@ -153,7 +153,7 @@ class Sensor:
 
     Attributes:
         kind: name of its :class:`~marine_sim_ros.sensors.SensorModel`.
-        name: its own; its topics are below it.
+        name: unique name; the prefix of its topics.
         spec: what describes it, by its kind; has the attribute ``frame``, its link.
     """
 
@@ -187,7 +187,7 @@ class Vehicle:
         hull: panels and voxels, or None where all is lumped.
         manipulator: the arm, or None; inertia and buoyancy have it with its joints at zero.
         frames: links fixed to ``base_link``.
-        warnings: what the description says that deserves a second look.
+        warnings: warnings about the description.
         urdf: the URDF as it was read, xacro expanded.
         files: beside it that its masses and shapes are read from: parts, meshes.
         extensions: what the elements of forces from other packages say, by element.

@@ -40,7 +40,7 @@ def solve_contacts_compiled(
         vehicle: the vehicle, with contact points.
         state: state of the body.
         environment: environment with its scene and materials.
-        step: what the others make of it.
+        step: motion under the other wrenches.
         held: impulses of all pairs in the step before.
     """
     xp, scene = namespace(state.velocity), environment.scene

@@ -229,8 +229,8 @@ def solve_contacts(
         pairs: coefficients of c pairs.
         touch: places of the contacts.
         state: state of the body.
-        step: what the others make of it.
-        held: what the contacts held with in the step before.
+        step: motion under the other wrenches.
+        held: warm start, the impulses of the previous step.
         pull: (..., c) of :func:`adhesion`, N.
     """
     xp = namespace(touch.gap)

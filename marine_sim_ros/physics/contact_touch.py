@@ -70,7 +70,7 @@ def stays_off(touch: Touch, velocity: Array, held: Array, dt: float) -> Array:
     """Return whether one body that touched nothing will not in this step either.
 
     Args:
-        touch: what is near.
+        touch: nearby contacts.
         velocity: ν (6,).
         held: normal impulses (c,) of the step before, N·s.
         dt: step, s.
@@ -90,9 +90,9 @@ class Layout:
         shape: (c,) of the vehicle.
         radius: (c,) of a vehicle's sphere, m; else 0.
         depth: (c,) of the material behind, m.
-        points: how many are points of the vehicle and surfaces.
+        points: number of contacts of vehicle points with surfaces.
         window: points a side of the part of the terrain that is looked at for ridges; 0: none.
-        edges: how many edges: of obstacles, then of the terrain's part.
+        edges: numbers of edges: of obstacles, then of the terrain's part.
     """
 
     surface: np.ndarray

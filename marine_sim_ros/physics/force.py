@@ -71,7 +71,7 @@ class ForceModel:
         step: see :class:`ForceStep`.
         begin: memory before the first tick, of a vehicle and a state; None: no memory at first.
         applies: whether a vehicle in an environment feels it; None: always.
-        needs: which inputs it takes: ``thrust``, ``joints``.
+        needs: required inputs, of ``thrust`` and ``joints``.
         impulsive: whether a wrench is the impulse of one step, so that a node that fell silent
             leaves zero behind instead of its last wrench.
         label: display label.

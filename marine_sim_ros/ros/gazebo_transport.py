@@ -35,7 +35,7 @@ class Place:
     """Where the vehicle is in Gazebo.
 
     Attributes:
-        world: its name.
+        world: name of the world.
         link: scoped name of the link that wrenches act on, as ``bluerov2::base_link``.
         initial: state at time 0.
         step: control period, ns.

@@ -102,7 +102,7 @@ def actions(
         links: publish robot_description and the links on tf, where this can be done.
         joy: add a gamepad and what it drives.
         gamepad: shipped name or YAML file.
-        output: what the gamepad drives: pwm, velocity or pose.
+        output: output of the gamepad: pwm, velocity or pose.
         recorder: ``suite``, which never misses a tick, or ``ros2_bag``, which starts to listen
             when it has found the topics.
 

@@ -52,7 +52,7 @@ def shared(option: str, **changes: Any) -> Parameter:
 
     Args:
         option: the name of the option.
-        **changes: what is otherwise on this node, such as its default.
+        **changes: fields that differ on this node, such as the default.
     """
     known = OPTIONS[option]
     default: Any = known.default

@@ -52,7 +52,7 @@ class Supervisor:
 
         Args:
             options: options of the run.
-            specs: its nodes, of :func:`marine_sim_ros.sim.graph.describe`.
+            specs: nodes of the run, from :func:`marine_sim_ros.sim.graph.describe`.
             composed: one process for all but the console: drawing would hold the others up.
         """
         if composed:

@@ -102,7 +102,7 @@ class Topic:
     Attributes:
         name: relative to the namespace.
         type: message class.
-        qos: its quality of service.
+        qos: quality of service.
         per_tick: one message for every tick.
         open_ended: its messages have sequences of names before numbers, or end in empty ones, of
             which ``serialize_message`` overstates the size; strict readers take only what DDS
@@ -220,7 +220,7 @@ def recorded(
     Args:
         vehicle: the vehicle that is recorded.
         components: the kinds of drag are published.
-        controller: there is one.
+        controller: whether there is a controller.
         sources: sources of wrenches.
     """
     result = (*RECORDED, *(wrench_topic(s) for s in sources), *sensor_topics(vehicle))

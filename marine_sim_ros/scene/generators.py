@@ -112,7 +112,7 @@ def generate(
         size: along x and y, m; rounded to the grid.
         spacing: spacing of the grid, m.
         seed: random seed of the terrain.
-        material: its name.
+        material: name of the material.
     """
     columns, rows = (max(round(length / spacing), 1) + 1 for length in size)
     x, y = np.meshgrid(np.arange(columns) * spacing, np.arange(rows) * spacing)

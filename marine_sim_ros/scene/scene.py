@@ -37,7 +37,7 @@ class Scene:
         obstacles: obstacles in the order boxes, cylinders, spheres.
         water_surface: whether jets of thrusters feel the water's surface as a boundary too; it
             is not solid, so it is none of the k surfaces.
-        jets: how thrusters' jets act back from surfaces.
+        jets: law of the thrusters' jets near surfaces.
     """
 
     planes: tuple[Plane, ...] = ()

@@ -22,8 +22,8 @@ class Joint:
     """A joint that moves.
 
     Attributes:
-        reader: its element.
-        number: its place in the manipulator.
+        reader: reader of its element.
+        number: index of the joint in the manipulator.
         parent: name of the body that carries it.
     """
 

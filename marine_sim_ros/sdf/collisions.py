@@ -22,9 +22,9 @@ def add_collision(
     Args:
         link: SDF link to which the element is added.
         name: name of the collision.
-        collision: its element.
+        collision: element of the URDF collision.
         frame: frame of its URDF link in the SDF link.
-        meshes: how meshes are named.
+        meshes: naming of the meshes.
         surface: surface of its material.
     """
     element = add(link, 'collision', name=name)

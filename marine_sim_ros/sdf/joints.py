@@ -24,8 +24,8 @@ def add_joint(
         model: SDF model to which the joint is added.
         name: name of the joint.
         ends: the link that carries it and the link that it moves.
-        joint: it.
-        frame: what the URDF link that its <origin> is in is called.
+        joint: the URDF joint.
+        frame: name of the URDF link of its <origin>.
         arm: whose axes and limits are written.
         warnings: list to which warnings are appended.
         fixed: write a joint that stays at 0.

@@ -43,8 +43,8 @@ class SdfModel:
 
     Attributes:
         text: text of the file.
-        warnings: what could not be expressed.
-        meshes: what is to be copied beside the file.
+        warnings: features that SDF cannot express.
+        meshes: meshes to copy beside the file.
     """
 
     text: str

@@ -65,9 +65,9 @@ def add_visual(
     Args:
         link: SDF link to which the element is added.
         name: name of the visual.
-        visual: its element.
+        visual: element of the URDF visual.
         frame: frame of its URDF link in the SDF link.
-        meshes: how meshes are named.
+        meshes: naming of the meshes.
         colours: colours of all materials.
         warnings: list to which warnings are appended.
     """

@@ -34,8 +34,8 @@ class Option(Setting):
 
     Attributes:
         kind: bool, int, float or str; of the elements where the option is a list.
-        count: how many elements a list has; 0: any number; None: the option is no list.
-        metavar: what stands for the value in the help of the command line.
+        count: number of elements of a list; 0: any number; None: the option is no list.
+        metavar: placeholder of the value in the help of the command line.
         flags: further names on the command line, such as ``--set``.
         deprecated: old names on the command line, which print a warning.
         graph: whether only the node graph has the option, and not ``marine_sim simulate``.

@@ -69,7 +69,7 @@ class Scenario:
         rpy: start attitude, rad.
         segments: segments in the order of their start.
         expectations: checked after the run.
-        faults: what goes wrong.
+        faults: faults of the run.
         controller: shipped name or path, for segments with set-points.
     """
 

@@ -57,7 +57,7 @@ class Commands(NamedTuple):
     Attributes:
         pwm: pulse widths (..., n), µs.
         joints: positions (..., k) that the arm's joints go to; None: 0.
-        faults: what is wrong at this tick; None: nothing.
+        faults: active faults at this tick; None: none.
     """
 
     pwm: Array
@@ -71,7 +71,7 @@ class StepOutput(NamedTuple):
     Attributes:
         state: state at the tick.
         pwm: pulse widths (..., n) that were commanded, µs.
-        thrusters: what they did.
+        thrusters: output of the thrusters.
         sources: wrenches (..., 6) by name.
         total: their sum (..., 6), weight included.
         acceleration: (..., 6) rate of change of ``state.velocity`` over the step that follows,
@@ -148,7 +148,7 @@ def advance(
         environment: environment at this tick's time.
         memory: memory, from :func:`begin` or the previous tick.
         commands: commands of this tick.
-        stepping: how far the next tick is.
+        stepping: step size and method of the integration.
         since: time since the tick before, s; 0 in the first.
     """
     state, forces = memory.state, dict(memory.forces)

@@ -60,12 +60,12 @@ class Plan:
         dt: step, s.
         engine: jax or numpy.
         method: one of METHODS.
-        runs: how many; 0 for a grid, which has as many as there are combinations.
-        block: how many are computed, and written, at a time.
+        runs: number of runs; 0 for a grid, which has one per combination.
+        block: number of runs that are computed and written at a time.
         seed: random seed of noise, sea and faults.
         every: one tick in so many counts for the metrics.
         worst: metric of which the highest values are the worst runs.
-        parameters: what differs.
+        parameters: parameters that vary.
         description: one line.
     """
 

@@ -70,7 +70,7 @@ def add_option(
         parser: the parser of a verb.
         name: the name of the option.
         positional: whether it is an argument without a name.
-        empty: what the verb does without it, where that is not what a run does.
+        empty: meaning of an empty value, where it differs from that of a run.
     """
     known = OPTIONS[name]
     if name == 'vehicle_arguments':  # both are about how a description is expanded

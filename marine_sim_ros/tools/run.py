@@ -61,10 +61,10 @@ def run_graph(
 
     Args:
         settings: settings of the run.
-        specs: its nodes, of :func:`marine_sim_ros.sim.graph.describe`.
+        specs: nodes of the run, from :func:`marine_sim_ros.sim.graph.describe`.
         composed: all nodes in one process.
         summary: print what was recorded.
-        supervisor: the one to use; it knows afterwards whether a signal ended the run.
+        supervisor: supervisor to use; it knows afterwards whether a signal ended the run.
     """
     duration = settings.duration
     if settings.scenario and not duration:

@@ -29,7 +29,7 @@ class Reference:
         tolerance: share of the value that may be missing or too much.
         margin: the same in the value's unit; the larger of both counts.
         source: document and place.
-        doubt: why it is not to be relied upon; empty where it is. It decides nothing then.
+        doubt: reason not to rely on the value; empty: reliable. A doubtful value decides nothing.
     """
 
     quantity: str

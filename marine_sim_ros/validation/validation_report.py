@@ -52,7 +52,7 @@ class Validation:
     """A vehicle's cards side by side.
 
     Attributes:
-        vehicle: its name.
+        vehicle: name of the vehicle.
         cards: the default variant first, where variants are compared.
         references: published values.
     """

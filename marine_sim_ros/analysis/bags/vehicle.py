@@ -212,7 +212,7 @@ class VehicleRecord:
     """Everything a bag has of one vehicle.
 
     Attributes:
-        name: its namespace without the first stroke; may be empty.
+        name: namespace without the leading slash; may be empty.
         channels: channels by this package's topic names.
     """
 

@@ -66,7 +66,7 @@ def plan_figure(
         title: title of the picture.
         circle: fitted one, drawn with its radius.
         size: length, width and height of the vehicle, m; drawn where the trail ends.
-        until: when the trail of 20 s ends, s; default: with the run.
+        until: end of the 20 s trail, s; default: end of the run.
 
     Raises:
         RecordingError: the file cannot be written.

@@ -32,7 +32,7 @@ class MassProperties:
         center_of_volume: (3,) m.
         height: height from the lowest to the highest cell that displaces water, m.
         part_volumes: (n,) left to each part by those that follow it, m³.
-        warnings: what deserves a second look.
+        warnings: warnings about the parts.
     """
 
     mass: float
@@ -86,7 +86,7 @@ def properties_of_grid(
     Simulator", equations 3-1 to 3-5; flooding is ours.
 
     Args:
-        grid: its labels count the parts from 1.
+        grid: label grid, which numbers the parts from 1.
         parts: parts in the order of the list.
         warnings: list to which warnings are appended.
         progress: function that is called with the completed share.

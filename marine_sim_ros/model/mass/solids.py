@@ -33,7 +33,7 @@ class Solid:
     Attributes:
         bounds: (2, 3) smallest and largest coordinates in the body frame, m.
         spans: function that returns the spans of rays along x at y (1, ny) and z (nz, 1), m.
-        warnings: what was repaired.
+        warnings: repairs of the mesh.
     """
 
     bounds: np.ndarray
