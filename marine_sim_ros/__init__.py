@@ -35,7 +35,7 @@ _LAZY = {
     'load_vehicle': 'model.library',
     'simulate': 'sim.simulation',
 }
-"""Module of each name that is imported when it is asked for: the whole takes a second."""
+"""Module of each name that is imported on first use: importing all takes a second."""
 
 
 def __getattr__(name: str) -> Any:

@@ -64,17 +64,17 @@ class GazeboServer:
 
     def __init__(self, options, folder):
         self.made = write_run(options, Path(folder), world='', delivery='in_server')
-        self.seat = Correspondent(self.made.model)
+        self.correspondent = Correspondent(self.made.model)
         self.records = []
         self.process = start_server(Path(folder) / 'world.sdf')
-        self.stamp, self.state = self.seat.next(-1)
+        self.stamp, self.state = self.correspondent.next(-1)
         self.stepped = None
 
     def exert(self, wrench):
         """Answer the present state with a wrench (6,) and take the next one."""
         before = self.stamp, self.state
-        self.seat.answer(self.stamp, wrench)
-        self.stamp, self.state = self.seat.next(self.stamp)
+        self.correspondent.answer(self.stamp, wrench)
+        self.stamp, self.state = self.correspondent.next(self.stamp)
         self.records.append((*before, np.array(wrench), self.stamp, self.state))
 
     def step(self, vehicle, state, environment, wrench, dt, **options):
@@ -93,12 +93,12 @@ class GazeboServer:
         asked = WorldControl()
         asked.reset.all = True
         service = f'/world/{self.made.name}/control'
-        self.seat.node.request(service, asked, WorldControl, Boolean, 1000)
-        self.seat.answer(self.stamp, np.zeros(6))
+        self.correspondent.node.request(service, asked, WorldControl, Boolean, 1000)
+        self.correspondent.answer(self.stamp, np.zeros(6))
         while self.stamp != 0:
-            self.stamp, self.state = self.seat.next(-1)
+            self.stamp, self.state = self.correspondent.next(-1)
 
     def close(self):
         """End it as a launch file does; return its exit code."""
-        self.seat.close()
+        self.correspondent.close()
         return stop_server(self.process)

@@ -17,7 +17,13 @@ from scipy.optimize import linprog, lsq_linear
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control import quadratic
-from marine_sim_ros.control.allocation import AXES, PRIORITY, held_axes, reach, thrust_matrix
+from marine_sim_ros.control.allocation import (
+    AXES,
+    PRIORITY,
+    controllability,
+    held_axes,
+    thrust_matrix,
+)
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.control.thrust_limits import PulseWidths
 from marine_sim_ros.core.errors import ParameterError
@@ -258,7 +264,7 @@ def test_a_hardly_reachable_axis_takes_no_huge_thrusts():
     raised = np.zeros((6, 3))
     raised[:4, 2] = (0.05, 0.052, 0.05, 0.05)
     staggered = replace(ROV.thrusters, position=ROV.thrusters.position + raised)
-    found = reach(staggered, np.zeros(3))
+    found = controllability(staggered, np.zeros(3))
     assert found.rank == 6
     assert found.unreachable == ('pitch',)
     thrust = Allocator(staggered, np.zeros(3)).distribute(axis('surge', 20)).thrust
@@ -275,7 +281,7 @@ def test_a_hardly_reachable_axis_takes_no_huge_thrusts():
 )  # fmt: skip
 def test_what_a_bluerov2_loses_with_its_thrusters(failed, rank, unreachable):
     center = ROV.inertia.center_of_mass
-    found = reach(ROV.thrusters, center, failed=out(ROV, *failed))
+    found = controllability(ROV.thrusters, center, failed=out(ROV, *failed))
     assert found.rank == rank
     assert set(found.unreachable) == unreachable
 
@@ -283,7 +289,10 @@ def test_what_a_bluerov2_loses_with_its_thrusters(failed, rank, unreachable):
 def test_lateral_thruster_gone_sway_gone():
     rov = VEHICLES['simple_rov']
     center = rov.inertia.center_of_mass
-    whole, rest = reach(rov.thrusters, center), reach(rov.thrusters, center, failed=out(rov, 2))
+    whole, rest = (
+        controllability(rov.thrusters, center),
+        controllability(rov.thrusters, center, failed=out(rov, 2)),
+    )
     assert (whole.rank, rest.rank) == (5, 4)
     assert set(rest.unreachable) - set(whole.unreachable) == {'sway'}
     assert rest.shares['sway'] == pytest.approx(0)
@@ -292,7 +301,7 @@ def test_lateral_thruster_gone_sway_gone():
 @pytest.mark.parametrize('lost', range(8))
 def test_a_heavy_does_all_six_with_any_seven(lost):
     failed = out(HEAVY, lost)
-    found = reach(HEAVY.thrusters, HEAVY.inertia.center_of_mass, failed=failed)
+    found = controllability(HEAVY.thrusters, HEAVY.inertia.center_of_mass, failed=failed)
     assert (found.rank, found.unreachable) == (6, ())
     wrench = np.array([10, -8, 12, 1, -1, 1.5])
     shared = BOUNDED['bluerov2_heavy'].distribute(wrench, failed=failed)

@@ -353,7 +353,7 @@ def test_a_recorder_that_was_killed_left_a_file_that_is_read(run, tmp_path):
     ('maps', 'text'),
     [
         (['odom'], 'expected OURS:=THEIRS'),
-        (['speed:=/x'], 'speed is not a topic of ours'),
+        (['speed:=/x'], 'speed is not a topic of this package'),
         (['odom:=/x', 'wrench/drag:=/x'], '/x is mapped twice'),
     ],
 )

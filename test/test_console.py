@@ -26,9 +26,9 @@ from marine_sim_ros.console.control_lease import (
 )
 from marine_sim_ros.console.page.access import Gate
 from marine_sim_ros.console.requests import REQUESTS, OperatorInput, parse_request
-from marine_sim_ros.console.scene_visuals import surroundings
+from marine_sim_ros.console.scene_visuals import scene_visuals
 from marine_sim_ros.console.session import LOST, WAITING, Session
-from marine_sim_ros.console.telemetry import Energy, level_velocity, moment
+from marine_sim_ros.console.telemetry import Energy, level_velocity, telemetry_frame
 from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
@@ -47,23 +47,23 @@ MOVES = st.lists(
 
 @given(MOVES)
 def test_one_page_steers_and_keeps_the_seat_until_it_leaves_or_is_taken_over(moves):
-    seat, now = ControlLease(), 0.0
+    lease, now = ControlLease(), 0.0
     for what, page, later in moves:
         now += later
-        before = seat
+        before = lease
         if what in ('take', 'over'):
-            seat = take(seat, page, page.upper(), now, over=what == 'over')
+            lease = take(lease, page, page.upper(), now, over=what == 'over')
             sits = what == 'over' or before.page in ('', page)
-            assert seat == (ControlLease(page, page.upper(), now) if sits else before)
+            assert lease == (ControlLease(page, page.upper(), now) if sits else before)
         elif what == 'leave':
-            seat = leave(seat, page)
-            assert seat == (ControlLease() if before.page == page else before)
+            lease = leave(lease, page)
+            assert lease == (ControlLease() if before.page == page else before)
         else:
-            seat = beat(seat, page, now)
-            assert seat.page == before.page
-            assert not silent(seat, now) or page != seat.page
-        assert silent(seat, now + OPERATOR_TIMEOUT + 0.01) == bool(seat.page)
-        assert expired(seat, now + LEASE_TIMEOUT + 0.01) == bool(seat.page)
+            lease = beat(lease, page, now)
+            assert lease.page == before.page
+            assert not silent(lease, now) or page != lease.page
+        assert silent(lease, now + OPERATOR_TIMEOUT + 0.01) == bool(lease.page)
+        assert expired(lease, now + LEASE_TIMEOUT + 0.01) == bool(lease.page)
 
 
 def test_an_empty_seat_hears_nobody():
@@ -175,7 +175,7 @@ def test_a_moment_of_known_rows():
         'wrench/total': (1, 1, 1, 0, 0, 0),
         'controller/setpoints': (math.nan, 0, -3) + (math.nan,) * 9,
     }  # fmt: skip
-    now = moment(7.5, rows, weight=98.0)
+    now = telemetry_frame(7.5, rows, weight=98.0)
     assert now['rpy'] == pytest.approx([0.1, -0.2, math.pi / 2])
     # Ahead by the bow raised by 0.2 rad (a negative pitch): cos 0.2 ahead and sin 0.2 up.
     assert now['velocity'] == pytest.approx([math.cos(0.2), 0, math.sin(0.2)])
@@ -186,7 +186,7 @@ def test_a_moment_of_known_rows():
     assert list(now['wrenches']) == ['drag', 'buoyancy', 'total']
     assert now['setpoints'][:3] == [None, 0, -3]
     assert json.loads(json.dumps(now, allow_nan=False)) == now
-    empty = moment(0.0, {}, weight=1.0)
+    empty = telemetry_frame(0.0, {}, weight=1.0)
     assert empty['setpoints'] == [None] * 12
     assert empty['pressure'] is None
 
@@ -246,7 +246,7 @@ def test_a_lost_mesh_costs_that_mesh_alone(tmp_path):
 
 def test_the_sea_of_a_page_is_the_sea_of_the_run():
     environment = run_environment('moderate_sea')
-    waves = np.array(surroundings(environment)['waves'])
+    waves = np.array(scene_visuals(environment)['waves'])
     points = np.random.default_rng(1).uniform(-50, 50, (20, 2))
     k_x, k_y, omega, phase, amplitude = waves.T
     time = 12.5
@@ -256,9 +256,9 @@ def test_the_sea_of_a_page_is_the_sea_of_the_run():
 
 def test_surroundings_of_shipped_environments_are_json():
     for name in ('', 'shallow_sand', 'deep_rock', 'pool', 'test_grid', 'swell'):
-        around = surroundings(run_environment(name))
+        around = scene_visuals(run_environment(name))
         json.dumps(around, allow_nan=False)
-    around = surroundings(run_environment('pool'))
+    around = scene_visuals(run_environment('pool'))
     assert around['planes']
 
 

@@ -86,7 +86,7 @@ class Page:
 
     def choose(self, eye, label):
         """Look with an eye, and wait until the view has been drawn so."""
-        self.tab.get_by_role('combobox', name='Eye').click()
+        self.tab.get_by_role('combobox', name='Camera').click()
         self.tab.get_by_role('option', name=label, exact=True).click()
         self.tab.wait_for_selector(f'.view[data-eye={eye}]')
         self.drawn_anew()
@@ -224,7 +224,7 @@ def test_an_operator_dives_holds_a_depth_moves_the_arm_and_stops(processes, chro
     page.shows('depth', 'Math.abs(x - 2.2) < 0.06')
     page.reads('→ 2.20 m')
     page.shows('heading', 'Math.abs(x - 60) <= 2')
-    wanted = page.tab.locator('.curves').get_attribute('data-wanted')
+    wanted = page.tab.locator('.curves').get_attribute('data-setpoints')
     assert wanted == 'up'
     page.picture('command')
     check_readable(page.tab)
@@ -366,7 +366,7 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
     page.tab.wait_for_selector('button[aria-pressed=true]:has-text("Auto heading")')
     goals = vehicle.seen['controller/setpoints']
     vehicle.until(lambda: np.isfinite(goals[-1].position[5]))
-    page.tab.wait_for_selector('[data-part=dials] path.wanted[visibility=visible]')
+    page.tab.wait_for_selector('[data-part=dials] path.setpoint[visibility=visible]')
     page.press('Auto heading')
 
     # A joystick that the browser tells of, in either way.
@@ -382,7 +382,7 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
     page.tab.evaluate('navigator.getGamepads = () => []')
     vehicle.until(lambda: wanted[-1] == Twist())
 
-    page.tab.get_by_role('button', name='What is drawn').click()
+    page.tab.get_by_role('button', name='Layers').click()
     for label, name in (('Voxels', 'voxels'), ('Bounding box', 'box')):
         assert not page.value(f'view.{name}.visible')
         page.tab.get_by_role('switch', name=label).click()
@@ -437,27 +437,27 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
     page.slide(f'{name.replace("_", " ")}, %', 'PageDown', 2)
     vehicle.until(lambda: f'kind: dead, at: 0.0, thruster: {name}' in faults())
     page.press('Battery sags')
-    page.reads('2 at work')
+    page.reads('active faults: 2')
     page.picture('faults')
-    page.press('Mend everything')
+    page.press('Clear all faults')
     vehicle.until(lambda: faults() == '')
-    page.reads('nothing is wrong')
+    page.reads('no faults')
 
     # Another tab watches, sees what is set, and takes over when it says so.
     other = Page(chromium, address, size=(1024, 768), scheme='dark')
     other.tab.get_by_text(re.compile('operator .* steers')).wait_for()
     other.go_to('Water')
     other.reads('0.10 m/s')
-    assert other.tab.get_by_role('button', name='Gust now').is_disabled()
+    assert other.tab.get_by_role('button', name='Start gust').is_disabled()
     other.press('Take over')
     other.reads('You steer')
     page.reads('Take over')
-    other.press('Gust now')
+    other.press('Start gust')
     vehicle.until(lambda: 'kind: gust' in faults())
     check_readable(other.tab)
     # The space bar stops wherever the focus is: the controller is disarmed, and nothing pressed.
     blown = faults().count('kind: gust')
-    other.tab.get_by_role('button', name='Gust now').focus()
+    other.tab.get_by_role('button', name='Start gust').focus()
     other.tab.keyboard.press(' ')
     other.go_to('Drive')
     other.tab.wait_for_selector('button[aria-pressed=false]:has-text("Armed")')

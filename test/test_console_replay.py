@@ -39,7 +39,7 @@ def replay(sea):
 @pytest.mark.parametrize('time', [0.5, 1.7, 3.9])
 def test_a_moment_under_other_names_is_that_of_the_run(replay, sea, time):
     _, trajectory = sea
-    found = replay.moment(time)
+    found = replay.telemetry_frame(time)
     i = int(np.argmin(abs(trajectory.stamp - round(found['time'] * 1e9))))
     assert found['time'] == pytest.approx(time, abs=0.011)
     assert found['position'] == pytest.approx(trajectory.position[i].tolist(), abs=1e-9)
@@ -83,11 +83,11 @@ def test_the_energy_of_a_moment_is_the_sum_of_the_powers_before_it(tmp_path):
             yield '/r/thrusters/power', 'std_msgs/msg/Float32MultiArray', stamp, message
 
     replay = Replay(str(plain(tmp_path / 'bag', messages)), vehicle='bluerov2')
-    assert replay.moment(3.0)['energy'] is None  # it has not been read yet
+    assert replay.telemetry_frame(3.0)['energy'] is None  # it has not been read yet
     replay.read_once()
     each = 0.1 * watts.astype(float).sum(axis=1)
     for i in (0, 10, 35, 59):
-        found = replay.moment(i / 10)
+        found = replay.telemetry_frame(i / 10)
         assert found['power'] == pytest.approx(watts[i].tolist())
         assert found['energy'] == pytest.approx(each[:i].sum(), abs=1e-6)
     total = replay.overview()['vehicle']['energy']['total_J']
@@ -100,5 +100,5 @@ def test_a_map_that_fits_nothing_is_told(sea):
         Replay(sea[0], vehicle='bluerov2', maps=parse_maps(['odom:=/sub/odometry']))
     with pytest.raises(RecordingError, match='expected of odom'):
         Replay(sea[0], vehicle='bluerov2', maps=parse_maps(['odom:=/mavros/rc/out']))
-    with pytest.raises(RecordingError, match='nothing says which vehicle'):
+    with pytest.raises(RecordingError, match='does not say which vehicle'):
         Replay(sea[0], maps=parse_maps(MAPS))

@@ -15,7 +15,7 @@ from test_fuzz_urdf import mutated
 
 from marine_sim_ros import MarineSimError, load_vehicle
 from marine_sim_ros.doctor.ardusub import FRAMES, motor_signs
-from marine_sim_ros.doctor.autofix import mended
+from marine_sim_ros.doctor.autofix import autofixed
 from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, examine
 from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.doctor.diagnostic import Severity
@@ -369,7 +369,7 @@ def test_fix_mends_what_has_one_answer(fault, tmp_path, capsys):
     )
     faulty.write_bytes(text.encode())
     run(faulty, '--fix', out)
-    assert 'mended in' in capsys.readouterr().out
+    assert 'fixed in' in capsys.readouterr().out
     assert MENDABLE[fault] in out.read_bytes().decode()
     assert check not in {f.check for f in examine(load_context(str(out), {}))}
     # All other lines are the same to the byte.
@@ -397,10 +397,10 @@ def test_whatever_is_wrong_is_a_finding_or_one_clear_error(tmp_path_factory, tex
     path = tmp_path_factory.mktemp('fuzz') / 'mutated.urdf'
     path.write_bytes(text.encode('utf-8', 'replace'))
     try:
-        patient = load_context(str(path), {})
-        findings = examine(patient)
-        content, told = mended(patient, findings)
+        context = load_context(str(path), {})
+        findings = examine(context)
+        content, told = autofixed(context, findings)
     except MarineSimError:
         return
-    assert (patient.loaded is None) == any(f.check == 'loads' for f in findings)
+    assert (context.loaded is None) == any(f.check == 'loads' for f in findings)
     assert told or content == path.read_bytes()

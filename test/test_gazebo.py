@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Everything of the Gazebo backend that is not Gazebo: wrench, ticks, files, and the seat."""
+"""The Gazebo backend without Gazebo: wrench, ticks, files, and the lockstep system."""
 
 import os
 import signal
@@ -220,9 +220,11 @@ def test_a_world_gets_the_vehicle_and_its_seat():
     assert result.warnings == ()
     assert world.findtext('physics/real_time_factor') == '0'
     assert systems(world)[-1] == 'PythonSystemLoader'
-    seat = {e.tag: e.text for e in world.findall('plugin')[-1]}
-    assert seat == {'module_name': 'marine_sim_lockstep', 'model': 'bluerov2', 'link': 'base_link',
-                    'probe': PROBE, 'period': '5000000', 'lockstep': 'true'}  # fmt: skip
+    system = {e.tag: e.text for e in world.findall('plugin')[-1]}
+    assert system == {
+        'module_name': 'marine_sim_lockstep', 'model': 'bluerov2', 'link': 'base_link',
+        'probe': PROBE, 'period': '5000000', 'lockstep': 'true',
+    }  # fmt: skip
     sensor = world.find(f'model[@name="bluerov2"]/link[@name="base_link"]/sensor[@name="{PROBE}"]')
     assert sensor is not None
     assert sensor.find('pose') is None
@@ -346,7 +348,7 @@ def test_the_way_is_in_the_server_where_all_it_needs_is_there(monkeypatch, tmp_p
         delivery.chosen_delivery('post')
 
 
-# --- the seat, in a world that only says what it was told
+# --- the lockstep system, in a world that only reports what it received
 
 
 class Vector(SimpleNamespace):
@@ -376,8 +378,8 @@ class World:
         self.exists, self.published, self.statuses, self.exerted = True, [], [], []
         self.callback = self.answer = None
         self.enabled = 0
-        self.seat = LockstepSystem(self)
-        self.seat.configure(1, SimpleNamespace(get_string=self.parameters.get), None, None)
+        self.system = LockstepSystem(self)
+        self.system.configure(1, SimpleNamespace(get_string=self.parameters.get), None, None)
 
     World = Model = Link = property(lambda self: lambda entity: self)
     Node = property(lambda self: lambda: self)
@@ -455,7 +457,7 @@ class World:
     def step(self, end, dt=5 * MS, paused=False):
         info = SimpleNamespace(sim_time=timedelta(microseconds=end // 1000), paused=paused,
                                dt=timedelta(microseconds=dt // 1000))  # fmt: skip
-        self.seat.pre_update(info, None)
+        self.system.pre_update(info, None)
 
 
 def stamp_of(message):
@@ -533,7 +535,7 @@ def test_a_paused_world_and_a_missing_vehicle_are_told_and_survived():
     world = World()
     world.step(5 * MS, paused=True)
     assert world.statuses == ['paused at 0.005 s']
-    world.exists, world.seat._told = False, 0.0
+    world.exists, world.system._told = False, 0.0
     world.step(5 * MS)
     assert world.statuses[-1] == 'no link rov::base_link in this world'
     assert world.published == world.exerted == []
@@ -547,8 +549,8 @@ def test_a_reset_forgets_the_wrench_and_asks_for_velocities_again():
     world = World()
     replying(world)
     world.step(5 * MS)
-    world.seat.reset(None, None)
-    assert world.seat.exchange.stamp == -1
+    world.system.reset(None, None)
+    assert world.system.exchange.stamp == -1
     world.step(5 * MS)  # waits for a new answer to the same stamp
     assert len(world.published) == 2
     assert world.enabled == 2  # the world went back to before there were velocities
@@ -572,7 +574,7 @@ def test_an_error_ends_the_server_instead_of_leaving_a_world_without_forces(ends
 
 def test_an_interrupt_ends_the_wait(ends):
     world = World()
-    threading.Timer(0.05, world.seat._on_interrupt, (signal.SIGINT, None)).start()
+    threading.Timer(0.05, world.system._on_interrupt, (signal.SIGINT, None)).start()
     world.step(5 * MS)
     assert world.exerted == []
     assert ends

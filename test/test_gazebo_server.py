@@ -149,8 +149,8 @@ def test_a_world_that_is_reset_begins_anew(server, tmp_path):
 
 def test_an_answer_that_was_lost_is_given_again(server):
     gazebo = server(RunOptions(initial_position=(0.0, 0.0, 50.0)))
-    publisher, lost = gazebo.seat._publisher, []
-    gazebo.seat._publisher = SimpleNamespace(
+    publisher, lost = gazebo.correspondent._publisher, []
+    gazebo.correspondent._publisher = SimpleNamespace(
         publish=lambda m: publisher.publish(m) if lost else lost.append(m)
     )
     for _ in range(3):

@@ -49,7 +49,7 @@ class Run:
     def open(self):
         """Be a gazebo_bridge that has just started."""
         self.told = []
-        self.way = self.kind(self.gazebo, self.place, lambda *told: self.told.append(told))
+        self.transport = self.kind(self.gazebo, self.place, lambda *told: self.told.append(told))
 
     def until(self, condition, passes=1000):
         for _ in range(passes):
@@ -58,7 +58,7 @@ class Run:
             self.seconds += 0.001
             self.gazebo.turn()
             if round(self.seconds * 1000) % 500 == 0:
-                self.way.look()
+                self.transport.look()
         raise AssertionError(f'not after {passes} passes; told {self.told[-1:]}')
 
     def next(self, passes=5000):
@@ -68,7 +68,7 @@ class Run:
 
     def answer(self, wrench=UP):
         """Answer the newest state and return the next one."""
-        self.way.send(*self.told[-1], wrench)
+        self.transport.send(*self.told[-1], wrench)
         return self.next()
 
     def step(self, vehicle, state, environment, wrench, dt, **options):
@@ -114,7 +114,7 @@ def test_nothing_is_told_before_the_control_service_is_there(monkeypatch):
     for _ in range(10):
         run.gazebo.turn()
     assert run.told == []
-    assert run.way.restart() is False
+    assert run.transport.restart() is False
     run.gazebo.service = True
     assert run.next()[0] == 0
 
@@ -174,9 +174,9 @@ def test_a_reset_starts_anew(run, under_way):
     for _ in range(5):
         run.answer()
     if under_way:
-        run.way.send(*run.told[-1], UP)
-    assert run.way.restart()
-    run.way.send(*run.told[-1], np.zeros(6))  # what is under way in the node is dropped
+        run.transport.send(*run.told[-1], UP)
+    assert run.transport.restart()
+    run.transport.send(*run.told[-1], np.zeros(6))  # what is under way in the node is dropped
     assert run.next() == (0, run.place.initial)
     assert run.answer()[0] == PERIOD
     assert run.gazebo.exerted[-1] == 1
@@ -186,7 +186,7 @@ def test_a_reset_starts_anew(run, under_way):
 def test_a_reset_that_gazebo_forgot_is_asked_for_again(run):
     run.answer()
     run.gazebo.lose_requests = 1
-    run.way.restart()
+    run.transport.restart()
     assert run.next() == (0, run.place.initial)
 
 
@@ -248,14 +248,14 @@ def test_without_lockstep_a_pause_is_gazebo_s_and_a_reset_waits_for_the_first_wr
     run = Run(monkeypatch, lockstep=False)
     run.next()
     run.answer()
-    run.way.pause(paused=True)
+    run.transport.pause(paused=True)
     run.gazebo.turn()
     stamp = run.gazebo.stamp
     run.until(lambda: run.seconds > 6.0, 10**4)
     assert run.gazebo.stamp == stamp
-    run.way.pause(paused=False)
+    run.transport.pause(paused=False)
     run.next()
-    assert run.way.restart()
+    assert run.transport.restart()
     assert run.next() == (0, run.place.initial)
     for _ in range(20):
         run.gazebo.turn()

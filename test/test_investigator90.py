@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.control.allocation import reach, thrust_matrix
+from marine_sim_ros.control.allocation import controllability, thrust_matrix
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.core.spatial import (
     projected_yaw,
@@ -131,18 +131,18 @@ def test_the_allocator_s_pseudo_inverse_is_table_7_1():
 
 @given(st.tuples(*[st.floats(-0.5, 0.5)] * 3))
 def test_pitch_cannot_be_commanded_wherever_the_centre_of_mass_is(center):
-    found = reach(ROV.thrusters, np.array(center))
+    found = controllability(ROV.thrusters, np.array(center))
     assert found.rank == 5
 
 
-def test_what_the_thrusters_reach():
-    found = reach(ROV.thrusters, ROV.inertia.center_of_mass)
+def test_what_the_thrusters_controllability():
+    found = controllability(ROV.thrusters, ROV.inertia.center_of_mass)
     assert found.unreachable == ('pitch',)
     heavy = load_vehicle('bluerov2_heavy')
-    assert reach(heavy.thrusters, heavy.inertia.center_of_mass).unreachable == ()
-    assert reach(heavy.thrusters, heavy.inertia.center_of_mass).rank == 6
-    assert 'pitch' in reach(load_vehicle('bluerov2').thrusters, np.zeros(3)).unreachable
-    assert reach(load_vehicle('simple_rov').thrusters, np.zeros(3)).rank == 5
+    assert controllability(heavy.thrusters, heavy.inertia.center_of_mass).unreachable == ()
+    assert controllability(heavy.thrusters, heavy.inertia.center_of_mass).rank == 6
+    assert 'pitch' in controllability(load_vehicle('bluerov2').thrusters, np.zeros(3)).unreachable
+    assert controllability(load_vehicle('simple_rov').thrusters, np.zeros(3)).rank == 5
 
 
 def test_free_trim():

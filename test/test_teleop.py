@@ -391,7 +391,7 @@ def rendered(output='pwm', *, vehicle='bluerov2', state=None, notice='', pilot=N
         joy_alive=False, top=np.array([1.0, 0.5, 0.5, 0.5, 0.5, 0.8]), notice=(notice, 10**9),
         trouble='no controller listens',
         get_namespace=lambda: f'/{model.name}',
-        helm=SimpleNamespace(pwm=np.full(len(model.thrusters), 1500.0)),
+        command_publisher=SimpleNamespace(pwm=np.full(len(model.thrusters), 1500.0)),
         switches=SimpleNamespace(
             states=states or dict.fromkeys(['arm', 'auto_depth']), waiting=frozenset({'arm'})
         ),
@@ -414,13 +414,13 @@ def test_the_screen_fits_a_terminal_of_80_by_24(output, vehicle):
                 assert re.search(rf'{re.escape(keys)} +{meaning}', text), keys
 
 
-def test_the_screen_tells_what_is_wanted():
+def test_the_screen_shows_setpoints():
     assert 'no odom yet' in rendered()
     assert 'no controller listens' not in rendered(notice='joy: silent')
     assert 'no controller listens' in rendered()
     text = rendered('velocity', state=rest((1.0, 2.0, -3.0)), pilot=Pilot(
         'velocity', gain=1.0, held=(0.5, 0, 0, 0, 0, -1.0)))  # fmt: skip
-    for part in ('velocity', 'depth 3.00 m', 'heading 090°', 'wanted +0.50', 'wanted -0.80'):
+    for part in ('velocity', 'depth 3.00 m', 'heading 090°', 'set-point +0.50', 'set-point -0.80'):
         assert part in text
     assert 'heading 000°' in rendered(state=facing(math.radians(90.4)))
     target = Target((4.0, 6.0, -3.0), math.pi / 2)

@@ -209,7 +209,7 @@ def test_the_keyboard_drives_all_three_outputs(vehicle, terminal):
     window.type('wwwwwdrje' + '+' * 5)  # full surge, full gain; quarters of the others
     wanted = (1.0, -0.125, 0.125, -0.125, 0.0, -0.2)
     vehicle.until(lambda: vehicle.velocity[-1] == pytest.approx(wanted))
-    vehicle.until(lambda: 'wanted -0.20' in window.screen)
+    vehicle.until(lambda: 'set-point -0.20' in window.screen)
     start, before = time.monotonic(), len(vehicle.velocity)
     vehicle.spin(1.0)
     rate = (len(vehicle.velocity) - before) / (time.monotonic() - start)

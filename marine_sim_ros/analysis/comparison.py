@@ -22,15 +22,15 @@ class Expected:
     """One quantity of an experiment.
 
     Attributes:
-        name: for people.
-        metric: where it is in metrics.json, such as ``steady_state_error_m.z``.
-        unit: of the metric.
+        name: display name.
+        metric: path of the metric in metrics.json, such as ``steady_state_error_m.z``.
+        unit: unit of the metric.
         printed: lowest and highest value the source gives; None: it gives none.
-        decimals: of the printed values; what rounds to them counts as printed.
+        decimals: decimals of the printed values; a value that rounds to them agrees.
         better: ``smaller`` for an error, ``nearer`` for a property.
         band: lowest and highest value the run must give; None: none is required.
         source: page and section.
-        note: what a reader should know; may be empty.
+        note: remark for the reader; may be empty.
     """
 
     name: str

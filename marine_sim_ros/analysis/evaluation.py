@@ -17,7 +17,7 @@ from marine_sim_ros.analysis.paths import Turn, steady_turn, track
 from marine_sim_ros.analysis.response import response
 from marine_sim_ros.analysis.run import Run
 from marine_sim_ros.analysis.trim import balance_metrics, trim
-from marine_sim_ros.control.allocation import reach
+from marine_sim_ros.control.allocation import controllability
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.vehicle import Vehicle
@@ -48,7 +48,7 @@ def measure(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, Any
     Raises:
         ParameterError: a run too short for the window, or one that cannot be judged.
     """
-    unreachable = reach(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
+    unreachable = controllability(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
     found = response(
         run.time, run.position, run.rpy, run.targets, velocity=run.controlled_velocity,
         window=experiment.window, uncontrollable=unreachable,

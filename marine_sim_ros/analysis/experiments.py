@@ -32,16 +32,16 @@ class Experiment:
     """An experiment.
 
     Attributes:
-        name: of the file.
-        title: of pictures and the report.
+        name: name of the file.
+        title: title of pictures and report.
         description: one line.
         scenario: shipped name or path.
-        vehicle: that it is run with unless another is asked for.
+        vehicle: default vehicle of the experiment.
         arguments: xacro arguments of that vehicle, ``name:=value`` each.
-        source: what printed the values.
-        window: of the steady state, s.
-        analysis: of ANALYSES; ``turn`` and ``balance`` come with the response.
-        turn_from: when the turn is steady, s.
+        source: publication of the printed values.
+        window: length of the steady-state window, s.
+        analysis: one of ANALYSES; ``turn`` and ``balance`` come with the response.
+        turn_from: time from which the turn is steady, s.
         moments: names and times (s) at which ``balance`` looks at the vehicle; none: the end.
         rows: quantities to compare.
     """

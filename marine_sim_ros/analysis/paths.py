@@ -100,8 +100,8 @@ class Turn:
     """A steady turn: what the path shows, and what its speeds say it should be.
 
     Attributes:
-        circle: of the path seen from above.
-        turn_rate: of the path about the circle's centre, rad/s, positive to port.
+        circle: circle fitted to the path seen from above.
+        turn_rate: turn rate of the path about the circle's centre, rad/s, positive to port.
         turns: turned about it, in turns.
         pitch: rise per turn along the path, m; negative: down.
         speed: mean horizontal speed over ground, m/s.

@@ -46,15 +46,15 @@ class AxisResponse:
 
     Attributes:
         target: set-point at the end of the run.
-        start: when it took that value.
+        start: time at which it took that value.
         step: set-point − value at the start; None: it holds.
         steady_mean: mean of |e| in the window; None: held for less than the window.
         steady_max: maximum of |e| in the window.
         bias: mean of e in the window.
-        overshoot: beyond the set-point; None without a step.
-        overshoot_percent: of the step.
+        overshoot: overshoot beyond the set-point; None without a step.
+        overshoot_percent: overshoot in % of the step.
         settling_band: half its width.
-        settling_time: from the start; None: not settled when the run ended.
+        settling_time: settling time from the start; None: not settled when the run ended.
     """
 
     target: float
@@ -74,9 +74,9 @@ class Response:
     """How a run answered.
 
     Attributes:
-        duration: of the run, s.
+        duration: duration of the run, s.
         window: over which the steady state is taken, s.
-        axes: by axis of QUANTITIES; None: free at the end of the run.
+        axes: response by axis of QUANTITIES; None: free at the end of the run.
         horizontal: mean and maximum in the window of the distance to (x, y) of the set-point, m;
             None unless both are held.
         uncontrollable: axes the thrusters cannot command.
@@ -112,7 +112,7 @@ class Response:
         return max(times) if held and len(times) == len(held) else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what metrics.json holds; None where an axis is free or nothing can be told."""
+        """Return what metrics.json holds; None where an axis is free or the value is unknown."""
         result: dict[str, Any] = {
             'duration_s': self.duration,
             'steady_state_window_s': self.window,

@@ -91,7 +91,7 @@ class _Messages:
 def _joint_topics(
     vehicle: Vehicle, trajectory: Trajectory
 ) -> list[tuple[str, Sequence[str], dict[str, np.ndarray]]]:
-    """Return topic, names and values of what is told as JointState."""
+    """Return topic, names and values of all quantities sent as JointState."""
     result: list[tuple[str, Sequence[str], dict[str, np.ndarray]]] = []
     if len(vehicle.thrusters):
         result.append(('thrusters/state', vehicle.thrusters.names, {'effort': trajectory.thrust}))

@@ -37,7 +37,7 @@ WATCHERS = ('nobody', 'console, no page', 'console and a page', 'console and a b
 
 @contextmanager
 def _page() -> Iterator[list[int]]:
-    """Take moments as a browser is sent them; yield a list of their count."""
+    """Receive telemetry frames as a browser does; yield a list of their count."""
     from websockets.sync.client import connect
 
     count, socket = [0], connect(f'ws://127.0.0.1:{PORT}/wire?page=bench', proxy=None)
@@ -93,11 +93,11 @@ def _await_console() -> None:
 
 @dataclass
 class _Run:
-    """A graph that runs: what counts its ticks, its processes, the moments a page was sent."""
+    """A running graph: counter of its ticks, its processes, frames that a page received."""
 
     odometer: Odometer
     groups: dict[str, list[int]]
-    moments: list[int] = field(default_factory=lambda: [0])
+    frames: list[int] = field(default_factory=lambda: [0])
 
     def of_each(self, number: Callable[[list[int]], float]) -> dict[str, float]:
         """Return the sum of a number over each group's processes and those they have started."""
@@ -130,7 +130,7 @@ def _watched(
             _await_console()
             run.groups['console'] = [supervisor.processes['console'].pid]
         if watcher == WATCHERS[2]:
-            run.moments = stack.enter_context(_page())
+            run.frames = stack.enter_context(_page())
         if watcher == WATCHERS[3]:
             browser = stack.enter_context(_browser())
             odometer.spin(6.0)
@@ -142,15 +142,15 @@ def _watched(
 def _measured(run: _Run, seconds: float) -> dict[str, float]:
     """Return what so many seconds of a run measure."""
     ticks, since = run.odometer.ticks(), time.monotonic()
-    before, sent = run.of_each(cpu_seconds), run.moments[0]
+    before, sent = run.of_each(cpu_seconds), run.frames[0]
     run.odometer.spin(seconds)
     ticks, now = run.odometer.ticks() - ticks, time.monotonic()
-    after, sent = run.of_each(cpu_seconds), run.moments[0] - sent
+    after, sent = run.of_each(cpu_seconds), run.frames[0] - sent
     found = {name: (after[name] - before[name]) / (now - since) for name in after}
     return found | {
         'rate': ticks / (now - since),
         'per tick': 1e3 * (after['graph'] - before['graph']) / ticks,
-        'moments': sent / (now - since),
+        'frames': sent / (now - since),
     }
 
 
@@ -182,7 +182,7 @@ def print_console_costs(rounds: int, seconds: float) -> None:
             title=f'bluerov2, {kind}; medians of {rounds} rounds, {os.cpu_count()} cores'
         )
         for column in ('watched by', 'ticks/s', 'loss', 'graph, CPU ms/tick', 'loss by that',
-                       'console, cores', 'browser, cores', 'moments/s'):  # fmt: skip
+                       'console, cores', 'browser, cores', 'updates/s'):  # fmt: skip
             table.add_column(column, justify='right')
         middle = {
             w: {key: median(one[w][key] for one in found) for key in found[0][w]} for w in WATCHERS
@@ -194,7 +194,7 @@ def print_console_costs(rounds: int, seconds: float) -> None:
                 f'{one["per tick"]:.3f}',
                 f'{100 * (1 - alone["per tick"] / one["per tick"]):.1f} %',
                 f'{one.get("console", 0):.2f}', f'{one.get("browser", 0):.2f}',
-                f'{one["moments"]:.0f}',
+                f'{one["frames"]:.0f}',
             )  # fmt: skip
         write(table)
 

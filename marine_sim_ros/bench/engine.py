@@ -39,10 +39,10 @@ def compiled(
     """Return µs a step of all vehicles takes, and s of compiling.
 
     Args:
-        vehicle: that is simulated.
-        scenario: that it follows.
-        steps: of the measurement.
-        count: of vehicles in the batch; None for one without a batch.
+        vehicle: the vehicle to simulate.
+        scenario: the scenario to follow.
+        steps: number of steps of the measurement.
+        count: number of vehicles in the batch; None for a single vehicle without a batch.
     """
     setting = setting_of(vehicle, scenario, None)
     start = State(*(np.array(x) for x in scenario.initial_state()))

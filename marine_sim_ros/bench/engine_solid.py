@@ -57,7 +57,7 @@ def solid_step_costs(name: str, scene: str, *, height: float) -> StepCosts:
     """Return what steps of a vehicle cost that falls on the ground in thin water.
 
     Args:
-        name: of a shipped vehicle.
+        name: name of a shipped vehicle.
         scene: a shipped environment.
         height: above the ground at the start, m.
     """

@@ -55,10 +55,10 @@ class Case:
     """A way to give one vehicle its forces.
 
     Attributes:
-        name: for people.
+        name: display name.
         forces: ``plugins``, ``process``, ``composed`` or ``separate``.
-        period: from wrench to wrench, s.
-        step: of Gazebo's physics, s.
+        period: time between wrenches, s.
+        step: physics step of Gazebo, s.
     """
 
     name: str
@@ -88,8 +88,8 @@ class Speed:
     """What was measured.
 
     Attributes:
-        steps: of the physics in a second of wall time.
-        cpu: of all processes together for a step, s.
+        steps: physics steps per second of wall time.
+        cpu: CPU time of all processes for one step, s.
     """
 
     steps: float
@@ -138,14 +138,14 @@ class _Steps:
             return self._count, self._at
 
 
-def _answer(seat: Correspondent, dt: float, step: float, stop: threading.Event) -> None:
+def _answer(correspondent: Correspondent, dt: float, step: float, stop: threading.Event) -> None:
     """Answer every state with the wrench of all forces, as gazebo_bridge and the nodes do."""
     vehicle, water = load_vehicle(VEHICLE), Environment()
     commands = Commands(np.full(len(vehicle.thrusters), PWM))
     memory, stamp = None, -1
     while not stop.is_set():
         try:
-            stamp, told = seat.next(stamp, 0.2)
+            stamp, told = correspondent.next(stamp, 0.2)
         except Empty:
             continue
         state = told._replace(velocity=stepped_velocity(told.velocity, step))
@@ -153,22 +153,24 @@ def _answer(seat: Correspondent, dt: float, step: float, stop: threading.Event) 
         since = 0.0 if stamp == 0 else dt
         happened, memory = advance(vehicle, water, memory, commands, Stepping(dt), since=since)
         total = happened.total
-        seat.answer(stamp, exerted_wrench(vehicle, state, water, total, dt, physics_step=step))
+        correspondent.answer(
+            stamp, exerted_wrench(vehicle, state, water, total, dt, physics_step=step)
+        )
 
 
 @contextmanager
 def _process(made: GazeboWorld, case: Case) -> Iterator[list[int]]:
     """Answer from a thread of this process, which has nothing else to do."""
     stop = threading.Event()
-    seat = Correspondent(made.model)
-    worker = threading.Thread(target=_answer, args=(seat, case.period, case.step, stop))
+    correspondent = Correspondent(made.model)
+    worker = threading.Thread(target=_answer, args=(correspondent, case.period, case.step, stop))
     worker.start()
     try:
         yield [os.getpid()]
     finally:
         stop.set()
         worker.join()
-        seat.close()
+        correspondent.close()
 
 
 @contextmanager

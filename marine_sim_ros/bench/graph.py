@@ -72,7 +72,7 @@ def graph_rows(add: Callable[[str, str, float], None], seconds: float, *, hull: 
 
     Args:
         add: takes name, format and value of a measurement.
-        seconds: of each.
+        seconds: simulated time of each measurement, s.
         hull: URDF text of a vehicle with many panels.
     """
 

@@ -66,8 +66,8 @@ def plugin_world(world: str, vehicle: Vehicle, *, step: float) -> GazeboWorld:
 
     Args:
         world: text of an SDF world.
-        vehicle: to put into it, at 10 m depth.
-        step: of the world's physics, s.
+        vehicle: vehicle to spawn, at 10 m depth.
+        step: physics step of the world, s.
     """
     root = xml.parse(world, 'the world')
     model = xml.parse(sdf_model(vehicle).text, 'the vehicle').find('model')

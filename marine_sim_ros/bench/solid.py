@@ -29,9 +29,9 @@ class SolidCosts(NamedTuple):
     """Mean CPU time of one evaluation, ms; NaN where there was none.
 
     Attributes:
-        contact: of the contact force, in ticks without a touch.
-        touching: in ticks with one.
-        boundary: of the jets' force, over all ticks.
+        contact: cost of the contact force in ticks without contact.
+        touching: cost of the contact force in ticks with contact.
+        boundary: cost of the jets' force, over all ticks.
     """
 
     contact: float
@@ -43,8 +43,8 @@ def solid_milliseconds(name: str, *, height: float) -> SolidCosts:
     """Return what a vehicle costs that falls on deep rock, its thrusters at random.
 
     Args:
-        name: of a shipped vehicle.
-        height: of its lowest point above the ground at the start, m.
+        name: name of a shipped vehicle.
+        height: initial height of its lowest point above the ground, m.
     """
     vehicle, around = load_vehicle(name), load_environment('deep_rock')
     assert around.scene is not None

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The operator's seat: one page steers, the others watch."""
+"""Control lease: one page steers, the others watch."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ LEASE_TIMEOUT = 10.0
 
 @dataclass(frozen=True)
 class ControlLease:
-    """Who steers.
+    """The page that steers.
 
     Attributes:
-        page: of the operator; empty: nobody.
-        name: of the operator, for the others.
-        heard: when the page was heard last, s of wall time.
+        page: page of the operator; empty: none.
+        name: name of the operator, as other pages show it.
+        heard: wall time of the page's last message, s.
     """
 
     page: str = ''
@@ -34,34 +34,34 @@ class ControlLease:
 
 
 def take(
-    seat: ControlLease, page: str, name: str, now: float, *, over: bool = False
+    lease: ControlLease, page: str, name: str, now: float, *, over: bool = False
 ) -> ControlLease:
-    """Return the seat after a page asked for it; ``over`` takes it from another one."""
-    if seat.page in ('', page) or over:
+    """Return the lease after a page requested it; ``over`` takes it from another one."""
+    if lease.page in ('', page) or over:
         return ControlLease(page, name, now)
-    return seat
+    return lease
 
 
-def leave(seat: ControlLease, page: str) -> ControlLease:
-    """Return the seat after a page gave it up, which only its operator can."""
-    return ControlLease() if page == seat.page else seat
+def leave(lease: ControlLease, page: str) -> ControlLease:
+    """Return the lease after a page gave it up, which only its holder can."""
+    return ControlLease() if page == lease.page else lease
 
 
-def beat(seat: ControlLease, page: str, now: float) -> ControlLease:
-    """Return the seat after a sign of life of a page."""
-    return replace(seat, heard=now) if page and page == seat.page else seat
+def beat(lease: ControlLease, page: str, now: float) -> ControlLease:
+    """Return the lease after a message of a page."""
+    return replace(lease, heard=now) if page and page == lease.page else lease
 
 
-def silent(seat: ControlLease, now: float, timeout: float = OPERATOR_TIMEOUT) -> bool:
+def silent(lease: ControlLease, now: float, timeout: float = OPERATOR_TIMEOUT) -> bool:
     """Return whether the operator's page has been silent for more than a timeout (s)."""
-    return bool(seat.page) and now - seat.heard > timeout
+    return bool(lease.page) and now - lease.heard > timeout
 
 
 def expired(
-    seat: ControlLease,
+    lease: ControlLease,
     now: float,
     timeout: float = LEASE_TIMEOUT,
     operator_timeout: float = OPERATOR_TIMEOUT,
 ) -> bool:
     """Return whether the operator's page has lost control: never before it counts as silent."""
-    return silent(seat, now, max(timeout, operator_timeout))
+    return silent(lease, now, max(timeout, operator_timeout))

@@ -21,8 +21,8 @@ from marine_sim_ros.analysis.bags.roles import numbers_of
 from marine_sim_ros.analysis.bags.streams import HOLD
 from marine_sim_ros.analysis.bags.vehicle import ODOM, Channel, VehicleRecord
 from marine_sim_ros.console.palette import force_colours
-from marine_sim_ros.console.scene_visuals import surroundings
-from marine_sim_ros.console.telemetry import moment, wrench_names
+from marine_sim_ros.console.scene_visuals import scene_visuals
+from marine_sim_ros.console.telemetry import telemetry_frame, wrench_names
 from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
 from marine_sim_ros.core.errors import MarineSimError, RecordingError
 from marine_sim_ros.core.stamps import NANOSECONDS
@@ -96,8 +96,8 @@ class Replay:
     """A vehicle of a bag.
 
     Attributes:
-        scenery: what does not change.
-        duration: of the bag, s of receipt.
+        scenery: constant data: vehicle visuals, scene visuals.
+        duration: duration of the bag by receipt times, s.
         progress: share of the bag that has been read once, for curves and sums.
         bag: what was read of it, or None so far.
     """
@@ -117,7 +117,7 @@ class Replay:
             text: path of a bag, of a recording's folder, or of a file.
             vehicle: shipped name or file; default: the recorded one, or the namespace's.
             environment: shipped name or file; default: the recorded one.
-            namespace: of the vehicle; default: the only one, or the first.
+            namespace: namespace of the vehicle; default: the only one, or the first.
             maps: topics under other names, as ``parse_maps`` gives them.
 
         Raises:
@@ -143,7 +143,7 @@ class Replay:
         self._connections = [c for c in self._reader.connections if c.topic in self._topics]
         self._zero = self._first_stamp()
         self.scenery: dict[str, Any] = {
-            'look': vehicle_visuals(self.vehicle, base), 'around': surroundings(around),
+            'look': vehicle_visuals(self.vehicle, base), 'around': scene_visuals(around),
             'colours': force_colours(), 'start': 0.0, 'end': self.duration,
             'sources': wrench_names(record.channels),
         }  # fmt: skip
@@ -196,7 +196,7 @@ class Replay:
     def _sink(self, record: VehicleRecord) -> _Energies | None:
         return self._energies if record.name == self.name else None
 
-    def moment(self, time: float) -> dict[str, Any]:
+    def telemetry_frame(self, time: float) -> dict[str, Any]:
         """Return what a page shows at a time since the start (s): the newest of every topic."""
         stop = self._start + round(min(max(time, 0.0), self.duration) * NANOSECONDS)
         newest: dict[str, Callable[[], Any]] = {}
@@ -220,14 +220,14 @@ class Replay:
         odom = messages.get('odom')
         stamp = None if odom is None else _header(odom)
         now = time if stamp is None else stamp
-        found = moment(
+        found = telemetry_frame(
             now - self._zero, rows, weight=self._weight, barometer=self.vehicle.barometer
         )
         found['energy'] = self._energies.at(now) if self.bag is not None else None
         return found
 
     def history(self, until: float, window: float) -> list[dict[str, Any]]:
-        """Return moments for curves, of a window (s) up to a shown time (s)."""
+        """Return telemetry frames for curves, of a window (s) up to a shown time (s)."""
         record = None if self.bag is None else self.bag.vehicles.get(self.name)
         if record is None or (odom := record.get('odom')) is None:
             return []
@@ -261,7 +261,7 @@ def _vehicle(wanted: str, settings: dict[str, Any], namespace: str) -> tuple[Veh
     source = wanted or settings.get('vehicle', '') or (last if last in vehicle_names() else '')
     if not source:
         raise RecordingError(
-            f'nothing says which vehicle {namespace!r} is; expected --vehicle, one of: '
+            f'the bag does not say which vehicle {namespace!r} is; expected --vehicle, one of: '
             + ', '.join(vehicle_names())
         )
     arguments = {} if wanted else xacro_arguments(settings.get('vehicle_arguments', ()))

@@ -30,7 +30,7 @@ CONTROLS = 64
 """Axes and buttons that a gamepad may have."""
 
 FREE_FOR_ALL = frozenset({'take', 'hello'})
-"""Requests that need no operator's seat."""
+"""Requests that every page may send, not only the operator's."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class OperatorInput:
     Attributes:
         sticks: six efforts of sticks on the screen and keys, −1 to 1 (FLU).
         gamepad: shipped name of its layout, or empty.
-        axes: of the gamepad, in the senses of the ROS 2 package joy.
-        buttons: of the gamepad, 0 or 1.
+        axes: axes of the gamepad, with the signs of the ROS 2 package joy.
+        buttons: buttons of the gamepad, 0 or 1.
     """
 
     sticks: tuple[float, ...]
@@ -170,7 +170,7 @@ def _fault(value: Any) -> Fault:
     """Return a fault that begins at once, of a mapping with its kind, thruster and numbers."""
     wanted = _object(value)
     if {'at', 'until'} & set(wanted):
-        raise ParameterError('has a time; expected none, as it begins at once')
+        raise ParameterError('has a time; expected none, because it begins at once')
     return read_fault(YamlReader('fault', dict(wanted), ParameterError))
 
 

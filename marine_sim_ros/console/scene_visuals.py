@@ -15,7 +15,7 @@ from marine_sim_ros.scene.colours import colour
 from marine_sim_ros.scene.outline import coarse, plane_lines, plane_outline
 from marine_sim_ros.scene.scene import Scene
 
-__all__ = ['surroundings']
+__all__ = ['scene_visuals']
 
 
 def _planes(scene: Scene) -> list[dict[str, Any]]:
@@ -57,8 +57,8 @@ def _waves(environment: Environment) -> list[list[float]]:
     return [[float(x) for x in row] for row in table[np.argsort(-waves.amplitude)]]
 
 
-def surroundings(environment: Environment) -> dict[str, Any]:
-    """Return what a page needs to draw a vehicle's surroundings; JSON."""
+def scene_visuals(environment: Environment) -> dict[str, Any]:
+    """Return the scene and the water as a page draws them; JSON."""
     scene = environment.scene
     obstacles = () if scene is None else scene.obstacles
     return {

@@ -39,15 +39,15 @@ class Session:
     Every attribute is replaced as a whole, so that either side may read at any time.
 
     Attributes:
-        scenery: what does not change: vehicle, surroundings, limits.
-        frame: the newest moment, with the state of the controls.
-        seat: who steers.
-        history: moments of late, for curves and trail.
+        scenery: constant data: vehicle visuals, scene visuals, limits.
+        frame: newest telemetry frame, with the state of the controls.
+        lease: lease of the page that has control.
+        history: recent telemetry frames, for curves and path.
     """
 
     scenery: dict[str, Any]
     frame: dict[str, Any] = field(default_factory=dict)
-    seat: ControlLease = field(default_factory=ControlLease)
+    lease: ControlLease = field(default_factory=ControlLease)
     history: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=HISTORY))
     _inbox: SimpleQueue[tuple[str, Request]] = field(default_factory=SimpleQueue)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One moment of a run in numbers, from rows of its topics: the same live and of a bag."""
+"""Telemetry frame of a run from rows of its topics, the same live and from a bag."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.vehicle import Barometer
 
-__all__ = ['Energy', 'level_velocity', 'moment', 'wrench_names']
+__all__ = ['Energy', 'level_velocity', 'telemetry_frame', 'wrench_names']
 
 Row = Sequence[float]
 RPM = 30 / math.pi
@@ -66,7 +66,7 @@ def _thrusters(rows: Mapping[str, Row]) -> dict[str, Any]:
 
 
 def _forces(rows: Mapping[str, Row], weight: float) -> dict[str, Any]:
-    """Return wrenches by source, and each one's share of the sum of all |F| at this moment."""
+    """Return wrenches by source, and each one's share of the sum of all |F| at this time."""
     names = wrench_names(rows)
     sizes = {name: math.hypot(*rows[f'wrench/{name}'][:3]) for name in names}
     total = math.fsum(sizes.values())
@@ -79,7 +79,7 @@ def _forces(rows: Mapping[str, Row], weight: float) -> dict[str, Any]:
     }
 
 
-def moment(
+def telemetry_frame(
     time: float, rows: Mapping[str, Row], *, weight: float, barometer: Barometer | None = None
 ) -> dict[str, Any]:
     """Return what a page shows of a time (s) as JSON; what is unknown is None or empty.
@@ -88,9 +88,9 @@ def moment(
 
     Args:
         time: s.
-        rows: by our names of the topics, as ``analysis.bags.roles`` makes them.
-        weight: of the vehicle, N.
-        barometer: of the vehicle.
+        rows: rows by topic name, as ``analysis.bags.roles`` makes them.
+        weight: weight of the vehicle, N.
+        barometer: barometer of the vehicle.
     """
     result: dict[str, Any] = {'time': time}
     if 'odom' in rows:

@@ -116,7 +116,7 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
     """Return what a page needs to draw a vehicle; JSON.
 
     Args:
-        vehicle: with its URDF.
+        vehicle: the vehicle, with its URDF.
         base: folder that relative mesh names start from.
 
     Raises:

@@ -20,13 +20,13 @@ __all__ = [
     'Controllability',
     'held_axes',
     'mixed',
-    'reach',
+    'controllability',
     'thrust_matrix',
 ]
 
 AXES = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
 PRIORITY = (('heave',), ('roll', 'pitch'), ('yaw',), ('surge', 'sway'))
-"""Groups of axes, the one that must be had first foremost."""
+"""Groups of axes, in falling priority."""
 
 PWM_SPAN = 400.0
 UNREACHABLE = 1e-6
@@ -57,13 +57,13 @@ def held_axes(
 
     Where the rows of B depend on each other, b·B = 0 (or nearly so: holding them all would take
     ten times the thrust and more), one axis that b contains is given up as a whole, so that the
-    others are had exactly and not each a little wrong. It is the axis that b is mostly made of,
+    others are achieved exactly, not each a little wrong. It is the axis that b is mostly made of,
     in N and N·m over the thrusters' typical arm: the pitch of an Investigator-90 (b = pitch
     + 0.035 heave + 0.004 surge), not its heave. Among axes of about equal parts in b it is the
     one of lowest priority, in a group the one named last.
 
     Args:
-        thrusters: of the vehicle.
+        thrusters: thrusters of the vehicle.
         about: (3,) point of the wrench, m.
         failed: (n,) thrusters that make no thrust.
         priority: groups of axes, highest first; axes in none are not held.
@@ -94,8 +94,8 @@ class Controllability:
     """What a set of thrusters can command.
 
     Attributes:
-        rank: of its matrix, 6 when every wrench can be had.
-        shares: by axis, how much of a unit demand the best thrusts achieve, 0 to 1.
+        rank: rank of the thruster matrix; 6: every wrench is achievable.
+        shares: share of a unit demand that the best thrusts achieve, by axis, 0 to 1.
         unreachable: axes that cannot be commanded while the others are, see :func:`held_axes`.
     """
 
@@ -104,7 +104,7 @@ class Controllability:
     unreachable: tuple[str, ...]
 
 
-def reach(
+def controllability(
     thrusters: ThrusterSet, about: np.ndarray, *, failed: np.ndarray | None = None
 ) -> Controllability:
     """Return what thrusters can command about a point (3,): diag(B B⁺), and the rank of B.

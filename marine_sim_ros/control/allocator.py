@@ -35,7 +35,7 @@ class Distribution:
 
     Attributes:
         thrust: (n,) N, within the limits.
-        scale: (g,) of each priority group, 1 where it is had in full; (1,) of all together with
+        scale: (g,) of each priority group, 1 where achieved in full; (1,) of all together with
             'pseudo_inverse'.
     """
 
@@ -52,8 +52,8 @@ class Allocation:
         pwm: (n,) whole µs.
         achieved: (6,) wrench of those thrusts about the allocator's point, body frame.
         residual: (n,) N that rounding and dead zone took from the thrusts.
-        short: (6,) 1.0 for axes of which less was had than asked, by more than a hundredth: of
-            what the limits and the axes out of reach took, not of the rounding to pulse widths.
+        unachieved: (6,) 1.0 for axes whose wrench falls short of the command by more than 1 %
+            because of limits or unreachable axes; rounding to pulse widths does not count.
         saturated: whether limits took something from the demand.
     """
 
@@ -61,13 +61,15 @@ class Allocation:
     pwm: np.ndarray
     achieved: np.ndarray
     residual: np.ndarray
-    short: np.ndarray
+    unachieved: np.ndarray
     saturated: bool
 
     @property
     def shortfall(self) -> tuple[str, ...]:
-        """Names of the axes that are short."""
-        return tuple(axis for axis, less in zip(AXES, self.short.tolist(), strict=True) if less)
+        """Names of the axes whose commanded wrench is not achieved."""
+        return tuple(
+            axis for axis, less in zip(AXES, self.unachieved.tolist(), strict=True) if less
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +118,7 @@ class Allocator:
     concession, then s₂, and so on (see
     :func:`~marine_sim_ros.control.scaling.scale_groups`). Limits are those of each
     thruster at 1100 and 1900 µs, forward and reverse. B has the rows of the axes that can be held
-    (see :func:`~marine_sim_ros.control.allocation.held_axes`): what is asked of another axis is
+    (see :func:`~marine_sim_ros.control.allocation.held_axes`): the command of another axis is
     ignored, and what it gets is whatever the thrusts for the rest bring along. So an axis out of
     reach neither takes thrust nor spoils another one, at the price of an unasked moment (an
     Investigator-90 pitches by 0.035 N·m per N of heave).
@@ -142,7 +144,7 @@ class Allocator:
         """Prepare for thrusters in order of the URDF.
 
         Args:
-            thrusters: of the vehicle.
+            thrusters: thrusters of the vehicle.
             about: (3,) point of the wrenches, usually the centre of mass, m.
             method: 'bounded' or 'pseudo_inverse'.
             damping: λ, N or N·m per N of thrust; for 'bounded' an axis of which the thrusters
@@ -196,16 +198,16 @@ class Allocator:
         mask = self._mask(failed)
         plan = self._plan(mask)
         found = self._distribution(wrench, plan)
-        asked = found.thrust if residual is None else with_residual(found.thrust, residual)
-        pwm, thrust = self.pulses.nearest(asked)
+        commanded = found.thrust if residual is None else with_residual(found.thrust, residual)
+        pwm, thrust = self.pulses.nearest(commanded)
         if failed is not None:
             pwm, thrust = np.where(mask, PWM_NEUTRAL, pwm), np.where(mask, 0.0, thrust)
         return Allocation(
             thrust=thrust,
             pwm=pwm,
             achieved=plan.matrix @ thrust,
-            residual=np.where(mask, 0.0, asked - thrust),
-            short=shortfall(wrench, plan.matrix @ found.thrust),
+            residual=np.where(mask, 0.0, commanded - thrust),
+            unachieved=shortfall(wrench, plan.matrix @ found.thrust),
             saturated=bool((found.scale < 1.0).any()),
         )
 
@@ -298,12 +300,12 @@ def with_residual(thrust: Array, residual: Array) -> Array:
     return thrust + xp.where(thrust == 0, xp.zeros_like(residual), residual)
 
 
-def shortfall(wrench: Array, had: Array) -> Array:
-    """Return 1.0 for the axes (6,) of a wrench of which clearly less is had, else 0.0."""
+def shortfall(wrench: Array, achieved: Array) -> Array:
+    """Return 1.0 for the axes (6,) of a wrench that are clearly not achieved, else 0.0."""
     xp = namespace(wrench)
     least = (1 - SHORT_SHARE) * xp.abs(wrench) - SHORT_LEAST
     none = xp.zeros_like(wrench)
-    return xp.where(xp.sign(wrench) * had < least, none + 1.0, none)
+    return xp.where(xp.sign(wrench) * achieved < least, none + 1.0, none)
 
 
 def _damped_inverse(matrix: np.ndarray, damping: float) -> np.ndarray:

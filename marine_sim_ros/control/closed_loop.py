@@ -28,12 +28,12 @@ class LoopMemory(NamedTuple):
 
     Attributes:
         law: the law's memory.
-        short: axes (6,) of which less was had than asked: 1.0, else 0.0.
+        unachieved: (6,) 1.0 for axes of the last wrench that were not achieved, else 0.0.
         residual: thrust (n,) that rounding and the dead zone took and that is still due, N.
     """
 
     law: Any
-    short: Array
+    unachieved: Array
     residual: Array
 
 
@@ -49,8 +49,8 @@ class Output(NamedTuple):
 
     Attributes:
         pwm: (n,) µs, whole numbers.
-        wrench: (6,) that was asked for, about the centre of mass, body frame.
-        allocation: how it was had.
+        wrench: (6,) commanded wrench about the centre of mass, body frame.
+        allocation: thrusts and pulse widths computed for that wrench.
     """
 
     pwm: Array
@@ -62,9 +62,9 @@ def begin_loop(law: Law, count: int, state: State, *, dt: float | None = None) -
     """Return the memory of a start without a jump, with so many thrusters.
 
     Args:
-        law: of :func:`~marine_sim_ros.control.settings.law_of`.
-        count: of thrusters.
-        state: of the vehicle.
+        law: control law, from :func:`~marine_sim_ros.control.settings.law_of`.
+        count: number of thrusters.
+        state: state of the vehicle.
         dt: step for which the memory keeps its shapes, s; None where it may grow.
     """
     nothing = state.velocity * 0.0
@@ -78,17 +78,17 @@ def loop_step(
     """Return the command for a state, and the memory: what every engine runs.
 
     Args:
-        law: of :func:`~marine_sim_ros.control.settings.law_of`.
-        sharing: of the wrench among the thrusters.
+        law: control law, from :func:`~marine_sim_ros.control.settings.law_of`.
+        sharing: allocation of the wrench among the thrusters.
         wanted: set-points (12,), NaN where free.
-        state: of the vehicle.
-        memory: of :func:`begin_loop`, or of the step before.
+        state: state of the vehicle.
+        memory: memory, from :func:`begin_loop` or the previous step.
         dt: since the step before, s.
     """
-    wrench, following = law.wrench(wanted, state, memory.law, short=memory.short, dt=dt)
+    wrench, following = law.wrench(wanted, state, memory.law, unachieved=memory.unachieved, dt=dt)
     found = sharing.share(wrench, memory.residual)
     residual = found.residual if law.error_diffusion else memory.residual
-    return Output(found.pwm, wrench, found), LoopMemory(following, found.short, residual)
+    return Output(found.pwm, wrench, found), LoopMemory(following, found.unachieved, residual)
 
 
 class _Working:
@@ -110,9 +110,10 @@ class ClosedLoop:
         """Set up a law and the allocation about the centre of mass.
 
         Args:
-            vehicle: to control.
-            settings: of :func:`marine_sim_ros.control.settings.load_controller`.
-            method: of allocation, ``bounded`` or ``pseudo_inverse``.
+            vehicle: the vehicle to control.
+            settings: controller settings, from
+                :func:`marine_sim_ros.control.settings.load_controller`.
+            method: allocation method, ``bounded`` or ``pseudo_inverse``.
         """
         self.law = law_of(settings, vehicle)
         self._to_center = transport(-vehicle.inertia.center_of_mass).T
@@ -140,8 +141,8 @@ class ClosedLoop:
 
         Args:
             wanted: set-points (12,), NaN where free.
-            time: of the state, s.
-            state: of the vehicle.
+            time: time of the state, s.
+            state: state of the vehicle.
             memory: time and memory of the step before; None to start, without a jump.
             failed: (n,) thrusters to leave out.
         """

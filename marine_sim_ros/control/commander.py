@@ -55,7 +55,7 @@ class Commander:
         Args:
             armed: whether the thrusters may turn.
             level: angles held at zero in joystick mode.
-            holds: of ``HOLDS``, switched on; empty names are passed over.
+            holds: members of ``HOLDS`` to switch on; empty names are ignored.
 
         Raises:
             ParameterError: a hold that does not exist.
@@ -80,7 +80,7 @@ class Commander:
         self.forget()
 
     def forget(self) -> None:
-        """Forget what was said: as if nobody had spoken yet."""
+        """Forget all commands."""
         self._take_over('velocity')
         self._held.clear()
         self._until = -np.inf

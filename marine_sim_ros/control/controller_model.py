@@ -31,15 +31,15 @@ class Law(Protocol):
         """Return the memory of a start; of fixed shapes where a step dt (s) is given."""
 
     def wrench(
-        self, wanted: Array, state: State, memory: Any, *, short: Array, dt: Any
+        self, wanted: Array, state: State, memory: Any, *, unachieved: Array, dt: Any
     ) -> tuple[Array, Any]:
         """Return the wrench (6,) about the centre of mass, and the next memory.
 
         Args:
             wanted: set-points (12,), NaN where free.
-            state: of the vehicle.
-            memory: of :meth:`begin`, or of the step before.
-            short: axes (6,) of which less was achieved than commanded: 1.0, else 0.0.
+            state: state of the vehicle.
+            memory: memory, from :meth:`begin` or the previous step.
+            unachieved: axes (6,) of which less was achieved than commanded: 1.0, else 0.0.
             dt: since the step before, s.
         """
 
@@ -49,11 +49,11 @@ class ControllerModel:
     """One kind of controller.
 
     Attributes:
-        name: of the kind; ``law`` in a controller file.
+        name: name of the controller; ``law`` in a controller file.
         settings: class of its settings.
         read: the settings, of a controller file.
         law: the law of settings for a vehicle.
-        label: for screens.
+        label: display label.
         executable: the node that runs it; an autopilot that sends pulse widths itself brings its
             own, and has neither settings nor a law.
         scalar: whether the compiled engine may write its numbers out one by one.

@@ -32,7 +32,7 @@ class Control:
     """A stick, slider or button that moves an axis.
 
     Attributes:
-        number: in the axes or the buttons of a sensor_msgs/Joy, from 0.
+        number: index in the axes or buttons of a sensor_msgs/Joy, from 0.
         scale: effort of +1, −1 to 1; negative turns it round.
         button: whether it is a button.
         slider: whether it stays where it is left. One counts only after it has been through the
@@ -50,10 +50,10 @@ class Gamepad:
     """Where a gamepad has what.
 
     Attributes:
-        name: of the file.
+        name: name of the file.
         driver: one of DRIVERS, that the numbers are of.
-        axes: by axis, what moves it.
-        buttons: by function, the number of its button.
+        axes: control that moves each axis.
+        buttons: number of the button of each function.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Grip:
 
     Attributes:
         pressed: numbers of the buttons that are down; None before the first message.
-        values: of the axes, without their dead bands.
+        values: values of the axes, without their dead bands.
         centred: numbers of the axes that have been in the middle, or from one side to the other.
     """
 
@@ -93,11 +93,11 @@ def read_sticks(
     a silence are not pressed by anybody just now.
 
     Args:
-        gamepad: that sent it.
-        grip: after the message before.
-        axes: of the message, −1 to 1.
-        buttons: of the message, 0 or 1.
-        dead_band: of a stick around its middle, below 1.
+        gamepad: layout of the gamepad that sent the message.
+        grip: state after the previous message.
+        axes: axes of the message, −1 to 1.
+        buttons: buttons of the message, 0 or 1.
+        dead_band: dead band of a stick around its middle, below 1.
     """
     pressed = frozenset(i for i, down in enumerate(buttons) if down)
     values = tuple(_stick(float(value), dead_band) for value in axes)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import AXES, reach, thrust_matrix
+from marine_sim_ros.control.allocation import AXES, controllability, thrust_matrix
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['axis_accelerations', 'axis_speeds', 'axis_thrusts']
@@ -27,7 +27,7 @@ def axis_thrusts(vehicle: Vehicle) -> np.ndarray:
     inverse = np.linalg.pinv(thrust_matrix(thrusters, about), rcond=1e-6)
     ends = np.stack([thrusters.thrust_of_pwm(np.full(len(thrusters), p)) for p in _PWM_ENDS])
     room = np.abs(ends).min(axis=0)
-    lost = reach(thrusters, about).unreachable
+    lost = controllability(thrusters, about).unreachable
     result = np.zeros(6)
     for axis, name in enumerate(AXES):
         pattern = np.abs(inverse[:, axis])

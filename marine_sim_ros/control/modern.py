@@ -62,7 +62,7 @@ class ModernMemory(NamedTuple):
 
     Attributes:
         held: (6,) which of x to yaw had a target.
-        reference: of the pose.
+        reference: reference pose.
         speed: (6,) reference of the velocity, level frame.
         integral: (6,) of pose errors, m/s² in map and rad/s² in the body frame.
         speed_integral: (6,) of how far it is astray, m/s² in map and rad/s² in the body frame.
@@ -98,7 +98,7 @@ def _pose(state: State) -> Array:
 
 
 def _wound(integral: Array, step: Array, stuck: Array, most: Array) -> Array:
-    """Return the integral after a step; where nothing more can be had it may only fall."""
+    """Return the integral after a step; where the thrusters achieve no more, it may only fall."""
     xp = namespace(integral)
     kept = xp.where(stuck & (integral * step >= 0), xp.zeros_like(step), step)
     return xp.clip(integral + kept, -most, most)
@@ -109,7 +109,7 @@ class ModernLaw:
     """The law: (set-points, state, memory) -> (wrench about the centre of mass, memory).
 
     Attributes:
-        vehicle: as the law knows it.
+        vehicle: the vehicle that the controller assumes.
         bandwidth: (3, 2) by mode, of position and of attitude, rad/s.
         damping: ratio ζ.
         integral: K_i = integral · ω K_p.
@@ -118,7 +118,7 @@ class ModernLaw:
         asked: (6,) speeds of moving set-points, m/s and rad/s.
         able: (6,) speeds at which half the thrust meets the drag.
         strength: (6,) accelerations of full thrust, m/s² and rad/s².
-        filter_time: of the measured velocity, s.
+        filter_time: filter time constant of the measured velocity, s.
         error_diffusion: whether what rounding swallows of a thrust is made up for.
     """
 
@@ -203,16 +203,16 @@ class ModernLaw:
         state: State,
         memory: ModernMemory,
         *,
-        short: Array,
+        unachieved: Array,
         dt: Any,
     ) -> tuple[Array, ModernMemory]:
         """Return the wrench (6,) in the body frame, and what to remember.
 
         Args:
             wanted: set-points (12,), NaN where free; a position or an angle goes before a speed.
-            state: of this tick.
-            memory: of the tick before.
-            short: axes (6,) of which less was had than asked the last time.
+            state: state of this tick.
+            memory: memory of the previous tick.
+            unachieved: (6,) 1.0 for axes of the last wrench that were not achieved, else 0.0.
             dt: since the tick before, s.
         """
         xp = namespace(state.velocity)
@@ -228,9 +228,9 @@ class ModernLaw:
         change = self._mode(driven, left) - memory.bandwidth
         bandwidth = memory.bandwidth + change * (dt / (BLENDING + dt))
         omega = constant(xp, _EACH) @ bandwidth
-        wish, integral, turn = self._hold(now, held, reference, feed, memory, omega, short)
+        wish, integral, turn = self._hold(now, held, reference, feed, memory, omega, unachieved)
         push, speed, speed_integral, astray = self._drive(
-            now, wanted[6:], driven, memory, omega, short
+            now, wanted[6:], driven, memory, omega, unachieved
         )
 
         # Only the drag of the motion that is wanted is fed forward: it cannot feed on itself.
@@ -253,7 +253,7 @@ class ModernLaw:
 
     def _hold(
         self, now: _Now, held: Array, reference: Reference, feed: Array,
-        memory: ModernMemory, omega: Array, short: Array,
+        memory: ModernMemory, omega: Array, unachieved: Array,
     ) -> tuple[Array, Array, Array]:  # fmt: skip
         """Return the acceleration (6,) that holds a pose, the integral, and the turn rates (3,).
 
@@ -273,13 +273,13 @@ class ModernLaw:
         integral = xp.where(held, memory.integral, none)
         beyond = error - xp.clip(error, -self.tolerance, self.tolerance)
         step = now.dt * self.integral * omega**3 * beyond
-        integral = _wound(integral, step, _stuck(now, short), self.most)
+        integral = _wound(integral, step, _stuck(now, unachieved), self.most)
         wish = feed + 2 * self.damping * omega * slow + omega**2 * error + integral
         return wish, integral, turn
 
     def _drive(
         self, now: _Now, target: Array, driven: Array, memory: ModernMemory,
-        omega: Array, short: Array,
+        omega: Array, unachieved: Array,
     ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
         """Return the acceleration (6,) that keeps a speed, its reference, its integral, and e.
 
@@ -304,7 +304,7 @@ class ModernLaw:
         push = xp.concat([now.level @ (push[:3] + inward), push[3:]])
         lag = xp.concat([now.level @ lag[:3], lag[3:]])
         steered = xp.concat([driven[:3] | xp.any(driven[:3]), driven[3:]])
-        stuck = _stuck(now, short)
+        stuck = _stuck(now, unachieved)
         astray = _wound(xp.where(steered, memory.astray, none), now.dt * lag, stuck, ERROR_LIMIT)
         integral = xp.where(steered, memory.speed_integral, none)
         step = now.dt * self.integral * omega**3 * astray
@@ -327,10 +327,10 @@ class ModernLaw:
         return constant(xp, self.to_center) @ wrench
 
 
-def _stuck(now: _Now, short: Array) -> Array:
+def _stuck(now: _Now, unachieved: Array) -> Array:
     """Return of which axes (6,) the thrusters have no more to give, linear ones in map."""
-    xp = namespace(short)
-    return xp.concat([xp.abs(now.rotation) @ short[:3] > 0.5, short[3:] > 0.5])
+    xp = namespace(unachieved)
+    return xp.concat([xp.abs(now.rotation) @ unachieved[:3] > 0.5, unachieved[3:] > 0.5])
 
 
 def modern_law(settings: ModernSettings, vehicle: Vehicle) -> ModernLaw:

@@ -19,15 +19,15 @@ class ModernSettings:
     """Settings of the modern controller.
 
     Attributes:
-        bandwidth: by mode, of position and of attitude, rad/s.
+        bandwidth: bandwidths of position and of attitude, by mode, rad/s.
         damping: ratio ζ.
         integral: K_i = integral · ω K_p.
-        integral_limit: of the integral's share, m/s² and rad/s².
+        integral_limit: limit of the integral term, m/s² and rad/s².
         tolerance: errors of pose that the integral leaves alone, m and rad: without it a dead
             zone makes the vehicle hunt around its target.
-        max_speed: of moving set-points, m/s.
-        max_turn_rate: of turning set-points, rad/s.
-        filter_time: of the measured velocity, s.
+        max_speed: largest speed of moving set-points, m/s.
+        max_turn_rate: largest rate of turning set-points, rad/s.
+        filter_time: filter time constant of the measured velocity, s.
         error_diffusion: what rounding and dead zone swallow of a thrust is made up for in the next
             ticks: no limit cycle around the target, at the price of thrusters that stutter.
     """

@@ -41,7 +41,7 @@ class Pilot:
 
     Attributes:
         output: one of OUTPUTS.
-        gain: of all efforts, 0 to 1.
+        gain: gain of all efforts, 0 to 1.
         held: six efforts of the keyboard, −1 to 1 (FLU).
         sticks: six efforts of the gamepad.
         target: the pose to hold; None until the vehicle's own is known.
@@ -80,10 +80,10 @@ def follow(pilot: Pilot, top: Sequence[float], dt: float, state: State | None) -
     Where a pose is wanted, it starts where the vehicle is and moves with the sticks.
 
     Args:
-        pilot: before.
+        pilot: previous state of the pilot.
         top: six velocities of full stick, m/s and rad/s.
         dt: s.
-        state: of the vehicle, or None while it is unknown.
+        state: state of the vehicle, or None while it is unknown.
     """
     if pilot.output != 'pose' or state is None:
         return pilot

@@ -5,7 +5,7 @@
 
 Which bounds are active is searched (:mod:`marine_sim_ros.control.active_set`), for as long as one
 programme of a batch needs it, and without a gradient. The answer is solved from the active
-bounds: that mends what rounding adds up, makes it the same whatever the way of the search, and
+bounds: that corrects accumulated rounding, makes it the same whatever the way of the search, and
 gives the gradient, as an implicit function has it. The minimiser is unique; the tests compare it
 with that of DAQP (Arnström, Bemporad and Axehill 2022, doi 10.1109/TAC.2022.3176430).
 """

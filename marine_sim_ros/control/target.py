@@ -21,7 +21,7 @@ class Target:
     """A level pose.
 
     Attributes:
-        position: of ``base_link`` in ``map`` (ENU), m.
+        position: position of ``base_link`` in ``map`` (ENU), m.
         yaw: about map's z axis from east, −π to π rad.
     """
 
@@ -66,8 +66,8 @@ def moved(
     The target is never moved out of the water: up to z = 0, or where it is when that is higher.
 
     Args:
-        target: to move.
-        state: of the vehicle; ahead and to port are level and turn with its yaw.
+        target: the target to move.
+        state: state of the vehicle; ahead and to port are level and turn with its yaw.
         surge: m ahead.
         sway: m to port.
         heave: m up.

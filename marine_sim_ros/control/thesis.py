@@ -52,7 +52,7 @@ def windowed_pid(
 
     Args:
         error: (n,).
-        memory: of the tick before; where its length must not change, that of the window.
+        memory: memory of the previous tick; where its length must not change, that of the window.
         gains: (3, n) K_p, K_i, K_d.
         window: s.
         dt: since the tick before, s; traced, the window has as many errors as the memory.
@@ -96,19 +96,19 @@ class ThesisLaw:
         state: State,
         memory: ThesisMemory,
         *,
-        short: Array,
+        unachieved: Array,
         dt: Any,
     ) -> tuple[Array, ThesisMemory]:
         """Return the wrench (6,) in the body frame, and what to remember.
 
         Args:
             wanted: set-points (12,), NaN where free.
-            state: of this tick.
-            memory: of the tick before.
-            short: axes (6,) of which less was had than asked; this law does not look.
+            state: state of this tick.
+            memory: memory of the previous tick.
+            unachieved: (6,) axes of the last wrench that were not achieved; not used here.
             dt: since the tick before, s.
         """
-        del short
+        del unachieved
         xp = namespace(state.velocity)
         held, none = ~xp.isnan(wanted), xp.zeros_like(state.position)
         rpy = rpy_from_quaternion(state.orientation)

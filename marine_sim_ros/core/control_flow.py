@@ -36,7 +36,7 @@ def while_loop(
 
     Args:
         xp: namespace of the arrays within.
-        unfinished: of what was searched so far: a truth ().
+        unfinished: condition () of the search state: True while the search goes on.
         body: one step; shapes and types stay.
         start: tuples of arrays.
     """
@@ -99,9 +99,9 @@ def cond(
     Args:
         xp: namespace of the arrays.
         needed: a truth ().
-        function: what may cost much.
-        otherwise: what stands for it.
-        arrays: for both.
+        function: expensive function.
+        otherwise: result where it is not needed.
+        arrays: arguments of both.
     """
     if traced(xp):
         return _compiled_either(function, otherwise)(needed, *arrays)

@@ -12,7 +12,7 @@ __all__ = [
 
 
 class MarineSimError(Exception):
-    """Base of all errors that a user can mend: one line saying what, where, what was expected."""
+    """Base of all errors that a user can fix: one line saying what, where, what was expected."""
 
 
 class MissingPackageError(MarineSimError):
@@ -36,4 +36,4 @@ class RecordingError(MarineSimError):
 
 
 class RunError(MarineSimError):
-    """A run did not come to its end, though what was asked for was in order."""
+    """A run did not come to its end, although its input was valid."""

@@ -58,7 +58,7 @@ def require(module: str, feature: str) -> Any:
 
     Args:
         module: such as ``scipy.optimize``.
-        feature: what needs it, for the message.
+        feature: feature that needs it, for the message.
 
     Raises:
         MissingPackageError: it, or a package that it needs itself, is not installed.

@@ -28,7 +28,7 @@ class Setting:
     Attributes:
         name: the name, in snake_case.
         default: the value where the user gives none.
-        help: what the setting does, without unit, default and range.
+        help: effect of the setting, without unit, default and range.
         low: the least value; of each element where the value is a list.
         high: the greatest value, likewise.
         choices: the values that are possible, likewise; empty: any.

@@ -84,9 +84,9 @@ def _matching(
     return result
 
 
-def motor_order(patient: DescriptionContext) -> list[Diagnostic]:
+def motor_order(context: DescriptionContext) -> list[Diagnostic]:
     """Thrusters of a BlueROV2 come in ArduSub's order and push in its sense."""
-    vehicle = patient.vehicle
+    vehicle = context.vehicle
     count = len(vehicle.thrusters)
     frames = {n: f for n, f in FRAMES.items() if len(f) == count}
     if not frames or 'bluerov' not in vehicle.name.lower():
@@ -97,12 +97,12 @@ def motor_order(patient: DescriptionContext) -> list[Diagnostic]:
     level = (vehicle.thrusters.position - com)[:, :2]
     places = np.where(np.abs(level) > AMIDSHIPS, np.sign(level), 0.0).astype(int)
     matching = _matching(signs, places, frame, PLACES[name])
-    elements = patient.thruster_elements()
-    plugin = patient.root.find('thrusters') is None
-    tell = patient.hint if plugin else patient.warning
+    elements = context.thruster_elements()
+    plugin = context.root.find('thrusters') is None
+    tell = context.hint if plugin else context.warning
     if matching is None:
         return [tell(
-            patient.root.find('thrusters'), f'its thrusters make no {name} frame of ArduSub, '
+            context.root.find('thrusters'), f'its thrusters make no {name} frame of ArduSub, '
             'though it is named a BlueROV2', f'compare positions and rpy with the {name} frame',
         )]  # fmt: skip
     result = []

@@ -15,7 +15,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Edit
 
-__all__ = ['mended']
+__all__ = ['autofixed']
 
 _ATTRIBUTE = r'\s+{}\s*=\s*("[^"]*"|\'[^\']*\')'
 
@@ -84,24 +84,26 @@ def _changed_tag(tag: str, edit: Edit) -> str:
     return tag + inside
 
 
-def mended(patient: DescriptionContext, findings: Iterable[Diagnostic]) -> tuple[bytes, list[str]]:
+def autofixed(
+    context: DescriptionContext, findings: Iterable[Diagnostic]
+) -> tuple[bytes, list[str]]:
     """Return the file with all edits that findings have, and what they are.
 
     Raises:
         ParameterError: the file is a xacro: what stands in it is not what was examined.
     """
-    if patient.expanded:
+    if context.expanded:
         raise ParameterError(
-            f'--fix: {patient.path} is a xacro file; expected a URDF: expand it first, or mend it '
+            f'--fix: {context.path} is a xacro file; expected a URDF: expand it first, or edit it '
             'by hand'
         )
-    content = patient.path.read_bytes()
+    content = context.path.read_bytes()
     edits = [f.edit for f in findings if f.edit is not None]
-    elements = [e for e in patient.root.iter() if isinstance(e.tag, str)]
+    elements = [e for e in context.root.iter() if isinstance(e.tag, str)]
     try:
         spans = _Spans(content)
     except expat.ExpatError as error:  # it is stricter than libxml2 with names
-        raise ParameterError(f'--fix: {patient.path} cannot be edited: {error}') from None
+        raise ParameterError(f'--fix: {context.path} cannot be edited: {error}') from None
     changes: list[tuple[int, int, str]] = []
     for edit in edits:
         index = elements.index(edit.element)

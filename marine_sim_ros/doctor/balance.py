@@ -32,14 +32,14 @@ def _ratio(vehicle: Vehicle) -> float:
     return vehicle.buoyancy.fluid_density * vehicle.buoyancy.volume / vehicle.inertia.mass
 
 
-def displaced_mass(patient: DescriptionContext) -> list[Diagnostic]:
+def displaced_mass(context: DescriptionContext) -> list[Diagnostic]:
     """ρ V against m, with the mass of every link; thrusters must be able to make up for it."""
-    vehicle = patient.vehicle
+    vehicle = context.vehicle
     ratio = _ratio(vehicle)
     mass = vehicle.inertia.mass
-    element = patient.root.find('buoyancy')
+    element = context.root.find('buoyancy')
     if ratio == 0:
-        return [patient.error(
+        return [context.error(
             element, 'displaces no water, so it falls', 'add <buoyancy><volume>, or collisions '
             'with a <buoyancy_material>',
         )]  # fmt: skip
@@ -48,29 +48,29 @@ def displaced_mass(patient: DescriptionContext) -> list[Diagnostic]:
     lift = full_thrust(vehicle.thrusters, np.array([0.0, 0.0, -1.0 if net > 0 else 1.0]))
     advice = 'weigh it with all its sensors and ballast; check volume, water density and units'
     if not 0.5 <= ratio <= 3:
-        return [patient.error(element, text, advice)]
+        return [context.error(element, text, advice)]
     if ratio < HEAVY or (ratio > LIGHT and lift > 0):
         way = 'sinks' if net < 0 else 'floats up'
-        return [patient.warning(element, f'{text}: it {way} with {abs(net):.3g} N', advice)]
+        return [context.warning(element, f'{text}: it {way} with {abs(net):.3g} N', advice)]
     if 0 < lift < abs(net):
-        return [patient.warning(
+        return [context.warning(
             element, f'{text}: {abs(net):.3g} N that its thrusters, {lift:.3g} N, cannot hold',
             advice,
         )]  # fmt: skip
     if ratio > 1.05 and lift > 0:
         return [
-            patient.hint(element, f'{text}: it floats up with {net:.3g} N', 'ballast trims it')
+            context.hint(element, f'{text}: it floats up with {net:.3g} N', 'ballast trims it')
         ]
     return []
 
 
-def forgotten_mass(patient: DescriptionContext) -> list[Diagnostic]:
+def forgotten_mass(context: DescriptionContext) -> list[Diagnostic]:
     """A link with a collision is a body: it has a mass, of its own or of its material."""
-    vehicle = patient.vehicle
+    vehicle = context.vehicle
     density = vehicle.buoyancy.fluid_density
     result = []
-    for link in patient.root.findall('link'):
-        bodies = [e for e in patient.extents if e.element.getparent() is link]
+    for link in context.root.findall('link'):
+        bodies = [e for e in context.extents if e.element.getparent() is link]
         bodies = [e for e in bodies if e.element.tag == 'collision']
         solid = sum(e.volume for e in bodies) * density
         made_of = any(e.element.find('buoyancy_material') is not None for e in bodies)
@@ -80,7 +80,7 @@ def forgotten_mass(patient: DescriptionContext) -> list[Diagnostic]:
         mass = link.find('inertial/mass')
         nothing = mass is None or float(mass.get('value') or 0) == 0
         if nothing and not made_of and not other and solid > 0.01 * vehicle.inertia.mass:
-            result.append(patient.warning(
+            result.append(context.warning(
                 link, f'has a collision as large as {solid:.3g} kg of water, but no mass',
                 'add its <inertial>, or count its mass in the link that carries it and drop the '
                 'collision',
@@ -88,11 +88,11 @@ def forgotten_mass(patient: DescriptionContext) -> list[Diagnostic]:
     return result
 
 
-def righting(patient: DescriptionContext) -> list[Diagnostic]:
+def righting(context: DescriptionContext) -> list[Diagnostic]:
     """The centre of buoyancy is above that of gravity, z_b > z_g, and nearly over it."""
-    vehicle = patient.vehicle
+    vehicle = context.vehicle
     arm = vehicle.buoyancy.center_of_volume - vehicle.inertia.center_of_mass
-    element = patient.root.find('buoyancy')
+    element = context.root.find('buoyancy')
     ratio = _ratio(vehicle)
     if ratio > LIGHT or ratio == 0:
         return []
@@ -101,18 +101,18 @@ def righting(patient: DescriptionContext) -> list[Diagnostic]:
         f'of gravity at {vehicle.inertia.center_of_mass[2]:.3g} m'
     )
     if arm[2] < 0:
-        return [patient.error(
+        return [context.error(
             element, f'{numbers}: it turns over', 'check the signs: z points up (FLU), unlike '
             'in the NED frames of the literature; ballast goes below',
         )]  # fmt: skip
     if arm[2] < SMALL:
-        return [patient.warning(
+        return [context.warning(
             element, f'{numbers}: it hardly rights itself', 'check both; a BlueROV2 has 0.01 to '
             '0.05 m between them',
         )]  # fmt: skip
     tilt = float(np.arctan2(np.hypot(arm[0], arm[1]), arm[2]))
     if tilt > TRIM:
-        return [patient.warning(
+        return [context.warning(
             element, f'the centre of buoyancy is ({arm[0]:.3g}, {arm[1]:.3g}) m beside that of '
             f'gravity: at rest it hangs {np.degrees(tilt):.0f} degrees askew',
             'check <origin> of <inertial> and <center_of_volume>',
@@ -120,9 +120,9 @@ def righting(patient: DescriptionContext) -> list[Diagnostic]:
     return []
 
 
-def metacentric_height(patient: DescriptionContext) -> list[Diagnostic]:
+def metacentric_height(context: DescriptionContext) -> list[Diagnostic]:
     """Afloat, it rights itself: G M = −(dK/dφ)/(m g) > 0 in roll and pitch, by the hull."""
-    vehicle = patient.vehicle
+    vehicle = context.vehicle
     if vehicle.hull is None or vehicle.hull.voxels is None or _ratio(vehicle) <= 1:
         return []
     height = _draught(vehicle)
@@ -130,7 +130,7 @@ def metacentric_height(patient: DescriptionContext) -> list[Diagnostic]:
     for axis, name in ((0, 'roll'), (1, 'pitch')):
         gm = -_moment_slope(vehicle, height, axis) / (vehicle.inertia.mass * Environment().gravity)
         if gm <= 0:
-            result.append(patient.error(
+            result.append(context.error(
                 None, f'afloat its metacentric height in {name} is {gm:.3g} m: it turns over',
                 'put mass lower or make the hull wider',
             ))  # fmt: skip

@@ -4,7 +4,7 @@
 """All checks, by name. A new one is a function in a file here and one line in a table.
 
 A check takes a :class:`DescriptionContext` and returns what it found; its docstring's first line
-is the rule it holds the description to. docs/reference/doctor.md tells reasons and sources.
+is the rule it holds the description to. docs/reference/doctor.md gives reasons and sources.
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType({
 _ORDER = list(Severity)
 
 
-def examine(patient: DescriptionContext) -> list[Diagnostic]:
+def examine(context: DescriptionContext) -> list[Diagnostic]:
     """Return what all checks find, the worst first."""
     checks = dict(CHECKS_OF_TEXT)
-    if patient.loaded is not None:
+    if context.loaded is not None:
         checks |= CHECKS_OF_VEHICLE
-    found = [replace(f, check=name) for name, check in checks.items() for f in check(patient)]
+    found = [replace(f, check=name) for name, check in checks.items() for f in check(context)]
     return sorted(found, key=lambda f: _ORDER.index(f.severity))

@@ -28,15 +28,15 @@ __all__ = ['DescriptionContext', 'load_context']
 
 @dataclass(frozen=True, eq=False)
 class DescriptionContext:
-    """A description and what became of it.
+    """A vehicle description and the vehicle that loads from it.
 
     Attributes:
-        path: of its file.
+        path: path of its file.
         root: the <robot> element, xacro expanded.
         source: name of the file, which knows where each line of its text is from.
         expanded: whether xacro made the text, so that its lines are not those of the file.
         loaded: the vehicle, or None where the description is refused.
-        refusal: why.
+        refusal: reason of the refusal.
     """
 
     path: Path
@@ -111,7 +111,7 @@ def load_context(name_or_path: str, arguments: Mapping[str, str]) -> Description
 
     Args:
         name_or_path: a shipped vehicle's name, or the path of a URDF or xacro file.
-        arguments: of xacro.
+        arguments: xacro arguments.
 
     Raises:
         ModelError: no file, no XML, no robot, or xacro refuses it: nothing to examine.

@@ -41,8 +41,8 @@ class Edit:
     """A change of one element that has one right answer.
 
     Attributes:
-        element: of the patient's description.
-        tells: what is changed.
+        element: element of the description.
+        tells: description of the change.
         attributes: new values by name; None removes one.
         text: new text, or None to leave it.
         children: elements to add, by name, with their texts.
@@ -63,11 +63,11 @@ class Diagnostic:
 
     Attributes:
         severity: error: it will not do what was meant; warning: hardly meant so; hint: know it.
-        message: what is so, with the numbers.
+        message: the finding, with its numbers.
         place: where.
-        advice: what to do.
+        advice: advice on how to fix it.
         check: name of the check that found it.
-        edit: how ``--fix`` mends it, or None.
+        edit: the change that ``--fix`` makes, or None.
     """
 
     severity: Severity

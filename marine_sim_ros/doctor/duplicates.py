@@ -13,9 +13,9 @@ __all__ = ['drag_twice', 'plugins_beside_tags']
 _LUMPED = ('linear_damping', 'quadratic_damping', 'modulus_damping')
 
 
-def plugins_beside_tags(patient: DescriptionContext) -> list[Diagnostic]:
+def plugins_beside_tags(context: DescriptionContext) -> list[Diagnostic]:
     """Nothing is described by an Orca3 plugin and by elements of ours at once."""
-    root = patient.root
+    root = context.root
     lumped = [e for tag in _LUMPED for e in root.findall(f'hydrodynamics/{tag}')]
     hulls = [e for tag in ('buoyancy_material', 'hydrodynamics')
              for e in root.findall(f'link/collision/{tag}')]  # fmt: skip
@@ -32,20 +32,20 @@ def plugins_beside_tags(patient: DescriptionContext) -> list[Diagnostic]:
     for plugin in root.iter('plugin'):
         for kind, (elements, outcome) in rivals.items():
             if f'libOrca{kind}Plugin' in (plugin.get('filename') or '') and elements:
-                result.append(patient.error(
+                result.append(context.error(
                     elements[0], f'stands beside Orca3\'s {kind} plugin: {outcome}',
                     'keep one of them',
                 ))  # fmt: skip
     return result
 
 
-def drag_twice(patient: DescriptionContext) -> list[Diagnostic]:
+def drag_twice(context: DescriptionContext) -> list[Diagnostic]:
     """Lumped damping and panels that drag both act."""
-    vehicle = patient.vehicle
-    lumped = any(patient.root.find(f'hydrodynamics/{tag}') is not None for tag in _LUMPED)
+    vehicle = context.vehicle
+    lumped = any(context.root.find(f'hydrodynamics/{tag}') is not None for tag in _LUMPED)
     if not lumped or vehicle.hull is None or vehicle.hull.panels is None:
         return []
-    return [patient.warning(
-        patient.root.find('hydrodynamics'), 'gives damping for the vehicle and parameters of its '
+    return [context.warning(
+        context.root.find('hydrodynamics'), 'gives damping for the vehicle and parameters of its '
         'hull: both act, so drag counts twice', 'keep the damping, or the hull\'s parameters',
     )]  # fmt: skip

@@ -93,7 +93,7 @@ def geometry_extents(root: Element, frames: Mapping[str, Frame], base: Path) -> 
 
     Args:
         root: the <robot> element.
-        frames: of the links; those without one are left out.
+        frames: frames of the links; links without one are left out.
         base: folder that relative mesh names start from.
     """
     result = []

@@ -29,9 +29,9 @@ def _parent_of(root: Element) -> dict[str, str]:
     }
 
 
-def one_tree(patient: DescriptionContext) -> list[Diagnostic]:
+def one_tree(context: DescriptionContext) -> list[Diagnostic]:
     """Every link hangs on ``base_link`` by joints, or tf cannot say where it is."""
-    root = patient.root
+    root = context.root
     parent = _parent_of(root)
     links = {str(link.get('name')): link for link in root.findall('link')}
     result = []
@@ -40,7 +40,7 @@ def one_tree(patient: DescriptionContext) -> list[Diagnostic]:
             element = joint.find(end)
             name = None if element is None else element.get('link')
             if name not in links:
-                result.append(patient.error(
+                result.append(context.error(
                     joint, f'its {end} is {name!r}, which is no link',
                     f'name one of: {", ".join(sorted(links)[:8])}',
                 ))  # fmt: skip
@@ -50,33 +50,33 @@ def one_tree(patient: DescriptionContext) -> list[Diagnostic]:
             at = parent[at]
             seen.add(at)
         if at != BASE_LINK:
-            result.append(patient.error(
+            result.append(context.error(
                 link, f'does not hang on {BASE_LINK!r}', 'add a joint from a link that does',
             ))  # fmt: skip
     return result
 
 
-def frame_names(patient: DescriptionContext) -> list[Diagnostic]:
+def frame_names(context: DescriptionContext) -> list[Diagnostic]:
     """Names are frame ids of tf2: no slash, no blanks; map, odom and the like are taken."""
     result = []
-    for link in patient.root.findall('link'):
+    for link in context.root.findall('link'):
         name = str(link.get('name'))
         if not re.fullmatch(r'[A-Za-z_][\w.-]*', name):
-            result.append(patient.warning(
+            result.append(context.warning(
                 link, f'{name!r} is an odd name for a frame',
                 'take letters, digits and underscores, as in "sonar_link" (REP 105, tf2)',
             ))  # fmt: skip
         if name in _WORLD:
-            result.append(patient.warning(
+            result.append(context.warning(
                 link, f'{name!r} is the name of a frame of the world (REP 105)',
                 'take another; the dynamics publishes map -> base_link',
             ))  # fmt: skip
     return result
 
 
-def moving_hull(patient: DescriptionContext) -> list[Diagnostic]:
+def moving_hull(context: DescriptionContext) -> list[Diagnostic]:
     """Hulls are built with all joints at zero and stay so."""
-    root = patient.root
+    root = context.root
     parent = _parent_of(root)
     moving = {
         str(child.get('link'))
@@ -97,7 +97,7 @@ def moving_hull(patient: DescriptionContext) -> list[Diagnostic]:
             for tag in ('buoyancy_material', 'hydrodynamics')
         )
         if at in moving and tagged:
-            result.append(patient.warning(
+            result.append(context.warning(
                 link, 'moves with a joint, but its hull (buoyancy_material, hydrodynamics) stays '
                 'where it is at zero', 'give its volume as <buoyancy link="...">, which moves '
                 'with it, or fix the joint',
@@ -105,20 +105,20 @@ def moving_hull(patient: DescriptionContext) -> list[Diagnostic]:
     return result
 
 
-def sensor_links(patient: DescriptionContext) -> list[Diagnostic]:
+def sensor_links(context: DescriptionContext) -> list[Diagnostic]:
     """No link or thruster is many lengths of the vehicle away: rather millimetres for metres."""
-    size = patient.size
+    size = context.size
     if size is None:
         return []
     reach = _FAR * float(max(size))
-    own = {e.link for e in patient.extents}
-    links = {link.get('name'): link for link in patient.root.findall('link')}
-    places = [(links.get(f.name), f.translation) for f in patient.frames.values()
+    own = {e.link for e in context.extents}
+    links = {link.get('name'): link for link in context.root.findall('link')}
+    places = [(links.get(f.name), f.translation) for f in context.frames.values()
               if f.name not in own]  # fmt: skip
-    thrusters = patient.thruster_elements()
-    places += zip(thrusters, patient.vehicle.thrusters.position, strict=True)
+    thrusters = context.thruster_elements()
+    places += zip(thrusters, context.vehicle.thrusters.position, strict=True)
     return [
-        patient.warning(
+        context.warning(
             element,
             f'is at ({at[0]:.4g}, {at[1]:.4g}, {at[2]:.4g}) m, far from the vehicle',
             'check the unit of <origin xyz>: m',

@@ -22,22 +22,22 @@ AHEAD = np.array([1.0, 0.0, 0.0])
 FAST = 5.0
 """m/s; no ROV goes faster."""
 SLOWEST = 0.01
-"""m/s; the first speed at which stability is asked for."""
+"""m/s; the lowest speed at which stability is checked."""
 SLOW = 0.1
 """m/s; an ROV at full thrust goes faster."""
 MUCH_ADDED = 5.0
 """Times the vehicle's own mass; a BlueROV2 has 1.4 at most."""
 
 
-def added_mass(patient: DescriptionContext) -> list[Diagnostic]:
+def added_mass(context: DescriptionContext) -> list[Diagnostic]:
     """M_A is positive, and where it exceeds M_RB it cannot be fed back as a force.
 
     Feedback of −M_A ν̇ with any delay diverges where an eigenvalue of M_RB⁻¹ M_A is 1 or more.
     """
-    vehicle = patient.vehicle
-    element = patient.root.find('hydrodynamics/added_mass')
+    vehicle = context.vehicle
+    element = context.root.find('hydrodynamics/added_mass')
     if np.min(np.linalg.eigvalsh(vehicle.added_mass)) < -1e-9:
-        return [patient.error(
+        return [context.error(
             element, 'is not positive semi-definite: some motion would gain energy from nothing',
             'check the signs of the terms off the diagonal',
         )]  # fmt: skip
@@ -46,21 +46,21 @@ def added_mass(patient: DescriptionContext) -> list[Diagnostic]:
     worst = int(np.argmax(ratio))
     text = f"in {AXES[worst]} it is {ratio[worst]:.3g} times the vehicle's own"
     if ratio[worst] > MUCH_ADDED:
-        return [patient.warning(element, text, 'check its unit: kg and kg·m²')]
+        return [context.warning(element, text, 'check its unit: kg and kg·m²')]
     spread = np.linalg.eigvals(np.linalg.solve(vehicle.rigid_body_mass, vehicle.added_mass))
     most = float(np.max(np.abs(spread)))
     if most < 1:
         return []
-    return [patient.hint(
+    return [context.hint(
         element, f'{text}; as a force from another node it would diverge at any step '
         f'(M_RB⁻¹ M_A has {most:.3g}, the limit is 1)',
         'leave it in the mass matrix, as this package does',
     )]  # fmt: skip
 
 
-def undamped_axes(patient: DescriptionContext) -> list[Diagnostic]:
+def undamped_axes(context: DescriptionContext) -> list[Diagnostic]:
     """Every motion is opposed by some drag."""
-    vehicle = patient.vehicle
+    vehicle = context.vehicle
     free = []
     for i, axis in enumerate(AXES):
         state = State(np.array([0, 0, -100.0]), np.array([0, 0, 0, 1.0]), np.eye(6)[i])
@@ -68,8 +68,8 @@ def undamped_axes(patient: DescriptionContext) -> list[Diagnostic]:
             free.append(axis)
     if not free:
         return []
-    return [patient.warning(
-        patient.root.find('hydrodynamics'), f'nothing damps its {", ".join(free)}',
+    return [context.warning(
+        context.root.find('hydrodynamics'), f'nothing damps its {", ".join(free)}',
         'give <linear_damping> or <quadratic_damping>, or collisions that drag',
     )]  # fmt: skip
 
@@ -87,25 +87,25 @@ def _terminal_speed(vehicle: Vehicle, axis: int, force: float) -> float:
     return (low + high) / 2
 
 
-def top_speed(patient: DescriptionContext) -> list[Diagnostic]:
+def top_speed(context: DescriptionContext) -> list[Diagnostic]:
     """Drag and thrust fit: full thrust ahead gives a speed that such vehicles have."""
-    vehicle = patient.vehicle
+    vehicle = context.vehicle
     force = full_thrust(vehicle.thrusters, AHEAD)
     if force < 1e-6:
         return []
     speed = _terminal_speed(vehicle, 0, force)
-    element = patient.root.find('hydrodynamics')
+    element = context.root.find('hydrodynamics')
     text = f'{force:.3g} N ahead give {speed:.3g} m/s'
     if speed < SLOW:
-        return [patient.warning(element, text, 'check the damping: N·s/m and N·s²/m²')]
+        return [context.warning(element, text, 'check the damping: N·s/m and N·s²/m²')]
     if speed <= FAST:
         return []
     if vehicle.hull is not None and vehicle.hull.panels is not None:
-        return [patient.hint(
+        return [context.hint(
             element, f'{text}: its hull hardly drags', 'pressures of 10 Pa are drag coefficients '
             'of about 0.02; give real ones with <coefficient_unit>cd</coefficient_unit>',
         )]  # fmt: skip
-    return [patient.warning(element, text, 'check the damping: N·s/m and N·s²/m²')]
+    return [context.warning(element, text, 'check the damping: N·s/m and N·s²/m²')]
 
 
 def munk_speeds(vehicle: Vehicle) -> tuple[float, float]:
@@ -135,7 +135,7 @@ def _yaw_speed(vehicle: Vehicle) -> float:
 def _yaw_growth(vehicle: Vehicle, speed: float) -> float:
     """Return the largest growth rate (1/s) of sway and yaw at a surge speed."""
     rows = [1, 5]
-    at = vehicle.damping.arm
+    at = vehicle.damping.lever_arm
     velocity = np.zeros(6)
     velocity[0] = speed
     drags = at.T @ np.asarray(damping_matrix(vehicle, at @ velocity)) @ at
@@ -149,25 +149,25 @@ def _yaw_growth(vehicle: Vehicle, speed: float) -> float:
     return float(np.max(rates.real))
 
 
-def munk_pitch(patient: DescriptionContext) -> list[Diagnostic]:
+def munk_pitch(context: DescriptionContext) -> list[Diagnostic]:
     """Above √(m g (z_b − z_g)/(M_33 − M_11)) the Munk moment exceeds the righting one."""
-    return _munk(patient, 'pitch', munk_speeds(patient.vehicle)[0])
+    return _munk(context, 'pitch', munk_speeds(context.vehicle)[0])
 
 
-def munk_yaw(patient: DescriptionContext) -> list[Diagnostic]:
+def munk_yaw(context: DescriptionContext) -> list[Diagnostic]:
     """Where nothing rights the heading, the Munk moment needs damping to hold it."""
-    return _munk(patient, 'yaw', munk_speeds(patient.vehicle)[1])
+    return _munk(context, 'yaw', munk_speeds(context.vehicle)[1])
 
 
-def _munk(patient: DescriptionContext, axis: str, speed: float) -> list[Diagnostic]:
-    vehicle = patient.vehicle
+def _munk(context: DescriptionContext, axis: str, speed: float) -> list[Diagnostic]:
+    vehicle = context.vehicle
     start = f'above {speed:.2g} m/s' if speed > SLOWEST else 'at any speed'
     if not np.isfinite(speed) or speed > _terminal_speed(
         vehicle, 0, full_thrust(vehicle.thrusters, AHEAD)
     ):
         return []
-    return [patient.hint(
-        patient.root.find('hydrodynamics/added_mass'), f'{start} ahead it is '
+    return [context.hint(
+        context.root.find('hydrodynamics/added_mass'), f'{start} ahead it is '
         f'unstable in {axis}: the Munk moment of its added mass',
         'a controller must hold it, or lift (not in this model) does',
     )]  # fmt: skip

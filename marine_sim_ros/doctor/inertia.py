@@ -34,21 +34,21 @@ def _tensor(link: Element) -> np.ndarray | None:
     return np.array([[float(v[0]) for v in row if v is not None] for row in rows])
 
 
-def possible_inertia(patient: DescriptionContext) -> list[Diagnostic]:
+def possible_inertia(context: DescriptionContext) -> list[Diagnostic]:
     """Principal moments are positive, and none is larger than the other two together."""
     result = []
-    for link in patient.root.findall('link'):
+    for link in context.root.findall('link'):
         tensor = _tensor(link)
         if tensor is None:
             continue
         low, middle, high = np.linalg.eigvalsh(tensor)
         if low < -1e-9 * max(1.0, high):
-            result.append(patient.error(
+            result.append(context.error(
                 link, f'its principal moments of inertia are {low:.3g}, {middle:.3g}, {high:.3g} '
                 'kg·m²; one is negative', 'check the signs of ixy, ixz, iyz and the moments',
             ))  # fmt: skip
         elif high > 1.001 * (low + middle):
-            result.append(patient.error(
+            result.append(context.error(
                 link, f'its largest principal moment of inertia, {high:.4g} kg·m², is above the '
                 f'sum of the others, {low + middle:.4g}: no body has that',
                 'check ixx, iyy, izz: each is at most the sum of the two others',
@@ -56,36 +56,36 @@ def possible_inertia(patient: DescriptionContext) -> list[Diagnostic]:
     return result
 
 
-def plausible_inertia(patient: DescriptionContext) -> list[Diagnostic]:
+def plausible_inertia(context: DescriptionContext) -> list[Diagnostic]:
     """Moments of the whole against those of a solid box as large: m (b² + c²)/12."""
-    size = patient.size
+    size = context.size
     if size is None or not np.all(size < FARTHEST):
         return []
-    inertia = patient.vehicle.inertia
+    inertia = context.vehicle.inertia
     square = size**2
     box = inertia.mass * (np.sum(square) - square) / 12
     result = []
     for name, own, solid in zip('xyz', np.diag(inertia.tensor), box, strict=True):
         if not SMALLEST * solid <= own <= LARGEST * solid:
-            result.append(patient.warning(
-                patient.root.find('link[inertial]'),
+            result.append(context.warning(
+                context.root.find('link[inertial]'),
                 f'I_{name}{name} of the vehicle is {own:.3g} kg·m², a solid box of its size and '
                 f'mass has {solid:.3g}', 'check the inertia, its unit (kg·m²), and the mass',
             ))  # fmt: skip
     return result
 
 
-def products_of_inertia(patient: DescriptionContext) -> list[Diagnostic]:
+def products_of_inertia(context: DescriptionContext) -> list[Diagnostic]:
     """Products of inertia stay small: a vehicle is about symmetric to its axes."""
-    tensor = patient.vehicle.inertia.tensor
+    tensor = context.vehicle.inertia.tensor
     moments = np.sqrt(np.outer(np.diag(tensor), np.diag(tensor)))
     share = np.abs(tensor - np.diag(np.diag(tensor))) / moments
     i, j = np.unravel_index(int(np.argmax(share)), share.shape)
     if share[i, j] <= PRODUCTS:
         return []
     names = 'xyz'
-    return [patient.hint(
-        patient.root.find('link[inertial]'),
+    return [context.hint(
+        context.root.find('link[inertial]'),
         f'I_{names[i]}{names[j]} of the vehicle is {tensor[i, j]:.3g} kg·m², '
         f'{share[i, j]:.0%} of the moments beside it: its principal axes are far from its own',
         'check the products of inertia and their sign (off-diagonal terms are −∫xy dm)',

@@ -22,31 +22,31 @@ __all__ = ['inside_out', 'millimetres', 'readable_meshes']
 FAR = 30.0
 """Times all else; a mesh that much larger is in another unit."""
 LONG = 20.0
-"""m; of a mesh where nothing else tells the size."""
+"""m; of a mesh where no other size is known."""
 
 
-def _meshes(patient: DescriptionContext) -> list[tuple[Element, Any]]:
+def _meshes(context: DescriptionContext) -> list[tuple[Element, Any]]:
     result: list[tuple[Element, Any]] = []
-    for element in patient.root.iter('mesh'):
+    for element in context.root.iter('mesh'):
         if element.get('filename'):
             try:
-                path = mesh_path(str(element.get('filename')), patient.path.parent)
+                path = mesh_path(str(element.get('filename')), context.path.parent)
                 result.append((element, read_mesh(path)))
             except ModelError as error:
                 result.append((element, str(error)))
     return result
 
 
-def readable_meshes(patient: DescriptionContext) -> list[Diagnostic]:
+def readable_meshes(context: DescriptionContext) -> list[Diagnostic]:
     """Every mesh, also of visuals, is a file that can be read."""
     return [
-        patient.error(element, str(mesh), 'check the file name, and that the package is built')
-        for element, mesh in _meshes(patient)
+        context.error(element, str(mesh), 'check the file name, and that the package is built')
+        for element, mesh in _meshes(context)
         if isinstance(mesh, str)
     ]
 
 
-def _other_sizes(patient: DescriptionContext) -> float:
+def _other_sizes(context: DescriptionContext) -> float:
     """Return the largest distance (m) that thrusters, joints and plain shapes tell of."""
     found = [
         np.abs(values).max()
@@ -55,17 +55,17 @@ def _other_sizes(patient: DescriptionContext) -> float:
             ('box', 'size', 3),
             ('cylinder', 'length', 1),
         )
-        for element in patient.root.iter(tag)
+        for element in context.root.iter(tag)
         if (values := numbers(element.get(name), count)) is not None
     ]
     return float(max(found, default=0.0))
 
 
-def millimetres(patient: DescriptionContext) -> list[Diagnostic]:
+def millimetres(context: DescriptionContext) -> list[Diagnostic]:
     """A mesh is about as large as the thrusters, joints and boxes around it."""
-    other = _other_sizes(patient)
+    other = _other_sizes(context)
     result = []
-    for element, mesh in _meshes(patient):
+    for element, mesh in _meshes(context):
         if isinstance(mesh, str):
             continue
         scale = numbers(element.get('scale'), 3)
@@ -75,24 +75,24 @@ def millimetres(patient: DescriptionContext) -> list[Diagnostic]:
             continue
         against = f', all else within {other:.3g} m' if other else ''
         fits = scale is None and 0.1 * other < longest / 1000 < 10 * other
-        result.append(patient.error(
+        result.append(context.error(
             element, f'is {longest:.4g} m long{against}: it is rather in millimetres',
             'add scale="0.001 0.001 0.001"', scaled_mesh(element) if fits else None,
         ))  # fmt: skip
     return result
 
 
-def inside_out(patient: DescriptionContext) -> list[Diagnostic]:
+def inside_out(context: DescriptionContext) -> list[Diagnostic]:
     """Triangles are counter-clockwise seen from outside: the volume is positive."""
     result = []
-    for element, mesh in _meshes(patient):
+    for element, mesh in _meshes(context):
         if isinstance(mesh, str):
             continue
         scale = numbers(element.get('scale'), 3)
         mesh.merge_vertices(merge_tex=True, merge_norm=True)
         mirrored = scale is not None and np.prod(scale) < 0
         if mesh.is_watertight and mesh.volume * (-1 if mirrored else 1) < 0:
-            result.append(patient.warning(
+            result.append(context.warning(
                 element, 'is inside out; for the hull it is turned, other programs may not',
                 'flip the normals in the program that made it',
             ))  # fmt: skip

@@ -19,13 +19,13 @@ _PORT = ('port', 'left')
 _STARBOARD = ('starboard', 'right')
 
 
-def _evidence(patient: DescriptionContext) -> list[str]:
-    vehicle = patient.vehicle
+def _evidence(context: DescriptionContext) -> list[str]:
+    vehicle = context.vehicle
     com = vehicle.inertia.center_of_mass
     told = []
     if vehicle.buoyancy.volume > 0 and vehicle.buoyancy.center_of_volume[2] < com[2]:
         told.append('the centre of buoyancy is below that of gravity')
-    places = {frame.name: frame.translation for frame in patient.frames.values()}
+    places = {frame.name: frame.translation for frame in context.frames.values()}
     thrusters = vehicle.thrusters
     places |= dict(zip(thrusters.names, thrusters.position, strict=True))
     for name, at in places.items():
@@ -45,40 +45,40 @@ def _side(name: str) -> int:
     return int(any(w in words for w in _PORT)) - int(any(w in words for w in _STARBOARD))
 
 
-def looks_down(patient: DescriptionContext) -> list[Diagnostic]:
+def looks_down(context: DescriptionContext) -> list[Diagnostic]:
     """Two or more signs together: what belongs on top is below, what is to port has y < 0."""
     named = [
-        frame.name for frame in patient.frames.values()
+        frame.name for frame in context.frames.values()
         if {'ned', 'frd'} & set(frame.name.lower().split('_'))
     ]  # fmt: skip
-    links = {link.get('name'): link for link in patient.root.findall('link')}
+    links = {link.get('name'): link for link in context.root.findall('link')}
     result = [
-        patient.hint(
+        context.hint(
             links.get(name), 'is named for a frame with z down',
             'make sure that its joint turns it by pi about x; nothing here converts it',
         )
         for name in named
-        if np.allclose(patient.frames[name].quaternion, [0, 0, 0, 1])
+        if np.allclose(context.frames[name].quaternion, [0, 0, 0, 1])
     ]  # fmt: skip
-    told = _evidence(patient)
+    told = _evidence(context)
     if len(told) < 2:
         return result
-    return [*result, patient.warning(
+    return [*result, context.warning(
         None, f'it looks as if its z pointed down (NED): {"; ".join(told[:4])}',
         'turn the signs of all y and z, and of the products I_xy and I_xz: x forward, y to port, '
         'z up',
     )]  # fmt: skip
 
 
-def negative_damping(patient: DescriptionContext) -> list[Diagnostic]:
+def negative_damping(context: DescriptionContext) -> list[Diagnostic]:
     """Coefficients with the sign of the literature, X_u < 0, instead of positive ones."""
     result = []
     for tag in ('linear_damping', 'quadratic_damping', 'modulus_damping', 'added_mass'):
-        for element in patient.root.findall(f'hydrodynamics/{tag}'):
+        for element in context.root.findall(f'hydrodynamics/{tag}'):
             text = element.text or ''
             values = [w for w in text.split() if w.startswith('-') and w.strip('-0.')]
             if values:
-                result.append(patient.error(
+                result.append(context.error(
                     element, f'has negative numbers ({" ".join(values[:3])}), as the literature '
                     'writes X_u', 'give positive coefficients: a force against the motion, a mass',
                     opposite_numbers(element),

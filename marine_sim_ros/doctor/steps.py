@@ -46,20 +46,20 @@ def drag_step_limit(vehicle: Vehicle) -> float:
     return 1 / most if most > 0 else np.inf
 
 
-def drag_step(patient: DescriptionContext) -> list[Diagnostic]:
+def drag_step(context: DescriptionContext) -> list[Diagnostic]:
     """λ T < 1 at the default step; this package's own integrator treats the drag as implicit."""
-    rates = drag_rates(patient.vehicle)
-    limit = drag_step_limit(patient.vehicle)
+    rates = drag_rates(context.vehicle)
+    limit = drag_step_limit(context.vehicle)
     axis = AXES[int(np.argmax(rates))]
-    element = patient.root.find('hydrodynamics')
+    element = context.root.find('hydrodynamics')
     if limit < DEFAULT_STEP / 20:
-        return [patient.warning(
+        return [context.warning(
             element, f'its drag in {axis} is so large that a step of {limit * 1e3:.2g} ms would '
             'be needed to see it act', f'check the damping and the inertia in {axis}',
         )]  # fmt: skip
     if limit >= DEFAULT_STEP:
         return []
-    return [patient.hint(
+    return [context.hint(
         element, f'explicit drag that is one sample old is stable below {limit * 1e3:.3g} ms '
         f'only ({axis} at 3 rad/s or 1.5 m/s); the default step is {DEFAULT_STEP * 1e3:g} ms',
         'keep implicit_drag on and lockstep on, as they are by default',
@@ -76,15 +76,15 @@ def surface_stiffness(vehicle: Vehicle) -> float:
     return float(np.max(-np.diff(force) / np.diff(heights)))
 
 
-def surface_step(patient: DescriptionContext) -> list[Diagnostic]:
+def surface_step(context: DescriptionContext) -> list[Diagnostic]:
     """T √(k/M) < 2 for the heave at the surface, with a margin of two."""
-    vehicle = patient.vehicle
+    vehicle = context.vehicle
     stiffness = surface_stiffness(vehicle)
     mass = float(vehicle.mass_matrix[2, 2])
     if DEFAULT_STEP * np.sqrt(max(stiffness, 0.0) / mass) < 1:
         return []
-    return [patient.warning(
-        patient.root.find('buoyancy'), f'at the surface it is as stiff as {stiffness:.3g} N/m: '
+    return [context.warning(
+        context.root.find('buoyancy'), f'at the surface it is as stiff as {stiffness:.3g} N/m: '
         f'steps above {2e3 * np.sqrt(mass / stiffness):.2g} ms are unstable, the default is '
         f'{DEFAULT_STEP * 1e3:g} ms', 'check <height> of <buoyancy>, or take a shorter step',
     )]  # fmt: skip

@@ -43,67 +43,67 @@ _READABLE = 0.75
 """Likeness of two words from which one is taken for the other misspelt."""
 
 
-def _told(patient: DescriptionContext, text: str) -> tuple[Place, str]:
+def _told(context: DescriptionContext, text: str) -> tuple[Place, str]:
     """Return place and message of ``file:line: <element>: message``, as far as it is so."""
     found = re.fullmatch(r'(.*?):(\d+): (?:(<.*?>)(?: in <.*?>)?:? )?(.*)', text, re.DOTALL)
-    files = {str(patient.path), *(file for file, _ in patient.source.origins.values())}
+    files = {str(context.path), *(file for file, _ in context.source.origins.values())}
     if found is None or found[1] not in files:
-        return Place(str(patient.path)), text.removeprefix(f'{patient.path}: ')
+        return Place(str(context.path)), text.removeprefix(f'{context.path}: ')
     return Place(found[1], int(found[2]), found[3] or ''), found[4]
 
 
-def loaded(patient: DescriptionContext) -> list[Diagnostic]:
+def loaded(context: DescriptionContext) -> list[Diagnostic]:
     """The description becomes a vehicle."""
-    if patient.loaded is not None:
+    if context.loaded is not None:
         return []
-    place, text = _told(patient, patient.refusal)
-    return [Diagnostic(Severity.ERROR, f'cannot be simulated: {text}', place, 'mend this first')]
+    place, text = _told(context, context.refusal)
+    return [Diagnostic(Severity.ERROR, f'cannot be simulated: {text}', place, 'fix this first')]
 
 
-def told_while_loading(patient: DescriptionContext) -> list[Diagnostic]:
+def told_while_loading(context: DescriptionContext) -> list[Diagnostic]:
     """What was repaired or looked unusual when the description was read."""
     result = []
-    plugins = ignored(patient.root, patient.source)
-    for warning in (w for w in patient.vehicle.warnings if w not in plugins):
-        place, text = _told(patient, warning)
-        edit = _stray_underscore(patient, place, text)
-        advice = 'mend it if it is not meant'
+    plugins = ignored(context.root, context.source)
+    for warning in (w for w in context.vehicle.warnings if w not in plugins):
+        place, text = _told(context, warning)
+        edit = _stray_underscore(context, place, text)
+        advice = 'fix it if it is not intended'
         result.append(Diagnostic(Severity.WARNING, text, place, advice, edit=edit))
     return result
 
 
-def ignored_plugins(patient: DescriptionContext) -> list[Diagnostic]:
-    """Gazebo plugins of others are not read: what they would do is described by our elements."""
+def ignored_plugins(context: DescriptionContext) -> list[Diagnostic]:
+    """Gazebo plugins of others are not read: elements of this package describe their effect."""
     return [
-        Diagnostic(Severity.WARNING, text, place, 'describe what it does with our elements, or '
-                'leave it, if it is of no concern to the motion')
-        for place, text in (_told(patient, t) for t in ignored(patient.root, patient.source))
+        Diagnostic(Severity.WARNING, text, place, 'describe its effect with elements of this '
+                'package, or leave it if it does not affect the motion')
+        for place, text in (_told(context, t) for t in ignored(context.root, context.source))
     ]  # fmt: skip
 
 
-def _stray_underscore(patient: DescriptionContext, place: Place, text: str) -> Edit | None:
-    """Return how to mend a plugin's tag of which the right name is known."""
+def _stray_underscore(context: DescriptionContext, place: Place, text: str) -> Edit | None:
+    """Return the fix of a plugin's tag whose right name is known."""
     meant = re.search(r'did you mean <(\w+)>', text)
-    if meant is None or patient.expanded:
+    if meant is None or context.expanded:
         return None
-    for element in patient.root.iterfind('gazebo//*'):
+    for element in context.root.iterfind('gazebo//*'):
         if Reader(element, '').line == place.line and str(element.tag).strip('_') == meant[1]:
             return renamed(element, meant[1])
     return None
 
 
-def _ours(patient: DescriptionContext) -> list[Element]:
+def _ours(context: DescriptionContext) -> list[Element]:
     """Return all elements of our extensions, and what is in them."""
     # Attributes of <contact_material> are checked by its reader.
     tags = (EXTENSIONS | {'barometer'}) - {CONTACT_MATERIAL}
-    tops = [e for e in patient.root.iter() if isinstance(e.tag, str) and e.tag in tags]
+    tops = [e for e in context.root.iter() if isinstance(e.tag, str) and e.tag in tags]
     return [e for top in tops for e in top.iter() if isinstance(e.tag, str)]
 
 
-def unread_attributes(patient: DescriptionContext) -> list[Diagnostic]:
+def unread_attributes(context: DescriptionContext) -> list[Diagnostic]:
     """Values stand in elements, <C_PD1>3</C_PD1>; as attributes nobody reads them."""
     result = []
-    for element in _ours(patient):
+    for element in _ours(context):
         known = _ATTRIBUTES.get(element.tag, set())
         if element.tag not in _CHILDREN and element.tag not in _ATTRIBUTES:
             known = {'xyz', 'rpy'} if element.tag == 'origin' else set()
@@ -111,26 +111,26 @@ def unread_attributes(patient: DescriptionContext) -> list[Diagnostic]:
         children = [name for name in unread if name in _CHILDREN.get(element.tag, ())]
         if children:
             first = children[0]
-            result.append(patient.error(
+            result.append(context.error(
                 element, f'has {", ".join(children)} as attributes, which nobody reads',
                 f'make elements of them: <{first}>{element.get(first)}</{first}>',
                 as_elements(element, children),
             ))  # fmt: skip
         others = [name for name in unread if name not in children]
         if others:
-            result.append(patient.warning(
+            result.append(context.warning(
                 element, f'has attributes that nobody reads: {", ".join(others)}',
                 f'known are: {", ".join(sorted(known)) or "none"}',
             ))  # fmt: skip
     return result
 
 
-def misspelt(patient: DescriptionContext) -> list[Diagnostic]:
+def misspelt(context: DescriptionContext) -> list[Diagnostic]:
     """Elements below <robot> or <collision> that nobody reads, though they look like ours."""
     result = []
     in_collision = {'buoyancy_material', 'hydrodynamics', CONTACT_MATERIAL}
     known = {'robot': robot_elements(), 'collision': in_collision}
-    parents = [patient.root, *patient.root.iterfind('link/collision')]
+    parents = [context.root, *context.root.iterfind('link/collision')]
     for element in (e for parent in parents for e in parent if isinstance(e.tag, str)):
         parent = element.getparent()
         choices = known.get(parent.tag, set()) if parent is not None else set()
@@ -138,45 +138,45 @@ def misspelt(patient: DescriptionContext) -> list[Diagnostic]:
             continue
         near = get_close_matches(element.tag, sorted(choices), 1, _READABLE)
         if near:
-            result.append(patient.error(
+            result.append(context.error(
                 element, 'is unknown, so nobody reads it', f'did you mean <{near[0]}>?',
                 renamed(element, near[0]),
             ))  # fmt: skip
     return result
 
 
-def unused_materials(patient: DescriptionContext) -> list[Diagnostic]:
+def unused_materials(context: DescriptionContext) -> list[Diagnostic]:
     """Each <buoyancy_material> that is defined is used by a collision."""
-    used = {m.get('name') for m in patient.root.iterfind('link/collision/buoyancy_material')}
+    used = {m.get('name') for m in context.root.iterfind('link/collision/buoyancy_material')}
     return [
-        patient.warning(
+        context.warning(
             material, 'is used by no collision', 'name it in a collision, or remove it'
         )
-        for material in patient.root.findall('buoyancy_material')
+        for material in context.root.findall('buoyancy_material')
         if material.get('name') not in used
     ]
 
 
-def unused_curves(patient: DescriptionContext) -> list[Diagnostic]:
+def unused_curves(context: DescriptionContext) -> list[Diagnostic]:
     """Each thrust <curve> is used by a thruster."""
-    used = {t.get('curve') for t in patient.root.findall('thrusters/thruster')}
-    linear = patient.root.find('thrusters/thruster/linear') is not None
-    tell = patient.hint if patient.expanded and linear else patient.warning
+    used = {t.get('curve') for t in context.root.findall('thrusters/thruster')}
+    linear = context.root.find('thrusters/thruster/linear') is not None
+    tell = context.hint if context.expanded and linear else context.warning
     return [
         tell(curve, 'is used by no thruster', 'name it in a thruster: curve="..."')
-        for curve in patient.root.findall('thrusters/curve')
+        for curve in context.root.findall('thrusters/curve')
         if curve.get('name') not in used
     ]
 
 
-def density_unit(patient: DescriptionContext) -> list[Diagnostic]:
+def density_unit(context: DescriptionContext) -> list[Diagnostic]:
     """Densities of materials are relative to water, not in kg/m³."""
     result = []
-    for element in patient.root.findall('buoyancy_material/density'):
+    for element in context.root.findall('buoyancy_material/density'):
         value = numbers(element.get('value'), 1)
         if value is not None and 25 < float(value[0]) <= 25000:
             density = float(value[0])
-            result.append(patient.error(
+            result.append(context.error(
                 element, f'is {density:g}; a density relative to water is 0.0001 to 25',
                 f'{density:g} kg/m³ is {density / 1000:g}', relative_density(element, density),
             ))  # fmt: skip

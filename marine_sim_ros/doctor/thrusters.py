@@ -1,13 +1,13 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Thrusters: what they reach, where each pushes, and whether pairs are mirror images."""
+"""Thrusters: which axes they control, where each pushes, and whether pairs are mirror images."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import reach
+from marine_sim_ros.control.allocation import controllability
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.doctor.context import DescriptionContext
@@ -38,14 +38,14 @@ def _words(name: str) -> set[str]:
     return set(name.lower().replace('-', '_').split('_'))
 
 
-def reachable_axes(patient: DescriptionContext) -> list[Diagnostic]:
+def reachable_axes(context: DescriptionContext) -> list[Diagnostic]:
     """Rank of the thruster matrix, and the axes that cannot be commanded (Fossen 2011, 9.7)."""
-    vehicle = patient.vehicle
+    vehicle = context.vehicle
     count = len(vehicle.thrusters)
-    element = patient.root.find('thrusters')
+    element = context.root.find('thrusters')
     if count == 0:
-        return [patient.hint(element, 'has no thrusters', 'add <thrusters>, or drive it by waves')]
-    found = reach(vehicle.thrusters, vehicle.inertia.center_of_mass)
+        return [context.hint(element, 'has no thrusters', 'add <thrusters>, or drive it by waves')]
+    found = controllability(vehicle.thrusters, vehicle.inertia.center_of_mass)
     if not found.unreachable:
         return []
     text = (
@@ -53,20 +53,20 @@ def reachable_axes(patient: DescriptionContext) -> list[Diagnostic]:
         'while they hold the other axes'
     )
     if count >= 4 and {'surge', 'heave', 'yaw'} & set(found.unreachable):
-        return [patient.warning(
+        return [context.warning(
             element, text, 'check the positions and rpy of the thrusters: four of them can have '
             'surge, heave and yaw',
         )]  # fmt: skip
-    return [patient.hint(element, text, 'know it when you choose what a controller holds')]
+    return [context.hint(element, text, 'know it when you choose what a controller holds')]
 
 
-def pulse(patient: DescriptionContext) -> list[Diagnostic]:
+def pulse(context: DescriptionContext) -> list[Diagnostic]:
     """Run a few steps of the simulation with a pulse on one thruster at a time.
 
     The velocity gained along its axis, at its place, must be positive: cᵀ H ν > 0.
     """
-    vehicle = patient.vehicle
-    elements = patient.thruster_elements()
+    vehicle = context.vehicle
+    elements = context.thruster_elements()
     deep = rest(position=(0.0, 0.0, -100.0))
     gained = []
     for pwm in (np.full(len(elements), 1500.0), *(1500.0 + PULSE * np.eye(len(elements)))):
@@ -78,7 +78,7 @@ def pulse(patient: DescriptionContext) -> list[Diagnostic]:
     for i, element in enumerate(elements):
         moved = (gained[i + 1] - gained[0]) @ vehicle.thrusters.effectiveness[:, i]
         if not moved > 0:
-            result.append(patient.error(
+            result.append(context.error(
                 element, f'a pulse of {1500 + PULSE:g} µs moves the vehicle {_how(moved)} the z '
                 'axis of its <origin>',
                 'give it thrust above neutral: pos_force, or rows of its curve above 1500 µs',
@@ -90,23 +90,23 @@ def _how(moved: float) -> str:
     return 'against' if moved < 0 else 'not along'
 
 
-def names(patient: DescriptionContext) -> list[Diagnostic]:
+def names(context: DescriptionContext) -> list[Diagnostic]:
     """A thruster named for a side is there, and one named for an axis pushes along it."""
-    thrusters = patient.vehicle.thrusters
+    thrusters = context.vehicle.thrusters
     result = []
-    for i, element in enumerate(patient.thruster_elements()):
+    for i, element in enumerate(context.thruster_elements()):
         words = _words(thrusters.names[i])
         for sides, axis, sign, expected in _SIDES:
             at = thrusters.position[i, axis]
             if words & set(sides) and sign * at < -1e-3:
-                result.append(patient.warning(
+                result.append(context.warning(
                     element, f'its name says {expected}, but it is at {"xyz"[axis]} = {at:g} m',
                     'check the signs: x forward, y to port, z up (REP 103)',
                 ))  # fmt: skip
         for along, axis, letter in _ALONG:
             if words & set(along) and abs(thrusters.axis[i, axis]) < 0.5:
                 c = thrusters.axis[i]
-                result.append(patient.warning(
+                result.append(context.warning(
                     element, f'its name says it pushes along {letter}, but positive PWM pushes '
                     f'along ({c[0]:.2f}, {c[1]:.2f}, {c[2]:.2f})',
                     'check rpy: positive PWM pushes along the z axis of <origin>',
@@ -114,9 +114,9 @@ def names(patient: DescriptionContext) -> list[Diagnostic]:
     return result
 
 
-def _pairs(patient: DescriptionContext) -> list[tuple[int, int]]:
+def _pairs(context: DescriptionContext) -> list[tuple[int, int]]:
     """Return thrusters at mirrored places, port and starboard."""
-    place = patient.vehicle.thrusters.position
+    place = context.vehicle.thrusters.position
     mirrored = place * [1.0, -1.0, 1.0]
     result = []
     for i in range(len(place)):
@@ -127,19 +127,19 @@ def _pairs(patient: DescriptionContext) -> list[tuple[int, int]]:
     return result
 
 
-def mirror(patient: DescriptionContext) -> list[Diagnostic]:
-    """Thrusters at mirrored places push like mirror images, unless told to be reversed."""
-    axis = patient.vehicle.thrusters.axis
-    elements = patient.thruster_elements()
+def mirror(context: DescriptionContext) -> list[Diagnostic]:
+    """Thrusters at mirrored places push like mirror images, unless declared reversed."""
+    axis = context.vehicle.thrusters.axis
+    elements = context.thruster_elements()
     result = []
-    for i, j in _pairs(patient):
+    for i, j in _pairs(context):
         likeness = float(axis[i] @ (axis[j] * [1.0, -1.0, 1.0]))
         if likeness > -0.9 or _reversed_on_purpose(elements[i]) != _reversed_on_purpose(
             elements[j]
         ):
             continue
-        first, second = (patient.vehicle.thrusters.names[k] for k in (i, j))
-        result.append(patient.warning(
+        first, second = (context.vehicle.thrusters.names[k] for k in (i, j))
+        result.append(context.warning(
             elements[j], f'{first!r} and {second!r} are at mirrored places and push in opposite '
             'senses for the same PWM',
             'if one of them is not meant to be reversed, turn its rpy by 180 degrees',
@@ -153,12 +153,12 @@ def _reversed_on_purpose(element: object) -> bool:
     return text.strip().startswith('-')
 
 
-def handedness(patient: DescriptionContext) -> list[Diagnostic]:
+def handedness(context: DescriptionContext) -> list[Diagnostic]:
     """Pairs of propellers turn against each other, else their reaction torques add up."""
-    thrusters = patient.vehicle.thrusters
-    elements = patient.thruster_elements()
+    thrusters = context.vehicle.thrusters
+    elements = context.thruster_elements()
     result = []
-    for i, j in _pairs(patient):
+    for i, j in _pairs(context):
         told = elements[i].get('direction') and elements[j].get('direction')
         alike = float(thrusters.axis[i] @ (thrusters.axis[j] * [1.0, -1.0, 1.0])) > 0.9
         if not told or not alike or thrusters.handedness[i] != thrusters.handedness[j]:
@@ -169,37 +169,37 @@ def handedness(patient: DescriptionContext) -> list[Diagnostic]:
             f'same way ({elements[j].get("direction")})'
         )
         if torque > 0:
-            result.append(patient.warning(
+            result.append(context.warning(
                 elements[j], f'{text}: together they twist by {torque:g} N·m per N each',
                 'give one of them the other direction="cw" or "ccw"',
             ))  # fmt: skip
         else:
-            result.append(patient.hint(
+            result.append(context.hint(
                 elements[j], f'{text}; without reaction_torque that has no effect',
                 'give one of them the other direction before you add a reaction_torque',
             ))  # fmt: skip
     return result
 
 
-def links(patient: DescriptionContext) -> list[Diagnostic]:
+def links(context: DescriptionContext) -> list[Diagnostic]:
     """A thruster and the link named after it are at the same place, with the same z axis."""
-    thrusters = patient.vehicle.thrusters
+    thrusters = context.vehicle.thrusters
     result = []
-    for i, element in enumerate(patient.thruster_elements()):
+    for i, element in enumerate(context.thruster_elements()):
         name = thrusters.names[i]
-        frame = patient.frames.get(f'{name}_link') or patient.frames.get(name)
+        frame = context.frames.get(f'{name}_link') or context.frames.get(name)
         if frame is None:
             continue
         away = float(np.linalg.norm(frame.translation - thrusters.position[i]))
         axis = rotation_matrix(frame.quaternion)[:, 2]
         along = float(axis @ thrusters.axis[i])
         if away > 0.01:
-            result.append(patient.warning(
+            result.append(context.warning(
                 element, f'pushes {away:.3g} m away from its link {frame.name!r}',
                 'give <origin xyz> of the thruster and of the joint the same numbers',
             ))  # fmt: skip
         if along < -0.5:
-            result.append(patient.warning(
+            result.append(context.warning(
                 element, f'pushes against the z axis of its link {frame.name!r}',
                 'give <origin rpy> of the thruster and of the joint the same numbers',
             ))  # fmt: skip

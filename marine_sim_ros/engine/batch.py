@@ -52,7 +52,8 @@ class Batch:
         orientation: (t, N, 4) x, y, z, w.
         velocity: (t, N, 6) body, m/s and rad/s.
         compile_time: s.
-        trajectory: of one vehicle by its number, where everything was kept.
+        trajectory: function that returns the trajectory of a vehicle by its number; needs all
+            quantities.
     """
 
     stamp: np.ndarray
@@ -160,7 +161,7 @@ def simulate_batch(
         environments: one or a list.
         controllers: one or a list, instead of those that the scenarios name.
         initial: state (N, 3), (N, 4), (N, 6); None: the scenarios'.
-        seeds: of the barometers' noise, and of faults.
+        seeds: seeds of the barometers' noise and of faults.
         dt: step, s.
         integrator: ``semi_implicit`` or ``rk4``.
         implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
@@ -243,11 +244,12 @@ def run_in_blocks(
     """Run blocks of vehicles side by side; the last one is filled up with vehicles it has.
 
     Args:
-        program: of vehicles of the same structure.
+        program: program for vehicles of the same structure.
         initial: state, the batch's axis last.
-        count: of vehicles.
-        size: of the program's batch; None: ``BLOCK``, or all if they are fewer.
-        arguments: of ``program.arguments_of``; None: those it was made with.
+        count: number of vehicles.
+        size: batch size of the program; None: ``BLOCK``, or all if they are fewer.
+        arguments: arguments from ``program.arguments_of``; None: those of the program's own
+            setting.
     """
     size = min(count, BLOCK) if size is None else size
     given = program.arguments if arguments is None else arguments

@@ -50,10 +50,10 @@ def setting_of(
     """Return what a program is made of.
 
     Args:
-        vehicle: that moves.
-        scenario: that it plays.
+        vehicle: the vehicle to simulate.
+        scenario: the scenario to play.
         environment: None for still water.
-        seed: of faults.
+        seed: random seed of the faults.
         controller: instead of the one that the scenario names.
 
     Raises:
@@ -121,8 +121,8 @@ class Program:
     """One compiled closed loop, to be run with any numbers of the same structure.
 
     Attributes:
-        arguments: what differs among the vehicles, their axis last.
-        stamps: of all ticks, ns.
+        arguments: numbers that differ among the vehicles, vehicle axis last.
+        stamps: stamps of all ticks, ns.
         kept: stamps of the ticks that are kept, ns.
         compile_time: s that tracing and compiling took; little where the cache had it.
     """
@@ -144,14 +144,15 @@ class Program:
 
         Args:
             settings: one for each vehicle.
-            ticks: how many; one more than a multiple of ``every``.
+            ticks: number of ticks; one more than a multiple of ``every``.
             dt: step, s.
             integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
             implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
             dtype: ``float64`` or ``float32``.
             every: one tick in so many is kept.
-            keep: what of it.
-            size: of the batch that runs at a time; None: a single vehicle without a batch axis.
+            keep: function that selects the kept quantities.
+            size: size of the batch that runs at a time; None: a single vehicle without a batch
+                axis.
 
         Raises:
             ParameterError: an argument out of its range, or vehicles that differ in structure.
@@ -204,7 +205,7 @@ class Program:
 
         Args:
             initial: state, a batch's axis last.
-            arguments: of ``arguments``, those of this batch.
+            arguments: the members of ``arguments`` for this batch.
         """
         with precision(self._dtype):
             kept = self._compiled(*self._inputs(arguments, initial))

@@ -187,7 +187,7 @@ class Components:
 
     Attributes:
         data: NumPy object array.
-        length: of the last axis where the elements are rows, or None.
+        length: length of the last axis where the elements are rows, or None.
     """
 
     __slots__ = ('data', 'length')
@@ -274,12 +274,12 @@ def _reduced(
     """Return a function of two, of all elements along an axis.
 
     Args:
-        function: of two elements.
-        along: of a row and its length.
+        function: function of two elements.
+        along: function of a row and its length.
         x: array.
         axis: None for all of it.
         keepdims: leave an axis of length 1.
-        empty: of no elements.
+        empty: result for no elements.
     """
     data = x.data
     if x.length is not None and axis in (None, -1, data.ndim - 1):
@@ -533,7 +533,7 @@ def on_arrays(function: Callable[..., Any], *arguments: Any, needed: Any = True)
     needs it, it is not called, and the result is zeros.
 
     Args:
-        function: of arrays of one type.
+        function: function of arrays of one type.
         arguments: arrays, Components, or numbers.
         needed: () whether the result matters.
     """

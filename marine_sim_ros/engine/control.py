@@ -17,11 +17,11 @@ from marine_sim_ros.control.controller_model import ControllerSettings, Law
 from marine_sim_ros.control.settings import law_of, model_of
 from marine_sim_ros.core.arrays import Array, namespace
 from marine_sim_ros.core.state import State
-from marine_sim_ros.engine.sharing import AllocationTables, longer, shares_of
+from marine_sim_ros.engine.sharing import AllocationTables, allocation_tables_of, longer
 from marine_sim_ros.engine.tables import held
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['Control', 'Remembered', 'answer', 'control_of', 'extended', 'waiting']
+__all__ = ['Control', 'Remembered', 'command', 'control_of', 'extended', 'waiting']
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +29,14 @@ class Control:
     """What closes the loop.
 
     Attributes:
-        law: from set-points to a wrench.
-        shares: from the wrench to pulse widths, by segments.
+        law: control law, from set-points to a wrench.
+        allocation: allocation tables, from the wrench to pulse widths, by segment.
         closed: (s,) 1.0 in the segments that have set-points.
         scalarisable: whether the law may be written out number by number.
     """
 
     law: Law
-    shares: AllocationTables
+    allocation: AllocationTables
     closed: np.ndarray
     scalarisable: bool = False
 
@@ -47,7 +47,7 @@ class Control:
 
 
 class Remembered(NamedTuple):
-    """Whether the controller had the vehicle in the tick before (1.0), and its memory if so."""
+    """Whether the controller was active in the previous tick (1.0), and its memory if so."""
 
     running: Array
     loop: LoopMemory
@@ -64,15 +64,16 @@ def control_of(
     """Return the controller of a vehicle.
 
     Args:
-        vehicle: to control.
-        settings: of :func:`~marine_sim_ros.control.settings.load_controller`.
-        closed: by segments, whether they have set-points.
-        failed: by segments, (n,) thrusters to leave out.
-        whole: whether pulse widths are whole µs, which have no slope.
+        vehicle: the vehicle to control.
+        settings: controller settings, from
+            :func:`~marine_sim_ros.control.settings.load_controller`.
+        closed: whether a segment has set-points, by segment.
+        failed: thrusters (n,) to leave out, by segment.
+        whole: whether pulse widths are whole µs, which have no gradient.
     """
     allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
     return Control(
-        law_of(settings, vehicle), shares_of(allocator, failed, whole=whole),
+        law_of(settings, vehicle), allocation_tables_of(allocator, failed, whole=whole),
         np.asarray(closed, float), model_of(settings).scalar,
     )  # fmt: skip
 
@@ -80,29 +81,29 @@ def control_of(
 def extended(control: Control, segments: int) -> Control:
     """Return a controller with more segments at its end, all as the last one."""
     closed = np.append(control.closed, np.repeat(control.closed[-1:], segments))
-    return replace(control, shares=longer(control.shares, segments), closed=closed)
+    return replace(control, allocation=longer(control.allocation, segments), closed=closed)
 
 
 def waiting(control: Control, state: State, dt: float) -> Remembered:
     """Return what a controller remembers that is about to have a vehicle with steps of dt (s)."""
     none = state.velocity[0] * 0.0
-    count = control.shares.matrix.shape[2]
+    count = control.allocation.matrix.shape[2]
     return Remembered(none, begin_loop(control.law, count, state, dt=dt))
 
 
-def answer(
+def command(
     control: Control, start: Array, wanted: Array, time: Array, state: State,
     memory: Remembered | None, *, dt: float, pwm: Array,
 ) -> tuple[Array, Remembered]:  # fmt: skip
     """Return the pulse widths (n,) of a tick, and what to remember.
 
     Args:
-        control: that is asked.
+        control: the controller to evaluate.
         start: (s,) of the segments, s.
         wanted: set-points (12,) of this tick, NaN where free.
-        time: of the tick, s.
-        state: of the vehicle.
-        memory: of the tick before; None in the first.
+        time: time of the tick, s.
+        state: state of the vehicle.
+        memory: memory of the previous tick; None in the first.
         dt: step, s.
         pwm: (n,) of a segment without set-points, µs.
     """
@@ -116,9 +117,9 @@ def answer(
     else:
         begun = begin_loop(control.law, pwm.shape[0], state, dt=dt)
         begun = begun if memory is None else _chosen(running, memory.loop, begun)
-    rows = {name: held(start, table, time) for name, table in control.shares.tables.items()}
+    rows = {name: held(start, table, time) for name, table in control.allocation.tables.items()}
     output, following = loop_step(
-        control.law, replace(control.shares, **rows), wanted, state, begun, dt=since
+        control.law, replace(control.allocation, **rows), wanted, state, begun, dt=since
     )
     closed = held(start, control.closed, time)
     return xp.where(closed > 0.5, output.pwm, pwm), Remembered(closed, following)

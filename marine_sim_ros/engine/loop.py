@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from marine_sim_ros.core.arrays import Array, namespace
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.components import Components, components, joined, mixture
-from marine_sim_ros.engine.control import Remembered, answer, waiting
+from marine_sim_ros.engine.control import Remembered, command, waiting
 from marine_sim_ros.engine.records import Slot, filled
 from marine_sim_ros.engine.script import Script, open_loop
 from marine_sim_ros.engine.tables import held
@@ -40,10 +40,10 @@ class Setting:
     """Who moves where, what is commanded, and what goes wrong.
 
     Attributes:
-        vehicle: that moves.
+        vehicle: the vehicle to simulate.
         environment: around it, with gusts.
-        script: that commands it.
-        faults: of its thrusters, or None.
+        script: tables of its commands.
+        faults: faults of its thrusters, or None.
         readings: faults of its sensors, which no program computes.
     """
 
@@ -104,7 +104,7 @@ def _tick(
     pwm, control = open_loop(plan, time, state), None
     if plan.control is not None:
         wanted = held(plan.start, plan.setpoints, time)
-        pwm, control = answer(
+        pwm, control = command(
             plan.control, plan.start, wanted, time, state, carry.control, dt=stepping.dt, pwm=pwm
         )
     joints = None if vehicle.manipulator is None else held(plan.start, plan.joints, time)
@@ -141,13 +141,13 @@ def rollout(
 
     Args:
         setting: numbers that differ within a batch are slots.
-        arguments: for the slots, the batch's axis last.
+        arguments: arguments for the slots, batch axis last.
         initial: state, the batch's axis last.
         times: (1 + m ``every``,) of the ticks, s.
         stamps: their words (1 + m ``every``, 2), for commands that get lost.
-        stepping: how far the next tick is.
+        stepping: step size and method of the integration.
         every: one tick in so many is kept, beginning with the first.
-        keep: what of it.
+        keep: function that selects the kept quantities.
         written_out: compute with numbers of :mod:`~marine_sim_ros.engine.components` instead of
             arrays; a batch of arrays comes with ``jax.vmap`` instead of here.
     """

@@ -34,15 +34,15 @@ def motion(
     """Return the states (t, 3), (t, 4), (t, 6) of every so many ticks, traceable by JAX.
 
     Any number of the vehicle, the environment, the script and the initial state may be traced:
-    ``dataclasses.replace`` puts it there. So ``jax.grad`` has the slope of whatever is computed
+    ``dataclasses.replace`` puts it there. So ``jax.grad`` has the gradient of whatever is computed
     of the motion. Pulse widths of sticks are whole numbers and have none; those of segments with
     ``pwm`` have. Call it within :func:`~marine_sim_ros.engine.availability.precision`.
 
     Args:
-        vehicle: that moves.
-        plan: of :func:`~marine_sim_ros.engine.script.script`.
+        vehicle: the vehicle to simulate.
+        plan: scenario tables, from :func:`~marine_sim_ros.engine.script.script`.
         initial: state at the first tick.
-        ticks: how many; one more than a multiple of ``every``.
+        ticks: number of ticks; one more than a multiple of ``every``.
         environment: None for still water.
         dt: step, s.
         every: one tick in so many is returned.

@@ -35,9 +35,9 @@ class Slot:
     """An array of which some numbers come as an argument; the others are the same for all.
 
     Attributes:
-        index: of the argument, (k,) for one vehicle and (k, N) for a batch.
+        index: index of the argument, (k,) for one vehicle and (k, N) for a batch.
         base: an array with what is the same.
-        varying: where in it the k numbers belong.
+        varying: positions of the k numbers in the array.
         many: whether its last axis is over panels or voxels.
     """
 

@@ -39,7 +39,7 @@ class Script:
         setpoints: (s, 12) for the controller; NaN where free.
         joints: (s, k) that the arm's joints go to.
         patterns: (n, 6) of the mixer.
-        control: of the set-points; None where no segment has any.
+        control: controller of the set-points; None where no segment has any.
     """
 
     start: np.ndarray
@@ -59,13 +59,13 @@ def script(
     *,
     whole: bool = True,
 ) -> Script:
-    """Return a scenario's tables; what the controller is told of starts segments too.
+    """Return a scenario's tables; faults that the controller knows start segments too.
 
     Args:
-        scenario: to play.
-        vehicle: that plays it.
+        scenario: the scenario to play.
+        vehicle: the vehicle that plays it.
         controller: instead of the one that the scenario names.
-        whole: whether the controller's pulse widths are whole µs, which have no slope.
+        whole: whether the controller's pulse widths are whole µs, which have no gradient.
 
     Raises:
         MarineSimError: the scenario does not fit the vehicle, or names no controller.

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From a wanted wrench to pulse widths, traced: the allocator's plans as tables of numbers."""
+"""From a commanded wrench to pulse widths, traced: the allocator's plans as tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.engine.components import on_arrays
 from marine_sim_ros.physics.thrusters import PWM_MIN, PWM_NEUTRAL
 
-__all__ = ['Pulses', 'AllocationTables', 'longer', 'pulses_of', 'shares_of']
+__all__ = ['Pulses', 'AllocationTables', 'longer', 'pulses_of', 'allocation_tables_of']
 
 BLOCK = 28
 """Thrusts that a search compares at a time: about the root of how many there are."""
@@ -134,8 +134,8 @@ class AllocationTables:
         upper: (s, n) shares.
         free: (s, n, d), filled up with zeros.
         left_out: (s, n) 1.0 for thrusters that get 1500 µs.
-        concession: of the allocator.
-        pulses: of the thrusters.
+        concession: concession of the allocator.
+        pulses: pulse widths of the thrusters.
     """
 
     matrix: np.ndarray
@@ -172,21 +172,21 @@ class AllocationTables:
         )  # fmt: skip
         beyond = xp.clip(shares * self.unit, lower, upper)
         thrust = xp.where(fits, plain, beyond)
-        asked = with_residual(thrust, residual)
-        pwm, made = self.pulses.nearest(asked)
+        commanded = with_residual(thrust, residual)
+        pwm, made = self.pulses.nearest(commanded)
         left_out = self.left_out > 0.5
         pwm, made = xp.where(left_out, none + PWM_NEUTRAL, pwm), xp.where(left_out, none, made)
         return Allocation(
             thrust=made,
             pwm=pwm,
             achieved=self.matrix @ made,
-            residual=xp.where(left_out, none, asked - made),
-            short=shortfall(wrench, self.matrix @ thrust),
+            residual=xp.where(left_out, none, commanded - made),
+            unachieved=shortfall(wrench, self.matrix @ thrust),
             saturated=~fits,
         )
 
 
-def shares_of(
+def allocation_tables_of(
     allocator: Allocator, failed: Sequence[np.ndarray], *, whole: bool = True
 ) -> AllocationTables:
     """Return the tables of an allocator for masks (n,) of failed thrusters, one per segment."""
@@ -216,10 +216,10 @@ def shares_of(
     )
 
 
-def longer(shares: AllocationTables, segments: int) -> AllocationTables:
+def longer(allocation: AllocationTables, segments: int) -> AllocationTables:
     """Return tables with more segments at their end, all as the last one."""
     rows: dict[str, Any] = {
         name: np.concatenate([table, np.repeat(table[-1:], segments, axis=0)])
-        for name, table in shares.tables.items()
+        for name, table in allocation.tables.items()
     }
-    return replace(shares, **rows)
+    return replace(allocation, **rows)

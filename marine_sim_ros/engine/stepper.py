@@ -67,8 +67,8 @@ class Stepper:
         Args:
             vehicle: without hull and arm.
             size: N.
-            ticks: of one step.
-            dt: of a tick, s.
+            ticks: number of ticks of one step.
+            dt: tick, s.
             environment: without waves, gusts and scene; its steady current is not used.
 
         Raises:
@@ -135,7 +135,7 @@ class Stepper:
         """Return the vehicles after a step.
 
         Args:
-            bodies: at its start.
+            bodies: bodies at the start.
             pwm: (N, n) pulse widths all through it, µs.
             current: (N, 3) velocity of the water in map, m/s.
         """

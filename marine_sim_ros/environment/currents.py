@@ -71,7 +71,7 @@ class GaussMarkov:
     Attributes:
         deviation: (3,) σ in map, m/s.
         time_constant: T, s.
-        seed: of frequencies and phases.
+        seed: random seed of frequencies and phases.
         components: harmonics per axis.
     """
 

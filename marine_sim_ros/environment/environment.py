@@ -30,21 +30,21 @@ class Environment:
     """Water with waves and currents, mean surface at z = 0 of ``map``, at a time.
 
     Everything is a function of place and time: two nodes that ask for the same stamp get the
-    same water, whatever they asked for before. Points are (..., 3) in map, m.
+    same water, whatever they requested before. Points are (..., 3) in map, m.
 
     Attributes:
         gravity: m/s².
         water_density: kg/m³; ``None`` takes the density the vehicle was trimmed for.
         kinematic_viscosity: m²/s; the hydrodynamics guide's by default (water of 20 °C).
         current: (3,) steady velocity of the water in ``map``, m/s.
-        profile: of the current over depth, added to it, or None.
-        fluctuation: of the current over time, added to it, or None.
+        profile: current profile over depth, added to ``current``, or None.
+        fluctuation: fluctuation of the current over time, added to ``current``, or None.
         waves: or None.
         scene: seabed, walls and obstacles, or None.
-        materials: that shapes and surfaces are made of; None takes the shipped ones.
+        materials: materials of shapes and surfaces; None takes the shipped ones.
         time: s.
-        name: of the file it came from, or empty.
-        gusts: of the current, added to it, or None.
+        name: name of its file, or empty.
+        gusts: gusts, added to ``current``, or None.
     """
 
     gravity: float = STANDARD_GRAVITY

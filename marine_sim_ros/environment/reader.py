@@ -62,7 +62,7 @@ def run_environment(
     """Return the environment of a run; what is not 0 replaces what the file says.
 
     Args:
-        name_or_path: as for :func:`load_environment`; empty: still water.
+        name_or_path: name or path as for :func:`load_environment`; empty: still water.
         gravity: m/s²; waves keep their periods.
         water_density: kg/m³.
         current: steady velocity of the water in map, m/s.

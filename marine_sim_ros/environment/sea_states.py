@@ -66,8 +66,8 @@ def irregular_waves(
         direction: towards which the sea travels, rad from east to north.
         spreading: s of cos^2s(θ/2).
         components: number of them.
-        seed: of frequencies, directions and phases.
-        depth: of the water, m.
+        seed: random seed of frequencies, directions and phases.
+        depth: depth of the water, m.
         gravity: m/s².
     """
     density = jonswap(_GRID, gamma)

@@ -45,7 +45,7 @@ class Waves:
         frequency: (n,) ω, rad/s.
         direction: (n,) towards which a component travels, rad from east to north.
         phase: (n,) φ, rad.
-        depth: of the water h, m; may be infinite.
+        depth: depth h of the water, m; may be infinite.
         gravity: m/s².
     """
 

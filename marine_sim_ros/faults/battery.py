@@ -26,7 +26,7 @@ class Supply(NamedTuple):
         capacity: A h; 0: it is never empty.
         charge: share of the capacity at the start.
         resistance: inside, ohm.
-        nominal: of the thrust curves, V.
+        nominal: nominal voltage, that of the thrust curves, V.
     """
 
     on: Array
@@ -47,7 +47,7 @@ def battery_voltage(battery: Supply, load: Array, used: Array) -> Array:
     circuit models", section 2.1 (Rint model).
 
     Args:
-        battery: its numbers.
+        battery: numbers of the battery.
         load: P₀ (...), the power that would be drawn at the nominal voltage U₀, W.
         used: charge (...) since the start, A h.
     """

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kinds of faults and their numbers; what each does is told in the modules beside this one.
+"""The kinds of faults and their numbers; the other modules of this package say what each does.
 
 A new kind is a dataclass here, a line in ``KINDS``, and a place that computes it.
 """
@@ -37,11 +37,11 @@ class Number(NamedTuple):
     """What a fault's number may be.
 
     Attributes:
-        default: where none is given; NaN: nothing is given.
+        default: default value; NaN: no default.
         low: least.
         high: greatest.
         unit: empty for a share.
-        about: what it is.
+        about: description of the number.
     """
 
     default: float
@@ -76,28 +76,30 @@ class ThrusterFault(Fault):
 
 @dataclass(frozen=True, kw_only=True)
 class Dead(ThrusterFault):
-    """Stands still, whatever it is told."""
+    """Stands still, whatever its command."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Weak(ThrusterFault):
     """Makes a share of its thrust, turning and drawing power as before: a damaged propeller."""
 
-    share: float = _number(0.5, 0.0, 1.0, '', 'of the thrust that is left')
+    share: float = _number(0.5, 0.0, 1.0, '', 'remaining share of the thrust')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stuck(ThrusterFault):
     """Goes on with one pulse width."""
 
-    pwm: float = _number(math.nan, 1100.0, 1900.0, 'us', 'pulse width; without: the one it had')
+    pwm: float = _number(
+        math.nan, 1100.0, 1900.0, 'us', 'pulse width; default: the last one before the fault'
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Delayed(ThrusterFault):
     """Gets its commands late."""
 
-    delay: float = _number(0.2, 0.0, 10.0, 's', 'by which commands are late')
+    delay: float = _number(0.2, 0.0, 10.0, 's', 'delay of the commands')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,51 +111,55 @@ class Reversed(ThrusterFault):
 class Battery(Fault):
     """Has a voltage that falls with the current and with the charge used."""
 
-    voltage: float = _number(16.8, 1.0, 1000.0, 'V', 'of the full battery without a load')
-    empty: float = _number(12.0, 1.0, 1000.0, 'V', 'of the empty battery without a load')
+    voltage: float = _number(16.8, 1.0, 1000.0, 'V', 'open-circuit voltage of the full battery')
+    empty: float = _number(12.0, 1.0, 1000.0, 'V', 'open-circuit voltage of the empty battery')
     capacity: float = _number(18.0, 0.0, 1e6, 'A h', 'charge when full; 0: it is never empty')
-    charge: float = _number(1.0, 0.0, 1.0, '', 'of the capacity that is there at the start')
+    charge: float = _number(1.0, 0.0, 1.0, '', 'initial share of the capacity')
     resistance: float = _number(0.05, 0.0, 10.0, 'ohm', 'inside')
-    nominal: float = _number(16.0, 1.0, 1000.0, 'V', 'that the thrust curves were measured at')
+    nominal: float = _number(
+        16.0, 1.0, 1000.0, 'V', 'voltage at which the thrust curves were measured'
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class LostCommands(Fault):
     """Command messages do not arrive."""
 
-    share: float = _number(1.0, 0.0, 1.0, '', 'of the messages that are lost')
+    share: float = _number(1.0, 0.0, 1.0, '', 'share of lost messages')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gust(Fault):
     """A current that swells and falls again; it ends by itself."""
 
-    speed: float = _number(0.5, 0.0, 20.0, 'm/s', 'at its height')
-    direction: float = _number(0.0, -360.0, 360.0, 'deg', 'it goes to; 0 east, 90 north')
-    elevation: float = _number(0.0, -90.0, 90.0, 'deg', 'it goes upwards')
-    duration: float = _number(5.0, 0.01, 1e6, 's', 'from still to still')
+    speed: float = _number(0.5, 0.0, 20.0, 'm/s', 'speed at the peak')
+    direction: float = _number(
+        0.0, -360.0, 360.0, 'deg', 'direction of the flow; 0 east, 90 north'
+    )
+    elevation: float = _number(0.0, -90.0, 90.0, 'deg', 'upward angle of the flow')
+    duration: float = _number(5.0, 0.01, 1e6, 's', 'duration of the gust')
 
 
 @dataclass(frozen=True, kw_only=True)
 class BarometerDropout(Fault):
     """Readings are not sent."""
 
-    share: float = _number(1.0, 0.0, 1.0, '', 'of the readings that are missing')
+    share: float = _number(1.0, 0.0, 1.0, '', 'share of missing readings')
 
 
 @dataclass(frozen=True, kw_only=True)
 class BarometerDrift(Fault):
     """Readings go away from the truth at a steady rate."""
 
-    rate: float = _number(10.0, -1e6, 1e6, 'Pa/s', 'of the error')
+    rate: float = _number(10.0, -1e6, 1e6, 'Pa/s', 'rate of the error')
 
 
 @dataclass(frozen=True, kw_only=True)
 class BarometerSpikes(Fault):
     """Single readings are far off: Bernoulli-Gaussian noise."""
 
-    share: float = _number(0.01, 0.0, 1.0, '', 'of the readings that are off')
-    size: float = _number(5000.0, 0.0, 1e7, 'Pa', 'standard deviation of those')
+    share: float = _number(0.01, 0.0, 1.0, '', 'share of wrong readings')
+    size: float = _number(5000.0, 0.0, 1e7, 'Pa', 'standard deviation of the wrong readings')
 
 
 KINDS: dict[str, type[Fault]] = {

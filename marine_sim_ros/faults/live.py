@@ -27,8 +27,8 @@ class LiveThrusters:
     """The thrusters of a vehicle and their memory.
 
     Attributes:
-        stamp: of the last tick, ns, or None before the first.
-        voltage: of the battery, V, or None without one.
+        stamp: stamp of the last tick, ns, or None before the first.
+        voltage: voltage of the battery, V, or None without one.
     """
 
     def __init__(self, vehicle: Vehicle, seed: int) -> None:
@@ -49,7 +49,7 @@ class LiveThrusters:
 
     def _acting(self, stamp: int) -> ActiveFaults:
         if self._tables is None:
-            return ActiveFaults()  # and not None: what was told is remembered for a fault to come
+            return ActiveFaults()  # and not None: past commands are kept for a later fault
         return self._tables.at(np, stamp / NANOSECONDS, stamp_words(np.array(stamp)))
 
     @property
@@ -72,8 +72,8 @@ class LiveThrusters:
 
         Args:
             stamp: not before that of the last tick.
-            state: of the vehicle.
-            environment: at that time.
+            state: state of the vehicle.
+            environment: environment at that time.
             pwm: pulse widths (n,), µs.
             per_tick: whether they were sent for this tick and may be lost in it.
             timeout: s without a command after which the thrusters stop.

@@ -71,8 +71,8 @@ def parse_faults(
 
     Args:
         text: a list of mappings.
-        now: when those begin that do not say, s.
-        error: that is raised.
+        now: start of faults that give none, s.
+        error: exception class to raise.
 
     Raises:
         MarineSimError: of the given kind; one line with what, where, and what was expected.

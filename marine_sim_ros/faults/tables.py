@@ -41,12 +41,12 @@ class ActiveFaults(NamedTuple):
         dead: (n,) whether it stands still.
         share: (n,) of the thrust that is left.
         stuck: (n,) whether it keeps its pulse width.
-        stuck_at: (n,) the pulse width it keeps, µs; NaN: the one it had.
+        stuck_at: (n,) pulse width of a stuck thruster, µs; NaN: its last one.
         delay: (n,) of its commands, s.
         reverse: (n,) whether it turns the other way.
         lost: () whether the command of this tick does not arrive.
-        battery: that they run on.
-        longest: of the delays that there can be, whole ns.
+        battery: battery that supplies the thrusters.
+        longest: longest possible delay, whole ns.
     """
 
     dead: Array | None = None
@@ -117,7 +117,7 @@ class Tables:
 
     Attributes:
         key: (4,) of what is drawn, see :func:`~marine_sim_ros.faults.draws.key_of`.
-        longest: of the delays, whole ns.
+        longest: longest delay, whole ns.
         dead, weak, stuck, delayed, reverse, lost, battery: rows of each kind.
     """
 
@@ -140,7 +140,7 @@ class Tables:
         """Return what is wrong at a time, s.
 
         Args:
-            xp: to compute with.
+            xp: array namespace to compute with.
             time: s.
             stamp: (2,) words of it, for lost commands.
         """
@@ -198,9 +198,9 @@ def tables_of(faults: Sequence[Fault], names: Sequence[str], seed: int = 0) -> T
     """Return the tables of some faults, or None where thrusters feel none of them.
 
     Args:
-        faults: of a run.
-        names: of the vehicle's thrusters, in order.
-        seed: of what is drawn.
+        faults: faults of a run.
+        names: names of the vehicle's thrusters, in order.
+        seed: random seed of the faults.
     """
     found: dict[str, Rows] = {}
     for name, kind in _KINDS.items():

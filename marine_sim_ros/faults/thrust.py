@@ -140,10 +140,10 @@ def faulty_thrusters(
 
     Args:
         vehicle: whose thrusters.
-        state: of it.
-        environment: at this tick's time.
-        memory: of the tick before.
-        acting: what is wrong, or None.
+        state: state of the vehicle.
+        environment: environment at this tick's time.
+        memory: memory of the previous tick.
+        acting: active faults, or None.
         pwm: pulse widths (..., n) that were sent, µs.
         dt: time since the tick before, s.
         period: time to the next tick, s; 0: unknown.

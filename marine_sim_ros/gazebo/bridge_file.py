@@ -19,7 +19,7 @@ def bridge_text(delivery: str, *, namespace: str, model: str, world: str) -> str
 
     Args:
         delivery: ``in_server`` or ``stock``.
-        namespace: of the vehicle's topics in ROS, such as ``/bluerov2``.
+        namespace: namespace of the vehicle's topics in ROS, such as ``/bluerov2``.
         model: name of the vehicle in Gazebo.
         world: name of the world.
 

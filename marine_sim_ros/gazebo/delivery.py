@@ -18,7 +18,7 @@ _MODULES = ('gz.sim8', 'gz.transport13', 'gz.msgs10', 'gz.math7', 'sdformat14')
 
 
 def missing_for_in_server() -> list[str]:
-    """Return what the in-server way needs and this machine has not."""
+    """Return what the in-server transport needs and this machine lacks."""
     found = any((folder / _LOADER).is_file() for folder in plugin_folders())
     missing = [] if found else [f'the system {_LOADER}']
     return missing + [f'the Python module {m}' for m in _MODULES if not has_module(m)]
@@ -36,7 +36,7 @@ def chosen_delivery(asked: str) -> tuple[str, str]:
     if asked not in DELIVERIES:
         raise ParameterError(f'delivery:={asked}; expected one of: {", ".join(DELIVERIES)}')
     if asked != 'auto':
-        return asked, 'as asked'
+        return asked, 'as requested'
     missing = missing_for_in_server()
     if missing:
         return STOCK, f'{", ".join(missing)}: not found'

@@ -40,13 +40,13 @@ def exerted_wrench(
     Without those it is, of a body that does not turn, the sum of all forces but the weight.
 
     Args:
-        vehicle: as it is now, its arm posed.
-        state: at the start of the step, its velocity ν*.
-        environment: at that time.
+        vehicle: the vehicle with its arm in the present pose.
+        state: state at the start of the step, with velocity ν*.
+        environment: environment at that time.
         wrench: (..., 6) total, weight included, body frame about ``base_link``.
         dt: step, s.
         carried: the vehicle as Gazebo has it; None takes ``vehicle``.
-        integrator: of the step.
+        integrator: integrator of the step.
         implicit_drag: whether drag counts as linearly implicit.
         physics_step: Gazebo's own, s; None takes ``dt``.
     """

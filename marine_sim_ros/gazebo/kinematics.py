@@ -1,10 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Velocities as Gazebo tells them and as the simulation steps them.
+"""Velocities as Gazebo reports them and as the simulation steps them.
 
 DART steps a free body's velocity in the axes of before, ν* = ν + h (ν̇ + [ω x v; 0]), moves it by
-that, p⁺ = p + h R v* and R⁺ = R E with E = exp(S(ω*) h), and then tells v⁺ = Eᵀ v* in the axes of
+that, p⁺ = p + h R v* and R⁺ = R E with E = exp(S(ω*) h), then reports v⁺ = Eᵀ v* in the axes of
 after (``FreeJoint``, since https://github.com/dartsim/dart/pull/1437). The simulation moves
 a body by the ν that it then has. So its ν is DART's ν*.
 """
@@ -25,7 +25,7 @@ __all__ = ['stepped_velocity', 'reported_velocity', 'twist_between']
 
 
 def stepped_velocity(told: Array, dt: float) -> Array:
-    """Return ν* = [E v; ω] (..., 6), which moved the body, of the ν that Gazebo tells.
+    """Return ν* = [E v; ω] (..., 6), which moved the body, of the ν that Gazebo reports.
 
     Args:
         told: (..., 6), body frame, at the end of a physics step.

@@ -49,8 +49,8 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
     """Write world.sdf, its meshes and ros_gz_bridge.yaml into a folder.
 
     Args:
-        options: of the run.
-        folder: that exists.
+        options: options of the run.
+        folder: existing folder.
         world: SDF file to put the vehicle into; empty: one made from the environment.
         delivery: ``in_server`` or ``stock``.
 

@@ -30,7 +30,7 @@ def server_command(world: Path, *, gui: bool = False, run: bool = True) -> list[
 
 
 def server_paths() -> dict[str, str]:
-    """Return the environment variables with which Gazebo finds the seat."""
+    """Return the environment variables with which Gazebo finds the lockstep system."""
     name = 'GZ_SIM_SYSTEM_PLUGIN_PATH'
     paths = (str(SEAT_FOLDER), os.environ.get(name, ''))
     return {name: os.pathsep.join(filter(None, paths))}
@@ -53,17 +53,17 @@ def stop_server(server: subprocess.Popen[bytes]) -> int:
 
 
 class Correspondent:
-    """Hears the states that the seat tells, and answers them.
+    """Receives the states of the lockstep system, and sends their wrenches.
 
-    The seat tells a state again when the answer was lost, as it is before the two have found each
-    other; then it gets the same answer again.
+    The lockstep system repeats a state whose wrench was lost, as happens before the two have
+    discovered each other; the same wrench is then sent again.
 
     Attributes:
-        heard: stamp (ns) and state of each, as Gazebo tells it.
+        heard: stamp (ns) and state of each, as Gazebo reports it.
     """
 
     def __init__(self, model: str) -> None:
-        """Open the seat's topics of a model.
+        """Open the lockstep topics of a model.
 
         Raises:
             ImportError: no gz.transport13 or gz.msgs10.
@@ -82,7 +82,7 @@ class Correspondent:
         self.node.subscribe(Odometry, self._topic, self._hear)
 
     def close(self) -> None:
-        """Hear and answer no more, whoever tells."""
+        """Unsubscribe, and send no more."""
         self.node.unsubscribe(self._topic)
 
     def _hear(self, message: Any) -> None:

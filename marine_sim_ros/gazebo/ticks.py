@@ -23,7 +23,7 @@ class TickAccount:
     """Says of each stamp whether it is the next, a repetition, a jump, or a world that was reset.
 
     Attributes:
-        stamp: of the newest state, ns; -1 before the first.
+        stamp: stamp of the newest state, ns; -1 before the first.
         lost: ticks that never came.
         resets: times that the world went back.
     """

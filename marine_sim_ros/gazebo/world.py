@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A world and a vehicle put together for a run: step, systems, and the seat of the lockstep."""
+"""A world and a vehicle put together for a run: step, systems, and the lockstep system."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from marine_sim_ros.sdf.poses import Pose
 __all__ = ['PROBE', 'SEAT_FOLDER', 'GazeboWorld', 'absolute_uris', 'run_world']
 
 SEAT_FOLDER = Path(__file__).resolve().parent / 'system'
-"""What GZ_SIM_SYSTEM_PLUGIN_PATH must have, so that the server finds the seat."""
+"""Entry of GZ_SIM_SYSTEM_PLUGIN_PATH by which the server finds the lockstep system."""
 _SEAT = 'marine_sim_lockstep'
 PROBE = 'marine_sim_probe'
-"""Name of the sensor at the link's origin by which the seat reads the state."""
+"""Name of the sensor at the link's origin by which the lockstep system reads the state."""
 _NEEDED = {
     'Physics': 'gz-sim-physics-system',
     'UserCommands': 'gz-sim-user-commands-system',
@@ -40,11 +40,11 @@ class GazeboWorld:
     """What a run gives to ``gz sim``.
 
     Attributes:
-        text: of the SDF file.
-        name: of the world.
+        text: text of the SDF file.
+        name: name of the world.
         model: name of the vehicle in it.
         physics_step: ns.
-        warnings: what of the world was changed.
+        warnings: changes made to the world.
     """
 
     text: str
@@ -73,13 +73,13 @@ def run_world(
     Args:
         world: text of an SDF file with one <world>.
         model: text of an SDF file with the vehicle.
-        source: where the world is from, for messages.
-        pose: of the vehicle at the start.
+        source: source of the world, for messages.
+        pose: initial pose of the vehicle.
         step: control period, ns: from one wrench to the next.
-        gravity: of the environment that the forces are computed in, m/s².
+        gravity: gravity of the environment of the forces, m/s².
         delivery: ``in_server`` or ``stock``.
         lockstep: whether a step waits for its wrench.
-        real_time_factor: of Gazebo itself where it does not wait; 0 is as fast as it can.
+        real_time_factor: real-time factor of Gazebo where it does not wait; 0: unlimited.
 
     Raises:
         ModelError: no <world>, a vehicle of that name in it already, or a physics step that does
@@ -190,9 +190,9 @@ def _add_seat(world: Element, model: str, link: str, step: int, *, lockstep: boo
 def _add_probe(vehicle: Element, link: str) -> None:
     """Add a sensor that senses nothing, at the link's origin.
 
-    gz-physics tells a link's state only when it has moved by 1e-6 m or turned as much, so that a
+    gz-physics reports a link's state only when it has moved by 1e-6 m or turned as much, so that a
     vehicle at its turning point has the velocity of the tick before; what hangs on a link, such
-    as a sensor, is told at every step.
+    as a sensor, is reported at every step.
     """
     for element in vehicle.findall('link'):
         if element.get('name') == link:
@@ -201,7 +201,7 @@ def _add_probe(vehicle: Element, link: str) -> None:
 
 
 def _add_pose_publisher(vehicle: Element, model: str, frequency: float) -> None:
-    """Add what tells the pose; OdometryPublisher keeps the first one to itself and smooths."""
+    """Add the publisher of the pose; OdometryPublisher omits the first pose and smooths."""
     plugin = add(
         vehicle, 'plugin', filename='gz-sim-pose-publisher-system',
         name='gz::sim::systems::PosePublisher',

@@ -5,7 +5,7 @@
 
 Importing this package registers ``marine_sim_ros/StationKeeping-v0`` and
 ``marine_sim_ros/WaypointFollowing-v0``, for ``gymnasium.make`` and ``gymnasium.make_vec``. It
-needs the extra ``rl`` (Gymnasium and JAX). What is observed, done and rewarded is told in
+needs the extra ``rl`` (Gymnasium and JAX). Observations, actions and rewards are described in
 :mod:`marine_sim_ros.gym.tasks`.
 """
 

@@ -28,7 +28,7 @@ class Collector:
         """Start with nothing.
 
         Args:
-            record: of the vehicle, which the rows are of.
+            record: record of the vehicle, the source of the rows.
         """
         self.record = record
         self._parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
@@ -60,10 +60,10 @@ def samples_of(
     Thrust is that of the pulse widths; of a bag without them, that of ``thrusters/state``.
 
     Args:
-        collector: of the bag.
-        vehicle: that made it.
-        current: of the water, m/s in ``map``.
-        span: from when to when (s since the first odometry) the run counts; None: all of it.
+        collector: collector of the bag.
+        vehicle: the vehicle that made the bag.
+        current: velocity of the water in ``map``, m/s.
+        span: begin and end of the used part, s since the first odometry; None: the whole run.
 
     Raises:
         ParameterError: no odometry, no thrust, or nothing within the span.

@@ -20,7 +20,7 @@ _STILL = 3.0
 _BLOCK = 20
 """Samples over which noise is averaged out to see that."""
 _ALIKE = 0.9
-"""Correlation of estimates above which one is named as what the other cannot be told from."""
+"""Correlation of two estimates above which they count as indistinguishable."""
 
 
 def covariance(
@@ -80,9 +80,9 @@ def reasons(
     measured: np.ndarray,
     noise: np.ndarray,
 ) -> list[str]:
-    """Return why each parameter cannot be told from the run; empty where it can.
+    """Return why each parameter is not observable in the run; empty where it is.
 
-    An axis that only seems to move, by its noise, tells nothing, whatever the fit makes of it.
+    An axis that moves no more than its noise carries no information, whatever the fit gives.
 
     Args:
         parameters: k of them.
@@ -104,7 +104,7 @@ def reasons(
             unit = 'm/s' if axis < 3 else 'rad/s'
             text = f'{parameter.axis} hardly moves ({speed[axis]:.2g} {unit} rms, noise included)'
         elif wide[i] and alike[i, other] > _ALIKE:
-            text = f'cannot be told from {parameters.parameters[other].name}'
+            text = f'cannot be distinguished from {parameters.parameters[other].name}'
         elif wide[i]:
             text = 'too little excitation'
         result.append(text)

@@ -43,10 +43,10 @@ class Estimate:
     """What a run says of a parameter.
 
     Attributes:
-        parameter: which.
-        value: that fits best.
+        parameter: the estimated parameter.
+        value: best-fit value.
         half: half of the 95 % interval.
-        reason: why the run cannot tell it; empty where it can.
+        reason: reason why it is not observable; empty where it is.
     """
 
     parameter: Parameter
@@ -83,7 +83,7 @@ class Identification:
     """A fit.
 
     Attributes:
-        estimates: of every parameter.
+        estimates: estimates of all parameters.
         time: (s, l + 1) of each stretch, s.
         measured: (s, l + 1, 6) velocity, m/s and rad/s.
         fitted: (s, l + 1, 6), simulated with what was found.
@@ -160,10 +160,10 @@ def identify(
     diagonal are taken from the description.
 
     Args:
-        vehicle: that made the run.
-        samples: of :func:`marine_sim_ros.identification.samples.make_samples`.
-        length: of a stretch, s.
-        progress: is told the share that is done, 0 to 1.
+        vehicle: the vehicle that made the run.
+        samples: samples, from :func:`marine_sim_ros.identification.samples.make_samples`.
+        length: length of a stretch, s.
+        progress: function that is called with the completed share, 0 to 1.
 
     Raises:
         ParameterError: a vehicle whose drag is that of its hull's panels; a run that is too short
@@ -213,7 +213,7 @@ def identify(
 
 
 def _share(progress: Callable[[float], None], fit: int) -> Callable[[int], None]:
-    """Return what tells the progress of a fit from how often it has looked at its residuals."""
+    """Return a function that estimates the progress of a fit from its number of evaluations."""
 
     def tell(evaluations: int) -> None:
         progress((fit + 1 - math.exp(-evaluations / 8)) / _ROUNDS)

@@ -34,11 +34,11 @@ class Parameter:
 
     Attributes:
         kind: element of the URDF that holds it.
-        axis: of ``AXES``; empty where it has none.
+        axis: one of ``AXES``; empty where it has none.
         unit: SI.
         low: least value that is possible.
         high: largest.
-        described: what the description says.
+        described: value in the description.
     """
 
     kind: str

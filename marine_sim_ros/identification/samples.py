@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a bag tells of a vehicle's motion, on one even grid of time."""
+"""Samples of a vehicle's motion from a bag, on one even time grid."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Samples:
         noise: (6,) standard deviation of ``velocity`` about a smooth motion.
         restoring: (n, 6) wrench of weight and buoyancy.
         lift: (n, 6) wrench of one more m³ of volume.
-        commands: of the thrusters.
+        commands: commands of the thrusters.
         known: (n,) whether odometry and commands cover the time.
     """
 
@@ -73,11 +73,11 @@ def make_samples(
     one, so the equations of still water hold in it.
 
     Args:
-        vehicle: its mass, volume and centres are taken as described.
+        vehicle: vehicle with the described mass, volume and centres.
         time: (m,) of the odometry, s.
         odometry: (m, 13) position m, quaternion x y z w, body velocity m/s and rad/s.
-        commands: of the thrusters, on the same clock.
-        current: of the water, m/s in ``map``.
+        commands: commands of the thrusters, on the same clock.
+        current: velocity of the water in ``map``, m/s.
 
     Raises:
         ParameterError: too few odometries, or without velocity or attitude.

@@ -55,7 +55,7 @@ class Shooting:
         """Set up s stretches of l steps.
 
         Args:
-            parameters: what is fitted.
+            parameters: parameters to fit.
             samples: the run.
             starts: (s,) of :func:`stretches`.
             length: s, as there.
@@ -179,7 +179,7 @@ class _Integrator:
         self._linear = np.swapaxes(linear, -1, -2)
         self._quadratic = np.swapaxes(quadratic, -1, -2)
         damping = parameters.vehicle.damping
-        self._arm = None if np.array_equal(damping.arm, np.eye(6)) else damping.arm
+        self._arm = None if np.array_equal(damping.lever_arm, np.eye(6)) else damping.lever_arm
         self._modulus = damping.modulus
         diagonal = np.diagonal(linear + 2 * quadratic * fastest, axis1=-2, axis2=-1)
         decay = np.max(diagonal / np.diagonal(mass, axis1=-2, axis2=-1))

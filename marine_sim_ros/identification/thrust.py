@@ -29,7 +29,7 @@ _PULSES = (800.0, 2200.0)
 
 @dataclass(frozen=True, eq=False)
 class Commands:
-    """Thrust that was asked for, or known, from each time to the next.
+    """Commanded or known thrust, from each time to the next.
 
     Attributes:
         time: (m,) s, rising.
@@ -63,10 +63,10 @@ class Commands:
         commands that is exact.
 
         Args:
-            start: of the grid, s.
-            step: of the grid, s.
-            count: of its times.
-            time_constant: of the rotors, s; None: the thrust is the command.
+            start: first time of the grid, s.
+            step: step of the grid, s.
+            count: number of times of the grid.
+            time_constant: time constant of the rotors, s; None: the thrust is the command.
         """
         parts = math.ceil(0.5 * step / _FINEST)
         fine = start + 0.5 * step / parts * np.arange(2 * (count - 1) * parts + 1)

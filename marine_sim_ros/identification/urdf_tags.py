@@ -22,7 +22,7 @@ __all__ = ['fitted_urdf', 'tags']
 def fitted_urdf(vehicle: Vehicle, found: Identification) -> str:
     """Return the vehicle's URDF, xacro expanded, with the values that were found.
 
-    What the run could not tell keeps the value it had.
+    Parameters that are not observable in the run keep their values.
 
     Raises:
         ParameterError: a description whose drag is that of an Orca3 plugin.

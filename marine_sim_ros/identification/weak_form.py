@@ -91,20 +91,24 @@ def _own(parameters: ParameterSet, samples: Samples, windows: _Windows) -> np.nd
     nu = samples.velocity
     zero = np.zeros(len(parameters))
     momentum = nu @ parameters.mass(zero).T
-    speed = nu @ parameters.vehicle.damping.arm.T
+    speed = nu @ parameters.vehicle.damping.lever_arm.T
     drag = speed @ parameters.linear(zero).T
     drag = drag + (np.abs(speed) * speed) @ parameters.quadratic(zero).T
     modulus = parameters.vehicle.damping.modulus
     if modulus is not None:
         drag = drag + (np.abs(speed) @ modulus.T) * speed
-    rest = momentum_rate(nu, momentum) + drag @ parameters.vehicle.damping.arm - samples.restoring
+    rest = (
+        momentum_rate(nu, momentum)
+        + drag @ parameters.vehicle.damping.lever_arm
+        - samples.restoring
+    )
     return windows.rate(momentum) + windows.mean(rest)
 
 
 def _columns(parameters: ParameterSet, samples: Samples, windows: _Windows) -> np.ndarray:
     """Return (w, 6, k) weak wrench per unit of each parameter but the time constant."""
     nu = samples.velocity
-    arm = parameters.vehicle.damping.arm
+    arm = parameters.vehicle.damping.lever_arm
     speed = nu @ arm.T
     columns = []
     for i in range(6):

@@ -35,13 +35,13 @@ class Collision:
     """One collision of a link.
 
     Attributes:
-        link: its link's name.
-        reader: its element, for messages.
-        shape: in its own frame.
+        link: name of its link.
+        reader: reader of its element, for messages.
+        shape: shape in its own frame.
         rotation: (3, 3) from the shape's frame to the body.
         translation: (3,) of the shape's frame in the body, m.
         settings: hull parameters.
-        relative_density: of its material, or None.
+        relative_density: relative density of its material, or None.
     """
 
     link: str
@@ -138,12 +138,12 @@ def read_collisions(
     """Return all collisions with their shapes; what was repaired goes into the warnings.
 
     Args:
-        robot: of urdf_parser_py.
+        robot: robot of urdf_parser_py.
         root: the <robot> element.
-        frames: of all links.
+        frames: frames of all links.
         defaults: the robot-level hull parameters.
         base: folder that relative mesh names start from.
-        warnings: to be added to.
+        warnings: list to which warnings are appended.
 
     Raises:
         ModelError: a shape, mesh, material or parameter that cannot be used.

@@ -27,8 +27,8 @@ class Material:
         density: kg/m³, for the mass of a link that says so.
         youngs_modulus: Pa.
         poisson_ratio: 1.
-        viscosity: of a rebound: 0 bounces fully, 1 not at all. Its documentation says 0.0, its
-            source 1.0; 1.0 here, for two defaults are documented not to bounce.
+        viscosity: surface viscosity: 0 bounces fully, 1 not at all. Its documentation says 0.0,
+            its source 1.0; 1.0 here, for two defaults are documented not to bounce.
         spook_damping: time in which a penetration relaxes, s.
         roughness: 1.
         surface_viscosity: m/(s N), see :class:`ContactMaterial`.
@@ -53,7 +53,7 @@ class ContactMaterial:
     """A pair of materials where they touch.
 
     Attributes:
-        youngs_modulus: of both together, Pa.
+        youngs_modulus: combined Young's modulus of both materials, Pa.
         restitution: speed after over speed before an impact, 0 to 1.
         spook_damping: τ of the penetration's decay δ̇ = −δ/τ, s.
         friction: Coulomb's coefficient, static and kinetic.
@@ -62,11 +62,11 @@ class ContactMaterial:
         secondary_surface_viscosity: across the primary direction; below 0: as the other.
         adhesion_force: pulls each touching shape to the surface, N.
         adhesive_overlap: penetration beyond which it does, m.
-        friction_model: of :data:`FRICTION_MODELS`.
-        solver: of :data:`SOLVERS`.
+        friction_model: one of :data:`FRICTION_MODELS`.
+        solver: one of :data:`SOLVERS`.
         contact_reduction_mode: default, reduceGeometry, reduceALL or reduceNone.
         contact_reduction_bin_resolution: 0 to 255.
-        primary_direction: of orientedBox, in the reference frame.
+        primary_direction: primary direction of orientedBox, in the reference frame.
         reference_body_name: the vehicle's name, or anything else for map.
         reference_link_name: one of its links.
         elastic_modulus: Hertz's E*, Pa; None: that of ``youngs_modulus`` with ν = 0.3.

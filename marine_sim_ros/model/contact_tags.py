@@ -46,7 +46,7 @@ class ContactTags:
 
     Attributes:
         collisions: material of every collision, in the order of the description.
-        densities: of links that have their mass from a density: kg/m³, or None for that of the
+        densities: densities of links with mass from density: kg/m³, or None for that of the
             material; by name.
         warnings: parameters that nobody reads.
     """
@@ -131,12 +131,12 @@ def set_mass_from_density(
     """Give links their <inertial> from shapes and density: m = Σ ρ V, homogeneous shapes.
 
     Args:
-        robot: of urdf_parser_py; changed.
+        robot: robot of urdf_parser_py; it is changed.
         root: the <robot> element, for messages.
-        frames: of all links.
-        collisions: of all links, in the order of the description.
-        tags: of the same description.
-        materials: that have the densities.
+        frames: frames of all links.
+        collisions: collisions of all links, in the order of the description.
+        tags: contact tags of the same description.
+        materials: materials with their densities.
 
     Raises:
         ModelError: such a link without a <collision>.

@@ -81,7 +81,7 @@ class Panels:
     Attributes:
         vertices: (v, 3) m.
         faces: (n, 3) indices of vertices.
-        coefficients: of every panel.
+        coefficients: coefficients of every panel.
     """
 
     vertices: np.ndarray
@@ -196,9 +196,9 @@ class Hull:
     """What is in the water.
 
     Attributes:
-        panels: that drag; None where the drag is lumped.
-        voxels: that float; None where the buoyancy is lumped.
-        water_density: of the water the vehicle is trimmed for, kg/m³.
+        panels: panels of the drag; None where the drag is lumped.
+        voxels: voxels of the buoyancy; None where the buoyancy is lumped.
+        water_density: water density for which the vehicle is trimmed, kg/m³.
     """
 
     panels: Panels | None

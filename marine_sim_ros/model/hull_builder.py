@@ -110,8 +110,8 @@ def displaced_volumes(
     nothing, unless it has a material that gives it mass. Source: the hydrodynamics guide.
 
     Args:
-        collisions: of the vehicle.
-        masses: of the links, kg.
+        collisions: collisions of the vehicle.
+        masses: masses of the links, kg.
         water_density: ρ, kg/m³, of the water the densities d are relative to.
 
     Raises:

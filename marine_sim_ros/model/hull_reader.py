@@ -39,9 +39,9 @@ class HullReading:
     Attributes:
         water_density: kg/m³, that the vehicle is trimmed for.
         hull: panels and voxels, or None.
-        buoyancy: of the voxels together, or None.
+        buoyancy: total buoyancy of the voxels, or None.
         added_mass: (6, 6) estimated, or None.
-        inertias: in the body frame, of links that have their mass from materials.
+        inertias: inertias, in the body frame, of links with mass from materials.
         warnings: repairs, and values that are unusual.
     """
 
@@ -81,9 +81,9 @@ def read_hull(
     <mass_from_parts>, and a material, or panels that drag.
 
     Args:
-        robot: of urdf_parser_py.
+        robot: robot of urdf_parser_py.
         root: the <robot> element.
-        frames: of all links.
+        frames: frames of all links.
         base: folder that relative mesh names start from.
 
     Raises:

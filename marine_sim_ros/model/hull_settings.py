@@ -25,14 +25,14 @@ class Parameter:
 
     Attributes:
         group: element around it, or ''.
-        name: of its element.
+        name: name of its element.
         default: the guide's.
-        unit: of the number.
+        unit: unit of the number.
         low: smallest usual value.
         high: largest usual value.
         minimum: smallest possible value.
         maximum: largest possible value.
-        text: what it is.
+        text: description of the parameter.
     """
 
     group: str
@@ -87,7 +87,8 @@ class HullSettings:
     """The hull parameters in force for a collision.
 
     Attributes:
-        values: by key of PARAMETERS, in the units given there or, for ``drag_coefficients``, 1.
+        values: values by key of PARAMETERS, in the units given there or, for
+            ``drag_coefficients``, 1.
         coefficient_unit: pa or cd, of the pressures that are given.
         drag_coefficients: keys of values that are drag coefficients instead of pressures.
         buoyancy_mode: mass_density, geometry, or '' for the default.

@@ -62,7 +62,7 @@ class Buoyancy:
         volume: m³.
         center_of_volume: (3,) m.
         height: over which buoyancy is lost at the surface, m.
-        fluid_density: of the water the vehicle is trimmed for, kg/m³.
+        fluid_density: water density for which the vehicle is trimmed, kg/m³.
     """
 
     volume: float

@@ -88,12 +88,12 @@ def read_manipulator(
     """Return the arm of a description, or None where no joint moves.
 
     Args:
-        robot: of urdf_parser_py.
-        frames: of all links, joints at zero.
-        inertias: by link, in the body frame, joints at zero.
-        volumes: by link, in the body frame, joints at zero.
-        water: of the vehicle; height and density where the body itself displaces nothing.
-        source: for messages.
+        robot: robot of urdf_parser_py.
+        frames: frames of all links, joints at zero.
+        inertias: inertias by link, in the body frame, joints at zero.
+        volumes: displaced volumes by link, in the body frame, joints at zero.
+        water: buoyancy of the vehicle; height and density where the body itself displaces nothing.
+        source: source of the description, for messages.
 
     Raises:
         ModelError: a moving joint without usable limits or axis.

@@ -16,7 +16,7 @@ from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.registry import VEHICLES
 from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.model.hull import check_terms
-from marine_sim_ros.model.mass.grid import Progress, silent
+from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xacro_expansion import expand_description
@@ -85,16 +85,17 @@ def load_vehicle(
     *,
     voltage: float | None = None,
     hull_forces: Sequence[str] | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
     **arguments: str,
 ) -> Vehicle:
     """Return a vehicle by its shipped name, the path of a URDF or xacro file, or URDF text.
 
     Args:
         name_or_path: ``'bluerov2'``, ``'my.urdf.xacro'``, or a text that starts with ``<``.
-        voltage: of the thrusters' supply, V; default: the highest that has a curve.
+        voltage: supply voltage of the thrusters, V; default: the highest that has a curve.
         hull_forces: kinds of panel forces to keep, of ``model.hull.FORCE_TERMS``; default: all.
-        progress: is told the share of long work that is done, 0 to 1; not called without any.
+        progress: function that is called with the completed share of long work, 0 to 1; it is not
+            called without long work.
         **arguments: xacro arguments, such as ``coefficients='wu2018'``.
 
     Raises:

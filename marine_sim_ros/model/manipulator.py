@@ -21,8 +21,8 @@ class Manipulator:
     """An arm of n joints, parents before children; joint frames are the child links' frames.
 
     Attributes:
-        names: of the joints.
-        parent: for each the number of the joint that carries it, −1 for the vehicle itself.
+        names: names of the joints.
+        parent: for each joint the number of its parent joint, −1 for the vehicle itself.
         translation: (n, 3) of the joint frame in its parent's, m, at joint position 0.
         rotation: (n, 3, 3) from the joint frame to its parent's, at joint position 0.
         axis: (n, 3) unit vectors in the joint frame.
@@ -37,8 +37,8 @@ class Manipulator:
         center_of_volume: (n, 3) in the joint frame, m.
         body: mass of the vehicle without the arm.
         body_buoyancy: displaced volume of the vehicle without the arm.
-        buoyancies: of what hangs on each joint, in the body frame, joints at zero.
-        links: that move.
+        buoyancies: buoyancies of the links on each joint, in the body frame, joints at zero.
+        links: moving links.
     """
 
     names: tuple[str, ...]

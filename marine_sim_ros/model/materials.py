@@ -70,8 +70,8 @@ class Materials:
     """Materials by name, and contact materials by pairs of names.
 
     Attributes:
-        materials: by name; '' is the default material.
-        pairs: by two names in the order of the alphabet.
+        materials: materials by name; '' is the default material.
+        pairs: pairs by two names in alphabetical order.
         given: parameters that were given, for :func:`without_effect`.
     """
 
@@ -284,7 +284,7 @@ def without_effect(materials: Materials, backend: str = 'embedded') -> dict[str,
     """Return the parameters that a file gives and a backend does not use, with the reason.
 
     Args:
-        materials: of a file.
+        materials: materials of a file.
         backend: embedded, or gazebo (gz-sim 8 with DART).
 
     Raises:

@@ -19,7 +19,7 @@ class Mounting(NamedTuple):
 
     Attributes:
         frames: links that are fixed to the body, by name.
-        fluid_density: of the water that the vehicle is trimmed for, kg/m³.
+        fluid_density: water density for which the vehicle is trimmed, kg/m³.
     """
 
     frames: dict[str, Frame]

@@ -35,7 +35,7 @@ from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.joints import read_manipulator
 from marine_sim_ros.model.kinematics import BASE_LINK, fixed_frames, link_inertias, total_inertia
 from marine_sim_ros.model.manipulator import Manipulator
-from marine_sim_ros.model.mass.grid import Progress, silent
+from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.mass.reader import read_mass_from_parts
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.propulsion import read_thrusters
@@ -60,7 +60,7 @@ def _standard_urdf(root: Element, source: str) -> Any:
             if element.tag in known:
                 collision.remove(element)
     try:
-        # It tells of unknown elements on stderr; those are none of our business.
+        # It reports unknown elements on stderr; they do not concern this package.
         with contextlib.redirect_stderr(io.StringIO()):
             return urdf.URDF.from_xml_string(etree.tostring(plain))
     except Exception as error:  # it raises AssertionError, ParseError, KeyError, ValueError ...
@@ -112,16 +112,16 @@ def vehicle_from_urdf(
     source: str = 'robot_description',
     voltage: float | None = None,
     base: Path | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Vehicle:
     """Return the vehicle that a URDF (xacro expanded) describes.
 
     Args:
         text: the URDF with our extensions, or with Orca3's plugin blocks.
-        source: where it is from, for messages.
-        voltage: of the thrusters' supply, V.
+        source: source of the text, for messages.
+        voltage: supply voltage of the thrusters, V.
         base: folder that relative mesh names start from.
-        progress: is told the share of long work that is done.
+        progress: function that is called with the completed share of long work.
 
     Raises:
         ModelError: one line with file, line, element, and what was expected.

@@ -46,8 +46,8 @@ def with_number(text: str, path: str, change: Callable[[float], float]) -> str:
 
     Args:
         text: URDF, xacro expanded.
-        path: to the number.
-        change: from the number that is there to the one that is to be.
+        path: path to the number.
+        change: function from the old number to the new one.
 
     Raises:
         ModelError: the path leads to no number, or to several.

@@ -51,7 +51,7 @@ class Damping:
     modulus: np.ndarray | None = None
 
     @cached_property
-    def arm(self) -> np.ndarray:
+    def lever_arm(self) -> np.ndarray:
         """(6, 6): velocity of ``base_link`` -> velocity of the centre."""
         return transport(self.center)
 
@@ -106,7 +106,7 @@ class ThrusterSet:
         return np.concatenate(levers or [np.zeros((6, 0))], axis=1)
 
     @cached_property
-    def arm(self) -> float:
+    def lever_arm(self) -> float:
         """Distance of the farthest thruster from the ``base_link`` origin, m."""
         return float(np.linalg.norm(self.position, axis=1).max(initial=0.0))
 
@@ -131,11 +131,11 @@ class Barometer:
     """A pressure sensor on the body.
 
     Attributes:
-        frame: its link.
+        frame: frame of its link.
         position: (3,) m.
         atmospheric_pressure: Pa.
         fluid_density: kg/m³.
-        variance: of the pressure noise, Pa².
+        variance: variance of the pressure noise, Pa².
         reference_offset: added to the sensor's height before the pressure is taken, m.
     """
 
@@ -153,7 +153,7 @@ class Sensor:
 
     Attributes:
         kind: name of its :class:`~marine_sim_ros.sensors.SensorModel`.
-        name: its own; its topics are below it.
+        name: unique name; the prefix of its topics.
         spec: what describes it, by its kind; has the attribute ``frame``, its link.
     """
 
@@ -177,8 +177,8 @@ class Vehicle:
     """Everything the physics needs to know of a vehicle.
 
     Attributes:
-        name: of the robot.
-        inertia: of all links together.
+        name: name of the robot.
+        inertia: total inertia of all links.
         added_mass: (6, 6), kg, kg·m, kg·m².
         buoyancy: displaced volume.
         damping: drag coefficients.
@@ -187,7 +187,7 @@ class Vehicle:
         hull: panels and voxels, or None where all is lumped.
         manipulator: the arm, or None; inertia and buoyancy have it with its joints at zero.
         frames: links fixed to ``base_link``.
-        warnings: what the description says that deserves a second look.
+        warnings: warnings about the description.
         urdf: the URDF as it was read, xacro expanded.
         files: beside it that its masses and shapes are read from: parts, meshes.
         extensions: what the elements of forces from other packages say, by element.

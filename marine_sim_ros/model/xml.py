@@ -59,7 +59,7 @@ def parse(text: str, source: str) -> Element:
 
     Args:
         text: the XML.
-        source: where it is from, for messages.
+        source: source of the text, for messages.
 
     Raises:
         ModelError: empty, too large, malformed, or with a document type declaration (entities

@@ -22,59 +22,22 @@ from __future__ import annotations
 from typing import Any
 
 from marine_sim_ros.console.availability import require_pages
-from marine_sim_ros.console.control_lease import LEASE_TIMEOUT, OPERATOR_TIMEOUT
 from marine_sim_ros.console.palette import force_colours
-from marine_sim_ros.console.scene_visuals import surroundings
+from marine_sim_ros.console.scene_visuals import scene_visuals
 from marine_sim_ros.console.session import Session
-from marine_sim_ros.console.telemetry import Energy, moment
+from marine_sim_ros.console.telemetry import Energy, telemetry_frame
 from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
-from marine_sim_ros.control.pilot import OUTPUTS
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.library import vehicle_path
-from marine_sim_ros.ros.command_publisher import STICKS
 from marine_sim_ros.ros.console_backend import ConsoleBackend
+from marine_sim_ros.ros.console_parameters import PARAMETERS
 from marine_sim_ros.ros.graph_monitor import GraphMonitor
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.recording import Recording
 
-__all__ = ['ConsoleNode', 'main']
-
-PARAMETERS = (
-    Parameter('host', '127.0.0.1', 'address to listen on; others than this machine need a token'),
-    shared('console_port', name='port'),
-    Parameter('token', '', 'token that a browser must bring', empty='made where one is needed'),
-    Parameter('rate', 20.0, 'updates per second of wall time', 1.0, 60.0, unit='Hz'),
-    Parameter('output', 'pwm', 'what the operator drives at the start', choices=OUTPUTS),
-    Parameter(
-        'operator_timeout', OPERATOR_TIMEOUT,
-        "silence of the operator's page, wall time, until the thrusters are neutral",
-        0.1, 60.0, unit='s',
-    ),
-    Parameter(
-        'lease_timeout', LEASE_TIMEOUT,
-        'silence, wall time, until the page loses control; `operator_timeout` at least',
-        0.1, 600.0, unit='s',
-    ),
-    Parameter('gain', 0.5, 'share of full stick at the start', 0.0, 1.0),
-    Parameter(
-        'on_loss', 'disarm', 'what the controller does when the operator is lost',
-        choices=('disarm', 'hold'),
-    ),
-    Parameter('recorder', '', 'parameters of the recorder that the operator may start, JSON',
-              empty='none may be started'),
-    Parameter('folder', 'out', "folder of the operator's recordings"),
-    *STICKS,
-    SOURCES,
-)  # fmt: skip
-NOTICE = 5.0
-"""s that a complaint is shown."""
-SILENCE = 3.0
-"""s without anything new after which that is told."""
-KEPT = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
-"""Of moments that are past."""
+__all__ = ['PARAMETERS', 'ConsoleNode', 'main']
 
 
 class ConsoleNode(SuiteNode):
@@ -92,8 +55,8 @@ class ConsoleNode(SuiteNode):
         look = vehicle_visuals(self.vehicle, base)
         for text in look['told']:
             self.warn_throttled(text)
-        around = surroundings(self.environment)
-        self.link = Session({
+        around = scene_visuals(self.environment)
+        self.session = Session({
             'look': look, 'around': around, 'colours': force_colours(),
             'sources': self.wrench_sources,
         })  # fmt: skip
@@ -103,11 +66,11 @@ class ConsoleNode(SuiteNode):
         self._notice = ('', 0.0)
         period = 1.0 / self.values['rate']
         self.keep_time()
-        self._watch = GraphMonitor(self)
+        self._monitor = GraphMonitor(self)
         self._recording = Recording(self, self.values['recorder'], self.values['folder'])
-        self._desk = ConsoleBackend(self, self.link, period, self._recording.switch)
+        self._backend = ConsoleBackend(self, self.session, period, self._recording.switch)
         self._server = Server(
-            live_application(self.link, self.values['rate']),
+            live_application(self.session, self.values['rate']),
             self.values['host'], self.values['port'], self.values['token'],
         )  # fmt: skip
         self.get_logger().info(f'console at {self._server.address}')
@@ -122,45 +85,45 @@ class ConsoleNode(SuiteNode):
         return self.wall_clock.now().nanoseconds / NANOSECONDS
 
     def _tick(self) -> None:
-        watch, desk = self._watch, self._desk
-        watch.look()
-        desk.serve(self._now(), watch)
-        if watch.state is not None:
-            self.tell_time(watch.stamp)
-            self._show(watch.stamp / NANOSECONDS)
+        monitor, backend = self._monitor, self._backend
+        monitor.look()
+        backend.serve(self._now(), monitor)
+        if monitor.state is not None:
+            self.tell_time(monitor.stamp)
+            self._show(monitor.stamp / NANOSECONDS)
 
     def _show(self, time: float) -> None:
-        rows, desk = self._watch.rows, self._desk
-        now = moment(time, rows, weight=self._weight, barometer=self.vehicle.barometer)
-        mode = desk.mode()
+        rows, backend = self._monitor.rows, self._backend
+        now = telemetry_frame(time, rows, weight=self._weight, barometer=self.vehicle.barometer)
+        mode = backend.mode()
         now |= {
             'energy': self._energy.add(time, rows.get('thrusters/power', ())),
-            'mode': mode, 'lights': desk.lights, 'paused': desk.paused,
+            'mode': mode, 'lights': backend.lights, 'paused': backend.paused,
             'recording': self._recording.running and self._recording.directory,
             'notice': self._told() or mode['trouble'],
-            'health': self._watch.health,
+            'health': self._monitor.health,
         }  # fmt: skip
         self._turn += 1
-        if self._turn % 2 == 0 and time != self.link.frame.get('time'):
-            self.link.history.append({name: now[name] for name in KEPT})
-        self.link.frame = now
+        if self._turn % 2 == 0 and time != self.session.frame.get('time'):
+            self.session.history.append({name: now[name] for name in KEPT})
+        self.session.frame = now
 
     def _told(self) -> str:
         text, since = self._notice
         if self._now() - since < NOTICE:
             return text
-        silence = self._watch.silence
-        if silence < SILENCE or self._desk.paused:
+        silence = self._monitor.silence
+        if silence < SILENCE or self._backend.paused:
             return ''
-        return f'nothing has come from the run for {silence:.0f} s'
+        return f'no message of the run for {silence:.0f} s'
 
     def close(self) -> None:
         """Leave no command behind."""
-        if self.link.seat.page:
-            self._desk.halt()
+        if self.session.lease.page:
+            self._backend.halt()
         self._recording.close()
         self._server.close()
-        self._watch.close()
+        self._monitor.close()
 
 
 def main() -> None:

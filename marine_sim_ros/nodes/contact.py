@@ -9,7 +9,7 @@ the vehicle's contact points near a surface, amber, and red where they press on 
 Parameters: the common ones, and those below; surfaces and materials are the environment's.
 Failure: an odom that is not finite is answered with a zero wrench and a warning. The first tick
 after a start, and after time went back, has no contact. Unknown materials and parameters without
-effect are told once at the start; a collision mesh that cannot be used ends the node with one
+effect are reported once at the start; a collision mesh that cannot be used ends the node with one
 line. The arm itself touches nothing; where it is silent its last joint positions hold. Wrenches
 are for exactly one step of the same length as the last: use lockstep.
 """

@@ -8,7 +8,7 @@ waypoints); cmd_vel (Twist, body frame); cmd_wrench (Wrench about base_link, bod
 speaks last has the vehicle.
 Publishes, one per odom: thrusters/pwm (start the thrusters with ``pwm_source: controller``);
 controller/setpoints (JointState: twelve names, targets in ``position``, NaN where free);
-controller/wrench (what is asked, about the centre of mass).
+controller/wrench (commanded wrench, about the centre of mass).
 Services (SetBool): arm, auto_depth, auto_heading, station_keeping.
 Parameters: the common ones (of ``faults``, dead thrusters are left out), and those below.
 Failure: disarmed, the thrusters are neutral; armed and without a command, or with one that has run
@@ -23,7 +23,7 @@ import numpy as np
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
-from marine_sim_ros.control.allocation import reach
+from marine_sim_ros.control.allocation import controllability
 from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
 from marine_sim_ros.control.commander import HOLDS, Commander
 from marine_sim_ros.control.setpoints import QUANTITIES
@@ -68,7 +68,7 @@ class ControllerNode(SuiteNode):
         settings = load_controller(self.values['controller'])
         self._loop = ClosedLoop(self.vehicle, settings, method=self.values['allocation'])
         self._memory: tuple[float, LoopMemory] | None = None
-        able = reach(self.vehicle.thrusters, self.vehicle.inertia.center_of_mass)
+        able = controllability(self.vehicle.thrusters, self.vehicle.inertia.center_of_mass)
         self.health |= {'rank': able.rank, 'unreachable': ', '.join(able.unreachable) or 'none'}
         if able.unreachable:
             self.get_logger().warning(

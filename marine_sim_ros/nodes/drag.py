@@ -47,7 +47,7 @@ class DragNode(ModelNode):
             self._arrows = self.publisher(topics.DRAG_COMPONENTS)
 
     def on_wrench(self, tick: ForceTick) -> None:
-        """Publish the kinds of drag where they are asked for."""
+        """Publish the kinds of drag if the option is on."""
         if not self._components:
             return
         kinds, _ = drag_components(

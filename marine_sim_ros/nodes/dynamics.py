@@ -7,7 +7,7 @@ Publishes, one per tick, same stamp: odom (twist in the body frame), /tf map -> 
 wrench/total (weight included).
 Subscribes: wrench/<source> of each of ``wrench_sources``, wrench/external (WrenchStamped; holds
 for a second), joint_states where there is an arm, /ocean_current; recorder/written and /clock
-where asked to.
+if configured.
 Services: pause (SetBool); of Trigger: reset (to the start), step (a tick while paused), end.
 Parameters: the common ones, and those in ros/owner.py.
 Failure: a source that is silent for ``source_timeout`` is held or stops the run

@@ -10,12 +10,12 @@ Publishes, one per tick, same stamp: odom (twist in the body frame), /tf map -> 
 gazebo/wrench (without what is Gazebo's own: weight, added mass) or gazebo/link_wrench.
 Subscribes: gazebo/state and gazebo/status, or gazebo/pose, from ros_gz_bridge; wrench/<source> of
 each of ``wrench_sources``, wrench/external (WrenchStamped; holds for a second), joint_states where
-there is an arm, /ocean_current; recorder/written where asked to.
+there is an arm, /ocean_current; recorder/written if configured.
 Services: pause (SetBool: Gazebo waits), reset (Trigger: Gazebo resets its world).
 Parameters: the common ones, those in ros/owner.py, and those below.
-Failure: that of dynamics; Gazebo silent, paused or without the vehicle is told and waited for; a
-world that was reset starts a new run; a tick that never came is counted and told. A Gazebo that
-never speaks ends the node with exit code 1.
+Failure: that of dynamics; Gazebo silent, paused or without the vehicle is reported and waited for;
+a world that was reset starts a new run; a tick that never came is counted and reported. A Gazebo
+that never sends a state ends the node with exit code 1.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ from marine_sim_ros.ros.summing import SummingOwner
 __all__ = ['GazeboBridgeNode', 'main']
 
 PARAMETERS = (
-    Parameter('delivery', IN_SERVER, 'way of the wrenches to Gazebo', choices=DELIVERIES[1:]),
+    Parameter('delivery', IN_SERVER, 'transport of the wrenches to Gazebo',
+              choices=DELIVERIES[1:]),
     Parameter('world', 'default', "name of Gazebo's world"),
     Parameter('link', 'bluerov2::base_link', 'scoped name of the link that takes the wrench'),
     Parameter('impulse_ratio', 1.0, 'physics steps of Gazebo in a simulation step', 1.0, 1e4),
@@ -70,12 +71,12 @@ class GazeboBridgeNode(SummingOwner):
         place = Place(values['world'], values['link'], self._initial, self._step,
                       values['lockstep'], values['impulse_ratio'])  # fmt: skip
         kind = InServerTransport if values['delivery'] == IN_SERVER else StockTransport
-        self.way: Transport = kind(self, place, self._on_gazebo)
+        self.transport: Transport = kind(self, place, self._on_gazebo)
         self.get_logger().info(f'wrenches go to Gazebo {values["delivery"]}')
         self.create_timer(0.5, self._watch_gazebo, clock=self.wall_clock)
 
     def held(self) -> bool:
-        """Return whether Gazebo has not told the next state yet."""
+        """Return whether the next state of Gazebo is still missing."""
         return self._awaits or super().held()
 
     def on_published(self) -> None:
@@ -100,7 +101,7 @@ class GazeboBridgeNode(SummingOwner):
         self._sent = (self.stamp, wrench)
         self._awaits, self.published = True, False
         self._heard = wall.monotonic()
-        self.way.send(self.stamp, self.state, wrench)
+        self.transport.send(self.stamp, self.state, wrench)
 
     def _on_gazebo(self, stamp: int, state: State) -> None:
         """Take a state of Gazebo."""
@@ -108,7 +109,7 @@ class GazeboBridgeNode(SummingOwner):
         arrival = self.account.take(stamp)
         if arrival is Arrival.AGAIN:
             if self._sent[0] == stamp:  # the answer was lost, or has crossed with the question
-                self.way.send(stamp, state, self._sent[1])
+                self.transport.send(stamp, state, self._sent[1])
             return
         if arrival is Arrival.BACK:
             self.get_logger().info(f'Gazebo went back to {stamp / NANOSECONDS:.3f} s: a new run')
@@ -123,21 +124,21 @@ class GazeboBridgeNode(SummingOwner):
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         super()._on_pause(request, response)
-        self.way.pause(paused=self.paused)
+        self.transport.pause(paused=self.paused)
         return response
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         del request
-        response.success = self.way.restart()
+        response.success = self.transport.restart()
         control = f'/world/{self.values["world"]}/control'
-        response.message = f'{control} {"was asked" if response.success else "is not there"}'
+        response.message = f'{control} {"was called" if response.success else "is not there"}'
         if response.success and not self._awaits:  # it cannot be reset in the middle of a step
-            self.way.send(self.stamp, self.state, np.zeros(6))
+            self.transport.send(self.stamp, self.state, np.zeros(6))
         return response
 
     def _watch_gazebo(self) -> None:
-        """Tell when Gazebo is silent though it is its turn."""
-        self.way.look()
+        """Report when Gazebo is silent although its state is due."""
+        self.transport.look()
         silent = wall.monotonic() - self._heard
         if not self._awaits or self.finished:
             return

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Manipulator: drives the joints of the arm and tells the vehicle what it feels of their motion.
+"""Manipulator: drives the joints of the arm, and publishes their reaction on the vehicle.
 
 Subscribes: odom; joint_commands (JointState: ``position`` rad or m that named joints go to, or
 ``velocity`` that they keep for half a second; joints not named stay where they were sent).
@@ -85,7 +85,7 @@ class ManipulatorNode(ForceNode):
             self._target[places] = message.position
             self._rate = np.zeros(len(self._arm))
         elif message.velocity:
-            # A joint that is told another speed starts from where it is, braking room included.
+            # A joint with a new speed command starts from where it is, braking room included.
             fresh = np.ones(len(places), bool) if (self._stamp or 0) >= self._rate_until else (
                 self._rate[places] != np.array(message.velocity))  # fmt: skip
             there = self._joints.position + self._joints.rate / BANDWIDTH
@@ -107,7 +107,7 @@ class ManipulatorNode(ForceNode):
         return self._target
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer at once; the joints are told even where nothing is computed."""
+        """Answer at once; the joints are published even where nothing is computed."""
         wrench = self.wrench(stamp, state)
         self.publish_wrench(stamp, wrench if self.values['compute'] else np.zeros(6))
 

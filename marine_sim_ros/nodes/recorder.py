@@ -41,8 +41,7 @@ from marine_sim_ros.ros.suite_bag import SuiteBag
 __all__ = ['RecorderNode', 'main']
 
 RECORDERS = {'suite': SuiteBag, 'ros2_bag': Ros2Bag}
-QUIET = 0.3
-PATIENCE = 5.0
+QUIET, PATIENCE = 0.3, 5.0
 PARAMETERS = (
     Parameter('directory', 'out/run', 'new or empty folder to write to'),
     Parameter('manifest', '{}', 'JSON object to write into manifest.json'),
@@ -139,8 +138,8 @@ class RecorderNode(SuiteNode):
 
     def _expected(self) -> dict[str, int]:
         """Return how many messages of each topic there were: in lockstep, one for every tick."""
-        lockstep = self._settings.get('lockstep', True)
-        return dict.fromkeys(self._every_tick if lockstep else (), self._manifest.ticks)
+        names = self._every_tick if self._settings.get('lockstep', True) else ()
+        return dict.fromkeys(names, self._manifest.ticks)
 
     def close(self) -> None:
         """Close the bag and write the manifest."""

@@ -11,8 +11,8 @@ Calls: arm, auto_depth, auto_heading, station_keeping (SetBool, of the controlle
 Parameters: the common ones, and those below. The keyboard needs a terminal: ``marine_sim teleop``.
 Failure: no Joy message for ``joy_timeout`` (a gamepad that was pulled out) stops: neutral pulse
 widths, a zero velocity or the vehicle's own pose, once, and then nothing until somebody steers.
-Pulse widths are not sent while a controller sends some. It is told when nobody listens to what is
-sent, or when no controller answers.
+Pulse widths are not sent while a controller sends some. A warning says when nobody listens to the
+commands, or when no controller answers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from marine_sim_ros.ros.switches import Switches
 __all__ = ['TeleopNode', 'main']
 
 PARAMETERS = (
-    Parameter('output', 'pwm', 'what the operator drives at the start', choices=OUTPUTS),
+    Parameter('output', 'pwm', 'output of the sticks at the start', choices=OUTPUTS),
     Parameter('rate', 20.0, 'commands per second of wall time', 1.0, 200.0, unit='Hz'),
     Parameter('gain', 1.0, 'share of full stick at the start', 0.0, 1.0),
     *STICKS,
@@ -57,7 +57,7 @@ class TeleopNode(SuiteNode):
         self.gamepad = load_gamepad(self.values['gamepad'])
         self.top = full_stick(self)
         self.pilot = Pilot(self.values['output'], self.values['gain'])
-        self.helm = CommandPublisher(self, self.top)
+        self.command_publisher = CommandPublisher(self, self.top)
         names = dict.fromkeys(name for name, _ in SWITCHES.values())
         self.switches = Switches(self, list(names), 'controller')
         self.state: State | None = None
@@ -100,7 +100,7 @@ class TeleopNode(SuiteNode):
         """Hold nothing any more, and send that."""
         self.pilot = stop(self.pilot, self.state)
         if send:
-            self.helm.send(self.pilot, self._stamp)
+            self.command_publisher.send(self.pilot, self._stamp)
 
     def close(self) -> None:
         """Leave no command behind."""
@@ -133,8 +133,8 @@ class TeleopNode(SuiteNode):
                 self.halt()
         if self.keyboard or self.joy_alive:
             self.pilot = follow(self.pilot, self.top, self._period, self.state)
-            self.helm.send(self.pilot, self._stamp)
-            self.trouble = self.helm.trouble(self.pilot.output)
+            self.command_publisher.send(self.pilot, self._stamp)
+            self.trouble = self.command_publisher.trouble(self.pilot.output)
             if self.trouble:
                 super().warn_throttled(self.trouble)
 

@@ -14,7 +14,7 @@ flaws: a jet along a wall gives a force along the wall, and no distance is too f
 
     F = w(d) (1 + d/R)^−k (max(0, −J·n) − γ max(0, J·n)) n,
 
-with γ the suction of a jet that leaves it (0 unless asked for), and w = 1 up to 10 R, exactly 0
+with γ the suction of a jet that leaves it (default 0), and w = 1 up to 10 R, exactly 0
 from 20 R on, and a quintic between whose slope and curvature vanish at both ends.
 
 Source: hakoniwa-drone's boundary-disturbance API document. It works in NED and FRD, and its
@@ -134,7 +134,7 @@ def boundary_disturbance_as_wind(
     """Return the wind W = F/c_z (..., 3) in m/s, map, that drags as the boundary pushes.
 
     Args:
-        position: as the others for :func:`boundary_disturbance`.
+        position: position; it and the others as for :func:`boundary_disturbance`.
         rotation: (..., 3, 3).
         boundary_point: (..., 3).
         boundary_normal: (..., 3).
@@ -169,7 +169,7 @@ def boundary_forces(
     radius = constant(xp, set_.rotor_radius)
     near = _near(vehicle, state, scene)
     if len(near):
-        reach = set_.arm + FADE_END * xp.max(radius)
+        reach = set_.lever_arm + FADE_END * xp.max(radius)
         total = total + _solid_forces(near, state.position, reach, points, jet, radius)
     if scene.water_surface:
         depth = environment.elevation(points) - points[..., 2]
@@ -188,7 +188,7 @@ def _near(vehicle: Vehicle, state: State, scene: Scene) -> Scene:
     if scene.jets.mode == 'documented':
         return scene
     widest = float(vehicle.thrusters.rotor_radius.max(initial=0.0))
-    reach = vehicle.thrusters.arm + FADE_END * widest
+    reach = vehicle.thrusters.lever_arm + FADE_END * widest
     return scene.part(scene.near(state.position, reach))
 
 
@@ -238,7 +238,7 @@ def boundary(vehicle: Vehicle, state: State, environment: Environment, thrust: A
 
     Args:
         vehicle: its ``thrusters`` give positions, axes and rotor radii.
-        state: of the body.
+        state: state of the body.
         environment: its ``scene`` gives the surfaces and the law of the jets; without one the
             wrench is zero.
         thrust: (..., n) of the same instant, N along the thrusters' axes.

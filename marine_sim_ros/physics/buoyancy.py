@@ -85,8 +85,8 @@ def voxel_buoyancy(
     the voxels that follow the surface; Airy's waves for the pressure.
 
     Args:
-        voxels: of the hull.
-        state: of the body.
+        voxels: voxels of the hull.
+        state: state of the body.
         environment: water at the state's time.
         fluid_density: kg/m³, of the water the vehicle is trimmed for.
     """

@@ -8,7 +8,7 @@ that does not know them: k ≤ m (0.5/dt)² would cap it at 1.2e5 N/m for a Blue
 vehicle would sink in and bounce. Instead the velocity after the step is solved for (as physics
 engines do), and the wrench is the impulse that leads to it over the step, Jᵀγ/dt:
 
-- What the others do is observed, not asked for: M Δν/dt less the own wrench is what they did in
+- The other wrenches are observed, not received: M Δν/dt less the own wrench is what they did in
   the step before, and does again: ν* = ν + Δν − dt M⁻¹ w is where that leads without contact, with
   weight, buoyancy, drag and Coriolis terms brought up to date. At rest that is exact; what else
   changes, such as thrust, is late by one step.
@@ -38,7 +38,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact_compiled import solve_contacts_compiled
-from marine_sim_ros.physics.contact_impulse import Step, WarmStart, adhesion, answer
+from marine_sim_ros.physics.contact_impulse import Step, WarmStart, adhesion, solve_contacts
 from marine_sim_ros.physics.contact_pairs import pair_table
 from marine_sim_ros.physics.contact_touch import (
     layout,
@@ -59,7 +59,7 @@ class ContactMemory(NamedTuple):
     """What contact remembers of the tick before.
 
     Attributes:
-        state: of the body.
+        state: state of the body.
         wrench: (..., 6) that it answered.
         known: (..., 6) what of M ν̇ followed from the state alone; None where nothing was near, but
             for what is compiled, where a memory has the same parts in every tick.
@@ -92,7 +92,7 @@ def _step(
 def _mass(vehicle: Vehicle, state: State, environment: Environment, dt: float) -> Array:
     """Return M + dt D (..., 6, 6), what a force meets in a step with implicit drag."""
     xp = namespace(state.velocity)
-    arm = constant(xp, vehicle.damping.arm)
+    arm = constant(xp, vehicle.damping.lever_arm)
     damping = damping_matrix(vehicle, matvec(arm, relative_velocity(state, environment)))
     return constant(xp, vehicle.mass_matrix) + dt * (arm.T @ damping @ arm)
 
@@ -117,10 +117,10 @@ def contact(
     Zero without a scene, and in the first tick, where the length of a step is not known yet.
 
     Args:
-        vehicle: with its contact points.
-        state: of the body.
-        environment: with the scene and the materials.
-        memory: of the tick before, or None.
+        vehicle: the vehicle, with contact points.
+        state: state of the body.
+        environment: environment with its scene and materials.
+        memory: memory of the previous tick; None in the first.
         dt: time since then, s; the step to come is taken to be as long.
         body: the vehicle as its arm is posed, whose mass and weight count; None: ``vehicle``.
 
@@ -159,7 +159,7 @@ def contact(
     if alone:
         pairs, held = pairs.picked(near), WarmStart(*(values[near] for values in held))
     step, known = _step(body, state, environment, memory, dt)
-    wrench, held = answer(pairs, touch, state, step, held, adhesion(pairs, touch.gap))
+    wrench, held = solve_contacts(pairs, touch, state, step, held, adhesion(pairs, touch.gap))
     if alone:
         held = _put_back(held, near, empty.shape[-1])
     return wrench, ContactMemory(state, wrench, known, *held)

@@ -19,7 +19,7 @@ from marine_sim_ros.core.control_flow import cond
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.contact_impulse import Step, WarmStart, adhesion, answer
+from marine_sim_ros.physics.contact_impulse import Step, WarmStart, adhesion, solve_contacts
 from marine_sim_ros.physics.contact_pairs import PairTable, pair_table
 from marine_sim_ros.physics.contact_touch import FAR, Touch, reach_of_step, stays_off, touches
 
@@ -37,10 +37,10 @@ def solve_contacts_compiled(
     """Return the wrench (6,) of all contacts over a step, and all impulses to remember.
 
     Args:
-        vehicle: with its contact points.
-        state: of the body.
-        environment: with the scene and the materials.
-        step: what the others make of it.
+        vehicle: the vehicle, with contact points.
+        state: state of the body.
+        environment: environment with its scene and materials.
+        step: motion under the other wrenches.
         held: impulses of all pairs in the step before.
     """
     xp, scene = namespace(state.velocity), environment.scene
@@ -97,7 +97,7 @@ def _of(
 
     up = constant(xp, np.array([0.0, 0.0, 1.0]))
     few = Touch(chosen(touch.gap, FAR), chosen(touch.normal, up), chosen(touch.point))
-    wrench, answered = answer(
+    wrench, answered = solve_contacts(
         pairs.picked(index), few, state, Step(mass, free, dt), WarmStart(*map(chosen, held)),
         chosen(pull),
     )  # fmt: skip

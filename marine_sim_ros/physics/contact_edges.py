@@ -197,7 +197,7 @@ def edge_meetings(
     """Return how f edges and n bodies meet: 2 f n places, edge by edge, body by body.
 
     Args:
-        solids: of the vehicle.
+        solids: solids of the vehicle.
         start: (..., f, 3) of the edges, body frame, m.
         along: (..., f, 3) from start to end, m.
         wanted: (..., f) whose meetings matter; None: all.
@@ -229,7 +229,7 @@ def sphere_meetings(solids: Solids, center: Array, radius: Array) -> Meeting:
     not there.
 
     Args:
-        solids: of the vehicle.
+        solids: solids of the vehicle.
         center: (..., b, 3) m, body frame.
         radius: (b,) r in m.
     """

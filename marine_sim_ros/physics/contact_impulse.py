@@ -17,7 +17,7 @@ from marine_sim_ros.physics.contact_pairs import PairTable
 from marine_sim_ros.physics.contact_solver import Rows, impulse_work, solve
 from marine_sim_ros.physics.contact_touch import SKIN, Touch, lever_rows
 
-__all__ = ['WarmStart', 'Step', 'adhesion', 'answer']
+__all__ = ['WarmStart', 'Step', 'adhesion', 'solve_contacts']
 
 _RIGID = 1e-4
 """Compliance of what is rigid, as a share of the inverse mass at the point."""
@@ -89,7 +89,7 @@ def _targets(
         gap: (..., c) m.
         incoming: normal velocity (..., c) before the step, m/s.
         free: (..., c) after it, without contact.
-        dt: of the step, s.
+        dt: step, s.
         most: (..., c) that a penetration may ask for, m/s.
         bounce: whether there are rebounds at all.
     """
@@ -220,17 +220,17 @@ def _solution(
     return _without_gain(step, hard, done.latest)
 
 
-def answer(
+def solve_contacts(
     pairs: PairTable, touch: Touch, state: State, step: Step, held: WarmStart, pull: Array
 ) -> tuple[Wrench, WarmStart]:
     """Return the wrench (..., 6) of contacts over a step, and their impulses to remember.
 
     Args:
         pairs: coefficients of c pairs.
-        touch: where they are.
-        state: of the body.
-        step: what the others make of it.
-        held: what the contacts held with in the step before.
+        touch: places of the contacts.
+        state: state of the body.
+        step: motion under the other wrenches.
+        held: warm start, the impulses of the previous step.
         pull: (..., c) of :func:`adhesion`, N.
     """
     xp = namespace(touch.gap)

@@ -55,7 +55,7 @@ class PairTable:
     """Coefficients of contacts, (c,): of all pairs of a layout, or of those picked out.
 
     Attributes:
-        youngs_modulus: of the pair, Pa.
+        youngs_modulus: Young's modulus of the pair, Pa.
         effective_modulus: Hertz's E*, Pa.
         restitution: 0 to 1.
         spook_damping: τ, s.
@@ -63,14 +63,14 @@ class PairTable:
         cross_friction: across it.
         surface_viscosity: along, m/(s N).
         cross_viscosity: across, m/(s N).
-        adhesion_force: of the shape, N.
+        adhesion_force: adhesion force of the shape, N.
         adhesive_overlap: m.
         joint: 1 where friction is bounded in every direction alike (cone).
         lagged: 1 where its bound is from the normal force of the step before (box).
         in_map: 1 where the primary direction turns with map, 0 with the body.
         primary: (..., 3) primary direction; zero: any.
-        radius: of the point, m.
-        edge: of the material behind it, m.
+        radius: radius of the point, m.
+        edge: edge length of the material behind the point, m.
         group: number of the surface and the shape together.
     """
 

@@ -226,8 +226,8 @@ def _share_of_step(
     starting from the stiff side.
 
     Args:
-        rows: of the contacts.
-        bound: of friction.
+        rows: rows of the contacts.
+        bound: bound of friction.
         at: velocities (..., 3, c) at the start of the step.
         along: their change in the whole step.
         slope: (...) of the kinetic part of the cost at the start.
@@ -270,7 +270,7 @@ def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> I
     """Return velocities and impulses after a step.
 
     Args:
-        rows: of the contacts.
+        rows: rows of the contacts.
         mass: M (..., 6, 6), symmetric, positive.
         free: ν* (..., 6), the velocity without contact.
         start: (..., 6), a velocity to start from.

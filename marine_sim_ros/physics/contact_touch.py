@@ -70,10 +70,10 @@ def stays_off(touch: Touch, velocity: Array, held: Array, dt: float) -> Array:
     """Return whether one body that touched nothing will not in this step either.
 
     Args:
-        touch: what is near.
+        touch: nearby contacts.
         velocity: ν (6,).
         held: normal impulses (c,) of the step before, N·s.
-        dt: of the step, s.
+        dt: step, s.
     """
     xp = namespace(velocity)
     closing = matvec(lever_rows(touch.normal, touch.point), velocity)
@@ -90,9 +90,9 @@ class Layout:
         shape: (c,) of the vehicle.
         radius: (c,) of a vehicle's sphere, m; else 0.
         depth: (c,) of the material behind, m.
-        points: how many are points of the vehicle and surfaces.
+        points: number of contacts of vehicle points with surfaces.
         window: points a side of the part of the terrain that is looked at for ridges; 0: none.
-        edges: how many edges: of obstacles, then of the terrain's part.
+        edges: numbers of edges: of obstacles, then of the terrain's part.
     """
 
     surface: np.ndarray
@@ -178,9 +178,9 @@ def touches(
     The gap of an edge or a sphere that is outside a body is at most the distance.
 
     Args:
-        vehicle: with its contact points.
-        state: of the body.
-        environment: with a scene.
+        vehicle: the vehicle, with contact points.
+        state: state of the body.
+        environment: environment with a scene.
         within: m; edges and spheres that cannot be nearer to one body are 1 km off, so that
             what is below it are the pairs of :func:`near_touches`. None: all are where they are.
 
@@ -240,12 +240,12 @@ def near_touches(
 ) -> tuple[Touch, np.ndarray]:
     """Return the pairs with a gap below a distance, and their numbers: NumPy and one body only.
 
-    What cannot be near is left out before anything is asked of it.
+    Pairs that cannot be near are left out before anything is computed.
 
     Args:
-        vehicle: as others for :func:`touches`.
-        state: of the body.
-        environment: with a scene.
+        vehicle: the vehicle; it and the others as for :func:`touches`.
+        state: state of the body.
+        environment: environment with a scene.
         within: m.
 
     Raises:

@@ -46,7 +46,7 @@ def damping(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
     with the quadratic term of eq. 6.85; Orca3 plugin documentation, OrcaDragPlugin.
     """
     xp = namespace(state.velocity)
-    arm = constant(xp, vehicle.damping.arm)
+    arm = constant(xp, vehicle.damping.lever_arm)
     velocity = matvec(arm, relative_velocity(state, environment))
     return -matvec(arm.T, matvec(damping_matrix(vehicle, velocity), velocity))
 

@@ -67,19 +67,20 @@ class ForceModel:
     """One force: its wrench is the topic ``wrench/<name>``.
 
     Attributes:
-        name: of topic, node and recording.
+        name: name of topic, node and recording.
         step: see :class:`ForceStep`.
         begin: memory before the first tick, of a vehicle and a state; None: no memory at first.
         applies: whether a vehicle in an environment feels it; None: always.
-        needs: which inputs it takes: ``thrust``, ``joints``.
+        needs: required inputs, of ``thrust`` and ``joints``.
         impulsive: whether a wrench is the impulse of one step, so that a node that fell silent
             leaves zero behind instead of its last wrench.
-        label: for screens.
-        colour: of arrows and curves, ``#rrggbb``.
+        label: display label.
+        colour: colour of arrows and curves, ``#rrggbb``.
         element: URDF element at robot level that describes it, or empty.
-        read: of that element's :class:`~marine_sim_ros.model.xml.Reader`; what it returns is
+        read: function of that element's :class:`~marine_sim_ros.model.xml.Reader`; its result is
             ``vehicle.extensions[element]``.
-        executable: that runs it; default: one node class for all that need no own.
+        executable: executable that runs it; default: the node class shared by all that need none
+            of their own.
         in_gazebo: False where Gazebo's own physics takes its place.
         scalar: whether the compiled engine may write its numbers out one by one (see
             :mod:`marine_sim_ros.engine.components`).

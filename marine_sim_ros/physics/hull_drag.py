@@ -308,10 +308,10 @@ def hull_forces(
     the tick before; without one, or with dt = 0, it is zero. Source: the hydrodynamics guide.
 
     Args:
-        vehicle: with a hull that has panels.
-        state: of the body.
+        vehicle: a vehicle whose hull has panels.
+        state: state of the body.
         environment: water at the state's time.
-        memory: of the tick before.
+        memory: memory of the previous tick.
         dt: time since then, s.
     """
     assert vehicle.hull is not None

@@ -106,7 +106,7 @@ def rk4(state: State, acceleration: Callable[[State], Array], dt: float) -> Stat
     """Return the state after one classical Runge-Kutta step of dt seconds.
 
     Args:
-        state: at the start.
+        state: state at the start.
         acceleration: ν̇ (..., 6) of a state, body frame.
         dt: step, s.
     """

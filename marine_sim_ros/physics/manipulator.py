@@ -187,9 +187,9 @@ def arm_momentum(arm: Manipulator, rate: Array, poses: Poses) -> Array:
     h = Σ [m_i v_i; c_i x m_i v_i + R_i I_i R_iᵀ ω_i], body axes.
 
     Args:
-        arm: of the vehicle.
-        rate: of the joints (..., n).
-        poses: of the joints.
+        arm: manipulator of the vehicle.
+        rate: joint rates (..., n).
+        poses: poses of the joints.
     """
     xp = namespace(rate)
     axes = (poses.rotation @ constant(xp, arm.axis)[..., None])[..., 0] * rate[..., None]
@@ -228,8 +228,8 @@ def arm_reaction(
     Args:
         mass: rigid-body mass matrix (..., 6, 6) of this tick, the arm included.
         relative: momentum (..., 6) of the arm's own motion, of :func:`arm_momentum`.
-        state: of this tick.
-        memory: of the tick before, or None.
+        state: state of this tick.
+        memory: memory of the previous tick; None in the first.
         dt: since the tick before, s; 0 in the first.
     """
     wrench = -momentum_rate(state.velocity, relative)
@@ -259,10 +259,10 @@ def arm_step(
     """Return the joints of this tick, the vehicle posed by them, its reaction, and the memory.
 
     Args:
-        vehicle: with a manipulator.
-        state: of this tick.
-        joints: of the tick before.
-        memory: of the tick before, or None.
+        vehicle: a vehicle with a manipulator.
+        state: state of this tick.
+        joints: joint motion of the previous tick.
+        memory: memory of the previous tick; None in the first.
         target: joint positions (..., n) that are wanted.
         dt: since the tick before, s; 0 in the first.
     """

@@ -70,7 +70,7 @@ def _semi_implicit(
     xp = namespace(state.velocity)
     force = net_wrench(vehicle, state, environment, wrench)
     if implicit_drag:
-        arm = constant(xp, vehicle.damping.arm)
+        arm = constant(xp, vehicle.damping.lever_arm)
         velocity = matvec(arm, relative_velocity(state, environment))
         damping = arm.T @ damping_matrix(vehicle, velocity) @ arm
         change = implicit_change(constant(xp, vehicle.mass_matrix), damping, force, dt)
@@ -109,7 +109,7 @@ def _conserving(
     xp = namespace(state.velocity)
     free = _unforced(vehicle, state, environment, dt)
     if implicit_drag:
-        arm = constant(xp, vehicle.damping.arm)
+        arm = constant(xp, vehicle.damping.lever_arm)
         damping = arm.T @ damping_matrix(
             vehicle, matvec(arm, relative_velocity(state, environment))
         ) @ arm  # fmt: skip

@@ -56,19 +56,19 @@ class ConsoleBackend:
     """Does what pages ask for; call :meth:`serve` at a steady rate."""
 
     def __init__(
-        self, node: SuiteNode, link: Session, period: float, record: Callable[[bool], None]
+        self, node: SuiteNode, session: Session, period: float, record: Callable[[bool], None]
     ) -> None:
         """Make publishers and clients.
 
         Args:
             node: the console, with the parameters of ``STICKS`` and of the console.
-            link: to the pages.
-            period: between calls of ``serve``, s.
+            session: session with the pages.
+            period: period of calls of ``serve``, s.
             record: starts and ends a recording.
         """
-        self._node, self._link, self._period = node, link, period
+        self._node, self._session, self._period = node, session, period
         self._top = full_stick(node)
-        self.helm = CommandPublisher(node, self._top)
+        self.command_publisher = CommandPublisher(node, self._top)
         names = dict.fromkeys(name for name, _ in SWITCHES.values())
         self.switches = Switches(node, list(names), 'controller')
         self.pilot = Pilot(node.values['output'], node.values['gain'])
@@ -77,9 +77,9 @@ class ConsoleBackend:
         self.paused = False
         self._switched = 0.0
         self._silent = self._rearm = False
-        self.mishaps = FaultInjector(node, link.scenery['sources'])
+        self.fault_injector = FaultInjector(node, session.scenery['sources'])
         self.current = node.environment.current.tolist()
-        self.lights = dict.fromkeys(link.scenery['look']['lights'], 0.0)
+        self.lights = dict.fromkeys(session.scenery['look']['lights'], 0.0)
         self._by_hand = False
         self._grip, self._pad = Grip(), ''
         self._pads: dict[str, Gamepad] = {}
@@ -100,8 +100,8 @@ class ConsoleBackend:
             'switch': lambda value: self._switch(*value),
             'target': self._target, 'path': self._path, 'clear': lambda _: self._clear(),
             'joints': self._joints, 'lights': self._light, 'current': self._current,
-            'fault': lambda fault: self.mishaps.add(fault, self.stamp),
-            'mend': lambda which: self.mishaps.mend(*which),
+            'fault': lambda fault: self.fault_injector.add(fault, self.stamp),
+            'mend': lambda which: self.fault_injector.clear(*which),
             'pause': self._on_pause, 'step': self._step, 'record': record, 'reset': self._reset,
             'end': lambda _: self._trigger('end'),
         }  # fmt: skip
@@ -113,35 +113,36 @@ class ConsoleBackend:
         """Return what pages show of the controls."""
         return {
             'output': self.pilot.output, 'gain': self.pilot.gain,
-            'faults': self.mishaps.shown, 'current': self.current,
+            'faults': self.fault_injector.shown, 'current': self.current,
             'switches': dict(self.switches.states),
-            'trouble': self.helm.trouble(self.pilot.output) if self._link.seat.page else '',
+            'trouble': self.command_publisher.trouble(self.pilot.output)
+                       if self._session.lease.page else '',
         }  # fmt: skip
 
-    def serve(self, now: float, watch: GraphMonitor) -> None:
+    def serve(self, now: float, monitor: GraphMonitor) -> None:
         """Do what was asked since the last call at a time of the wall clock (s), and steer."""
-        self.state, self.stamp = watch.state, watch.stamp
+        self.state, self.stamp = monitor.state, monitor.stamp
         if now - self._switched > SETTLED:  # the nodes know better than what was asked here
-            self.paused = watch.paused
-            self.switches.states['arm'] = watch.armed
-        for page, request in self._link.requests():
+            self.paused = monitor.paused
+            self.switches.states['arm'] = monitor.armed
+        for page, request in self._session.requests():
             self._take(page, request, now)
         self._listen(now)
         if 'arm' in self.switches.waiting:  # an answer comes between two calls at the earliest
             self._switched = now
         self.switches.check()
         self._find_controller()
-        if self._link.seat.page:
+        if self._session.lease.page:
             self._steer()
 
     def _listen(self, now: float) -> None:
         """Stop while the operator's page is silent, and take control from one that stays so."""
-        seat, values = self._link.seat, self._node.values
+        lease, values = self._session.lease, self._node.values
         timeout = values['operator_timeout']
-        if expired(seat, now, values['lease_timeout'], timeout):
+        if expired(lease, now, values['lease_timeout'], timeout):
             self._node.warn_throttled("the operator's page stays silent; it has lost control")
             self._vacate()
-        elif silent(seat, now, timeout) == self._silent:
+        elif silent(lease, now, timeout) == self._silent:
             pass
         elif self._silent:
             self._go_on()
@@ -163,29 +164,29 @@ class ConsoleBackend:
         self.switches.ask(name, on)
 
     def _take(self, page: str, request: Request, now: float) -> None:
-        seat = beat(self._link.seat, page, now)
-        self._link.seat = seat
+        lease = beat(self._session.lease, page, now)
+        self._session.lease = lease
         kind = request.kind
         if kind == 'hello':
             self._names[page] = request.value
         elif kind == 'take':
             name = self._names.get(page) or f'operator {page[:4]}'
-            self._sit(take(seat, page, name, now, over=request.value))
+            self._take_control(take(lease, page, name, now, over=request.value))
         elif kind in ('leave', LOST):
-            if leave(seat, page) != seat:
+            if leave(lease, page) != lease:
                 self._vacate()
-        elif kind not in FREE_FOR_ALL and page == seat.page:
+        elif kind not in FREE_FOR_ALL and page == lease.page:
             self._do[kind](request.value)
 
-    def _sit(self, seat: ControlLease) -> None:
+    def _take_control(self, lease: ControlLease) -> None:
         """Let another page steer: what the one before held is let go."""
-        if seat.page != self._link.seat.page:
+        if lease.page != self._session.lease.page:
             self._let_go()
             self._silent = self._rearm = False
-        self._link.seat = seat
+        self._session.lease = lease
 
     def _vacate(self) -> None:
-        self._link.seat = ControlLease()
+        self._session.lease = ControlLease()
         self._stop_after_loss()
         self._silent = self._rearm = False
 
@@ -200,7 +201,7 @@ class ConsoleBackend:
         self._by_hand, self._grip, self._pad = False, Grip(), ''
         self.pilot = stop(self.pilot, self.state)
         if self.pilot.output != 'pose':
-            self.helm.send(self.pilot, self.stamp)
+            self.command_publisher.send(self.pilot, self.stamp)
 
     def halt(self) -> None:
         """Bring the thrusters to neutral: directly, or by disarming the controller."""
@@ -242,7 +243,7 @@ class ConsoleBackend:
         if self.pilot.output == 'pose' and not self._by_hand:
             return  # what was commanded last holds
         self.pilot = follow(self.pilot, self._top, self._period, self.state)
-        self.helm.send(self.pilot, self.stamp)
+        self.command_publisher.send(self.pilot, self.stamp)
 
     def _find_controller(self) -> None:
         """Take whoever can be armed for the controller."""
@@ -309,10 +310,10 @@ class ConsoleBackend:
             self.paused = on
             self._switched = self._node.wall_clock.now().nanoseconds / NANOSECONDS
         else:
-            self._node.warn_throttled('pause: nobody owns the state')
+            self._node.warn_throttled('pause: no node owns the state')
 
     def _reset(self, _: object) -> None:
-        self.mishaps.restart()
+        self.fault_injector.restart()
         self._trigger('reset')
 
     def _step(self, count: int) -> None:
@@ -322,7 +323,7 @@ class ConsoleBackend:
     def _trigger(self, name: str) -> None:
         client = self._triggers[name]
         if not client.service_is_ready():
-            self._node.warn_throttled(f'{name}: nobody owns the state')
+            self._node.warn_throttled(f'{name}: no node owns the state')
             return
         client.call_async(Trigger.Request()).add_done_callback(partial(self._told, name))
 

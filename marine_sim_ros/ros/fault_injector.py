@@ -37,7 +37,7 @@ class FaultInjector:
     """One fault of a kind, of thrusters one of a kind each; kept here, and set as a whole."""
 
     def __init__(self, node: SuiteNode, sources: Sequence[str]) -> None:
-        """Begin with what the node was told; ``sources`` of wrenches are names of nodes too."""
+        """Begin with the faults of the node's parameter; ``sources`` also name nodes."""
         self._node = node
         controllers = [model.executable for model in CONTROLLERS.values()]
         sensors = [sensor.name for sensor in node.vehicle.sensors]
@@ -57,7 +57,7 @@ class FaultInjector:
         ]
 
     def add(self, fault: Fault, stamp: int) -> None:
-        """Let a fault happen from a stamp (ns) on; what has no history is there at any time."""
+        """Add a fault; a drift or a gust begins at the stamp (ns), the others have no history."""
         if reason := unfit([fault], self._node.vehicle):
             self._node.warn_throttled(f'fault: {reason}')
             return
@@ -66,8 +66,8 @@ class FaultInjector:
         self._faults[_slot(kind_of(fault), _thruster(fault))] = fault
         self._tell()
 
-    def mend(self, kind: str, thruster: str) -> None:
-        """Let a kind of fault happen no more; an empty one: let none."""
+    def clear(self, kind: str, thruster: str) -> None:
+        """Clear faults of a kind; empty: clear all faults."""
         if kind:
             self._faults.pop(_slot(kind, thruster), None)
         else:

@@ -46,24 +46,24 @@ def gazebo_actions(
     Raises:
         MarineSimError: no Gazebo, or a world or a vehicle that cannot be used.
     """
-    way, why = chosen_delivery(delivery)
+    transport, why = chosen_delivery(delivery)
     if gui and not any(map(os.environ.get, ('DISPLAY', 'WAYLAND_DISPLAY'))):
         raise ParameterError(
             'gui:=true: no display (DISPLAY, WAYLAND_DISPLAY); expected gui:=false'
         )
-    options = replace(options, gazebo={'delivery': way})
+    options = replace(options, gazebo={'delivery': transport})
     folder = Path(tempfile.mkdtemp(prefix='marine_sim_gazebo_'))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    made = write_run(options, folder, world=world, delivery=way)
+    made = write_run(options, folder, world=world, delivery=transport)
     bridge = Node(
         package='ros_gz_bridge', executable='parameter_bridge', name='ros_gz_bridge',
         parameters=[{'config_file': str(folder / 'ros_gz_bridge.yaml')}],
         arguments=[control_service(made.name)], output='screen', on_exit=required,
     )  # fmt: skip
-    told = [LogInfo(msg=f'Gazebo: wrenches are delivered {way}: {why}')]
+    told = [LogInfo(msg=f'Gazebo: wrenches are delivered {transport}: {why}')]
     told += [LogInfo(msg=f'WARNING: {warning}') for warning in made.warnings]
-    runs = way == IN_SERVER  # stock starts with the first wrench
+    runs = transport == IN_SERVER  # stock starts with the first wrench
     return (
-        replace(options, gazebo=bridge_parameters(made, options.dt, delivery=way)),
+        replace(options, gazebo=bridge_parameters(made, options.dt, delivery=transport)),
         [*told, _server(folder, gui=gui, run=runs), bridge],
     )

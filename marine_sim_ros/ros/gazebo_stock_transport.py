@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The way to Gazebo by its own systems: PosePublisher, ApplyLinkWrench, the control service."""
+"""Transport by Gazebo's own systems: PosePublisher, ApplyLinkWrench, the control service."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from marine_sim_ros.ros.node import SuiteNode
 __all__ = ['StockTransport']
 
 SILENCE = 2.0
-"""s of wall time after which a step that was asked for counts as lost."""
+"""s of wall time after which a requested step counts as lost."""
 CATCH_UP = 0.2
 """s whose impulse one wrench may have where states were missed: drag over longer overshoots."""
 
 
 class StockTransport:
-    """One summed wrench, then one step of a paused world; PosePublisher tells what came of it.
+    """One summed wrench, then one step of a paused world; PosePublisher reports the result.
 
-    Gazebo tells poses alone that are not smoothed; velocities are what moves one to the next.
+    Only the poses that Gazebo reports are not smoothed; velocities are what moves one to the next.
     Without lockstep the world starts with the first wrench, and each acts for one physics step,
     scaled to have the impulse of the time since the one before.
 

@@ -1,9 +1,9 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The ways between gazebo_bridge and Gazebo, over ros_gz_bridge: one seam, and the seat's way.
+"""Transports between gazebo_bridge and Gazebo over ros_gz_bridge: interface and lockstep.
 
-A way calls ``arrived(stamp, state)`` for every state of Gazebo, and takes one wrench for each.
+A transport calls ``arrived(stamp, state)`` for every state of Gazebo and takes a wrench for each.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Place:
     """Where the vehicle is in Gazebo.
 
     Attributes:
-        world: its name.
+        world: name of the world.
         link: scoped name of the link that wrenches act on, as ``bluerov2::base_link``.
         initial: state at time 0.
         step: control period, ns.
@@ -58,7 +58,7 @@ class Transport(Protocol):
         """Answer the state of a stamp (ns) with a wrench (6,) in the body frame."""
 
     def restart(self) -> bool:
-        """Ask Gazebo to put the world back to the start; return whether it can be asked."""
+        """Request a reset of the world; return whether the service exists."""
 
     def pause(self, *, paused: bool) -> None:
         """Let a world that waits for nobody stand still, or go on."""
@@ -68,13 +68,13 @@ class Transport(Protocol):
 
 
 class InServerTransport:
-    """By the seat inside the server, which waits for the wrench of the state that it told.
+    """By the lockstep system in the server, which waits for the wrench of each reported state.
 
     Without lockstep it waits for the first one alone.
     """
 
     def __init__(self, node: SuiteNode, place: Place, arrived: Arrived) -> None:
-        """Listen to the seat."""
+        """Subscribe to the lockstep system."""
         self._arrived = arrived
         self._node = node
         self._place = place
@@ -93,7 +93,7 @@ class InServerTransport:
         self._wrench.publish(stamp, wrench)
 
     def restart(self) -> bool:
-        """Reset the world; the seat tells the state at time 0 then."""
+        """Reset the world; the lockstep system then reports the state at time 0."""
         if self._world is None or not self._world.ready:
             return False
         self._world.ask(reset=True)
@@ -105,7 +105,7 @@ class InServerTransport:
             self._world.ask(pause=paused)
 
     def look(self) -> None:
-        """Do nothing: the seat repeats what is not answered."""
+        """Do nothing: the lockstep system repeats a state that has no wrench yet."""
 
     def _on_state(self, message: Odometry) -> None:
         state = state_from(message)

@@ -19,7 +19,7 @@ __all__ = ['ControlledWorld']
 
 
 class ControlledWorld:
-    """Asks a world for steps, pauses and resets; tells its time while somebody watches."""
+    """Requests steps, pauses and resets of a world; reports its time to a subscriber."""
 
     def __init__(self, node: SuiteNode, name: str) -> None:
         """Open the control service.

@@ -28,9 +28,9 @@ class GraphMonitor:
     """The newest of everything.
 
     Attributes:
-        rows: by our names of the topics.
-        state: of the vehicle, or None before the first.
-        stamp: of that, ns.
+        rows: rows by topic name.
+        state: state of the vehicle, or None before the first.
+        stamp: stamp of that state, ns.
     """
 
     def __init__(self, node: SuiteNode) -> None:

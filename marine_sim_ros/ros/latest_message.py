@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Looks at topics when asked, however often they are sent: only what is looked at costs Python."""
+"""Reads the latest message of topics on request: only messages that are read cost Python time."""
 
 from __future__ import annotations
 

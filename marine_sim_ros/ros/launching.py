@@ -103,12 +103,12 @@ def actions(
     """Return the launch actions of a run.
 
     Args:
-        options: of the run.
+        options: options of the run.
         composed: all nodes in one process.
         links: publish robot_description and the links on tf, where this can be done.
         joy: add a gamepad and what it drives.
         gamepad: shipped name or YAML file.
-        output: what the gamepad drives: pwm, velocity or pose.
+        output: output of the gamepad: pwm, velocity or pose.
         rviz: start RViz, which shows what the options' markers publish.
 
     Raises:

@@ -253,7 +253,7 @@ class StateOwner(SuiteNode):
         return response
 
     def _finish(self) -> None:
-        """End when the last tick is through, and written where that was asked for."""
+        """End when the last tick is through, and written if that is configured."""
         ended = self._end is not None and self.stamp >= self._end and self.paused
         late = wall.monotonic() - self._ended_at > 5.0
         if ended and (late or not self.values['await_recorder'] or self._written >= self.stamp):

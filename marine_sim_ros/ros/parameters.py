@@ -52,7 +52,7 @@ def shared(option: str, **changes: Any) -> Parameter:
 
     Args:
         option: the name of the option.
-        **changes: what is otherwise on this node, such as its default.
+        **changes: fields that differ on this node, such as the default.
     """
     known = OPTIONS[option]
     default: Any = known.default
@@ -69,7 +69,7 @@ SOURCES = Parameter(
     'wrench_sources',
     [''],
     'names of the wrenches wrench/<name>, in the order of their sum',
-    empty='what acts on the vehicle in its environment',
+    empty='all that act on the vehicle in its environment',
 )
 
 

@@ -29,9 +29,9 @@ class Recording:
         """Get ready.
 
         Args:
-            node: that asks, in whose namespace it records.
-            parameters: of the recorder, JSON; empty where none can be started.
-            folder: in which each recording gets one of its own.
+            node: node that starts the recording, in whose namespace it records.
+            parameters: parameters of the recorder, JSON; empty where none can be started.
+            folder: folder for the recordings, one subfolder each.
         """
         self._node, self._parameters, self._folder = node, parameters, folder
         self._process: subprocess.Popen[bytes] | None = None

@@ -51,8 +51,8 @@ class Supervisor:
         """Start all nodes of a run.
 
         Args:
-            options: of the run.
-            specs: its nodes, of :func:`marine_sim_ros.sim.graph.describe`.
+            options: options of the run.
+            specs: nodes of the run, from :func:`marine_sim_ros.sim.graph.describe`.
             composed: one process for all but the console: drawing would hold the others up.
         """
         if composed:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Switches of another node: std_srvs/SetBool services that are asked without ever waiting."""
+"""Switches of another node: std_srvs/SetBool services that are called without waiting."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Switches:
     """What a node knows of another's switches; call :meth:`check` now and then."""
 
     def __init__(self, node: SuiteNode, names: Sequence[str], whose: str) -> None:
-        """Make a client for each name; ``whose`` they are is told when nobody answers."""
+        """Make a client for each name; ``whose`` names their node in warnings."""
         self._node = node
         self._whose = whose
         self._clients = {name: node.create_client(SetBool, name) for name in names}
@@ -32,7 +32,7 @@ class Switches:
 
     @property
     def waiting(self) -> frozenset[str]:
-        """Return the names that were asked and have not answered."""
+        """Return the names that were called and have not answered."""
         return frozenset(self._asked)
 
     def there(self, name: str) -> bool:

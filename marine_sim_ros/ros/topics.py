@@ -103,7 +103,7 @@ class Topic:
     Attributes:
         name: relative to the namespace.
         type: message class.
-        qos: its quality of service.
+        qos: quality of service.
         per_tick: one message for every tick.
         open_ended: its messages have sequences of names before numbers, or end in empty ones, of
             which ``serialize_message`` overstates the size; strict readers take only what DDS
@@ -200,7 +200,7 @@ DRAG_KINDS = ('damping', *FORCE_TERMS)
 
 
 def drag_topic(kind: str) -> Topic:
-    """Return the topic of one kind of drag, published where that was asked for."""
+    """Return the topic of one kind of drag, published if the option is on."""
     return Topic(f'drag/{kind}', WrenchStamped, LOCKSTEP)
 
 
@@ -243,9 +243,9 @@ def recorded(
     Args:
         vehicle: the vehicle that is recorded.
         components: the kinds of drag are published.
-        controller: there is one.
-        pwm_per_tick: there is one command for every odom.
-        sources: of wrenches.
+        controller: whether there is a controller.
+        pwm_per_tick: whether there is one command for every odom.
+        sources: sources of wrenches.
     """
     always = tuple(PWM_PER_TICK if t is PWM and pwm_per_tick else t for t in _ALWAYS)
     result = (*always, *(wrench_topic(s) for s in sources), *sensor_topics(vehicle))

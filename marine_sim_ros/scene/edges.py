@@ -93,8 +93,8 @@ def ridge_window(terrain: HeightMap, reach: float) -> int:
     0 where the grid is so fine that there would be more than 12: its ridges are not looked at.
 
     Args:
-        terrain: of a scene.
-        reach: of the body from its origin, m.
+        terrain: terrain of a scene.
+        reach: largest distance of the body from its origin, m.
     """
     window = 2 * math.ceil(reach / terrain.spacing) + 2
     return 0 if window > _MAX_WINDOW else min(window, *terrain.heights.shape)
@@ -107,7 +107,7 @@ def ridges(terrain: HeightMap, window: int, position: Array) -> tuple[Array, Arr
     edge keeps its number while the window moves over it.
 
     Args:
-        terrain: of a scene.
+        terrain: terrain of a scene.
         window: w, of :func:`ridge_window`.
         position: (..., 3) in map, m.
     """

@@ -5,7 +5,7 @@
 
 Only sums, products, floors and quotients of IEEE doubles, no library functions, and whole numbers
 at the end: the same seed gives the same terrain to the bit in every process, on every machine and
-with every NumPy. Made when asked for, in milliseconds, and kept: nothing is to be stored.
+with every NumPy. Made on request, in milliseconds, and kept: nothing is to be stored.
 """
 
 from __future__ import annotations
@@ -106,13 +106,13 @@ def generate(
     """Return a terrain about the origin of map; a second call gives the same object.
 
     Args:
-        generator: of :data:`GENERATORS`.
-        depth: of its mean below the mean surface, m.
+        generator: one of :data:`GENERATORS`.
+        depth: depth of the mean seabed below the mean surface, m.
         relief: height of its highest above its lowest place, m.
         size: along x and y, m; rounded to the grid.
-        spacing: of the grid, m.
-        seed: of everything random.
-        material: its name.
+        spacing: spacing of the grid, m.
+        seed: random seed of the terrain.
+        material: name of the material.
     """
     columns, rows = (max(round(length / spacing), 1) + 1 for length in size)
     x, y = np.meshgrid(np.arange(columns) * spacing, np.arange(rows) * spacing)

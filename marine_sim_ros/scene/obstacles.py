@@ -24,7 +24,7 @@ class Obstacle:
     """A solid body that stays where it is.
 
     Attributes:
-        name: of the obstacle.
+        name: name of the obstacle.
         kind: ``box``, ``cylinder`` (along its z axis) or ``sphere``.
         size: (3,) edges of the box around it in its own axes, m: a cylinder has its diameter
             twice and its length, a sphere its diameter three times.
@@ -133,7 +133,7 @@ def obstacle_surfaces(
     """Return signed distances (..., k, m) in m and outward normals (..., k, m, 3), map.
 
     Args:
-        kind: of all these obstacles.
+        kind: kind of all these obstacles.
         obstacles: k of them.
         points: (..., m, 3), map, m.
     """

@@ -21,7 +21,7 @@ class Plane:
     """An endless flat surface.
 
     Attributes:
-        name: of the surface.
+        name: name of the surface.
         point: (3,) any point of it, map, m.
         normal: (3,) unit vector into the water; any length but zero may be given.
         material: name.

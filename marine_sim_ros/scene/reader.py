@@ -39,7 +39,7 @@ def read_scene(root: YamlReader, folder: Path) -> Scene | None:
 
     Args:
         root: the whole file.
-        folder: that files it names are in.
+        folder: folder of the files that it names.
 
     Raises:
         ParameterError: one line with what, where, and what was expected.

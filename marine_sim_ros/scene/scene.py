@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Everything solid around the water, asked for distances in one place."""
+"""Distances to everything solid around the water."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Scene:
     Attributes:
         planes: seabed, floor, walls.
         terrain: or None.
-        obstacles: in the order boxes, cylinders, spheres, whatever order was given.
+        obstacles: obstacles in the order boxes, cylinders, spheres.
         water_surface: whether jets of thrusters feel the water's surface as a boundary too; it
             is not solid, so it is none of the k surfaces.
-        jets: how thrusters' jets act back from surfaces.
+        jets: law of the thrusters' jets near surfaces.
     """
 
     planes: tuple[Plane, ...] = ()

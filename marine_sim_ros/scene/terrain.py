@@ -25,7 +25,7 @@ class HeightMap:
 
     Attributes:
         origin: (2,) x and y of ``heights[0, 0]``, map, m.
-        spacing: of the grid, m.
+        spacing: spacing of the grid, m.
         heights: (ny, nx) z in map, m; rows go north, columns east.
         material: name.
     """

@@ -22,8 +22,8 @@ class Joint:
     """A joint that moves.
 
     Attributes:
-        reader: its element.
-        number: its place in the manipulator.
+        reader: reader of its element.
+        number: index of the joint in the manipulator.
         parent: name of the body that carries it.
     """
 
@@ -37,11 +37,11 @@ class Body:
     """Links that fixed joints make one.
 
     Attributes:
-        name: of the link at its root, which is the frame of the body.
+        name: name of its root link, which is the frame of the body.
         links: names of all its links, the root first.
-        pose: in ``base_link``, joints at zero.
-        inertia: in its own frame.
-        joint: that moves it, or None for ``base_link``.
+        pose: pose in ``base_link``, joints at zero.
+        inertia: inertia in its own frame.
+        joint: joint that moves the body, or None for ``base_link``.
     """
 
     name: str

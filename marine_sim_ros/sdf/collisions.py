@@ -20,12 +20,12 @@ def add_collision(
     """Add a URDF <collision> to an SDF link.
 
     Args:
-        link: to be added to.
-        name: of the collision.
-        collision: its element.
-        frame: of its URDF link in the SDF link.
-        meshes: how meshes are named.
-        surface: of its material.
+        link: SDF link to which the element is added.
+        name: name of the collision.
+        collision: element of the URDF collision.
+        frame: frame of its URDF link in the SDF link.
+        meshes: naming of the meshes.
+        surface: surface of its material.
     """
     element = add(link, 'collision', name=name)
     add_pose(element, frame.then(read_origin(collision)))

@@ -27,7 +27,7 @@ class Meshes:
         mode: ``uri``: package:// becomes model://, which Gazebo looks for in
             GZ_SIM_RESOURCE_PATH, and paths become file://; ``copy``: all are in meshes/.
         base: folder that relative names start from.
-        files: for each name within the folder of the SDF file, where it is copied from.
+        files: source of each copied file, by its name within the folder of the SDF file.
     """
 
     mode: str = 'uri'

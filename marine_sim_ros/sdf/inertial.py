@@ -56,11 +56,11 @@ def add_inertial(
     is symmetric, 21 of its numbers are written.
 
     Args:
-        link: to be added to.
-        name: of the link.
-        inertia: in the link's frame.
+        link: SDF link to which the element is added.
+        name: name of the link.
+        inertia: inertia in the link's frame.
         added_mass: (6, 6), kg, kg·m, kg·m², or None.
-        warnings: to be added to.
+        warnings: list to which warnings are appended.
     """
     inertia = _possible(name, inertia, warnings)
     element = add(link, 'inertial')

@@ -21,13 +21,13 @@ def add_joint(
     """Add a joint of the arm: its frame is that of the body it moves, at joint position 0.
 
     Args:
-        model: to be added to.
-        name: of the joint.
+        model: SDF model to which the joint is added.
+        name: name of the joint.
         ends: the link that carries it and the link that it moves.
-        joint: it.
-        frame: what the URDF link that its <origin> is in is called.
+        joint: the URDF joint.
+        frame: name of the URDF link of its <origin>.
         arm: whose axes and limits are written.
-        warnings: to be added to.
+        warnings: list to which warnings are appended.
         fixed: write a joint that stays at 0.
     """
     i, reader = joint.number, joint.reader

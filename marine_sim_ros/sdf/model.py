@@ -42,9 +42,9 @@ class SdfModel:
     """An SDF model.
 
     Attributes:
-        text: of the file.
-        warnings: what could not be expressed.
-        meshes: what is to be copied beside the file.
+        text: text of the file.
+        warnings: features that SDF cannot express.
+        meshes: meshes to copy beside the file.
     """
 
     text: str
@@ -64,11 +64,11 @@ def sdf_model(
     the vehicle's, M_RB + M_A: M_A is <fluid_added_mass> of ``base_link``.
 
     Args:
-        vehicle: from a URDF.
-        source: of that, for messages.
+        vehicle: a vehicle read from a URDF.
+        source: source of the vehicle, for messages.
         base: folder that its relative mesh names start from.
         meshes: ``uri`` or ``copy``, see :class:`Meshes`.
-        materials: of its collisions; None takes the shipped ones.
+        materials: materials of its collisions; None takes the shipped ones.
         ground: name of the material for which friction and restitution are to be right; empty
             takes those of each collision's material alone.
         fixed: let the arm's joints stay at 0.

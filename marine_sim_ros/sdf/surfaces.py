@@ -27,8 +27,8 @@ class Surface:
     """What DART reads of a surface.
 
     Attributes:
-        friction: of a pair, the lesser one counts.
-        restitution: of a pair, the product counts.
+        friction: friction coefficient; of a pair, the lesser one counts.
+        restitution: restitution coefficient; of a pair, the product counts.
         slip: m/(s N), of a pair, the sum counts, times the number of contact points.
     """
 

@@ -63,13 +63,13 @@ def add_visual(
     """Add a URDF <visual> to an SDF link.
 
     Args:
-        link: to be added to.
-        name: of the visual.
-        visual: its element.
-        frame: of its URDF link in the SDF link.
-        meshes: how meshes are named.
-        colours: of all materials.
-        warnings: to be added to.
+        link: SDF link to which the element is added.
+        name: name of the visual.
+        visual: element of the URDF visual.
+        frame: frame of its URDF link in the SDF link.
+        meshes: naming of the meshes.
+        colours: colours of all materials.
+        warnings: list to which warnings are appended.
     """
     element = add(link, 'visual', name=name)
     add_pose(element, frame.then(read_origin(visual)))

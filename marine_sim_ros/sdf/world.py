@@ -35,7 +35,7 @@ class SdfWorld:
     """An SDF world.
 
     Attributes:
-        text: of the file.
+        text: text of the file.
         meshes: text of each mesh by its name within the folder of the file.
     """
 
@@ -51,10 +51,10 @@ def sdf_world(
     Gravity and everything solid are in it; waves, currents and the water's forces are not.
 
     Args:
-        name: of the world; gz-sim's topics have it.
+        name: name of the world, as in gz-sim's topics.
         environment: whose axes, map, are the world's.
-        comment: at the top of the file.
-        step: of the physics, s.
+        comment: comment at the top of the file.
+        step: physics step, s.
     """
     root = document(comment)
     world = add(root, 'world', name=name)

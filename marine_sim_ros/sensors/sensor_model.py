@@ -43,9 +43,9 @@ class SensorTopic:
 
     Attributes:
         name: below the sensor's own name.
-        type: of its messages, as ``sensor_msgs/msg/FluidPressure``; they have a header.
-        fields: of a sensor and one tick's readings: the message's other fields by name, nested
-            ones as mappings; None where there is nothing to send.
+        type: type of its messages, as ``sensor_msgs/msg/FluidPressure``; they have a header.
+        fields: function of a sensor and one tick's readings: the message's other fields by name,
+            nested ones as mappings; None where there is nothing to send.
     """
 
     name: str
@@ -61,7 +61,7 @@ class SensorModel:
     is the same in the node graph, in ``simulate`` and in the compiled engine.
 
     Attributes:
-        name: of the kind.
+        name: name of the sensor kind.
         element: URDF element at robot level; a vehicle may have several.
         read: what describes one sensor, of that element's
             :class:`~marine_sim_ros.model.xml.Reader` and a
@@ -72,8 +72,9 @@ class SensorModel:
             (...) in ns, a seed and the faults of the run; NumPy.
         topics: what its node publishes for every odom, with the stamp of that odom.
         needs: ``acceleration`` where ``measure`` uses it: it is known one step later.
-        label: for screens.
-        executable: that runs it; default: one node class for all that need no own.
+        label: display label.
+        executable: executable that runs it; default: the node class shared by all that need none
+            of their own.
     """
 
     name: str

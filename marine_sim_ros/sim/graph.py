@@ -18,7 +18,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.reading import fault_text
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
-from marine_sim_ros.model.mass.grid import Progress, silent
+from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.sensors import SENSORS
@@ -36,9 +36,9 @@ class NodeSpec:
 
     Attributes:
         executable: ``marine_sim_ros/<executable>``.
-        namespace: of the vehicle.
-        parameters: of the node.
-        arguments: of an executable that serves nodes of several names: the name.
+        namespace: namespace of the vehicle.
+        parameters: parameters of the node.
+        arguments: arguments of an executable that serves nodes of several names: the name.
     """
 
     executable: str
@@ -132,15 +132,15 @@ def _common(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
 
 def describe(
     options: RunOptions,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
     warn: Callable[[Iterable[str]], object] = tuple,
 ) -> list[NodeSpec]:
     """Return the nodes of a run.
 
     Args:
-        options: of the run.
-        progress: is told the share of long work that is done.
-        warn: is told what the vehicle's description says that deserves a second look.
+        options: options of the run.
+        progress: function that is called with the completed share of long work.
+        warn: function that is called with the warnings about the vehicle description.
 
     Raises:
         MarineSimError: a vehicle or a scenario that cannot be used.

@@ -34,10 +34,10 @@ class Option(Setting):
 
     Attributes:
         kind: bool, int, float or str; of the elements where the option is a list.
-        count: how many elements a list has; 0: any number; None: the option is no list.
-        metavar: what stands for the value in the help of the command line.
+        count: number of elements of a list; 0: any number; None: the option is no list.
+        metavar: placeholder of the value in the help of the command line.
         flags: further names on the command line, such as ``--set``.
-        deprecated: names on the command line that are told to be replaced.
+        deprecated: old names on the command line, which print a warning.
         graph: whether only the node graph has the option, and not ``marine_sim simulate``.
         command_line: whether the command line has it.
         launch: whether launch files have it.
@@ -113,11 +113,13 @@ class RunOptions:
     )  # fmt: skip
     namespace: str = option('', 'namespace of the topics', empty="the vehicle's name", graph=True)
     scenario: str = option(
-        '', 'scenario to play: shipped name or YAML file', empty='commands come from outside'
+        '',
+        'scenario to play: shipped name or YAML file',
+        empty='none, other nodes send the commands',
     )
     controller: str = option(
         '', 'controller that closes the loop: shipped name or YAML file',
-        empty='none, pulse widths come from outside', metavar='NAME', graph=True,
+        empty='none, other nodes send the pulse widths', metavar='NAME', graph=True,
     )  # fmt: skip
     record: str = option(
         '', 'folder to write the bag and manifest.json to', empty='no recording', metavar='DIR'
@@ -225,10 +227,13 @@ class StartOptions:
     composed: bool = option(False, 'run all nodes in one process', graph=True)
     overwrite: bool = option(False, 'replace an old recording', launch=False)
     backend: str = option(
-        'embedded', 'what moves the body', choices=('embedded', 'gazebo'), command_line=False
+        'embedded',
+        'simulator that integrates the motion',
+        choices=('embedded', 'gazebo'),
+        command_line=False,
     )
     delivery: str = option(
-        'auto', 'way of the wrenches to Gazebo (backend gazebo)',
+        'auto', 'transport of the wrenches to Gazebo (backend gazebo)',
         choices=('auto', 'in_server', 'stock'), command_line=False,
     )  # fmt: skip
     world: str = option(
@@ -249,7 +254,7 @@ class StartOptions:
         'xbox', 'layout of the gamepad (joy true): shipped name or YAML file', command_line=False
     )
     output: str = option(
-        'pwm', 'what the gamepad drives (joy true)', choices=OUTPUTS, command_line=False
+        'pwm', 'output of the gamepad (joy true)', choices=OUTPUTS, command_line=False
     )
 
 

@@ -29,7 +29,7 @@ __all__ = [
 def failed_thrusters(
     faults: Sequence[Fault], vehicle: Vehicle, time: float, named: Collection[str] = ()
 ) -> np.ndarray:
-    """Return (n,) which thrusters a controller is told of as failed at a time (s).
+    """Return (n,) which thrusters the controller takes as failed at a time (s).
 
     Those that are dead, and those of some names; what else is wrong it has to find out.
     """
@@ -67,8 +67,8 @@ class ScriptedPilot:
         """Set up the mixer, and the controller where the scenario has set-points.
 
         Args:
-            scenario: to follow.
-            vehicle: that follows it.
+            scenario: the scenario to follow.
+            vehicle: the vehicle that follows it.
             controller: instead of the one that the scenario names.
 
         Raises:

@@ -62,14 +62,14 @@ class Scenario:
     """A scripted run.
 
     Attributes:
-        name: of the file.
+        name: name of the file.
         description: one line.
         duration: s.
         position: start, m, map.
         rpy: start attitude, rad.
-        segments: in the order of their start.
+        segments: segments in the order of their start.
         expectations: checked after the run.
-        faults: what goes wrong.
+        faults: faults of the run.
         controller: shipped name or path, for segments with set-points.
     """
 

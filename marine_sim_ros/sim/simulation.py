@@ -71,14 +71,14 @@ class Simulation:
         """Set up at time 0.
 
         Args:
-            vehicle: that moves.
+            vehicle: the vehicle to simulate.
             environment: default: still water of the vehicle's own density.
             initial: state; default: at rest at the origin.
             dt: step, s.
             integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
             implicit_drag: treat the drag as linearly implicit (not with ``rk4``).
-            faults: that happen.
-            seed: of what is drawn for them.
+            faults: faults to inject.
+            seed: random seed of the faults.
 
         Raises:
             ParameterError: a step or an integrator that does not exist.
@@ -209,13 +209,13 @@ def simulate(
     """Run a scenario and return its trajectory.
 
     Args:
-        vehicle: of :func:`marine_sim_ros.load_vehicle`.
-        scenario: of :func:`marine_sim_ros.sim.scenario.load_scenario`.
+        vehicle: the vehicle, from :func:`marine_sim_ros.load_vehicle`.
+        scenario: the scenario, from :func:`marine_sim_ros.sim.scenario.load_scenario`.
         environment: default: still water of the vehicle's own density.
         dt: step, s.
         integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
         implicit_drag: treat the drag as linearly implicit (not with ``rk4``).
-        seed: of everything random.
+        seed: random seed of noise, sea and faults.
         duration: s; default: the scenario's.
         controller: instead of the one that the scenario names.
         partly: return what there is where the state is no longer finite, instead of raising.

@@ -37,10 +37,10 @@ class Memory(NamedTuple):
     """What a vehicle carries from tick to tick.
 
     Attributes:
-        state: at this tick.
-        propulsion: of the thrusters and what is wrong with them.
-        forces: of each force that acts, by name.
-        joints: of the arm at the tick before, or None.
+        state: state at this tick.
+        propulsion: state of the thrusters and their faults.
+        forces: memory of each active force, by name.
+        joints: joint motion of the manipulator at the previous tick, or None.
         arm: momentum at the tick before, or None.
     """
 
@@ -52,12 +52,12 @@ class Memory(NamedTuple):
 
 
 class Commands(NamedTuple):
-    """What is asked of a vehicle at a tick.
+    """Commands of a vehicle at a tick.
 
     Attributes:
         pwm: pulse widths (..., n), µs.
         joints: positions (..., k) that the arm's joints go to; None: 0.
-        faults: what is wrong at this tick; None: nothing.
+        faults: active faults at this tick; None: none.
     """
 
     pwm: Array
@@ -69,15 +69,15 @@ class StepOutput(NamedTuple):
     """The state of a vehicle at a tick, what was commanded, and what acted on it.
 
     Attributes:
-        state: at the tick.
+        state: state at the tick.
         pwm: pulse widths (..., n) that were commanded, µs.
-        thrusters: what they did.
+        thrusters: output of the thrusters.
         sources: wrenches (..., 6) by name.
         total: their sum (..., 6), weight included.
         acceleration: (..., 6) rate of change of ``state.velocity`` over the step that follows,
             m/s² and rad/s²: of components in the body frame, without ω × v.
-        joints: of the arm, or None.
-        stamp: of the tick, ns, where it is known.
+        joints: joint motion of the manipulator, or None.
+        stamp: stamp of the tick, ns, where it is known.
     """
 
     state: State
@@ -144,11 +144,11 @@ def advance(
     """Return what acts on a vehicle at this tick, and its memory at the next.
 
     Args:
-        vehicle: that moves.
-        environment: at this tick's time.
-        memory: of :func:`begin`, or of the tick before.
-        commands: of this tick.
-        stepping: how far the next tick is.
+        vehicle: the vehicle to simulate.
+        environment: environment at this tick's time.
+        memory: memory, from :func:`begin` or the previous tick.
+        commands: commands of this tick.
+        stepping: step size and method of the integration.
         since: time since the tick before, s; 0 in the first.
     """
     state, forces = memory.state, dict(memory.forces)

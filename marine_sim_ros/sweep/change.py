@@ -87,7 +87,7 @@ def described(
     """Return a vehicle with other numbers in its URDF: ``urdf.PATH``.
 
     Args:
-        vehicle: as its file has it.
+        vehicle: the vehicle of its file, unchanged.
         source: shipped name or path of that file.
         numbers: parameters and their values.
 

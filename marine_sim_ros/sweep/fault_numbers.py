@@ -54,10 +54,10 @@ def with_fault(
     """Return faults with a number of one of them changed; it is added where it is not there.
 
     Args:
-        faults: of a scenario.
+        faults: faults of a scenario.
         name: ``KIND.NUMBER``, ``KIND.THRUSTER.NUMBER``, or ``THRUSTER`` for when it dies.
         thrusters: names of the vehicle's.
-        change: from the number that is there to the one that is to be.
+        change: function from the old number to the new one.
 
     Raises:
         ParameterError: there is no such fault or number, or it is out of its range.

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is told of a run: a few numbers of its states."""
+"""Metrics of a run: a few numbers of its states."""
 
 from __future__ import annotations
 

@@ -29,12 +29,12 @@ class Parameter:
     """A number that differs from run to run.
 
     Attributes:
-        name: where it is, such as ``vehicle.damping.quadratic[0,0]``.
-        values: to choose from, or none.
-        low: of a uniform distribution.
-        high: of a uniform distribution.
-        mean: of a normal distribution, or None for a uniform one.
-        deviation: of a normal distribution.
+        name: path of the number, such as ``vehicle.damping.quadratic[0,0]``.
+        values: values to choose from, or none.
+        low: lower bound of a uniform distribution.
+        high: upper bound of a uniform distribution.
+        mean: mean of a normal distribution, or None for a uniform one.
+        deviation: standard deviation of a normal distribution.
         relative: whether it multiplies what the vehicle or environment has.
     """
 
@@ -53,19 +53,19 @@ class Plan:
 
     Attributes:
         vehicle: shipped name or path.
-        arguments: of its xacro file.
+        arguments: arguments of its xacro file.
         environment: shipped name or path; empty: still water.
         scenario: shipped name or path.
         duration: s; 0: the scenario's.
         dt: step, s.
         engine: jax or numpy.
         method: one of METHODS.
-        runs: how many; 0 for a grid, which has as many as there are combinations.
-        block: how many are computed, and written, at a time.
-        seed: of everything random.
+        runs: number of runs; 0 for a grid, which has one per combination.
+        block: number of runs that are computed and written at a time.
+        seed: random seed of noise, sea and faults.
         every: one tick in so many counts for the metrics.
         worst: metric of which the highest values are the worst runs.
-        parameters: what differs.
+        parameters: parameters that vary.
         description: one line.
     """
 

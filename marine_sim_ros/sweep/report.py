@@ -49,10 +49,10 @@ def write_report(folder: Path, name: str, plan: Plan, columns: Mapping[str, np.n
     """Write ``report.md`` and ``distributions.png``.
 
     Args:
-        folder: of the sweep.
-        name: that the sweep is called by.
-        plan: of the sweep.
-        columns: of the dataset.
+        folder: folder of the sweep.
+        name: name of the sweep.
+        plan: plan of the sweep.
+        columns: columns of the dataset.
     """
     count = len(columns['run'])
     lost, unmet = (int(np.sum(~columns[t])) for t in _TRUTHS)

@@ -73,11 +73,11 @@ def run_missing(
     so a sweep that is broken off goes on where it was.
 
     Args:
-        plan: of the sweep.
-        dataset: to complete.
+        plan: plan of the sweep.
+        dataset: dataset to complete.
         scheduler: address of a running Dask scheduler; empty: workers of this machine.
-        workers: of this machine; None: one per core.
-        progress: is told the share of blocks that is there.
+        workers: worker processes on this machine; None: one per core.
+        progress: function that is called with the share of finished blocks.
 
     Raises:
         MarineSimError: the plan cannot be run.

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--vehicle',
         default='',
         metavar='URDF',
-        help='shipped name or file: where its barometer is',
+        help='shipped name or file of the vehicle, for the pose of its barometer',
     )
     parser.add_argument(
         '--table', default='auto', choices=('auto', 'csv', 'parquet', 'none'),
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         '--align', default='auto', choices=METHODS,
-        help='how the time of a second bag becomes that of the first',
+        help='alignment of a second bag with the first in time',
     )  # fmt: skip
 
 

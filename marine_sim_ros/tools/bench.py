@@ -40,17 +40,30 @@ TRIANGLES = (192, 768, 3072, 12288)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    parser.add_argument('--rounds', type=int, default=3, help='of each measurement (default 3)')
-    parser.add_argument('--seconds', type=float, default=4.0, help='of each graph measurement')
+    parser.add_argument(
+        '--rounds', type=int, default=3, help='rounds of each measurement (default 3)'
+    )
+    parser.add_argument(
+        '--seconds', type=float, default=4.0, help='simulated time of each graph measurement'
+    )
     only = parser.add_mutually_exclusive_group()
-    only.add_argument('--steps-only', action='store_true', help='no graph, steps in process')
-    only.add_argument('--console', action='store_true', help='only what it costs to be watched')
+    only.add_argument(
+        '--steps-only', action='store_true', help='measure steps in this process only, no graph'
+    )
+    only.add_argument(
+        '--console',
+        action='store_true',
+        help='measure only the load of recorder, markers and console',
+    )
     only.add_argument(
         '--gazebo', action='store_true',
-        help="only in Gazebo: its own underwater plugins against this suite's",
+        help="measure only Gazebo: its own underwater plugins against this package's",
     )  # fmt: skip
     only.add_argument(
-        '--console-hours', type=float, metavar='H', help="the console's memory over simulated time"
+        '--console-hours',
+        type=float,
+        metavar='H',
+        help="measure the console's memory over simulated time",
     )
 
 

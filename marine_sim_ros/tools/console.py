@@ -21,14 +21,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bag_argument(parser)
     parser.add_argument(
         '--vehicle', default='', metavar='URDF',
-        help='shipped name or file; default: the recorded one',
+        help='vehicle: shipped name or file (default: the recorded one)',
     )  # fmt: skip
-    parser.add_argument('--environment', default='', metavar='E', help='default: the recorded one')
+    parser.add_argument(
+        '--environment',
+        default='',
+        metavar='E',
+        help='environment: shipped name or file (default: the recorded one)',
+    )
     add_map_argument(parser)
-    parser.add_argument('--namespace', default='', help='of the vehicle, where there are several')
-    parser.add_argument('--host', default='127.0.0.1', help='beyond this machine with a token')
-    parser.add_argument('--port', type=int, default=8060, help='0: any free one')
-    parser.add_argument('--token', default='', help='default: made where one is needed')
+    parser.add_argument(
+        '--namespace', default='', help='namespace of the vehicle, if the bag has several'
+    )
+    parser.add_argument(
+        '--host',
+        default='127.0.0.1',
+        help='address to listen on; other machines need a token (default 127.0.0.1)',
+    )
+    parser.add_argument(
+        '--port', type=int, default=8060, help='port; 0: any free port (default 8060)'
+    )
+    parser.add_argument(
+        '--token',
+        default='',
+        help='token that a browser must send (default: generated where one is needed)',
+    )
 
 
 def execute(options: argparse.Namespace) -> int:

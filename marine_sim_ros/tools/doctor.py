@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.doctor.autofix import mended
+from marine_sim_ros.doctor.autofix import autofixed
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--json', action='store_true', help='print the findings as JSON')
     parser.add_argument(
         '--fix', default='', metavar='OUT',
-        help='write a copy in which all is mended that has one right answer',
+        help='write a copy in which every finding with a single right answer is fixed',
     )  # fmt: skip
 
 
@@ -60,9 +60,9 @@ def _print(findings: Sequence[Diagnostic]) -> None:
     console.print(', '.join(names))
 
 
-def _fix(target: str, patient_path: Path, content: bytes) -> None:
+def _fix(target: str, description: Path, content: bytes) -> None:
     path = Path(target)
-    if path.exists() and path.samefile(patient_path):
+    if path.exists() and path.samefile(description):
         raise ParameterError(f'--fix {target}: is the description itself; expected another file')
     try:
         path.write_bytes(content)
@@ -72,16 +72,16 @@ def _fix(target: str, patient_path: Path, content: bytes) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Examine it; 1 where there is an error, 0 for warnings and hints alone."""
-    patient = load_context(options.vehicle, xacro_arguments(options.vehicle_arguments))
-    findings = examine(patient)
+    context = load_context(options.vehicle, xacro_arguments(options.vehicle_arguments))
+    findings = examine(context)
     told: list[str] = []
     if options.fix:
-        content, told = mended(patient, findings)
-        _fix(options.fix, patient.path, content)
+        content, told = autofixed(context, findings)
+        _fix(options.fix, context.path, content)
     if options.json:
-        print(_as_json(str(patient.path), findings))
+        print(_as_json(str(context.path), findings))
     else:
         _print(findings)
         for text in told:
-            print(f'mended in {options.fix}: {text}')
+            print(f'fixed in {options.fix}: {text}')
     return 1 if any(f.severity is Severity.ERROR for f in findings) else 0

@@ -24,22 +24,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add_option(parser, 'vehicle', positional=True)
     parser.add_argument(
-        '-o', '--output', default='', metavar='FILE', help='to write (default: standard output)'
+        '-o',
+        '--output',
+        default='',
+        metavar='FILE',
+        help='file to write (default: standard output)',
     )
     add_option(parser, 'vehicle_arguments')
     parser.add_argument(
         '--meshes', choices=MESH_MODES, default='uri',
-        help='name them by model:// and file://, or copy them into meshes/ beside FILE',
+        help='refer to meshes by model:// and file://, or copy them into meshes/ beside FILE',
     )  # fmt: skip
     parser.add_argument(
         '--ground', default='', metavar='MATERIAL',
-        help='what friction and restitution are to be right on, such as sand',
+        help='material of the ground for which friction and restitution are written, such as sand',
     )  # fmt: skip
-    parser.add_argument('--materials', default='', metavar='FILE', help='instead of the shipped')
+    parser.add_argument(
+        '--materials',
+        default='',
+        metavar='FILE',
+        help='material file to use instead of the shipped one',
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Write it; what SDF cannot express is told on standard error."""
+    """Write it; features that SDF cannot express are reported on standard error."""
     if options.meshes == 'copy' and not options.output:
         raise ParameterError('--meshes copy: needs a place to copy to; expected -o FILE')
     path = vehicle_path(options.vehicle)

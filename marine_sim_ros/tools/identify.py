@@ -36,32 +36,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bag_argument(parser)
     parser.add_argument(
         '--vehicle', default='', metavar='URDF',
-        help='shipped name or file: masses, centres, thrusters; default: of the manifest',
+        help='shipped name or file: masses, centres, thrusters (default: from the manifest)',
     )  # fmt: skip
     add_option(parser, 'vehicle_arguments')
     add_map_argument(parser)
     parser.add_argument(
-        '--namespace', default=None, metavar='NAME', help='of the vehicle, where there are several'
+        '--namespace',
+        default=None,
+        metavar='NAME',
+        help='namespace of the vehicle, if the bag has several',
     )
     parser.add_argument(
-        '--from', dest='begin', type=float, metavar='S', help='of the run, since its first odom'
+        '--from',
+        dest='begin',
+        type=float,
+        metavar='S',
+        help='begin of the span to use, since the first odom, s',
     )
-    parser.add_argument('--to', dest='end', type=float, metavar='S', help='likewise')
+    parser.add_argument('--to', dest='end', type=float, metavar='S', help='end of that span, s')
     parser.add_argument(
         '--current', type=float, nargs=3, default=(0.0, 0.0, 0.0), metavar=('E', 'N', 'UP'),
-        help='velocity of the water, m/s',
+        help='velocity of the water in map, m/s',
     )  # fmt: skip
     parser.add_argument(
         '--stretch', type=float, default=LENGTH, metavar='S',
-        help=f'that is simulated in one go (default {LENGTH:g})',
+        help=f'length of a stretch that is simulated in one piece (default {LENGTH:g})',
     )  # fmt: skip
     parser.add_argument('--json', action='store_true', help='print JSON instead of a table')
-    parser.add_argument('--urdf', default='', metavar='FILE', help='write the whole description')
-    parser.add_argument('--plot', default='', metavar='FILE', help='write a PNG: measured, fitted')
+    parser.add_argument(
+        '--urdf',
+        default='',
+        metavar='FILE',
+        help='write the whole description with the identified values',
+    )
+    parser.add_argument(
+        '--plot', default='', metavar='FILE', help='write a PNG of measured and fitted velocities'
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Fit and tell; 1 where the bag tells no coefficient at all."""
+    """Fit and report; 1 where no coefficient is observable."""
     if not 0.2 <= options.stretch <= 600:
         raise ParameterError(f'--stretch is {options.stretch:g}; expected 0.2 to 600 s')
     maps = parse_maps(options.maps)
@@ -112,7 +126,7 @@ def _vehicle(options: argparse.Namespace) -> Vehicle:
             name, given = str(settings['vehicle']), [*settings['vehicle_arguments'], *given]
         except (OSError, ValueError, KeyError, TypeError):
             raise ParameterError(
-                f'{manifest}: tells no vehicle; expected --vehicle with a shipped name or a URDF'
+                f'{manifest}: names no vehicle; expected --vehicle with a shipped name or a URDF'
             ) from None
     with bar('building') as told:
         return load_vehicle(name, progress=told, **xacro_arguments(given))

@@ -21,24 +21,24 @@ __all__ = ['main']
 VERBS = {
     'run': 'Run the node graph: one process per node, in lockstep.',
     'simulate': 'Run a scenario in this process, without ROS; same functions, same result.',
-    'sweep': 'Run a scenario many times with other numbers each; one dataset, one report.',
+    'sweep': 'Run a scenario many times with varied numbers; write one dataset and one report.',
     'console': 'Show a recorded bag in a browser, with a time slider; needs no ROS.',
     'teleop': 'Drive a vehicle with the keyboard, and a gamepad if there is one, from a terminal.',
-    'experiment': 'Run a manoeuvre with set-points, and judge it beside published results.',
+    'experiment': 'Run a manoeuvre with set-points, and compare it with published results.',
     'doctor': "Find mistakes in a vehicle's description before anything runs.",
-    'validate': 'Run standard manoeuvres of a vehicle, and hold them against published values.',
+    'validate': 'Run standard manoeuvres of a vehicle, and compare them with published values.',
     'analyze': 'Analyse bags, without ROS: an HTML report, metrics and tables; compare several.',
     'identify': 'Find drag, added mass and rotor lag of the vehicle that made a bag, without ROS.',
     'export-sdf': 'Write the SDF model of a vehicle, for Gazebo.',
     'demo': 'Take a two-minute tour: a dive in this process, the same as a ROS graph, a console.',
-    'list': 'List what there is: vehicles, environments, scenarios, controllers, forces, sensors.',
+    'list': 'List names to choose from: vehicles, environments, scenarios, controllers, ...',
     'bench': 'Measure speed: steps in process, ticks of the graph, each as a ratio in one run.',
 }
-"""What each module of this package does; told here, because some take a second to import."""
+"""Summary of each verb's module; kept here, as some modules take a second to import."""
 
 
 def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of all verbs, with the options of the one that is asked for."""
+    """Return the parser of all verbs, with the options of the requested one."""
     result = argparse.ArgumentParser(
         prog='marine_sim', description='Underwater vehicles for ROS 2, in lockstep.'
     )

@@ -70,7 +70,7 @@ def add_option(
         parser: the parser of a verb.
         name: the name of the option.
         positional: whether it is an argument without a name.
-        empty: what the verb does without it, where that is not what a run does.
+        empty: meaning of an empty value, where it differs from that of a run.
     """
     known = OPTIONS[name]
     if name == 'vehicle_arguments':  # both are about how a description is expanded
@@ -166,7 +166,7 @@ def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> No
     """Make room for a recording; only what a recording consists of is ever removed.
 
     Args:
-        path: of the folder.
+        path: path of the folder.
         overwrite: whether an old recording may be removed.
         also: names of files that belong to it, besides the bag and its manifest.
 

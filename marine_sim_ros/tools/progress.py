@@ -18,11 +18,11 @@ __all__ = ['bar', 'waiting']
 def bar(
     description: str, total: float | None = 1.0, *, transient: bool = True
 ) -> Iterator[Callable[[float], None]]:
-    """Yield what is to be told how much is done; the bar appears with the first call.
+    """Yield a function that takes the completed share; the bar appears with its first call.
 
     Args:
-        description: in front of the bar.
-        total: what is told at the end; None where that is not known.
+        description: text in front of the bar.
+        total: the value at the end; None where it is unknown.
         transient: whether the bar goes when the work is done.
     """
     console = Console(stderr=True)

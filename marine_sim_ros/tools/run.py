@@ -60,11 +60,11 @@ def run_graph(
     """Start the nodes of a run, wait for its end, end them; return the exit code.
 
     Args:
-        settings: of the run.
-        specs: its nodes, of :func:`marine_sim_ros.sim.graph.describe`.
+        settings: settings of the run.
+        specs: nodes of the run, from :func:`marine_sim_ros.sim.graph.describe`.
         composed: all nodes in one process.
         summary: print what was recorded.
-        supervisor: the one to use; it knows afterwards whether a signal ended the run.
+        supervisor: supervisor to use; it knows afterwards whether a signal ended the run.
     """
     duration = settings.duration
     if settings.scenario and not duration:

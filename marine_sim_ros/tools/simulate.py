@@ -49,7 +49,7 @@ def _simulated(
     if options.engine == 'numpy':
         if options.precision != 'float64':
             raise ParameterError(
-                f'--precision {options.precision}: the engine numpy counts in float64; '
+                f'--precision {options.precision}: the engine numpy computes in float64; '
                 'expected --engine jax'
             )
         start = time.perf_counter()

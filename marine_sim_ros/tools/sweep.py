@@ -33,14 +33,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('sweep', metavar='SWEEP', help='shipped name or YAML file')
     parser.add_argument('--out', default='', metavar='DIR', help='default: out/sweep/NAME')
     parser.add_argument(
-        '--scheduler', default='', metavar='TCP', help='of a running Dask cluster; default: here'
+        '--scheduler',
+        default='',
+        metavar='TCP',
+        help='address of a running Dask cluster (default: this machine)',
     )
-    parser.add_argument('--workers', type=int, default=0, help='default: one per core')
     parser.add_argument(
-        '--bags', default='', metavar='WHICH', help='of runs, in DIR/bags: all, or as in worst:3'
+        '--workers', type=int, default=0, help='worker processes (default: one per core)'
     )
-    parser.add_argument('--run', type=int, default=-1, metavar='N', help='this run alone')
-    parser.add_argument('--record', default='', metavar='DIR', help='write its bag, manifest.json')
+    parser.add_argument(
+        '--bags',
+        default='',
+        metavar='WHICH',
+        help='write bags of runs to DIR/bags: all, or for example worst:3',
+    )
+    parser.add_argument('--run', type=int, default=-1, metavar='N', help='compute run N alone')
+    parser.add_argument(
+        '--record', default='', metavar='DIR', help='write bag and manifest.json of that run'
+    )
     parser.add_argument('--overwrite', action='store_true', help='replace an old recording')
 
 
@@ -77,7 +87,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _one(options: argparse.Namespace, plan: Plan) -> int:
-    """Run one run of the sweep, and record it where that is asked for; 1 when it broke off."""
+    """Run one run of the sweep, and record it if requested; 1 when it broke off."""
     if options.record:
         free_folder(options.record, overwrite=options.overwrite)
     case, trajectory = run_alone(plan, options.run)

@@ -34,7 +34,9 @@ PERIOD = 0.05
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument('vehicle', metavar='VEHICLE', nargs='?', default='bluerov2')
-    parser.add_argument('--namespace', default='', help="default: the vehicle's name")
+    parser.add_argument(
+        '--namespace', default='', help="namespace of the vehicle (default: the vehicle's name)"
+    )
     parser.add_argument(
         '--output', default='pwm', choices=OUTPUTS,
         help='pwm: the thrusters (default); velocity, pose: a controller',

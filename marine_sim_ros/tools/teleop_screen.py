@@ -77,7 +77,7 @@ def _efforts(node: Any) -> Table:
 def _thrusters(node: Any) -> Table:
     table = _grid(3)
     names = node.vehicle.thrusters.names
-    for name, pwm in list(zip(names, node.helm.pwm, strict=True))[:THRUSTERS]:
+    for name, pwm in list(zip(names, node.command_publisher.pwm, strict=True))[:THRUSTERS]:
         table.add_row(Text(name[:12]), _bar((float(pwm) - 1500) / 400), f'{pwm:.0f} µs')
     if len(names) > THRUSTERS:
         table.add_row(f'and {len(names) - THRUSTERS} more')
@@ -88,9 +88,9 @@ def _velocities(node: Any) -> Table:
     table = _grid(3)
     has = [math.nan] * 6 if node.state is None else node.state.velocity
     rows = zip(node.pilot.efforts() * node.top, has, strict=True)
-    for i, (wanted, found) in enumerate(rows):
+    for i, (setpoint, found) in enumerate(rows):
         text = '' if math.isnan(found) else f'is {_signed(found)}'
-        table.add_row(f'wanted {_signed(wanted)}', text, 'm/s' if i < 3 else 'rad/s')
+        table.add_row(f'set-point {_signed(setpoint)}', text, 'm/s' if i < 3 else 'rad/s')
     return table
 
 
@@ -98,7 +98,7 @@ def _target(node: Any) -> Table:
     table = _grid(2)
     target = node.pilot.target
     if target is None:
-        table.add_row('target', 'waits for odom')
+        table.add_row('target', 'waiting for odom')
         return table
     x, y, _ = target.position
     distance, turn = to_go(target, node.state)

@@ -33,7 +33,7 @@ class Balance(NamedTuple):
     """A vehicle left alone, at rest.
 
     Attributes:
-        height: of the ``base_link`` origin over the surface, m.
+        height: height of the ``base_link`` origin over the surface, m.
         roll: rad.
         pitch: rad.
     """

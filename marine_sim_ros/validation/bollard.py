@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.control.allocation import AXES, reach
+from marine_sim_ros.control.allocation import AXES, controllability
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN
@@ -25,15 +25,17 @@ def bollard_thrust(vehicle: Vehicle, axis: str, sense: float) -> Measurement:
     The stick is mixed as the operator's is, so that its busiest thruster is at 1100 or 1900 µs.
 
     Args:
-        vehicle: of the library.
-        axis: of AXES.
+        vehicle: a vehicle as :mod:`marine_sim_ros.model.library` loads it.
+        axis: one of AXES.
         sense: 1.0 or −1.0 (FLU).
     """
     title, unit = _title('bollard thrust', axis, sense), 'N' if axis in AXES[:3] else 'N·m'
     if not reachable(vehicle, axis):
         return Measurement(title, unit, None, 'out of reach of the thrusters')
     output = steady_thrust(vehicle, _PLACE, stick(vehicle, axis, sense))
-    alone = axis not in reach(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
+    alone = (
+        axis not in controllability(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
+    )
     note = '' if alone else 'not without other axes'
     return Measurement(title, unit, sense * float(output.wrench[AXES.index(axis)]), note)
 

@@ -25,10 +25,10 @@ class Measurement:
     """One quantity of a vehicle.
 
     Attributes:
-        title: for people.
-        unit: of the value.
+        title: display title.
+        unit: unit of the value.
         value: None where the vehicle has no such thing.
-        note: why there is no value, or what a reader should know; may be empty.
+        note: reason of a missing value, or a remark for the reader; may be empty.
     """
 
     title: str

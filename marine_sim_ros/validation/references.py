@@ -29,7 +29,7 @@ class Reference:
         tolerance: share of the value that may be missing or too much.
         margin: the same in the value's unit; the larger of both counts.
         source: document and place.
-        doubt: why it is not to be relied upon; empty where it is. It decides nothing then.
+        doubt: reason not to rely on the value; empty: reliable. A doubtful value decides nothing.
     """
 
     quantity: str
@@ -54,7 +54,7 @@ class Published:
     Attributes:
         arguments: xacro arguments that make the vehicle the published one.
         variants: xacro argument -> its values that are compared, the default first; at most one.
-        references: in the registry's order, then that of the file.
+        references: references in the registry's order, then in that of the file.
     """
 
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Published:
 
 
 def load_published(vehicle: str) -> Published:
-    """Return what is published of a shipped vehicle; nothing where no file tells.
+    """Return what is published of a shipped vehicle; nothing where there is no file.
 
     Raises:
         ParameterError: the file cannot be read or used.

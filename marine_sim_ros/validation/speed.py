@@ -34,9 +34,9 @@ def held_speed(vehicle: Vehicle, axis: str, effort: float) -> float | None:
     grow, as only the end matters. Level and deep, or as the vehicle floats.
 
     Args:
-        vehicle: of the library.
-        axis: of AXES.
-        effort: of its stick, −1 to 1 (FLU).
+        vehicle: a vehicle as :mod:`marine_sim_ros.model.library` loads it.
+        axis: one of AXES.
+        effort: stick effort of the axis, −1 to 1 (FLU).
 
     Returns:
         None where nothing brakes it.

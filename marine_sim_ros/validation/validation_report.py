@@ -37,9 +37,9 @@ class ValidationReport:
     """One variant of a vehicle.
 
     Attributes:
-        name: of the variant, such as ``wu2018``; of the vehicle where there is only one.
+        name: name of the variant, such as ``wu2018``, or of the vehicle where there is only one.
         arguments: xacro arguments it was made with.
-        measured: by name, in the registry's order.
+        measured: measured values by name, in the registry's order.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Validation:
     """A vehicle's cards side by side.
 
     Attributes:
-        vehicle: its name.
+        vehicle: name of the vehicle.
         cards: the default variant first, where variants are compared.
         references: published values.
     """
@@ -82,7 +82,7 @@ class Finding:
         reference: the published value.
         reproduced: names of the cards within its limits.
         nearest: the card nearest to it, by ratio; None where none has a value.
-        errors: by card, (ours − nearest published)/published; None without a value.
+        errors: errors by report, (ours − nearest published)/published; None without a value.
     """
 
     reference: Reference
@@ -92,7 +92,7 @@ class Finding:
 
 
 def verdict(measurement: Measurement, reference: Reference | None) -> str:
-    """Return one of VERDICTS; a value that was not had fails."""
+    """Return one of VERDICTS; a value that could not be computed fails."""
     if reference is None:
         return VERDICTS[2]
     low, high = reference.limits
@@ -135,7 +135,7 @@ def validate(
         name_or_path: shipped name, or a URDF or xacro file; only shipped ones have published
             values.
         arguments: xacro arguments; the one that is compared chooses one variant.
-        progress: is told the share that is done, 0 to 1.
+        progress: function that is called with the completed share, 0 to 1.
 
     Raises:
         MarineSimError: the vehicle or its published values cannot be read.

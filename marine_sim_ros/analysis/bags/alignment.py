@@ -43,7 +43,7 @@ class Alignment:
 
     Attributes:
         method: stamps, start or correlation.
-        offset: to be added to the other's stamps, s.
+        offset: time to add to the other bag's stamps, s.
         agreement: 1 − half the mean normalised square difference of the motions there: 1 for the
             same, about 0 for unrelated ones; None unless by correlation.
     """
@@ -65,7 +65,7 @@ class Alignment:
 
 
 def align(first: VehicleRecord, other: VehicleRecord, method: str = 'auto') -> Alignment:
-    """Return how the other's time becomes the first one's; the top of this module tells how.
+    """Return how the other's time becomes the first one's; see the top of this module.
 
     Raises:
         ParameterError: a method that does not exist, or correlation where nothing moves.

@@ -28,8 +28,8 @@ class DepthCheck:
         time: (n,) s.
         measured: (n,) by pressure, m.
         true: (n,) of the sensor by odometry, m.
-        atmospheric_pressure: that was used, Pa.
-        fluid_density: that was used, kg/m³.
+        atmospheric_pressure: atmospheric pressure in the conversion, Pa.
+        fluid_density: density in the conversion, kg/m³.
     """
 
     time: np.ndarray

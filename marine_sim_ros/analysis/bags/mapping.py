@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which topic of a bag is what, of which vehicle: by our names, or as ``--map`` tells."""
+"""Role and vehicle of each topic of a bag: by this package's names, or by ``--map``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def parse_maps(texts: Sequence[str]) -> dict[str, str]:
             raise ParameterError(f'--map {text}: expected OURS:=THEIRS, as in odom:=/rov/odometry')
         if _split(ours)[1] is None:
             known = ', '.join([*OURS, 'wrench/SOURCE', 'drag/KIND'])
-            raise ParameterError(f'--map {text}: {ours} is not a topic of ours; expected {known}')
+            raise ParameterError(
+                f'--map {text}: {ours} is not a topic of this package; expected {known}'
+            )
         theirs = '/' + theirs.lstrip('/')
         if theirs in result:
             raise ParameterError(f'--map {text}: {theirs} is mapped twice; expected it once')

@@ -27,14 +27,14 @@ class Bag:
     """What was read of a bag.
 
     Attributes:
-        path: as it was given.
+        path: path as the caller gave it.
         label: short, for people.
-        size: of its files, bytes.
-        messages: of all topics.
+        size: total size of its files, bytes.
+        messages: number of messages of all topics.
         start: time of receipt of the first message, ns.
-        end: of the last.
+        end: receipt time of the last message.
         topics: name, type, messages of every topic.
-        vehicles: by namespace.
+        vehicles: vehicles by namespace.
     """
 
     path: str
@@ -71,7 +71,7 @@ def bag_path(text: str) -> Path:
     if files:
         raise RecordingError(
             f'{text}: has {len(files)} files and no metadata.yaml; '
-            'expected one file, or a bag mended by `ros2 bag reindex`'
+            'expected one file, or a bag repaired by `ros2 bag reindex`'
         )
     raise RecordingError(f'{text}: is not a bag; expected metadata.yaml, .mcap or .db3 in it')
 
@@ -91,7 +91,7 @@ def read(
         maps: theirs -> ours, as ``parse_maps`` gives it.
         label: short, for people; default: from the path.
         rows: gives for each vehicle what takes every row.
-        progress: is told the share that is done.
+        progress: function that is called with the completed share.
 
     Raises:
         RecordingError: it is none, is cut off or damaged, is empty, or has nothing of a vehicle.
@@ -170,7 +170,7 @@ def opened(path: Path, text: str) -> Iterator[BagReader]:
 def _nothing(topics: Mapping[str, str]) -> str:
     guess = [t for t, kind in sorted(topics.items()) if kind == 'nav_msgs/msg/Odometry']
     if guess:
-        return f'has no topic of ours; expected for example --map odom:={guess[0]}'
+        return f'has no topic of this package; expected for example --map odom:={guess[0]}'
     some = ', '.join(sorted(topics)[:5]) + (', ...' if len(topics) > 5 else '')
     return f'has nothing of a vehicle; expected odom, thrusters/pwm, ...; it has {some}'
 

@@ -68,10 +68,10 @@ class Channel:
 
     Attributes:
         name: relative to the vehicle, as ours are called.
-        topic: as it is in the bag.
-        type: of its messages.
-        role: of ``roles``.
-        labels: of the columns of its rows.
+        topic: topic name in the bag.
+        type: type of its messages.
+        role: role of the topic, one of ``roles``.
+        labels: labels of the columns of its rows.
         stamped: whether its messages have stamps of their own.
         odd: rows of another width than the first, left out.
     """
@@ -109,7 +109,7 @@ class Channel:
                 clock.tick(receipt, stamp)
         elif stamp is None:
             known = clock.stamp(receipt) if clock is not None else receipt
-            stamp = -1 if known is None else known  # told when the first odometry has come
+            stamp = -1 if known is None else known  # known when the first odometry has come
         self._stamps.append(stamp)
         self._receipts.append(receipt)
         self._rows.append(row)
@@ -212,8 +212,8 @@ class VehicleRecord:
     """Everything a bag has of one vehicle.
 
     Attributes:
-        name: its namespace without the first stroke; may be empty.
-        channels: by our names of the topics.
+        name: namespace without the leading slash; may be empty.
+        channels: channels by this package's topic names.
     """
 
     def __init__(self, name: str) -> None:

@@ -33,7 +33,7 @@ class Balance:
     """A vehicle at rest; points in the body frame (FLU), m.
 
     Attributes:
-        name: of the case, such as "without arm".
+        name: name of the case, such as "without arm".
         center_of_gravity: (3,).
         center_of_buoyancy: (3,).
         roll: rad.

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What every thruster was told and what it gave, one row each."""
+"""Command and thrust of every thruster, one row each."""
 
 from __future__ import annotations
 

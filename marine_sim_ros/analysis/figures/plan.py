@@ -58,15 +58,15 @@ def plan_figure(
     The grid is finer when the whole run stays within a cell, and coarser beyond 24 m.
 
     Args:
-        path: of the PNG file.
+        path: path of the PNG file.
         time: (n,) s.
         position: (n, 3) m, map.
         rpy: (n, 3) rad.
         targets: (n, 12) as for ``response``; NaN: free. None: all free.
-        title: of the picture.
+        title: title of the picture.
         circle: fitted one, drawn with its radius.
         size: length, width and height of the vehicle, m; drawn where the trail ends.
-        until: when the trail of 20 s ends, s; default: with the run.
+        until: end of the 20 s trail, s; default: end of the run.
 
     Raises:
         RecordingError: the file cannot be written.

@@ -58,7 +58,7 @@ _LOOK: dict[Any, Any] = {
 def sheet(path: Path, title: str, height: float) -> Iterator[Any]:
     """Give a Matplotlib figure 12 inches wide; write it to a PNG file when all went well.
 
-    No global state of Matplotlib is touched, and no display is asked for.
+    No global state of Matplotlib is touched, and no display is needed.
 
     Raises:
         RecordingError: the file cannot be written.

@@ -44,13 +44,13 @@ def pose_figure(
     """Draw position and attitude, their set-points, and the errors of the last seconds.
 
     Args:
-        path: of the PNG file.
+        path: path of the PNG file.
         time: (n,) s.
         position: (n, 3) m, map.
         rpy: (n, 3) rad.
         targets: (n, 12) as for ``response``; NaN: free.
-        title: of the picture.
-        window: of the enlarged errors, s.
+        title: title of the picture.
+        window: length of the enlarged error window, s.
 
     Raises:
         RecordingError: the file cannot be written.

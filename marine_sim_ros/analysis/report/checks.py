@@ -47,7 +47,7 @@ def barometer_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
                            dash=run.dash))  # fmt: skip
         errors.append(line(run, series, 2, name(run, 'difference', several=several), run.colour,
                            dash=run.dash, width=1.0))  # fmt: skip
-        place = 'where the description has it' if run.sensor else 'taken to be at base_link'
+        place = 'at the pose of the vehicle description' if run.sensor else 'assumed at base_link'
         note = (
             f'With {check.atmospheric_pressure:g} Pa at the surface and '
             f'{check.fluid_density:g} kg/m³; the sensor is {place}.'
@@ -73,12 +73,12 @@ def timing_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
             late.append(line(run, timing.shape, 1, label, run.colour))
             factor += _factor(run, timing.shape, label)
     panels = [Panel('interval [ms]', interval)]
-    note = 'Between the stamps of one odometry and the next. '
+    note = 'Time between the stamps of successive odometry messages. '
     if late:
         panels += [Panel('received late [ms]', late), Panel('real-time factor [1]', factor)]
-        note += 'Lateness is the time of receipt less the stamp, against the first message.'
+        note += 'Lateness is the receipt time minus the stamp, relative to the first message.'
     else:
-        note += 'The bag’s times are its stamps: when messages came in wall time it does not tell.'
+        note += 'The receipt times in this bag are its stamps, so they carry no wall time.'
     return [chart(f'{key}-timing', 'Timing', note, panels)]
 
 
@@ -107,7 +107,9 @@ def joint_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     if not panels:
         return []
     listed = [Panel(f'{joint} [rad or m]', lines) for joint, lines in panels.items()]
-    return [chart(f'{key}-joints', 'Joints', 'Positions.', listed, columns=min(2, len(listed)))]
+    return [
+        chart(f'{key}-joints', 'Joints', 'Joint positions.', listed, columns=min(2, len(listed)))
+    ]
 
 
 def difference_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -136,5 +138,5 @@ def difference_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
         lines = [line(runs[0], one, i, f'{run.label} − {runs[0].label}', run.colour)
                  for run, one in series]  # fmt: skip
         panels.append(Panel(f'Δ {label} [{unit}]', lines))
-    note = 'Other bag less first bag; angles the shortest way round.'
+    note = 'Other bag minus first bag; angles take the shorter way round.'
     return [chart(f'{key}-differences', 'Differences', note, panels, columns=3, row_height=150)]

@@ -27,14 +27,14 @@ def force_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Return every source's force and moment, and its share of all sources' sizes."""
     result = _components(
         f'{key}-forces', 'Forces and moments by source',
-        'In base_link, about its origin. The total has the weight in it.',
+        'In base_link, about its origin. The total includes the weight.',
         runs, [{**r.record.wrenches, **_total(r)} for r in runs],
     )  # fmt: skip
     for run in runs:
         sources = run.record.wrenches
         if sources:
             title = 'Share of each source' + (f' ({run.label})' if len(runs) > 1 else '')
-            note = 'A source’s |F| in the sum of all |F|, likewise |M|; weight is no source.'
+            note = '|F| of each source over the sum of all |F|, |M| likewise; without the weight.'
             panels = [
                 Panel('force [%]', _shares(run, sources, 6)),
                 Panel('moment [%]', _shares(run, sources, 7)),
@@ -51,7 +51,7 @@ def drag_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
          if n.startswith('drag/')}
         for r in runs
     ]  # fmt: skip
-    note = 'What wrench/drag is the sum of, in base_link.'
+    note = 'The components of wrench/drag, in base_link.'
     return _components(f'{key}-drag', 'Drag by kind', note, runs, kinds)
 
 
@@ -118,7 +118,7 @@ def thruster_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     panels = [p for p in panels if any(np.isfinite(one.y).any() for one in p.lines)]
     if not panels:
         return []
-    note = 'By thruster, in the order of the vehicle description.'
+    note = 'One curve per thruster, in the order of the vehicle description.'
     return [chart(f'{key}-thrusters', 'Thrusters', note, panels, columns=min(2, len(panels)))]
 
 

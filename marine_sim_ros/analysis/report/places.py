@@ -160,13 +160,13 @@ def motion_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
         lines += [s for r in shown for s in _goal(r, 6 + i, scale, several=several)]
         speed.append(Panel(f'{quantity.replace("_", " ")} [{unit}]', lines))
     frame = (
-        'Speeds ahead, to port and up in the level frame, as their set-points have them'
+        'Speeds ahead, to port and up in the level frame, the frame of their set-points'
         if level
         else 'Speeds in the body frame'
     )
     return [
         chart(f'{key}-pose', 'Position, depth and attitude',
-              'In map (x east, y north); depth is −z. Set-points are dashed, free ones left out.',
+              'In map (x east, y north); depth is −z. Set-points are dashed; free axes have none.',
               pose, columns=2),
         chart(f'{key}-speed', 'Velocities', f'{frame}; turn rates in the body frame.', speed,
               columns=2),

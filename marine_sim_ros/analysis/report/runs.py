@@ -23,11 +23,11 @@ class Run:
     """A recording and its place in the charts.
 
     Attributes:
-        label: of its bag.
-        record: of the vehicle.
+        label: label of its bag.
+        record: record of the vehicle.
         number: 0 for the first bag.
         zero: stamp that is 0 in the charts, s.
-        alignment: with the first bag; None for the first.
+        alignment: alignment with the first bag; None for the first.
         sensor: the vehicle's barometer, where its description was given.
     """
 

@@ -107,7 +107,7 @@ def impulse_table(metrics: Mapping[str, Any]) -> str:
 
 
 def response_table(metrics: Mapping[str, Any]) -> str:
-    """Return how the set-points were kept, by axis; or why that is not told."""
+    """Return how the set-points were kept, by axis; or why that is not known."""
     judged, note = metrics['response'], metrics['response_note']
     if judged is None:
         return f'<p>Response to set-points: {escape(note)}.</p>'

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an operator lets go wrong: thrusters, commands, battery, barometer."""
+"""Panel of faults that the operator can inject: thrusters, commands, battery, barometer."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Show = Callable[[Known], None]
 
 
 def fault_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
-    """Add what can go wrong with a vehicle, and what is wrong with it."""
+    """Add the controls of a vehicle's faults, and the state of each."""
     if look['thrusters']:
-        ui.label('Share of its thrust that a thruster has left').classes('what')
+        ui.label('Remaining thrust of each thruster').classes('what')
     shows = [_thruster(panel, ask, one['name']) for one in look['thrusters']]
     if look['thrusters']:
         ui.separator()
@@ -35,11 +35,11 @@ def fault_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
     if look['barometer']:
         ui.separator()
         shows += [
-            _share(panel, ask, 'Barometer out', 'barometer_dropout'),
-            _drift(panel, ask), _share(panel, ask, 'It spikes', 'barometer_spikes'),
+            _share(panel, ask, 'Barometer dropout', 'barometer_dropout'),
+            _drift(panel, ask), _share(panel, ask, 'Barometer spikes', 'barometer_spikes'),
         ]  # fmt: skip
     with ui.element('div').classes('group'):
-        panel.add(lamp('Mend everything', lambda: ask('mend'))).mark('mend')
+        panel.add(lamp('Clear all faults', lambda: ask('mend'))).mark('mend')
         told = ui.label().classes('what')
 
     def sync(frame: Frame) -> None:
@@ -47,13 +47,13 @@ def fault_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
         known = {(f['kind'], f.get('thruster', '')): f for f in faults}
         for show in shows:
             show(known)
-        told.text = f'{len(faults)} at work' if faults else 'nothing is wrong'
+        told.text = f'active faults: {len(faults)}' if faults else 'no faults'
 
     panel.show(changes(sync, 'faults'))
 
 
 def _thruster(panel: Panel, ask: Ask, name: str) -> Show:
-    """Add a row of a thruster: how much of its thrust is left, reversed, stuck."""
+    """Add the row of a thruster: remaining thrust, reversed, stuck."""
 
     def left(share: float) -> None:
         if share >= 100.0:
@@ -73,8 +73,8 @@ def _thruster(panel: Panel, ask: Ask, name: str) -> Show:
         lamps = {
             kind: panel.add(lamp(label, partial(flip, kind), hint)).classes('fault')
             for kind, label, hint in (
-                ('reversed', 'Rev.', 'it turns the other way'),
-                ('stuck', 'Stuck', 'it goes on with the pulse width it has'),
+                ('reversed', 'Rev.', 'the propeller turns the other way'),
+                ('stuck', 'Stuck', 'the thruster keeps its present pulse width'),
             )
         }
     for kind, button in lamps.items():
@@ -97,12 +97,12 @@ def _late(panel: Panel, ask: Ask, names: list[str]) -> Show:
             else:
                 ask('mend', {'kind': 'delayed', 'thruster': name})
 
-    slider = Slider(panel, 'Commands late', 0.0, 2.0, 's', late, step=0.05)
+    slider = Slider(panel, 'Command delay', 0.0, 2.0, 's', late, step=0.05)
     return lambda known: slider.put(known.get(('delayed', names[0]), {}).get('delay', 0.0))
 
 
 def _share(panel: Panel, ask: Ask, label: str, kind: str) -> Show:
-    """Add a slider of how often something goes wrong."""
+    """Add a slider for the share of lost or wrong messages of a fault."""
 
     def use(share: float) -> None:
         if share:
@@ -121,12 +121,12 @@ def _drift(panel: Panel, ask: Ask) -> Show:
         else:
             ask('mend', {'kind': 'barometer_drift'})
 
-    slider = Slider(panel, 'It drifts', -500.0, 500.0, 'Pa/s', use, step=10.0)
+    slider = Slider(panel, 'Barometer drift', -500.0, 500.0, 'Pa/s', use, step=10.0)
     return lambda known: slider.put(known.get(('barometer_drift', ''), {}).get('rate', 0.0))
 
 
 def _battery(panel: Panel, ask: Ask) -> Show:
-    """Add a battery that sags: on or off, its charge and what is inside."""
+    """Add a battery whose voltage sags: on or off, charge, internal resistance."""
     values = {'charge': 100.0, 'resistance': 0.05}
 
     def switch(on: bool) -> None:
@@ -148,13 +148,15 @@ def _battery(panel: Panel, ask: Ask) -> Show:
         button = panel.add(lamp('Battery sags', lambda: switch(not lit()))).classes('fault')
         voltage = ui.label().classes('what')
     charge = Slider(panel, 'Charge', 0.0, 100.0, '%', partial(put, 'charge'), step=1.0)
-    inside = Slider(panel, 'Inside', 0.0, 0.5, 'Ω', partial(put, 'resistance'), step=0.01)
+    resistance = Slider(
+        panel, 'Internal resistance', 0.0, 0.5, 'Ω', partial(put, 'resistance'), step=0.01
+    )
     charge.put(values['charge'])
-    inside.put(values['resistance'])
+    resistance.put(values['resistance'])
 
     def tell(frame: Frame) -> None:
         volts = frame.get('health', {}).get('voltage')
-        voltage.text = f'{volts} V' if volts and lit() else 'the supply is constant'
+        voltage.text = f'{volts} V' if volts and lit() else 'constant supply voltage'
 
     panel.show(tell)
 
@@ -164,6 +166,6 @@ def _battery(panel: Panel, ask: Ask) -> Show:
         if battery is not None:
             values.update(charge=100.0 * battery['charge'], resistance=battery['resistance'])
             charge.put(values['charge'])
-            inside.put(values['resistance'])
+            resistance.put(values['resistance'])
 
     return show

@@ -21,7 +21,7 @@ CSS = (Path(__file__).parent / 'console.css').read_text(encoding='utf-8')
 SIDES = ('above', 'below', 'north', 'south', 'east', 'west')
 CURVES = {'position': 'Position', 'attitude': 'Attitude', 'velocity': 'Velocity',
           'rates': 'Angular velocity'}  # fmt: skip
-LAYERS = {'picture': 'The view itself', 'forces': 'Forces', 'trail': 'Path', 'water': 'Surface',
+LAYERS = {'picture': '3D view', 'forces': 'Forces', 'trail': 'Path', 'water': 'Surface',
           'voxels': 'Voxels', 'box': 'Bounding box'}  # fmt: skip
 METERS = {
     'speed': 'Speed', 'power': 'Power', 'energy': 'Energy', 'barometer': 'Barometer',
@@ -31,14 +31,14 @@ WINDOWS = {6: '6 s', 30: '30 s', 120: '2 min', 300: '5 min'}
 
 
 def theme() -> ui.dark_mode:
-    """Give the page its looks; return what switches between light and dark."""
+    """Apply the style sheet; return the switch between light and dark."""
     ui.add_css(CSS)
     ui.colors(primary='#1f6fb5', secondary='#2b7a78', accent='#e07b2f', negative='#c62828')
     return ui.dark_mode(None)
 
 
 def contrast_button(dark: ui.dark_mode) -> None:
-    """Add what switches between light and dark."""
+    """Add the button that switches between light and dark."""
     button = ui.button(icon='contrast', on_click=lambda: dark.set_value(not dark.value))
     button.props('flat dense aria-label="Light or dark"').mark('dark')
 
@@ -52,7 +52,7 @@ def show(name: str, label: str = '') -> None:
 
 
 def lamp(label: str, on_click: Callable[[], Any], hint: str = '') -> ui.button:
-    """Add a button that is lit while what it says is so."""
+    """Add a button that is lit while its state is on."""
     result = ui.button(label, on_click=on_click, color=None).props('dense no-caps unelevated')
     result.classes('lamp').props('aria-pressed=false')
     if hint:
@@ -61,7 +61,7 @@ def lamp(label: str, on_click: Callable[[], Any], hint: str = '') -> ui.button:
 
 
 def left_side(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
-    """Add the view and the curves; return the view, and what chooses its eye."""
+    """Add the view and the curves; return the view and the menu of its cameras."""
     with ui.element('main').classes('left'):
         return _view_and_curves(scenery)
 
@@ -77,12 +77,12 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
         view.call('choose', event.value)
 
     with view, ui.row().classes('over'):
-        eye = ui.select(eyes, value='follow', label='Eye', on_change=choose)
+        eye = ui.select(eyes, value='follow', label='Camera', on_change=choose)
         eye.props('dense options-dense outlined').classes('eye').mark('eye')
         for icon, label, by in (('add', 'Nearer', 0.8), ('remove', 'Farther', 1.25)):
             button = ui.button(icon=icon, on_click=lambda _, by=by: view.call('zoom', by))
             button.props(f'dense flat aria-label="{label}"')
-        layers = ui.button(icon='layers').props('dense flat aria-label="What is drawn"')
+        layers = ui.button(icon='layers').props('dense flat aria-label="Layers"')
         with layers, ui.menu(), ui.column().classes('layers'):
             for name, label in LAYERS.items():
                 if name != 'voxels' or look['voxels'] is not None:
@@ -90,16 +90,16 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
     with view, ui.element('div').classes('facts').props('data-scale hidden'):
         ui.label('squares of 1 m')
     with view, ui.element('div').classes('blank').props('hidden'):
-        ui.label('The view is off; everything else goes on.')
+        ui.label('The 3D view is off; the rest of the page keeps running.')
     with view:
         ui.element('div').classes('legend').props('aria-label="Forces, N"')
     with ui.element('section').classes('history'):
         with ui.row().classes('bar'):
             which = ui.toggle(CURVES, value='position').props('dense no-caps unelevated')
             ui.space()
-            ui.label('wanted').classes('what dashes')
+            ui.label('set-point').classes('what dashes')
             span = ui.select(WINDOWS, value=30)
-            span.props('dense options-dense borderless aria-label="Window of time"')
+            span.props('dense options-dense borderless aria-label="Time window"')
         chart = Part('curves').classes('curves')
     which.on_value_change(lambda e: chart.call('choose', e.value))
     span.on_value_change(lambda e: chart.call('span', e.value))
@@ -112,13 +112,13 @@ def _layer(view: Part, name: str, label: str) -> None:
 
 
 def lost_label() -> None:
-    """Add what is seen over the bar at the top while nobody answers the page."""
-    text = 'The connection is lost: what is shown is old, and nothing is steered from here.'
+    """Add the banner that is shown while the page has no connection."""
+    text = 'Connection lost: the page shows old data, and you cannot steer from it.'
     ui.label(text).classes('lost').props('role=alert')
 
 
 def meters() -> None:
-    """Add the dials, and what one reads in passing."""
+    """Add the dials and the numbers below them."""
     Part('gauges', 'dials')
     with ui.element('div').classes('meters'):
         for name, label in METERS.items():
@@ -126,7 +126,7 @@ def meters() -> None:
 
 
 def readings(look: dict[str, Any]) -> dict[str, Callable[[], Any]]:
-    """Return the panels that only show: title -> what adds one."""
+    """Return the panels without controls: title -> function that adds one."""
     result: dict[str, Callable[[], Any]] = {'Forces': lambda: Part('gauges', 'forces')}
     if look['thrusters']:
         result = {'Thrust': lambda: Part('gauges', 'propellers'), **result}

@@ -32,23 +32,23 @@ from marine_sim_ros.core.errors import ParameterError
 __all__ = ['live_application']
 
 SYNC = 0.2
-"""s between updates of what the browser does not draw itself."""
+"""s between updates of the elements that the server draws."""
 
 
-def live_application(link: Session, rate: float) -> Any:
-    """Return the web application of a running graph; moments go out at a rate, 1/s."""
-    title = f'{link.scenery["look"]["name"]} · console'
-    app = application(partial(_page, link), title)
-    wire(app, link, rate)
+def live_application(session: Session, rate: float) -> Any:
+    """Return the web application of a running graph; it sends ``rate`` frames a second."""
+    title = f'{session.scenery["look"]["name"]} · console'
+    app = application(partial(_page, session), title)
+    wire(app, session, rate)
     return finish(app)
 
 
-def _asker(link: Session, page: str) -> Ask:
-    """Return what asks the node for something, and tells why not."""
+def _asker(session: Session, page: str) -> Ask:
+    """Return a function that sends a request to the node and shows why it was refused."""
 
     def ask(kind: str, value: Any = None) -> None:
         try:
-            reason = link.refuse({'kind': kind, 'value': value}, page)
+            reason = session.refuse({'kind': kind, 'value': value}, page)
         except ParameterError as error:
             reason = str(error)
         if reason:
@@ -57,21 +57,21 @@ def _asker(link: Session, page: str) -> Ask:
     return ask
 
 
-def _page(link: Session) -> None:
+def _page(session: Session) -> None:
     page = ui.context.client.id
-    ask, panel = _asker(link, page), Panel()
+    ask, panel = _asker(session, page), Panel()
     dark = theme()
-    sync_top = _top(link, page, ask, panel, dark)
-    view, eye = left_side(link.scenery)
+    sync_top = _top(session, page, ask, panel, dark)
+    view, eye = left_side(session.scenery)
     with ui.element('aside').classes('right'):
         meters()
         notice = ui.label().classes('notice').props('role=status')
-        _tabs(link, ask, panel, view, eye)
+        _tabs(session, ask, panel, view, eye)
     lost_label()
     Part('wire', page=page).on('refused', lambda e: ui.notify(str(e.args), type='negative'))
 
     def sync() -> None:
-        frame, mine = link.frame, link.seat.page == page
+        frame, mine = session.frame, session.lease.page == page
         panel.sync(frame, mine)
         sync_top(frame)
         notice.text = frame.get('notice', '')
@@ -80,53 +80,57 @@ def _page(link: Session) -> None:
 
 
 def _top(
-    link: Session, page: str, ask: Ask, panel: Panel, dark: ui.dark_mode
+    session: Session, page: str, ask: Ask, panel: Panel, dark: ui.dark_mode
 ) -> Callable[[dict[str, Any]], None]:
-    """Add the bar at the top: the seat, the run, the stop."""
+    """Add the bar at the top: control, run, stop."""
 
     def pause() -> None:
         ask('pause', not panel.frame.get('paused', False))
 
-    def sit() -> None:
-        if link.seat.page == page:
+    def take_or_leave() -> None:
+        if session.lease.page == page:
             ask('leave')
         else:
-            ask('take', bool(link.seat.page))
+            ask('take', bool(session.lease.page))
 
     with ui.element('header').classes('top'):
-        title = link.scenery['look']['name']
+        title = session.scenery['look']['name']
         ui.label(title).classes('name').props(f'title="{title}"')
         show('time')
         show('factor', 'real time')
-        seat = ui.label().classes('seat').mark('seat')
-        take = lamp('Take control', sit).mark('take')
+        operator = ui.label().classes('operator').mark('operator')
+        take = lamp('Take control', take_or_leave).mark('take')
         name = ui.input(placeholder='your name', on_change=lambda e: ask('hello', e.value or ''))
         name.props('dense aria-label="Your name" maxlength=30').classes('who')
         ui.space()
         with ui.element('div').classes('run'):
-            paused = panel.add(lamp('Pause', pause, 'the run waits')).mark('pause')
-            panel.add(lamp('Step', lambda: ask('step', 1), 'one tick, while it waits')).mark(
+            paused = panel.add(lamp('Pause', pause, 'pause the simulation')).mark('pause')
+            panel.add(lamp('Step', lambda: ask('step', 1), 'simulate one tick while paused')).mark(
                 'step'
             )
-            panel.add(lamp('Reset', lambda: ask('reset'), 'back to the start')).mark('reset')
+            panel.add(
+                lamp('Reset', lambda: ask('reset'), 'restart the simulation at time 0')
+            ).mark('reset')
             record = panel.add(
                 lamp('Record', lambda: ask('record', not panel.frame.get('recording')))
             )
             record.mark('record')
-            panel.add(lamp('End run', lambda: sure.open(), 'ends all nodes')).mark('end')
+            panel.add(lamp('End run', lambda: sure.open(), 'end all nodes of the run')).mark('end')
         contrast_button(dark)
         stop = panel.add(ui.button('STOP', on_click=lambda: ask('stop'), color='negative'))
-        stop.classes('stop').mark('stop').tooltip('thrusters neutral at once (space)')
+        stop.classes('stop').mark('stop').tooltip('set all thrusters to neutral at once (space)')
     with ui.dialog() as sure, ui.card():
         ui.label('End the run?')
         with ui.row():
-            ui.button('End it', on_click=lambda: ask('end')).props('no-caps').mark('sure')
-            ui.button('Go on', on_click=sure.close).props('flat no-caps')
+            ui.button('End run', on_click=lambda: ask('end')).props('no-caps').mark('sure')
+            ui.button('Cancel', on_click=sure.close).props('flat no-caps')
 
     def sync(frame: dict[str, Any]) -> None:
-        who = link.seat
+        who = session.lease
         mine = who.page == page
-        seat.text = 'You steer' if mine else f'{who.name} steers' if who.page else 'Nobody steers'
+        operator.text = (
+            'You steer' if mine else f'{who.name} steers' if who.page else 'Nobody steers'
+        )
         take.text = 'Leave' if mine else 'Take over' if who.page else 'Take control'
         take.classes(**{'remove' if mine else 'add': 'calls'})
         press(paused, frame.get('paused'))
@@ -135,8 +139,8 @@ def _top(
     return sync
 
 
-def _tabs(link: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> None:
-    look = link.scenery['look']
+def _tabs(session: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> None:
+    look = session.scenery['look']
     pages: dict[str, Callable[[], Any]] = {
         'Drive': lambda: drive_panel(panel, ask),
         'Command': lambda: command_panel(panel, ask, view, eye),
@@ -144,14 +148,14 @@ def _tabs(link: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) -> 
     if look['joints'] or look['lights']:
         title = 'Arm' if look['joints'] else 'Lights'
         pages[title] = lambda: arm_panel(panel, ask, look)
-    pages['Water'] = lambda: water_panel(panel, ask, link.scenery)
+    pages['Water'] = lambda: water_panel(panel, ask, session.scenery)
     pages['Faults'] = lambda: fault_panel(panel, ask, look)
     pages |= readings(look)
     pages['Health'] = lambda: health_panel(panel)
     with ui.tabs().props('dense no-caps align=justify narrow-indicator') as tabs:
         for title in pages:
             ui.tab(title)
-    # Hidden panels stay, so that no stick loses what it holds.
+    # Hidden panels stay, so that no stick loses its position.
     with ui.tab_panels(tabs, value='Drive', animated=False, keep_alive=True).classes('w-full'):
         for title, fill in pages.items():
             with ui.tab_panel(title), ui.element('div').classes('panel'):

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What else an operator may change: arm, lights, current, gusts; and health."""
+"""Panels of the arm, the lights, the water current and gusts, and of the run's health."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ['Slider', 'arm_panel', 'health_panel', 'water_panel']
 
 
 class Slider:
-    """A slider with its label and number, and what tells where it really is."""
+    """A slider with its label, its number and the measured value."""
 
     def __init__(
         self, panel: Panel, label: str, low: float, high: float, unit: str,
         use: Callable[[float], Any], *, step: float = 0.0, kind: str = '',
     ) -> None:  # fmt: skip
-        """Add one; ``use`` is called with its number when it was let go.
+        """Add the slider; ``use`` is called with its number when the operator releases it.
 
-        The kind is ``really`` (it tells where it really is), ``short`` (something follows in
-        ``end``), or empty.
+        The kind is ``really`` (the measured value is shown too), ``short`` (other controls follow
+        in ``end``), or empty.
         """
         self._unit = unit
         self._digits = 0 if step >= 1 else 2 if high - low < 10 else 1
@@ -49,11 +49,11 @@ class Slider:
         return f'{figure(value, self._digits)}{space}{self._unit}'
 
     def now(self, value: float | None) -> None:
-        """Show where it really is."""
+        """Show the measured value."""
         self._now.text = '' if value is None else f'now {self._text(value)}'
 
     def put(self, value: float) -> None:
-        """Move it to where it was set, by whomever."""
+        """Move the slider to a value set elsewhere."""
         if self.slider.value != value:
             self.slider.value = value
 
@@ -96,8 +96,8 @@ def _light(panel: Panel, ask: Ask, name: str) -> None:
 
 
 def water_panel(panel: Panel, ask: Ask, scenery: dict[str, Any]) -> None:
-    """Add the current, and gusts of it."""
-    ui.label(f'Current of the water. Environment: {scenery["around"]["name"]}.').classes('what')
+    """Add the water current and gusts."""
+    ui.label(f'Water current. Environment: {scenery["around"]["name"]}.').classes('what')
 
     def flow(axis: int, value: float) -> None:
         current = list(panel.frame.get('mode', {}).get('current', (0.0, 0.0, 0.0)))
@@ -109,11 +109,13 @@ def water_panel(panel: Panel, ask: Ask, scenery: dict[str, Any]) -> None:
         for i, label in enumerate(('East', 'North', 'Up'))
     ]
     ui.separator()
-    ui.label('A gust swells and falls again, beside the current.').classes('what')
+    ui.label('A gust adds to the current: it rises to its speed and falls back to zero.').classes(
+        'what'
+    )
     gust = {'speed': 0.5, 'heading': 0.0, 'duration': 5.0}
     for name, label, low, high, unit in (
         ('speed', 'Speed', 0.0, 3.0, 'm/s'), ('heading', 'Towards', 0.0, 360.0, '°'),
-        ('duration', 'Lasts', 1.0, 30.0, 's'),
+        ('duration', 'Duration', 1.0, 30.0, 's'),
     ):  # fmt: skip
         slider = Slider(panel, label, low, high, unit, partial(gust.__setitem__, name))
         slider.put(gust[name])
@@ -125,7 +127,7 @@ def water_panel(panel: Panel, ask: Ask, scenery: dict[str, Any]) -> None:
         })  # fmt: skip
 
     with ui.element('div').classes('group'):
-        panel.add(lamp('Gust now', blow)).mark('gust')
+        panel.add(lamp('Start gust', blow)).mark('gust')
 
     def sync(frame: Frame) -> None:
         for slider, value in zip(flows, frame.get('mode', {}).get('current', ()), strict=False):
@@ -135,12 +137,12 @@ def water_panel(panel: Panel, ask: Ask, scenery: dict[str, Any]) -> None:
 
 
 def health_panel(panel: Panel) -> None:
-    """Add how the run goes: its speed, ticks, outages, and what the nodes say."""
+    """Add the state of the run: speed, ticks, outages, and the diagnostics of the nodes."""
     with ui.element('div').classes('meters'):
-        show('factor', 'Of real time')
+        show('factor', 'Real-time factor')
         show('ticks', 'Ticks')
         show('outages', 'Outages')
-        show('time', 'At')
+        show('time', 'Time')
     columns = [
         {'name': n, 'label': n.capitalize(), 'field': n, 'align': 'left'}
         for n in ('node', 'state', 'message')

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an operator has in hand: modes, switches, sticks, targets, waypoints."""
+"""Panels of modes, switches, sticks, targets and waypoints."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Ask = Callable[..., None]
 Frame = dict[str, Any]
 
 OUTPUTS = {
-    'pwm': ('Thrusters', 'sticks drive the thrusters'),
-    'velocity': ('Joystick mode', 'sticks command speeds of a controller'),
-    'pose': ('Command mode', 'a controller holds a pose; targets, and sticks that move it'),
+    'pwm': ('Thrusters', 'the sticks command the thrusters directly'),
+    'velocity': ('Joystick mode', 'the sticks command the speeds of a controller'),
+    'pose': ('Command mode', 'a controller holds a target pose; the sticks move the target'),
 }
 SWITCHES = {
     'arm': 'Armed', 'auto_depth': 'Auto depth', 'auto_heading': 'Auto heading',
@@ -33,7 +33,7 @@ TILTS = (
     ('J', 'roll', -1, 'roll left'), ('L', 'roll', 1, 'roll right'),
     ('I', 'pitch', -1, 'bow up'), ('K', 'pitch', 1, 'bow down'),
 )  # fmt: skip
-"""What buttons do while they are held: key, axis, sign (FLU), label."""
+"""Buttons that act while they are held: key, axis, sign (FLU), label."""
 TARGETS = {
     'x': ('East', 'm'), 'y': ('North', 'm'), 'z': ('Depth', 'm'),
     'roll': ('Roll', '°'), 'pitch': ('Pitch', '°'), 'yaw': ('Heading', '°'),
@@ -47,9 +47,9 @@ def figure(value: float, decimals: int) -> str:
 
 
 def changes(sync: Callable[[Frame], None], key: str) -> Callable[[Frame], None]:
-    """Return what calls ``sync`` where a moment's mode has something new under a key.
+    """Return a function that calls ``sync`` when a key of the telemetry frame's mode changes.
 
-    So nobody's slider is moved while they hold it.
+    So no slider moves while the operator drags it.
     """
     last: list[Any] = [None]
 
@@ -63,30 +63,30 @@ def changes(sync: Callable[[Frame], None], key: str) -> Callable[[Frame], None]:
 
 
 class Panel:
-    """Controls that only the operator can use, and what shows their state.
+    """Controls that only the operator can use, and the functions that show their state.
 
     Attributes:
-        frame: the newest moment.
+        frame: newest telemetry frame.
     """
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start without controls."""
         self.frame: Frame = {}
         self._controls: list[Any] = []
         self._syncs: list[Callable[[Frame], None]] = []
         self._mine: bool | None = None
 
     def add(self, control: Any) -> Any:
-        """Take in a control."""
+        """Add a control."""
         self._controls.append(control)
         return control
 
     def show(self, sync: Callable[[Frame], None]) -> None:
-        """Take in what shows a moment."""
+        """Add a function that shows a telemetry frame."""
         self._syncs.append(sync)
 
     def sync(self, frame: Frame, mine: bool) -> None:
-        """Show a moment, and who may use the controls."""
+        """Show a telemetry frame, and enable the controls for the operator only."""
         self.frame = frame
         if mine != self._mine:
             self._mine = mine
@@ -167,7 +167,7 @@ def _stick(name: str, *sides: tuple[str, str]) -> None:
 
 
 class _Axis:
-    """A target that is held or free, beside what is and what is wanted."""
+    """Target of an axis, held or free, beside the present value and the set-point."""
 
     def __init__(self, panel: Panel, name: str) -> None:
         self.name = name
@@ -178,7 +178,7 @@ class _Axis:
         self.field.props(f'suffix="{self.unit}"')
         self.field.mark(f'target-{name}')
         self.present = ui.label('–').classes('value')
-        self.wanted = ui.label('free').classes('what')
+        self.setpoint = ui.label('free').classes('what')
 
     def value(self) -> float | None:
         """Return the target in SI units, ENU; None where it is free."""
@@ -187,7 +187,7 @@ class _Axis:
         return self.to_map(float(self.field.value))
 
     def to_map(self, shown: float) -> float:
-        """Return what people read as the map has it: depth down, headings clockwise."""
+        """Return a displayed number (depth down, compass heading) in map axes, SI units."""
         if self.name == 'z':
             return -shown
         if self.name == 'yaw':
@@ -195,7 +195,7 @@ class _Axis:
         return math.radians(shown) if self.unit == '°' else shown
 
     def shown(self, value: float | None) -> float | None:
-        """Return what people read of a number of the map."""
+        """Return a number in map axes as it is displayed."""
         if value is None:
             return None
         if self.name == 'z':
@@ -205,19 +205,21 @@ class _Axis:
         return math.degrees(value) if self.unit == '°' else value
 
     def sync(self, now: float | None, goal: float | None) -> None:
-        """Show what is and what is wanted."""
+        """Show the present value and the set-point."""
         here, there = self.shown(now), self.shown(goal)
         decimals = 1 if self.unit == '°' else 2
         unit = self.unit if self.unit == '°' else f' {self.unit}'
         self.present.text = '–' if here is None else f'{figure(here, decimals)}{unit}'
-        self.wanted.text = 'free' if there is None else f'→ {figure(there, decimals)}{unit}'
+        self.setpoint.text = 'free' if there is None else f'→ {figure(there, decimals)}{unit}'
 
 
 def command_panel(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
     """Add targets for each axis, and waypoints by clicking in the view from above."""
-    ui.label('Empty is free. Set sends all six; the controller must be armed.').classes('what')
+    ui.label('An empty axis is free. Set sends all six axes; arm the controller first.').classes(
+        'what'
+    )
     with ui.element('div').classes('target'):
-        for title in ('Axis', 'Target', 'Now', 'Wanted'):
+        for title in ('Axis', 'Target', 'Now', 'Set-point'):
             ui.label(title).classes('what')
         axes = [_Axis(panel, name) for name in TARGETS]
 
@@ -235,10 +237,10 @@ def command_panel(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
     with ui.element('div').classes('group'):
         put = panel.add(lamp('Set', lambda: ask('target', {a.name: a.value() for a in axes})))
         put.classes('calls').mark('set')
-        panel.add(lamp('Clear', clear, 'let everything free; the vehicle holds still')).mark(
+        panel.add(lamp('Clear', clear, 'free all axes; the vehicle holds its position')).mark(
             'clear'
         )
-        panel.add(lamp('Fill in here', here))
+        panel.add(lamp('Use current pose', here))
     _waypoints(panel, ask, view, eye)
 
     def sync(frame: Frame) -> None:
@@ -276,7 +278,9 @@ def _waypoints(panel: Panel, ask: Ask, view: Part, eye: ui.select) -> None:
 
     ui.separator()
     with ui.element('div').classes('group'):
-        placing = panel.add(lamp('Place waypoints', toggle, 'then click in the view from above'))
+        placing = panel.add(
+            lamp('Place waypoints', toggle, 'click waypoints in the view from above')
+        )
         depth = panel.add(ui.number('Depth, m', value=2.0, min=0.0, step=0.5)).props('dense')
         depth.style('width: 90px')
         count = ui.label('0 waypoints').classes('what')

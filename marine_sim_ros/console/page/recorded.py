@@ -31,7 +31,7 @@ from marine_sim_ros.core.errors import MarineSimError
 __all__ = ['replay_application']
 
 PERIOD = 0.1
-"""s between moments while it plays."""
+"""s between telemetry frames while it plays."""
 SPEEDS = {0.25: '× 0.25', 1.0: '× 1', 4.0: '× 4', 16.0: '× 16'}
 
 
@@ -44,9 +44,9 @@ def replay_application(replay: Replay, label: str) -> FastAPI:
         return replay.scenery
 
     @app.get('/moment')
-    def moment(time: float, window: float) -> dict[str, Any]:
+    def telemetry_frame(time: float, window: float) -> dict[str, Any]:
         try:
-            frame = replay.moment(time)
+            frame = replay.telemetry_frame(time)
             window = min(max(window, 1.0), 3600.0)
             end = max(
                 frame['time'], min(window, replay.duration)
@@ -63,7 +63,7 @@ def _page(replay: Replay, label: str) -> None:
     dark = theme()
     with ui.element('header').classes('top'):
         ui.label(replay.scenery['look']['name']).classes('name')
-        ui.label(f'replay of {label}').classes('seat')
+        ui.label(f'replay of {label}').classes('operator')
         show('time')
         ui.space()
         contrast_button(dark)
@@ -118,7 +118,7 @@ def _timeline(replay: Replay, wire: Part) -> None:
 def _overview(replay: Replay) -> None:
     """Add what ``analyze`` says of the bag, when it has been read once."""
     bar = ui.linear_progress(0.0, show_value=False)
-    told = ui.label('reading the bag for curves and sums ...').classes('what')
+    told = ui.label('reading the bag for curves and totals ...').classes('what')
     grid = ui.element('table').classes('numbers')
 
     def fill() -> None:
@@ -131,7 +131,7 @@ def _overview(replay: Replay) -> None:
             return
         timer.deactivate()
         bar.set_visibility(False)
-        told.text = 'As marine_sim analyze has it.'
+        told.text = 'Computed as by marine_sim analyze.'
         with grid, ui.element('tbody'):
             for name, value, unit, key in _facts(found):
                 with ui.element('tr'):

@@ -28,7 +28,7 @@ __all__ = ['Server', 'application', 'wire']
 LARGEST = 2**16
 """Bytes of a message from a page."""
 PATIENCE = 60.0
-"""s until a page that was cut off is made anew. Who steers loses the seat long before; but a page
+"""s until a page that was cut off is made anew. The operator loses control long before; but a page
 of a busy machine, where signs of life are late, shall not start from nothing."""
 
 
@@ -36,7 +36,7 @@ class Server:
     """A web server in a thread of its own.
 
     Attributes:
-        address: to open in a browser, with the token where there is one.
+        address: address to open in a browser, with the token where there is one.
     """
 
     def __init__(self, app: FastAPI, host: str, port: int, token: str = '') -> None:
@@ -102,48 +102,48 @@ def finish(app: FastAPI) -> FastAPI:
     return app
 
 
-def wire(app: FastAPI, link: Session, rate: float) -> None:
-    """Add the wire: moments to the pages at a rate (1/s), requests from them."""
+def wire(app: FastAPI, session: Session, rate: float) -> None:
+    """Add the web socket: telemetry frames to the pages at a rate (1/s), requests from them."""
 
     @app.get('/scenery')
     def scenery() -> dict[str, Any]:
-        return link.scenery
+        return session.scenery
 
     @app.get('/history')
     def history() -> list[dict[str, Any]]:
-        return list(link.history)
+        return list(session.history)
 
     @app.websocket('/wire')
     async def connect(socket: WebSocket, page: str) -> None:
         await socket.accept()
-        sender = asyncio.create_task(_send(socket, link, page, 1 / rate))
+        sender = asyncio.create_task(_send(socket, session, page, 1 / rate))
         try:
             while True:
-                if reason := _take(link, page, await socket.receive_text()):
+                if reason := _take(session, page, await socket.receive_text()):
                     await socket.send_text(json.dumps({'error': reason}))
         except (WebSocketDisconnect, RuntimeError):
             pass
         finally:
             sender.cancel()
-            link.lose(page)
+            session.lose(page)
 
 
-def _take(link: Session, page: str, text: str) -> str:
+def _take(session: Session, page: str, text: str) -> str:
     try:
-        return link.refuse(json.loads(text), page)
+        return session.refuse(json.loads(text), page)
     except (ValueError, RecursionError):
         return 'not JSON'
     except ParameterError as error:
         return str(error)
 
 
-async def _send(socket: WebSocket, link: Session, page: str, period: float) -> None:
-    """Send what is new; a page that is slow to take it misses moments, and delays nobody."""
+async def _send(socket: WebSocket, session: Session, page: str, period: float) -> None:
+    """Send new telemetry frames; a slow page misses some, and delays no other page."""
     sent = None
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):
         while True:
-            frame = link.frame
-            state = (id(frame), link.seat.page == page)
+            frame = session.frame
+            state = (id(frame), session.lease.page == page)
             if frame and state != sent:
                 mine = json.dumps(state[1])
                 await socket.send_text(f'{{"mine": {mine}, "frame": {json.dumps(frame)}}}')

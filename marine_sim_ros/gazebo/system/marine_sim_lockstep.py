@@ -1,14 +1,14 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The seat of the lockstep inside Gazebo's server: tells the state, waits for the wrench, lets go.
+"""The lockstep system inside Gazebo's server: publishes the state and waits for its wrench.
 
 Loaded by gz::sim::systems::PythonSystemLoader, by the server's own Python, so that it imports
 nothing but the standard library and Gazebo's bindings, and those only in :func:`get_system`.
 
 SDF parameters (of the plugin, in a world): ``model`` and ``link``, whose origin the wrench is
-about; ``probe``, a sensor of the link at its origin, whose state is told; ``period``, ns between
-two wrenches, a multiple of the physics step; ``lockstep``, true or false.
+about; ``probe``, a sensor of the link at its origin, whose state is published; ``period``, ns
+between two wrenches, a multiple of the physics step; ``lockstep``, true or false.
 Publishes ``/model/<model>/seat/state`` (gz.msgs.Odometry: world pose, body velocity, stamp of the
 state) at every period, again every 0.25 s while nobody answers, and ``.../status``
 (gz.msgs.StringMsg).
@@ -18,7 +18,7 @@ In lockstep the step waits for the wrench of its stamp. Without it the newest wr
 only the first is waited for, so that nothing falls before the forces are there. Where the physics
 step is shorter than the period, a wrench holds in body axes over all its steps.
 Failure: an error in here would leave the world running without forces, so it ends the server; a
-model that is missing is told as a status, and the world goes on.
+model that is missing is reported as a status, and the world goes on.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Exchange:
         """Return the wrench of a stamp, or None when it is time to end.
 
         Args:
-            stamp: of the state that was told, ns.
+            stamp: stamp of the reported state, ns.
             stopped: whether the server is to end.
             again: called every 0.25 s without an answer.
         """

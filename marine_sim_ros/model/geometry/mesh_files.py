@@ -69,7 +69,7 @@ def _package(package: str, path: str, uri: str, base: Path | None) -> Path:
 
 
 def read_mesh(path: Path) -> Any:
-    """Return trimesh's mesh of a file in m; ``metadata['told']`` lists what to tell of it.
+    """Return trimesh's mesh of a file in m; ``metadata['told']`` lists messages about it.
 
     Raises:
         ModelError: it cannot be read, or is no mesh.

@@ -20,7 +20,7 @@ from marine_sim_ros.model.geometry.voxels import united
 __all__ = ['load_mesh']
 
 _HUGE = 1e6
-"""m; beyond, double precision no longer tells vertices 1e-8 m apart from each other."""
+"""m; beyond, double precision no longer separates vertices 1e-8 m apart."""
 _LARGE = 1000.0
 """m; a longer vehicle is more likely in millimetres."""
 
@@ -28,12 +28,12 @@ _LARGE = 1000.0
 def load_mesh(uri: str, scale: np.ndarray, *, base: Path | None = None) -> Shape:
     """Return the closed shape of a mesh file: STL, OBJ or DAE.
 
-    Holes are closed, faces turned outwards and overlapping bodies made one, each told in
+    Holes are closed, faces turned outwards and overlapping bodies made one, each reported in
     ``warnings``; duplicate vertices are merged, and triangles without area dropped, silently.
     Of a DAE the unit and the scene's transforms count, its up_axis does not, as in RViz.
 
     Args:
-        uri: as :func:`mesh_path` takes it.
+        uri: URI that :func:`mesh_path` accepts.
         scale: (3,) factors; mirrored is fine.
         base: folder that relative paths start from.
 

@@ -42,7 +42,7 @@ class Shape:
         center: (3,) of the volume, m.
         second_moment: (3, 3) ∫ (r − c)(r − c)ᵀ dV, m⁵.
         is_box: whether it is its own bounding box.
-        warnings: what was repaired.
+        warnings: repairs of the mesh.
         cells: counts (3,) of cells along the axes, with centers (m, 3), volumes (m,) and extents
             (m, 3) of what is in them, where these are known beforehand.
     """

@@ -47,7 +47,7 @@ def cached(key: str, parts: int, compute: Callable[[], MassProperties]) -> MassP
 
     Args:
         key: names the content, as ``part_list.content_key`` does.
-        parts: how many.
+        parts: number of parts.
         compute: gives the result.
     """
     folder = cache_folder()

@@ -13,10 +13,10 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.mass.solids import Solid
 
-__all__ = ['MAX_CELLS', 'LabelGrid', 'Progress', 'fill_grid', 'silent']
+__all__ = ['MAX_CELLS', 'LabelGrid', 'Progress', 'fill_grid', 'no_progress']
 
 Progress = Callable[[float], None]
-"""Is told the share that is done, 0 to 1."""
+"""Function that is called with the completed share, 0 to 1."""
 MAX_CELLS = 500_000_000
 """Bytes, as long as there are fewer than 256 parts."""
 _NUDGE = np.array([1.1e-4, 1.3e-4, 1.7e-4])
@@ -26,8 +26,8 @@ _CHUNK = 4_000_000
 """Cells that are compared at once; bounds the memory beside the grid."""
 
 
-def silent(share: float) -> None:
-    """Tell nobody what is done."""
+def no_progress(share: float) -> None:
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +49,13 @@ class LabelGrid:
         return (self.low[axis] + np.arange(self.labels.shape[2 - axis]) + 0.5) * self.size
 
 
-def fill_grid(solids: Sequence[Solid], size: float, progress: Progress = silent) -> LabelGrid:
+def fill_grid(solids: Sequence[Solid], size: float, progress: Progress = no_progress) -> LabelGrid:
     """Return the grid with all solids put in, in their order, later ones over earlier ones.
 
     Args:
-        solids: at least one.
+        solids: one solid or more.
         size: edge of a cell, m.
-        progress: is told the share that is done.
+        progress: function that is called with the completed share.
 
     Raises:
         ModelError: more cells than fit into the memory of a small machine.

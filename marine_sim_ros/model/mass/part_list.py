@@ -41,16 +41,16 @@ class Part:
     """A homogeneous body at its place on the vehicle.
 
     Attributes:
-        name: for people.
+        name: display name.
         shape: ``box``, ``cylinder`` (along its z axis), ``sphere`` or ``mesh``.
         dimensions: box (3,) edges; cylinder (2,) radius, length; sphere (1,) radius; mesh (3,)
             scale; m, the scale 1.
         xyz: (3,) of its frame in ``base_link``, m.
         rpy: (3,) of its frame, rad.
-        density: of what it weighs in air, kg/m³; 0 is an opening in earlier parts.
+        density: density in air, kg/m³; 0 is an opening in earlier parts.
         flooded: whether water fills its place under way, so that it displaces none.
-        file: of a mesh, or None.
-        material: for people.
+        file: mesh file, or None.
+        material: name of the material, for display only.
     """
 
     name: str
@@ -101,7 +101,7 @@ def parse_parts(text: str, name: str, base: Path | None = None) -> tuple[Part, .
 
     Args:
         text: the YAML.
-        name: where it is from, for messages.
+        name: source of the list, for messages.
         base: folder that relative mesh names start from.
 
     Raises:
@@ -172,9 +172,9 @@ def content_key(parts: Sequence[Part], voxel_size: float, method: str) -> str:
     Names and materials are for people and do not count; the bytes of meshes do, not their paths.
 
     Args:
-        parts: in their order.
+        parts: parts in the order of the list.
         voxel_size: m.
-        method: of the computation; another one gives another key.
+        method: name of the method; another one gives another key.
 
     Raises:
         ModelError: a mesh that cannot be read.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.model.mass.grid import LabelGrid, Progress, fill_grid, silent
+from marine_sim_ros.model.mass.grid import LabelGrid, Progress, fill_grid, no_progress
 from marine_sim_ros.model.mass.part_list import Part
 from marine_sim_ros.model.mass.solids import solid_of_part
 
@@ -28,11 +28,11 @@ class MassProperties:
         mass: kg.
         center_of_mass: (3,) m.
         inertia: (3, 3) about the centre of mass, body axes, kg·m².
-        volume: that displaces water, m³.
+        volume: displaced volume, m³.
         center_of_volume: (3,) m.
-        height: from the lowest to the highest cell that displaces water, m.
+        height: height from the lowest to the highest cell that displaces water, m.
         part_volumes: (n,) left to each part by those that follow it, m³.
-        warnings: what deserves a second look.
+        warnings: warnings about the parts.
     """
 
     mass: float
@@ -46,14 +46,14 @@ class MassProperties:
 
 
 def assemble(
-    parts: Sequence[Part], voxel_size: float, progress: Progress = silent
+    parts: Sequence[Part], voxel_size: float, progress: Progress = no_progress
 ) -> MassProperties:
     """Return the mass properties of parts put into one grid, later ones over earlier ones.
 
     Args:
-        parts: in their order.
+        parts: parts in the order of the list.
         voxel_size: edge of the cells, m.
-        progress: is told the share that is done.
+        progress: function that is called with the completed share.
 
     Raises:
         ModelError: a mesh that cannot be used, or too many cells.
@@ -63,7 +63,7 @@ def assemble(
 
 
 def grid_of_parts(
-    parts: Sequence[Part], voxel_size: float, progress: Progress = silent
+    parts: Sequence[Part], voxel_size: float, progress: Progress = no_progress
 ) -> tuple[LabelGrid, tuple[str, ...]]:
     """Return the grid of parts and what was repaired of their meshes; raises as assemble."""
     solids = [solid_of_part(part) for part in parts]
@@ -75,7 +75,7 @@ def properties_of_grid(
     grid: LabelGrid,
     parts: Sequence[Part],
     warnings: tuple[str, ...] = (),
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> MassProperties:
     """Return the mass properties of a filled grid.
 
@@ -86,10 +86,10 @@ def properties_of_grid(
     Simulator", equations 3-1 to 3-5; flooding is ours.
 
     Args:
-        grid: its labels count the parts from 1.
-        parts: in their order.
-        warnings: to be added to.
-        progress: is told the share that is done.
+        grid: label grid, which numbers the parts from 1.
+        parts: parts in the order of the list.
+        warnings: list to which warnings are appended.
+        progress: function that is called with the completed share.
     """
     cell = grid.size**3
     weight = np.array([0.0, *(part.density * cell for part in parts)])

@@ -13,7 +13,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.mass.cache import cached
-from marine_sim_ros.model.mass.grid import Progress, silent
+from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.mass.part_list import content_key, load_parts, part_files
 from marine_sim_ros.model.mass.properties import METHOD, MassProperties, assemble
 from marine_sim_ros.model.xml import Reader
@@ -30,8 +30,8 @@ class MassReading:
     """What <mass_from_parts> says of ``base_link``.
 
     Attributes:
-        inertias: of that link, in the body frame; empty without the element.
-        volumes: that it displaces, by link, in the body frame.
+        inertias: inertias of that link, in the body frame; empty without the element.
+        volumes: displaced volumes by link, in the body frame.
         warnings: repairs of meshes, parts that came to nothing.
         files: the list of parts, and the meshes in it.
     """
@@ -43,7 +43,7 @@ class MassReading:
 
 
 def mass_of_file(
-    uri: str, voxel_size: float, base: Path | None = None, progress: Progress = silent
+    uri: str, voxel_size: float, base: Path | None = None, progress: Progress = no_progress
 ) -> MassProperties:
     """Return the mass properties of a file of parts, kept from an earlier run if there was one.
 
@@ -51,7 +51,7 @@ def mass_of_file(
         uri: ``package://package/path``, ``file:///path``, or a path.
         voxel_size: edge of the cells, m.
         base: folder that relative names start from.
-        progress: is told the share that is done, where there is something to do.
+        progress: function that is called with the completed share, 0 to 1, if there is work.
 
     Raises:
         ModelError: the file or a mesh cannot be used, or too many cells.
@@ -62,7 +62,7 @@ def mass_of_file(
 
 
 def read_mass_from_parts(
-    root: Reader, water_density: float, base: Path | None, progress: Progress = silent
+    root: Reader, water_density: float, base: Path | None, progress: Progress = no_progress
 ) -> MassReading:
     """Return mass and buoyancy of ``base_link`` from its parts; without the element, nothing.
 
@@ -71,9 +71,9 @@ def read_mass_from_parts(
 
     Args:
         root: the <robot> element.
-        water_density: that the vehicle is trimmed for, kg/m³.
+        water_density: water density for which the vehicle is trimmed, kg/m³.
         base: folder that relative names start from.
-        progress: is told the share that is done, where there is something to do.
+        progress: function that is called with the completed share, 0 to 1, if there is work.
 
     Raises:
         ModelError: one line with file, line, element, and what was expected.

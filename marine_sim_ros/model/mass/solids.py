@@ -28,12 +28,12 @@ _PARALLEL = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """A closed body that can be asked where it is.
+    """A closed body with a function that returns its spans along rays.
 
     Attributes:
         bounds: (2, 3) smallest and largest coordinates in the body frame, m.
-        spans: of rays along x at y (1, ny) and z (nz, 1), m.
-        warnings: what was repaired.
+        spans: function that returns the spans of rays along x at y (1, ny) and z (nz, 1), m.
+        warnings: repairs of the mesh.
     """
 
     bounds: np.ndarray

@@ -1,12 +1,12 @@
 // Copyright 2026 The marine_sim_ros authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the eye is: behind the vehicle, free, at the vehicle's cameras, or one of six parallel
+// Where the camera is: behind the vehicle, free, at the vehicle's cameras, or one of six parallel
 // views in front of a measuring grid that is fixed in the map.
 
 import { THREE, OrbitControls } from "nicegui-scene";
 
-// Direction from the vehicle to the eye, and what is up on the picture, in map (ENU).
+// Direction from the vehicle to the camera, and what is up on the picture, in map (ENU).
 export const SIDES = {
   above: [[0, 0, 1], [0, 1, 0]], below: [[0, 0, -1], [0, 1, 0]],
   east: [[1, 0, 0], [0, 0, 1]], west: [[-1, 0, 0], [0, 0, 1]],
@@ -39,7 +39,7 @@ function gridOf(side) {
   return group;
 }
 
-export class Eye {
+export class ViewCamera {
   constructor(canvas, size) {
     this.size = size;
     this.wide = new THREE.PerspectiveCamera(55, 2, 0.05, 400);
@@ -48,7 +48,7 @@ export class Eye {
     this.wide.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.wide, canvas);
     this.controls.enableDamping = false;
-    this.away = new THREE.Vector3(-1.3, -0.75, 0.55).multiplyScalar(size); // of an eye that follows, from the vehicle
+    this.away = new THREE.Vector3(-1.3, -0.75, 0.55).multiplyScalar(size); // of a following camera, from the vehicle
     this.returns = true;
     this.last = new THREE.Vector3();
     this.grids = new THREE.Group();
@@ -70,7 +70,7 @@ export class Eye {
 
   get camera() { return SIDES[this.name] ? this.flat : this.wide; }
 
-  // Brings the eye to a vehicle's body; links are the groups of its links.
+  // Moves the camera to a vehicle's body; links are the groups of its links.
   update(body, links, aspect) {
     const here = body.getWorldPosition(new THREE.Vector3());
     const moved = here.clone().sub(this.last);
@@ -117,7 +117,7 @@ export class Eye {
     for (const axis of "xyz") this.grids.position[axis] = away[axis] ? behind[axis] : at[axis];
   }
 
-  // What a key does: arrows turn an eye that follows and move a free one, + and - bring it nearer.
+  // What a key does: arrows turn a following camera and move a free one, + and - bring it nearer.
   key({ key, shiftKey }) {
     const [right, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[key] ?? [0, 0];
     const climb = { PageUp: 1, PageDown: -1 }[key] ?? 0;
@@ -138,7 +138,7 @@ export class Eye {
     return true;
   }
 
-  // Turns the eye about what it looks at, by angles in rad, and brings it nearer.
+  // Turns the camera about what it looks at, by angles in rad, and brings it nearer.
   turn(right, up, nearer = 1) {
     const { target } = this.controls, away = this.wide.position.clone().sub(target);
     const far = away.length();
@@ -149,7 +149,7 @@ export class Eye {
     this.wide.position.copy(target).addScaledVector(away, nearer);
   }
 
-  // Moves the free eye: ahead, to the right and up, in m.
+  // Moves the free camera: ahead, to the right and up, in m.
   walk(ahead, right, up) {
     const along = this.wide.getWorldDirection(new THREE.Vector3());
     const side = along.clone().cross(new THREE.Vector3(0, 0, 1)).normalize();

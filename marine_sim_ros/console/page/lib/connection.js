@@ -1,7 +1,7 @@
 // Copyright 2026 The marine_sim_ros authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The wire to the node: moments come in, requests go out. In a replay, moments are asked for.
+// The connection to the node: telemetry frames come in, requests go out. A replay requests its frames.
 
 class Wire extends EventTarget {
   constructor() {
@@ -98,7 +98,7 @@ export function text(value, decimals = 2) {
   return Number(shown) === 0 ? (0).toFixed(decimals) : shown.replace("-", "−");
 }
 
-// The weight of a moment's vehicle in its own frame, N: down in the map, turned back by its attitude.
+// The weight of a telemetry frame's vehicle in body axes, N: down in the map, turned back by its attitude.
 export function weightOf({ turn: [x, y, z, w], weight }) {
   return [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)].map((part) => -weight * part);
 }

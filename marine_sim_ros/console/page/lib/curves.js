@@ -1,7 +1,7 @@
 // Copyright 2026 The marine_sim_ros authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Curves over a window of time: what is, and dashed what is wanted.
+// Curves over a window of time: measured values, and set-points dashed.
 
 import { echarts } from "nicegui-echart";
 import { DEGREES, heading, text, wire } from "./connection.js";
@@ -14,9 +14,9 @@ const SETS = {
   rates: { unit: "°/s", names: ["roll rate", "pitch rate", "yaw rate"], key: "rates", goals: 9, scale: degrees },
 };
 const COLOURS = ["#2f8fe0", "#e07b2f", "#3faf5a"];
-const MOST = 4000; // moments
+const MOST = 4000; // frames
 const LONGEST = 300; // s that a window may have
-const FINE = 30, APART = [0.02, 0.2]; // s; so far apart are moments that are younger, and older
+const FINE = 30, APART = [0.02, 0.2]; // s; so far apart are frames that are younger, and older
 const PERIOD = 250; // ms between drawings
 
 export class Curves {
@@ -59,10 +59,10 @@ export class Curves {
     this.past.push({ time, position, rpy, velocity, rates, setpoints });
     if (this.past.length <= MOST) return;
     let last = -Infinity;
-    this.past = this.past.filter((moment) => {
-      const old = moment.time < time - FINE;
-      const kept = moment.time > time - LONGEST && (!old || moment.time >= last + APART[1]);
-      if (kept) last = moment.time;
+    this.past = this.past.filter((frame) => {
+      const old = frame.time < time - FINE;
+      const kept = frame.time > time - LONGEST && (!old || frame.time >= last + APART[1]);
+      if (kept) last = frame.time;
       return kept;
     });
   }
@@ -78,7 +78,7 @@ export class Curves {
       const line = { type: "line", name, showSymbol: false, lineStyle: { width: 2, color: COLOURS[i] }, color: COLOURS[i] };
       series.push({ ...line, data: points(shown, (m) => m[key]?.[i], (x) => scale(x, i)) });
       series.push({
-        ...line, name: `${name} wanted`, lineStyle: { width: 1.5, type: "dashed", color: COLOURS[i] },
+        ...line, name: `${name} set-point`, lineStyle: { width: 1.5, type: "dashed", color: COLOURS[i] },
         data: points(shown, (m) => m.setpoints?.[goals + i], (x) => scale(x, i)),
       });
     });
@@ -86,7 +86,7 @@ export class Curves {
       data: end > now ? [{ xAxis: now }] : [], symbol: "none", silent: true, label: { show: false }, lineStyle: { color: ink, type: "solid" },
     };
     this.element.dataset.points = shown.length;
-    this.element.dataset.wanted = names.filter((_, i) => shown.some((m) => m.setpoints?.[goals + i] != null)).join(" ");
+    this.element.dataset.setpoints = names.filter((_, i) => shown.some((m) => m.setpoints?.[goals + i] != null)).join(" ");
     this.chart.setOption({
       animation: false,
       textStyle: { color: ink },
@@ -107,13 +107,13 @@ export class Curves {
 }
 
 // Times and values; a gap where none is known, and where a heading goes from 360 to 0.
-function points(moments, pick, scale) {
+function points(frames, pick, scale) {
   const found = [];
-  for (const moment of moments) {
-    const raw = pick(moment), value = raw === null || raw === undefined ? null : scale(raw);
+  for (const frame of frames) {
+    const raw = pick(frame), value = raw === null || raw === undefined ? null : scale(raw);
     const last = found.at(-1)?.[1] ?? null;
-    if (value !== null && last !== null && Math.abs(value - last) > 180) found.push([moment.time, null]);
-    found.push([moment.time, value]);
+    if (value !== null && last !== null && Math.abs(value - last) > 180) found.push([frame.time, null]);
+    found.push([frame.time, value]);
   }
   return found;
 }

@@ -39,13 +39,13 @@ function yawDial(host) {
   const svg = dial(host, "heading", "Heading");
   const rose = draw(svg, "g");
   ticks(rose, 10, 49, { 0: "N", 90: "E", 180: "S", 270: "W" });
-  const wanted = draw(rose, "path", { d: "M0 -56 L-5 -44 L5 -44 Z", class: "wanted", visibility: "hidden" });
+  const setpoint = draw(rose, "path", { d: "M0 -56 L-5 -44 L5 -44 Z", class: "setpoint", visibility: "hidden" });
   draw(svg, "path", { d: "M0 -22 L12 20 L0 13 L-12 20 Z", class: "craft" });
   draw(svg, "path", { d: "M0 -50 L-4 -58 L4 -58 Z", class: "mark" });
   return (heading, target) => {
     rose.setAttribute("transform", `rotate(${-heading})`);
-    wanted.setAttribute("visibility", target === null ? "hidden" : "visible");
-    if (target !== null) wanted.setAttribute("transform", `rotate(${target})`);
+    setpoint.setAttribute("visibility", target === null ? "hidden" : "visible");
+    if (target !== null) setpoint.setAttribute("transform", `rotate(${target})`);
   };
 }
 
@@ -53,14 +53,14 @@ function leaning(host, name, label, shape) {
   const svg = dial(host, name, label);
   ticks(svg, 10, 49);
   draw(svg, "line", { x1: -44, y1: 0, x2: 44, y2: 0, class: "level" });
-  const wanted = draw(svg, "line", { x1: -54, y1: 0, x2: 54, y2: 0, class: "wanted", visibility: "hidden" });
+  const setpoint = draw(svg, "line", { x1: -54, y1: 0, x2: 54, y2: 0, class: "setpoint", visibility: "hidden" });
   const craft = draw(svg, "g");
   draw(craft, "path", { d: shape, class: "craft" });
   draw(craft, "line", { x1: -50, y1: 0, x2: 50, y2: 0, class: "beam" });
   return (angle, target) => {
     craft.setAttribute("transform", `rotate(${angle})`);
-    wanted.setAttribute("visibility", target === null ? "hidden" : "visible");
-    if (target !== null) wanted.setAttribute("transform", `rotate(${target})`);
+    setpoint.setAttribute("visibility", target === null ? "hidden" : "visible");
+    if (target !== null) setpoint.setAttribute("transform", `rotate(${target})`);
   };
 }
 
@@ -76,7 +76,7 @@ function depthScale(host) {
   const glass = draw(svg, "svg", { x: 4, y: 5, width: 112, height: 110, viewBox: "4 5 112 110" });
   const scale = draw(glass, "g");
   draw(svg, "path", { d: "M62 60 L76 53 H112 V67 H76 Z", class: "craft" });
-  const wanted = draw(svg, "path", { d: "M58 0 L46 -6 L46 6 Z", class: "wanted", visibility: "hidden" });
+  const setpoint = draw(svg, "path", { d: "M58 0 L46 -6 L46 6 Z", class: "setpoint", visibility: "hidden" });
   host.append(box);
   let drawn = null;
   return (depth, target) => {
@@ -92,10 +92,10 @@ function depthScale(host) {
       }
     }
     scale.setAttribute("transform", `translate(0 ${60 - depth * each})`);
-    wanted.setAttribute("visibility", target === null ? "hidden" : "visible");
+    setpoint.setAttribute("visibility", target === null ? "hidden" : "visible");
     if (target !== null) {
       const y = Math.min(112, Math.max(8, 60 + (target - depth) * each));
-      wanted.setAttribute("transform", `translate(0 ${y})`);
+      setpoint.setAttribute("transform", `translate(0 ${y})`);
     }
   };
 }

@@ -6,7 +6,7 @@
 import { THREE } from "nicegui-scene";
 import { text, weightOf, wire } from "./connection.js";
 import { Arrow, Water, boxed, glass, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
-import { Eye, SIDES } from "./camera.js";
+import { SIDES, ViewCamera } from "./camera.js";
 
 const TRAIL = 4000;
 const PLAN = 20; // m that one sees at least where waypoints are placed
@@ -24,7 +24,7 @@ export class View {
     this.canvas = this.renderer.domElement;
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "img");
-    this.canvas.setAttribute("aria-label", "View of the vehicle; arrow keys turn or move the eye, + and - bring it nearer");
+    this.canvas.setAttribute("aria-label", "View of the vehicle; arrow keys turn or move the camera, + and - bring it nearer");
     element.prepend(this.canvas);
     this.scene = new THREE.Scene();
     this.legend = element.querySelector(".legend");
@@ -82,7 +82,7 @@ export class View {
     }
     this.water = new Water(around.waves);
     this.solids = solids(around);
-    this.eye = new Eye(this.canvas, this.size);
+    this.eye = new ViewCamera(this.canvas, this.size);
     this.eye.controls.addEventListener("change", () => this.touch());
     this.label([...scenery.sources, "weight"], colours);
     this.trail = new THREE.Line(
@@ -170,7 +170,7 @@ export class View {
   retrace(past) {
     this.length = 0;
     const now = wire.frame?.time ?? Infinity; // of a bag, what is to come is known too
-    for (const moment of past) if (moment.time <= now) this.mark(moment.position);
+    for (const frame of past) if (frame.time <= now) this.mark(frame.position);
     this.touch();
   }
 
@@ -236,7 +236,7 @@ export class View {
     return [...down, ...arm.toArray()];
   }
 
-  // Brings the eye nearer, or farther away for more than 1.
+  // Moves the camera nearer, or farther away for more than 1.
   zoom(by) {
     this.eye?.zoom(by);
     this.touch();
