@@ -39,6 +39,13 @@ from marine_sim_ros.ros.recording import Recording
 
 __all__ = ['PARAMETERS', 'ConsoleNode', 'main']
 
+NOTICE = 5.0
+"""s that a notice is shown."""
+SILENCE = 3.0
+"""s without any message after which the page shows it."""
+KEPT = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
+"""Quantities of past telemetry frames."""
+
 
 class ConsoleNode(SuiteNode):
     """The node."""

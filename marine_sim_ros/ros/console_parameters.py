@@ -39,9 +39,3 @@ PARAMETERS = (
     *STICKS,
     SOURCES,
 )  # fmt: skip
-NOTICE = 5.0
-"""s that a notice is shown."""
-SILENCE = 3.0
-"""s without any message after which the page shows it."""
-KEPT = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
-"""Quantities of past telemetry frames."""
