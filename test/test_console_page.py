@@ -388,7 +388,7 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
         page.tab.get_by_role('switch', name=label).click()
         page.tab.wait_for_function(f"() => document.querySelector('.view').own.{name}.visible")
     page.tab.get_by_role('switch', name='3D view').click()
-    page.reads('The view is off; everything else goes on.')
+    page.reads('The 3D view is off; the rest of the page keeps running.')
     page.tab.get_by_role('switch', name='3D view').click()
     page.tab.keyboard.press('Escape')
     assert page.value('view.voxels.count') > 100
