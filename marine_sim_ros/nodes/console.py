@@ -45,8 +45,7 @@ PARAMETERS = (
     Parameter('token', '', 'token that a browser must send', empty='generated where needed'),
     Parameter('rate', 20.0, 'page updates per second of wall time', 1.0, 60.0, unit='Hz'),
     Parameter('output', 'pwm', 'output of the sticks at the start', choices=OUTPUTS),
-    Parameter('operator_timeout', 0.7, 'wall time after which a silent page is lost', 0.1, 60.0,
-              unit='s'),
+    Parameter('operator_timeout', 0.7, 'wall time a page may stay silent', 0.1, 60.0, unit='s'),
     Parameter('gain', 0.5, 'share of full stick at the start', 0.0, 1.0),
     Parameter(
         'on_loss', 'disarm', 'reaction of the controller to a lost operator',
