@@ -387,9 +387,9 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
         assert not page.value(f'view.{name}.visible')
         page.tab.get_by_role('switch', name=label).click()
         page.tab.wait_for_function(f"() => document.querySelector('.view').own.{name}.visible")
-    page.tab.get_by_role('switch', name='The view itself').click()
-    page.reads('The view is off; everything else goes on.')
-    page.tab.get_by_role('switch', name='The view itself').click()
+    page.tab.get_by_role('switch', name='3D view').click()
+    page.reads('The 3D view is off; the rest of the page keeps running.')
+    page.tab.get_by_role('switch', name='3D view').click()
     page.tab.keyboard.press('Escape')
     assert page.value('view.voxels.count') > 100
     low, high = (np.array(page.value(f'view.box.children[0].box.{end}.toArray()'))

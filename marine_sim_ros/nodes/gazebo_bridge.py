@@ -43,8 +43,7 @@ from marine_sim_ros.ros.summing import SummingOwner
 __all__ = ['GazeboBridgeNode', 'main']
 
 PARAMETERS = (
-    Parameter('delivery', IN_SERVER, 'transport of the wrenches to Gazebo',
-              choices=DELIVERIES[1:]),
+    Parameter('delivery', IN_SERVER, 'transport of wrenches to Gazebo', choices=DELIVERIES[1:]),
     Parameter('world', 'default', "name of Gazebo's world"),
     Parameter('link', 'bluerov2::base_link', 'scoped name of the link that takes the wrench'),
     Parameter('impulse_ratio', 1.0, 'physics steps of Gazebo in a simulation step', 1.0, 1e4),
