@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from rclpy.node import Node
 
 from marine_sim_ros.core.errors import ParameterError, RecordingError
-from marine_sim_ros.ros.topics import ODOM, TOTAL_WRENCH, Topic
+from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.topics import ODOM, TOTAL_WRENCH, Topic, sensor_topics
 
 __all__ = ['Ros2Bag', 'bag_counts', 'check_installed', 'command', 'lost', 'qos_overrides']
 
@@ -102,7 +102,7 @@ class Ros2Bag:
 
     settling = 1.0
 
-    def __init__(self, node: Node, bag: Path, topics: Mapping[str, Topic]) -> None:
+    def __init__(self, node: SuiteNode, bag: Path, topics: Mapping[str, Topic]) -> None:
         """Start it.
 
         Args:
@@ -124,7 +124,9 @@ class Ros2Bag:
         self._node, self._bag = node, bag
         # Of its own, so that another recorder of the same graph is not taken for it.
         self._name = f'rosbag2_recorder_{node.get_namespace().strip("/").replace("/", "_")}'
-        self.heard = tuple(n for n, t in topics.items() if t in (ODOM, TOTAL_WRENCH))
+        # A tick is complete when all forces are in the total, and the sensors have answered.
+        telling = {ODOM.name, TOTAL_WRENCH.name, *(t.name for t in sensor_topics(node.vehicle))}
+        self.heard = tuple(n for n, t in topics.items() if t.name in telling)
         with tempfile.NamedTemporaryFile('w', suffix='.yaml', delete=False) as file:
             yaml.safe_dump(qos_overrides(topics), file)
         self._overrides = Path(file.name)
