@@ -16,13 +16,13 @@ import pytest
 from conftest import ROOT
 
 import marine_sim_ros
-from marine_sim_ros import resources
+from marine_sim_ros.core import resources
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.tools.main import VERBS, main
 
 PACKAGE = ROOT / 'marine_sim_ros'
 HEAVY = ('numpy', 'scipy', 'matplotlib', 'lxml', 'yaml', 'rich', 'rosbags', 'rclpy')
-OPTIONAL = ('console/page', 'engine', 'gym')
+OPTIONAL = ('bags/rosbags_storage', 'console/page', 'engine', 'gym')
 """Rooms that are imported only where their extra is wanted."""
 KEYS = {
     'lxml': 'python3-lxml',
