@@ -90,7 +90,8 @@ def test_a_missing_package_is_one_line(name, arguments, tmp_path):
     done = command_without([name], *arguments, cwd=tmp_path, env=os.environ | {
         'PYTHONPATH': str(ROOT), 'XDG_CACHE_HOME': str(tmp_path / 'cache')})  # fmt: skip
     assert 'Traceback' not in done.stderr
-    said = [s for s in (done.stdout + done.stderr).splitlines() if 'is not installed' in s]
+    lines = (done.stdout + done.stderr).splitlines()
+    said = [s for s in lines if re.search('is not installed|neither is installed', s)]
     assert said, done.stdout + done.stderr
     assert f'pip install {SOURCES[name].pip}' in said[0]
     assert done.returncode != 0
@@ -107,7 +108,12 @@ def test_the_line_names_feature_package_and_every_way_to_get_it():
 
 def test_optional_packages_are_imported_where_they_are_used():
     top = re.compile(rf'^(?:import|from) ({"|".join(SOURCES)})\b', re.MULTILINE)
-    below = {'jax': 'engine', 'nicegui': 'page', 'gymnasium': 'gym'}  # whole rooms of an extra
+    below = {
+        'jax': 'engine',
+        'nicegui': 'page',
+        'gymnasium': 'gym',
+        'rosbags': 'bags',
+    }  # whole rooms of an extra
     for path in (ROOT / 'marine_sim_ros').rglob('*.py'):
         for name in top.findall(path.read_text()):
             assert below.get(name) in path.parts, f'{path}: import {name}'

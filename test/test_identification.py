@@ -138,8 +138,8 @@ def test_drag_at_one_speed_alone_is_neither_linear_nor_quadratic():
     reasons = told(
         identify(deep, make_samples(deep, run.time[late], noisy_odometry(run, 0)[late], commands))
     )
-    assert reasons['linear_damping yaw'] == 'cannot be told from quadratic_damping yaw'
-    assert reasons['quadratic_damping yaw'] == 'cannot be told from linear_damping yaw'
+    assert reasons['linear_damping yaw'] == 'cannot be distinguished from quadratic_damping yaw'
+    assert reasons['quadratic_damping yaw'] == 'cannot be distinguished from linear_damping yaw'
 
 
 def test_a_run_in_a_current_needs_to_know_it():

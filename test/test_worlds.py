@@ -63,7 +63,7 @@ def test_what_is_shipped_is_what_the_script_makes(made):
 def test_meshes_are_made_by_a_build_from_a_checkout(name, tmp_path, made):
     """They are not committed; what git has, and setup.py, are enough to have them."""
     maker = 'docs/scripts/make_worlds.py'
-    for part in (maker, 'setup.py', 'config', 'marine_sim_ros', 'resource'):
+    for part in (maker, 'setup.py', 'package.xml', 'config', 'marine_sim_ros', 'resource'):
         source, target = ROOT / part, tmp_path / part
         target.parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if source.is_dir() else shutil.copy

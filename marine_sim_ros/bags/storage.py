@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -135,8 +134,12 @@ def storage(purpose: str) -> BagStorage:
         RecordingError: none is installed.
     """
     for package, module in STORAGES.items():
-        if find_spec(package) is not None:
+        try:
             found: BagStorage = import_module(module).STORAGE
+        except ModuleNotFoundError as error:
+            if (error.name or '').split('.')[0] not in (package, 'rclpy'):
+                raise  # the package is there, and broken
+        else:
             return found
     raise RecordingError(
         f'{purpose} needs the Python package rosbags or rosbag2_py, and neither is installed; '
