@@ -120,7 +120,7 @@ def test_a_silent_operator_is_lost_and_others_only_watch(processes, watcher):
     processes.all[0].kill()
     two.until(
         lambda m: (
-            'nothing has come from the run' in m['frame']['notice']
+            'no message of the run' in m['frame']['notice']
             and {n['node'] for n in m['frame']['health']['nodes'] if n['state'] == 'ok'}
             == {'console'}
         )
