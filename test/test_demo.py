@@ -23,7 +23,8 @@ import numpy as np
 import pytest
 from graph import NotInTime
 
-from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros import Environment, load_vehicle, simulate
+from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools import demo
 from marine_sim_ros.tools.main import VERBS
@@ -187,7 +188,9 @@ def test_ctrl_c_ends_the_graph_and_the_tour_goes_on(terminal, ros_environment):
 def test_topics_have_the_types_that_are_shown():
     from marine_sim_ros.ros import topics
 
-    known = {topic.name: topic.type for topic in topics.recorded()}
+    rov = load_vehicle('bluerov2')
+    sources = wrench_sources(rov, Environment())
+    known = {topic.name: topic.type for topic in topics.recorded(rov, sources=sources)}
     for name, kind, _ in demo.TOPICS:
         package, message = kind.split('/')
         assert known[name].__module__.split('.')[0] == package

@@ -306,6 +306,8 @@ def test_a_gamepad_drives_all_three_outputs_and_its_loss_stops_each(vehicle, pro
     from diagnostic_msgs.msg import DiagnosticArray
     from std_msgs.msg import UInt16MultiArray
 
+    from marine_sim_ros.ros import topics
+
     vehicle.listen('/diagnostics', DiagnosticArray)
     vehicle.serve()
     own = {'max_speed': [2.0, 1.0, 1.0], 'joy_timeout': 0.3}
@@ -350,9 +352,9 @@ def test_a_gamepad_drives_all_three_outputs_and_its_loss_stops_each(vehicle, pro
 
     # Back to pulse widths while a controller sends some: it is left alone.
     controller = rclpy.create_node(
-        'controller', namespace='/bluerov2', context=vehicle.node.context
+        'autopilot', namespace='/bluerov2', context=vehicle.node.context
     )
-    controller.create_publisher(UInt16MultiArray, 'thrusters/pwm', 10)
+    controller.create_publisher(UInt16MultiArray, 'thrusters/pwm', topics.PWM_PER_TICK.qos)
     pad.hold(0.8)
     vehicle.forget()
     pad.press(Y)
