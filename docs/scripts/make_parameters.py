@@ -31,8 +31,15 @@ HEAD = """\
 Every option of a run has one name, one default and one range, wherever you give it. This run of
 a BlueROV2 in a current is started by either line:
 
-    marine_sim run bluerov2 --dt 0.01 --current 0.2 0 0
-    ros2 launch marine_sim_ros sim.launch.py vehicle:=bluerov2 dt:=0.01 current:='0.2 0 0'
+<!-- test: needs ros; interrupt -->
+```bash
+marine_sim run bluerov2 --dt 0.01 --current 0.2 0 0
+```
+
+<!-- test: skip, a launch file runs until it is ended -->
+```bash
+ros2 launch marine_sim_ros sim.launch.py vehicle:=bluerov2 dt:=0.01 current:='0.2 0 0'
+```
 
 An option `real_time_factor` is `--real-time-factor 0` on the command line and
 `real_time_factor:=0` in a launch file. `marine_sim run --help`,
@@ -50,7 +57,10 @@ as JSON. KIND is `vehicles`, `environments`, `scenarios`, `experiments`, `contro
 Your shell completes verbs, options and these names where argcomplete is installed
 (`apt install python3-argcomplete`, or `pip install argcomplete`). Switch it on in `~/.bashrc`:
 
-    eval "$(register-python-argcomplete marine_sim)"
+<!-- test: skip, it changes the shell -->
+```bash
+eval "$(register-python-argcomplete marine_sim)"
+```
 
 ## Options of a run
 
