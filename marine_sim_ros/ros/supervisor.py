@@ -18,7 +18,7 @@ from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['Supervisor', 'environment']
 
-GRACE = 1.5
+GRACE = 5.0
 """s that processes get to end by themselves before they are killed."""
 
 

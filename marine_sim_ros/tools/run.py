@@ -98,7 +98,9 @@ def _conclude(asked: bool, early: dict[str, int], codes: dict[str, int]) -> int:
         print(f'{name} ended with exit code {code}', file=sys.stderr)
     if 2 in early.values():
         return 2
-    if failed:
+    # A user who ends the run has not failed where a node took too long and was killed for it.
+    late = {n for n, code in failed.items() if code == -signal.SIGKILL and n not in early}
+    if failed.keys() - (late if asked else set()):
         return 1
     if not asked and not set(early) & {'dynamics', 'composed'}:
         print(f'{", ".join(early)} ended before the run', file=sys.stderr)
