@@ -31,8 +31,8 @@ from marine_sim_ros.sim.step import Commands, Memory, StepOutput, Stepping, adva
 
 __all__ = ['Recorder', 'Setting', 'everything', 'rollout', 'states']
 
-Recorder = Callable[['Setting', State, Array, StepOutput, Array], dict[str, Array]]
-"""(setting, state, time, what happened, pwm) -> what to keep of a tick, by name."""
+Recorder = Callable[['Setting', Array, StepOutput], dict[str, Array]]
+"""(setting, time, output of the step) -> what to keep of a tick, by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,21 +67,18 @@ class _Moment(NamedTuple):
     since: Any = None
 
 
-def states(
-    setting: Setting, state: State, time: Array, happened: StepOutput, pwm: Array
-) -> dict[str, Array]:
+def states(setting: Setting, time: Array, happened: StepOutput) -> dict[str, Array]:
     """Keep the state."""
-    del setting, time, happened, pwm
-    return {**state._asdict()}
+    del setting, time
+    return {**happened.state._asdict()}
 
 
-def everything(
-    setting: Setting, state: State, time: Array, happened: StepOutput, pwm: Array
-) -> dict[str, Array]:
+def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str, Array]:
     """Keep what a :class:`~marine_sim_ros.sim.trajectory.Trajectory` has."""
+    state = happened.state
     kept = {
         **state._asdict(),
-        'pwm': pwm,
+        'pwm': happened.pwm,
         'thrust': happened.thrusters.thrust,
         'wrench': happened.total,
         **{f'wrench/{name}': wrench for name, wrench in happened.sources.items()},
@@ -115,7 +112,7 @@ def _tick(
         vehicle, environment, carry.memory, Commands(pwm, joints, acting), stepping,
         since=moment.since,
     )  # fmt: skip
-    return _Carry(memory, control), keep(setting, state, time, happened, pwm)
+    return _Carry(memory, control), keep(setting, time, happened)
 
 
 def _like(value: Any, batch: tuple[int, ...], dtype: Any) -> jax.Array:

@@ -35,7 +35,7 @@ from marine_sim_ros.core.spatial import in_map, rotation_matrix
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.force import ForceInputs, ForceModel
+from marine_sim_ros.physics.force import ForceInputs, ForceModel, has_scene
 from marine_sim_ros.scene.jet_law import JetLaw
 from marine_sim_ros.scene.scene import Scene
 
@@ -264,12 +264,7 @@ def _step(
     return boundary(vehicle, state, environment, inputs.thrust), memory
 
 
-def _near_something(vehicle: Vehicle, environment: Environment) -> bool:
-    del vehicle
-    return environment.scene is not None
-
-
 BOUNDARY = ForceModel(
-    'boundary', _step, applies=_near_something, needs=('thrust',),
+    'boundary', _step, applies=has_scene, needs=('thrust',),
     label='Boundary', colour='#33b3b3', executable='boundary',
 )  # fmt: skip

@@ -49,7 +49,7 @@ from marine_sim_ros.physics.contact_touch import (
 )
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.drag import damping_matrix, drag
-from marine_sim_ros.physics.force import ForceInputs, ForceModel
+from marine_sim_ros.physics.force import ForceInputs, ForceModel, has_scene
 from marine_sim_ros.physics.rigid_body import net_wrench, weight
 
 __all__ = ['CONTACT', 'ContactMemory', 'contact']
@@ -186,12 +186,7 @@ def _force(
     return contact(vehicle, state, environment, memory, dt=dt, body=inputs.body)
 
 
-def _near_something(vehicle: Vehicle, environment: Environment) -> bool:
-    del vehicle
-    return environment.scene is not None
-
-
 CONTACT = ForceModel(
-    'contact', _force, applies=_near_something, needs=('joints',), impulsive=True,
+    'contact', _force, applies=has_scene, needs=('joints',), impulsive=True,
     label='Contact', colour='#994d1a', executable='contact', in_gazebo=False,
 )  # fmt: skip

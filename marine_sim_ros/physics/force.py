@@ -16,7 +16,7 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['ForceInputs', 'ForceModel', 'ForceStep', 'actuated']
+__all__ = ['ForceInputs', 'ForceModel', 'ForceStep', 'actuated', 'has_scene']
 
 
 class ForceInputs(NamedTuple):
@@ -106,15 +106,17 @@ class ForceModel:
         """The module whose docstring says what the force is."""
         return getattr(self.step, 'actuator', self.step.__module__)
 
-    def acts(self, vehicle: Vehicle, environment: Environment) -> bool:
-        """Return whether a vehicle in an environment feels the force."""
-        return self.applies is None or self.applies(vehicle, environment)
-
     def wrench(self, vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
         """Return the wrench (..., 6) of a first tick with actuators at rest."""
         memory = None if self.begin is None else self.begin(vehicle, state)
         inputs = ForceInputs.idle(vehicle, state)
         return self.step(vehicle, state, environment, inputs, memory, dt=0.0)[0]
+
+
+def has_scene(vehicle: Vehicle, environment: Environment) -> bool:
+    """Return whether there is something solid: where forces of surfaces apply."""
+    del vehicle
+    return environment.scene is not None
 
 
 def actuated(name: str) -> ForceStep:

@@ -167,7 +167,7 @@ def _collect(
         wrench=np.stack([t.total for t in ticks]),
         sources={n: np.stack([t.sources[n] for t in ticks]) for n in ticks[0].sources},
         joints=np.stack([np.zeros(0) if t.joints is None else t.joints.position for t in ticks]),
-        sensors=_readings(vehicle, environment, ticks, seed, faults),
+        sensors=_readings(vehicle, environment, ticks, stamps, seed, faults),
         sha256=hash_of(stamps, states),
     )
 
@@ -176,11 +176,11 @@ def _readings(
     vehicle: Vehicle,
     environment: Environment,
     ticks: list[StepOutput],
+    stamps: np.ndarray,
     seed: int,
     faults: Sequence[Fault],
 ) -> dict[str, Readings]:
     """Return what each sensor reads at every tick, noise and faults included."""
-    stamps = np.array([t.stamp for t in ticks])
     result: dict[str, Readings] = {}
     for sensor in vehicle.sensors:
         kind = SENSORS[sensor.kind]
