@@ -23,7 +23,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from marine_sim_ros import Environment, load_vehicle
-from marine_sim_ros.control.settings import ModernSettings, load_controller
+from marine_sim_ros.control.modern import ModernLaw
+from marine_sim_ros.control.modern_settings import ModernSettings
+from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.motion import motion
@@ -48,6 +50,7 @@ def with_gains(plan: Script, gains: jax.Array) -> Script:
     """Return a script whose controller has gains (3,)."""
     assert plan.control is not None
     law = plan.control.law
+    assert isinstance(law, ModernLaw)
     bandwidth = jnp.stack([gains[0] * jnp.ones(2), *jnp.asarray(law.bandwidth)[1:]])
     law = replace(law, bandwidth=bandwidth, damping=gains[1], integral=gains[2])
     return replace(plan, control=replace(plan.control, law=law))
