@@ -63,4 +63,4 @@ lock:  ## Update requirements/lock*.txt (the ROS wheels stay as they are)
 	    --constraint lock.txt --output-file lock-tf2-msgs.txt
 
 clean:  ## Remove .venv and what builds leave
-	@rm -rf .venv build dist install log *.egg-info worlds/meshes
+	@rm -rf .venv .nox build dist install log *.egg-info worlds/meshes

@@ -39,5 +39,8 @@ def noble(session: nox.Session) -> None:
             f'-DPython3_EXECUTABLE={prefix}/bin/python', '-DBUILD_TESTING=OFF', silent=True,
         )  # fmt: skip
         session.run('cmake', '--build', build, '--target', 'install', silent=True)
-    default = ('-m', 'not ros and not slow', '--numprocesses', 'auto', '--dist', 'loadgroup')
-    session.run('python', '-m', 'pytest', '-p', 'no:cacheprovider', *(session.posargs or default))
+    chosen = session.posargs or ('-m', 'not ros and not slow')
+    session.run(
+        'python', '-m', 'pytest', '-p', 'no:cacheprovider',
+        '--numprocesses', 'auto', '--dist', 'loadgroup', *chosen,
+    )  # fmt: skip

@@ -87,6 +87,7 @@ def plain(path, messages):
     return path
 
 
+@pytest.mark.versions
 def test_metrics_are_those_of_the_run(run, tmp_path, capsys):
     folder, trajectory = run
     assert analyze(folder, '-o', tmp_path, '--vehicle', 'bluerov2', '--table', 'csv') == 0

@@ -16,6 +16,7 @@ from marine_sim_ros.core.extras import SOURCES, require
 from marine_sim_ros.core.numpy_standard import _LACKING, NUMPY
 from marine_sim_ros.sweep.design import _latin_hypercube
 
+pytestmark = pytest.mark.versions
 VEHICLES = ('bluerov2', 'bluerov2_heavy', 'investigator90', 'simple_rov', 'surface_vessel')
 SIMULATE = """
 from marine_sim_ros import load_vehicle, simulate

@@ -24,6 +24,7 @@ from marine_sim_ros.analysis.figures.plan import trail
 from marine_sim_ros.analysis.paths import fit_circle, steady_turn
 from marine_sim_ros.core.errors import RecordingError
 
+pytestmark = pytest.mark.versions
 T = np.arange(0, 30.001, 0.02)
 N = len(T)
 ANGLE = 0.3 * T

@@ -309,6 +309,7 @@ def estimates(text):
     return {(e['parameter'], e['axis']): e for e in json.loads(text)['estimates']}
 
 
+@pytest.mark.versions
 def test_a_recording_knows_its_vehicle(recording, tmp_path, capsys):
     urdf, plot = tmp_path / 'fitted.urdf', tmp_path / 'fit.png'
     assert command(recording[0], '--urdf', urdf, '--plot', plot) == 0

@@ -68,6 +68,7 @@ def modules_after(code):
     return set(done.stdout.splitlines()[-1].split())
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize('option', ['--help', '--version'])
 def test_the_command_imports_only_what_it_is_asked_for(option):
     found = modules_after(
@@ -77,6 +78,7 @@ def test_the_command_imports_only_what_it_is_asked_for(option):
     assert not found & set(HEAVY)
 
 
+@pytest.mark.versions
 def test_the_package_imports_its_parts_when_they_are_asked_for():
     assert not modules_after('import marine_sim_ros') & set(HEAVY)
     for name in marine_sim_ros.__all__:

@@ -172,6 +172,7 @@ BAD_COMMANDS = [
 ]
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize(('arguments', 'expected'), BAD_COMMANDS)
 def test_bad_input_prints_one_line_and_exits_with_2(arguments, expected):
     done = marine_sim(*arguments)

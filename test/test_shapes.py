@@ -370,6 +370,7 @@ def test_millimetres_are_suspected(load):
     assert 'scale="0.001 0.001 0.001"' in found.warnings[0]
 
 
+@pytest.mark.versions
 def test_collada_units_and_scene(load):
     text = dae()
     unit = text.replace('<up_axis>', '<unit meter="0.1" name="dm"/><up_axis>')

@@ -45,6 +45,7 @@ parameters:
 """
 
 
+@pytest.mark.versions
 def test_a_latin_hypercube_has_one_run_in_each_slice():
     rows = design(parse_plan(PLAN, 'plan.yaml'))
     assert rows.shape == (24, 5)
@@ -197,6 +198,7 @@ def test_any_path_is_a_number_of_the_urdf_or_an_error(path):
     assert '\n' not in str(caught.value)
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize('name', config_names('sweeps'))
 def test_shipped_sweeps_have_runs_that_can_be_set_up(name):
     plan = load_plan(name)

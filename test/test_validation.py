@@ -416,6 +416,7 @@ def test_the_page_stands_alone_and_knows_the_dark(validations):
     assert '&lt;box&gt; &amp; co' in web_page(Validation('<box>', (card,), ()))
 
 
+@pytest.mark.versions
 def test_a_terminal_gets_colours_and_a_pipe_does_not(validations):
     def printed(**options):
         console = Console(file=io.StringIO(), width=160, **options)
