@@ -18,7 +18,7 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.ros.bus import Bus
 from marine_sim_ros.ros.node import SuiteNode
 
-__all__ = ['Shutdown', 'executor', 'run', 'spin']
+__all__ = ['Shutdown', 'executor', 'run', 'run_named', 'spin']
 
 SPIN_PERIOD = 0.1
 DELIVERIES, EVENTS = 64, 4
@@ -94,3 +94,11 @@ def run(
     sys.stderr.flush()
     # Without this, DDS threads that are still closing can hold the process up for a second.
     os._exit(code)
+
+
+def run_named(kind: str, make: Callable[[str], SuiteNode]) -> None:
+    """Run ``KIND NAME [--ros-args ...]``: make the node of the name and serve it."""
+    if len(sys.argv) < 2 or sys.argv[1].startswith('-'):
+        sys.stderr.write(f'ERROR: {kind}: expected the name of a {kind} as the first argument\n')
+        sys.exit(2)
+    run(lambda: make(sys.argv[1]))
