@@ -17,6 +17,7 @@ from rclpy.signals import SignalHandlerOptions
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.ros.bus import Bus
 from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.parent import end_with_parent
 
 __all__ = ['Shutdown', 'executor', 'run', 'run_named', 'spin']
 
@@ -78,6 +79,7 @@ def run(
 ) -> None:
     """Make nodes, serve them, and end the process with their exit code (2: bad input)."""
     shutdown = Shutdown()
+    end_with_parent()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     code = 1
     try:
