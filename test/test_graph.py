@@ -53,7 +53,6 @@ def expected():
     return simulated('bluerov2', '--scenario', 'dive', '--duration', DURATION)
 
 
-@pytest.mark.versions
 def test_processes_on_busy_cores_composed_and_simulate_agree_to_the_bit(
     processes, tmp_path, expected
 ):
