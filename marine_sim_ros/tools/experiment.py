@@ -32,7 +32,7 @@ from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.options import add_option, free_folder, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.reporting import print_warnings
-from marine_sim_ros.tools.ros_needed import require_ros
+from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.tools.tables import print_comparisons
 
 __all__ = ['add_arguments', 'execute']
