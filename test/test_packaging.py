@@ -19,6 +19,7 @@ from missing import ROS, command_without
 import marine_sim_ros
 from marine_sim_ros.core import resources
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.extras import SOURCES
 from marine_sim_ros.tools.main import VERBS, main
 
 PACKAGE = ROOT / 'marine_sim_ros'
@@ -184,6 +185,10 @@ def test_locks_agree_and_hold_what_the_package_asks_for():
         assert wanted(text) <= set(dev), name
     assert all(wanted(line) & {'nicegui', 'jax'} == set() for line in asked['base'].split('\n'))
     assert not set(pins('lock-tf2-msgs.txt')) & set(base)
+
+
+def test_the_version_of_the_console_that_is_proposed_is_that_of_its_extra():
+    assert SOURCES['nicegui'].pip == settings()['options.extras_require']['console']
 
 
 def test_ros_is_one_set_of_versions():
