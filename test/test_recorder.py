@@ -242,8 +242,11 @@ def test_transforms_of_others_are_recorded_beside_every_one_of_the_run(
         _, output = record(processes, tmp_path / 'run', composed=composed, **options)
     assert 'incompatible QoS' not in output
     with rosbags.AnyReader([tmp_path / 'run' / 'bag']) as reader:
-        found = [reader.deserialize(data, connection.msgtype).transforms[0].child_frame_id
-                 for connection, _, data in reader.messages() if connection.topic == '/tf']
+        found = [
+            reader.deserialize(data, connection.msgtype).transforms[0].child_frame_id
+            for connection, _, data in reader.messages()
+            if connection.topic == '/tf'
+        ]
     assert found.count('propeller') > 10
     assert len(found) - found.count('propeller') == manifest(tmp_path / 'run')['ticks'] == 401
 

@@ -12,5 +12,5 @@ if sys.argv[:1] == ['-m']:  # python -m marine_sim_ros.nodes.drag, before Python
     try:
         require_ros('a node')
     except ParameterError as error:
-        print(f'ERROR: {error}', file=sys.stderr)
+        sys.stderr.write(f'ERROR: {error}\n')
         sys.exit(2)

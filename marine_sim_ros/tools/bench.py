@@ -22,13 +22,13 @@ from marine_sim_ros.bench.gazebo import check_gazebo, gazebo_table
 from marine_sim_ros.bench.solid import solid_milliseconds
 from marine_sim_ros.bench.steps import step_microseconds
 from marine_sim_ros.control.allocator import Allocator
+from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag_with_memory
-from marine_sim_ros.core.ros_needed import require_ros
 
 __all__ = ['add_arguments', 'execute']
 
