@@ -19,8 +19,8 @@ console: setup  ## Add the console (run --console) to .venv
 dev: setup  ## Add JAX (--engine jax, sweep), the console, tests and linters to .venv
 	@$(PYTHON) scripts/setup_venv.py dev
 
-run: setup $(if $(filter --console,$(ARGS)),console)  ## A BlueROV2 dives; recorded to out/dive; ARGS=--console shows it in a browser
-	@$(BIN)/marine_sim run bluerov2 --scenario dive --record out/dive --overwrite $(ARGS)
+run: setup $(if $(filter --console,$(ARGS)),console)  ## A BlueROV2 dives; recorded to out/first; ARGS=--console shows it in a browser
+	@$(BIN)/marine_sim run bluerov2 --scenario dive --record out/first --overwrite $(ARGS)
 
 test: dev  ## All tests this machine can run
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadgroup $(ARGS)

@@ -10,14 +10,11 @@ from marine_sim_ros.core.extras import SOURCES
 
 BLOCKER = """
 import sys
-
-class Missing:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition('.')[0] in {names}:
-            raise ModuleNotFoundError(f'No module named {{name!r}}', name=name)
-
-sys.meta_path.insert(0, Missing())
+sys.modules.update(dict.fromkeys({names}))  # import and find_spec: there is none
 """
+ROS = ('rclpy', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'nav_msgs',
+       'rcl_interfaces', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs', 'tf2_msgs',
+       'visualization_msgs')  # fmt: skip
 OTHERS = ('array_api_compat', 'daqp', 'array_api_strict')
 
 

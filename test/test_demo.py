@@ -21,6 +21,7 @@ import webbrowser
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from graph import NotInTime
 
 from marine_sim_ros import Environment, load_vehicle, simulate
@@ -122,6 +123,12 @@ def test_commands_at_the_end_are_verbs_that_exist(piped):
     verbs = re.findall(r'^  marine_sim (\S+)', piped.stdout, re.MULTILINE)
     assert len(verbs) >= 5
     assert set(verbs) <= set(VERBS)
+
+
+def test_the_page_that_it_names_lists_the_topics(piped):
+    page = re.search(r'(\S+\.md) lists all', piped.stdout)[1]
+    text = (ROOT / page).read_text(encoding='utf-8')
+    assert all(f'`{name}`' in text for name, *_ in demo.TOPICS)
 
 
 def test_without_ros_the_tour_goes_on_and_says_how_to_get_it():

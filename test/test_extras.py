@@ -8,8 +8,8 @@ import re
 
 import numpy as np
 import pytest
-from conftest import ROOT, has
-from missing import command_without, core_alone
+from conftest import ROOT
+from missing import ROS, command_without, core_alone
 
 from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.core.extras import SOURCES, require
@@ -49,12 +49,10 @@ def test_every_node_can_be_imported_with_the_core_alone():
 
 @pytest.mark.parametrize(
     'verb', ['run', 'simulate', 'teleop', 'experiment', 'doctor', 'validate', 'analyze',
-             'identify', 'sweep', 'export-sdf', 'console', 'bench'],
+             'identify', 'sweep', 'export-sdf', 'console', 'demo', 'list', 'bench'],
 )  # fmt: skip
 def test_help_needs_the_core_alone(verb):
-    if verb in ('run', 'teleop', 'experiment', 'bench') and not has('rclpy'):
-        pytest.skip('rclpy: not installed')
-    done = command_without(SOURCES, verb, '--help')
+    done = command_without((*SOURCES, *ROS), verb, '--help')
     assert (done.returncode, done.stderr) == (0, '')
 
 

@@ -10,14 +10,16 @@ import os
 import re
 import subprocess
 import sys
-from importlib import import_module
+from importlib import import_module, metadata
 
 import pytest
 from conftest import ROOT
+from missing import ROS, command_without
 
 import marine_sim_ros
 from marine_sim_ros.core import resources
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.extras import SOURCES
 from marine_sim_ros.tools.main import VERBS, main
 
 PACKAGE = ROOT / 'marine_sim_ros'
@@ -108,21 +110,31 @@ def test_help_names_every_verb(capsys):
 @pytest.mark.parametrize('arguments', [['run', 'bluerov2'], ['teleop'], ['bench'],
                                        ['experiment', 'heading_step', '--graph']],
                          ids=' '.join)  # fmt: skip
-def test_without_ros_one_line_says_so(arguments, monkeypatch, capsys):
-    real = importlib.util.find_spec
-
-    def absent(name, *more):
-        return None if name == 'rclpy' else real(name, *more)
-
-    monkeypatch.setattr(importlib.util, 'find_spec', absent)
-    with pytest.raises(SystemExit) as end:
-        main(arguments)
-    said = capsys.readouterr().err
-    assert end.value.code == 2
+def test_without_ros_one_line_says_so(arguments):
+    done = command_without(ROS, *arguments)
+    assert done.returncode == 2
+    said = done.stderr
     assert said.startswith(f'ERROR: {arguments[0]}')
     assert said.count('\n') == 1
     for way in ('workspace', "'marine_sim_ros[ros]'", 'make setup'):
         assert way in said
+
+
+def test_a_build_asks_for_what_makes_the_meshes_of_worlds(tmp_path):
+    code = (
+        'import runpy, pathlib\n'
+        f'maker = runpy.run_path({str(ROOT / "docs/scripts/make_worlds.py")!r})\n'
+        f'maker["main"](pathlib.Path({str(tmp_path)!r}))'
+    )
+    top = {name.partition('.')[0] for name in modules_after(code)}
+    names = metadata.packages_distributions()
+    # An interpreter imports some at its start, as editable installations and ROS's do.
+    others = {name.partition('.')[0] for name in modules_after('')}
+    used = {names[module][0] for module in top - others if module in names} - {'marine_sim_ros'}
+    assert sorted(p.name for p in (tmp_path / 'meshes').iterdir()) == ['rock.obj', 'sand.obj']
+    text = (ROOT / 'pyproject.toml').read_text(encoding='utf-8')
+    requires = re.search(r'^requires = \[(.*)\]', text, re.MULTILINE)[1].replace("'", '')
+    assert wanted('\n'.join(used)) <= wanted(requires.replace(', ', '\n'))
 
 
 @pytest.mark.parametrize('prefixes', ['', '/nowhere'])
@@ -175,6 +187,10 @@ def test_locks_agree_and_hold_what_the_package_asks_for():
         assert wanted(text) <= set(dev), name
     assert all(wanted(line) & {'nicegui', 'jax'} == set() for line in asked['base'].split('\n'))
     assert not set(pins('lock-tf2-msgs.txt')) & set(base)
+
+
+def test_the_version_of_the_console_that_is_proposed_is_that_of_its_extra():
+    assert SOURCES['nicegui'].pip == settings()['options.extras_require']['console']
 
 
 def test_ros_is_one_set_of_versions():

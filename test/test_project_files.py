@@ -95,6 +95,13 @@ def test_the_session_of_the_workflow_is_in_the_noxfile():
     assert set(re.findall(r'--session (\w+)', commands)) <= sessions
 
 
+def test_what_make_run_records_is_in_the_way_of_no_command_of_the_documentation():
+    """A folder that has a recording is refused, and `make run` is what everybody calls first."""
+    folder = re.search(r'--record (\S+)', (ROOT / 'Makefile').read_text(encoding='utf-8'))[1]
+    for path in (ROOT / 'README.md', *(ROOT / 'docs').rglob('*.md')):
+        assert folder not in re.findall(r'--record (\S+)', path.read_text(encoding='utf-8')), path
+
+
 def test_launch_arguments_of_the_workflow_exist():
     commands = ' '.join(
         step.get('run', '') for job in JOBS.values() for step in job['steps']

@@ -8,10 +8,12 @@ import shutil
 import signal
 import sys
 import time
+from contextlib import contextmanager
 from importlib.util import find_spec
+from threading import Event, Thread
 
 import pytest
-from graph import manifest, recorded, simulated, start_graph
+from graph import Watcher, manifest, recorded, simulated, start_graph
 from mock_ros2_bag import install
 
 from marine_sim_ros import load_vehicle
@@ -100,8 +102,8 @@ def test_the_overrides_hear_every_publisher_and_get_what_was_latched():
         topic = everything()[name]
         compatible, reason = qos.qos_check_compatible(topic.qos, profile(settings))
         assert compatible != qos.QoSCompatibility.ERROR, f'{name}: {reason}'
-        if topic.transient_local:
-            assert settings['durability'] == 'transient_local'
+        latched = topic.transient_local and not topic.shared
+        assert settings['durability'] == ('transient_local' if latched else 'volatile')
 
 
 @pytest.mark.skipif(not REAL, reason='no ros2 bag on this machine')
@@ -203,6 +205,50 @@ def test_ros2_bag_record_has_the_recorders_topics_and_every_tick(
     assert {'controller/setpoints', 'joint_states', 'wrench/manipulator'} <= spoken
     for name in ('controller/setpoints', 'joint_states', 'thrusters/pwm', 'odom', 'wrench/total'):
         assert bag[f'/investigator90/{name}'] == len(own[name]) == 301, name
+
+
+@contextmanager
+def transforms_of_others():
+    """Publishes /tf as robot_state_publisher does, which keeps nothing for who comes late."""
+    from geometry_msgs.msg import TransformStamped
+
+    message = pytest.importorskip('tf2_msgs.msg').TFMessage()
+    message.transforms = [TransformStamped(child_frame_id='propeller')]
+    other, ended = Watcher(), Event()
+    publisher = other.node.create_publisher(type(message), '/tf', 10)
+
+    def publish():
+        while not ended.wait(0.02):
+            publisher.publish(message)
+
+    thread = Thread(target=publish)
+    thread.start()
+    yield
+    ended.set()
+    thread.join()
+    other.close()
+
+
+@pytest.mark.parametrize('composed', [False, True], ids=['processes', 'composed'])
+@pytest.mark.parametrize('recorder', ['suite', 'ros2_bag'])
+def test_transforms_of_others_are_recorded_beside_every_one_of_the_run(
+    processes, tmp_path, recorder, composed
+):
+    rosbags = pytest.importorskip('rosbags.highlevel')
+    if recorder == 'ros2_bag' and not REAL:
+        processes.environment = {**processes.environment, **install(tmp_path / 'mock')}
+    options = {'vehicle': 'bluerov2', 'scenario': 'dive', 'duration': 2.0, 'recorder': recorder}
+    with transforms_of_others():
+        _, output = record(processes, tmp_path / 'run', composed=composed, **options)
+    assert 'incompatible QoS' not in output
+    with rosbags.AnyReader([tmp_path / 'run' / 'bag']) as reader:
+        found = [
+            reader.deserialize(data, connection.msgtype).transforms[0].child_frame_id
+            for connection, _, data in reader.messages()
+            if connection.topic == '/tf'
+        ]
+    assert found.count('propeller') > 10
+    assert len(found) - found.count('propeller') == manifest(tmp_path / 'run')['ticks'] == 401
 
 
 def test_ros2_bag_record_in_processes_hashes_as_simulate(bag_processes, tmp_path):

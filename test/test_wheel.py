@@ -51,9 +51,10 @@ def source(tmp_path_factory):
     for name in ('setup.py', 'setup.cfg', 'pyproject.toml', 'MANIFEST.in', 'package.xml',
                  'README.md', 'LICENSE'):  # fmt: skip
         shutil.copy(ROOT / name, folder / name)
-    for name in (*FOLDERS, 'bin', 'resource', 'marine_sim_ros'):
+    for name in (*FOLDERS, 'bin', 'resource', 'marine_sim_ros', 'docs/scripts'):
         ignored = shutil.ignore_patterns('__pycache__')
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    shutil.rmtree(folder / 'worlds' / 'meshes', ignore_errors=True)  # a clone has none
     return folder
 
 
@@ -76,13 +77,14 @@ def test_pypi_would_take_them(built):
     assert said.count('PASSED') == 2
 
 
-def test_the_wheel_holds_the_package_and_the_folders(built):
+def test_the_wheel_holds_the_package_and_the_folders(source, built):
     with zipfile.ZipFile(wheel(built)) as archive:
         found = {name: archive.read(name) for name in archive.namelist()}
     expected = {f'marine_sim_ros/{k}': v for k, v in files(ROOT / 'marine_sim_ros').items()}
     for top in FOLDERS:
-        for name, content in files(ROOT / top).items():
+        for name, content in files(source / top).items():
             expected[f'marine_sim_ros/share/{top}/{name}'] = content
+    assert 'marine_sim_ros/share/worlds/meshes/sand.obj' in expected
     inside = {k: v for k, v in found.items() if '.dist-info/' not in k}
     assert set(inside) == set(expected)
     assert inside == expected
@@ -141,13 +143,19 @@ def test_the_wheel_alone_serves_from_any_folder(alone, tmp_path):
     assert ran(alone / 'python', '-c', code, cwd=tmp_path, env=clean()).strip() == digest
 
 
-def test_the_wheel_alone_says_in_one_line_that_there_is_no_ros(alone, tmp_path):
+@pytest.mark.parametrize(
+    ('command', 'what'),
+    [(['marine_sim', 'run', 'bluerov2'], 'run'),
+     (['marine_sim', 'bench'], 'bench without --steps-only'),
+     *((['python', '-m', f'marine_sim_ros.nodes.{node}'], 'a node') for node in NODES)],
+)  # fmt: skip
+def test_the_wheel_alone_says_in_one_line_that_there_is_no_ros(alone, tmp_path, command, what):
     done = subprocess.run(
-        [str(alone / 'marine_sim'), 'run', 'bluerov2'], capture_output=True, text=True,
+        [str(alone / command[0]), *command[1:]], capture_output=True, text=True,
         cwd=tmp_path, env=clean(),
     )  # fmt: skip
     assert done.returncode == 2
-    assert done.stderr.startswith('ERROR: run needs ROS 2 Jazzy')
+    assert done.stderr.startswith(f'ERROR: {what} needs ROS 2 Jazzy')
     assert done.stderr.count('\n') == 1
 
 

@@ -42,7 +42,7 @@ SOURCES = {
     'manifold3d': Source('manifold3d'),
     'matplotlib': _everywhere('matplotlib'),
     'networkx': _everywhere('networkx'),
-    'nicegui': Source('nicegui'),
+    'nicegui': Source('nicegui==3.18.0'),  # as in setup.cfg
     'plotly': Source('plotly', 'python3-plotly'),
     'psutil': _everywhere('psutil'),
     'pyarrow': Source('pyarrow'),

@@ -73,15 +73,16 @@ class RecorderNode(SuiteNode):
 
     def _record(self, full: str, topic: topics.Topic) -> None:
         write = partial(self._write, topic, full)
-        if self.bus is not None and topic.per_tick and not topic.open_ended:
+        of_the_suite = topic.per_tick and not topic.open_ended and not topic.shared
+        if self.bus is not None and of_the_suite:
             self.bus.subscribe(full, lambda message: write(serialize_message(message)))
         else:
-            self.create_subscription(topic.type, topic.name, write, topic.qos, raw=True)
+            self.create_subscription(topic.type, topic.name, write, topic.heard, raw=True)
 
     def _write(self, topic: topics.Topic, full: str, data: bytes) -> None:
         if self.finished:
             return
-        if topic.per_tick:  # others may never be quiet: diagnostics come once a second from each
+        if topic.per_tick and not topic.shared:  # others may never be quiet, as diagnostics
             self._last_message = wall.monotonic()
         if topic is topics.ODOM:
             message = deserialize_message(data, Odometry)

@@ -26,6 +26,7 @@ from marine_sim_ros.ros.convert import set_odometry, set_stamp, set_transform, s
 from marine_sim_ros.ros.node import SpatialPublisher, SuiteNode
 from marine_sim_ros.ros.pacing import Pacer
 from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
+from marine_sim_ros.ros.recorded import is_recorded
 
 __all__ = ['PARAMETERS', 'StateOwner']
 
@@ -213,10 +214,14 @@ class StateOwner(SuiteNode):
         self.publish_when_due()
 
     def _on_written(self, message: Time) -> None:
-        self._recorder_listens = True
+        self._recorder_listens = self._recorder_listens or self._is_heard()
         self._written = max(self._written, stamp_ns(message))
         self.publish_when_due()
         self._finish()
+
+    def _is_heard(self) -> bool:
+        """Whether the recorder gets the first transform, which nothing keeps for it."""
+        return topics.TF is None or is_recorded(self, self._tf_publisher.topic_name)
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self.paused = bool(request.data)

@@ -10,7 +10,7 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
 
-__all__ = ['PARAMETERS', 'every_tick', 'recorded_topics']
+__all__ = ['PARAMETERS', 'bag_node', 'every_tick', 'is_recorded', 'recorded_topics']
 
 PARAMETERS = (
     Parameter('pwm_source', 'external', "the thrusters' pwm_source",
@@ -32,6 +32,22 @@ def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
         sources=node.wrench_sources,
     )
     return {node.resolve_topic_name(topic.name): topic for topic in found}
+
+
+def bag_node(namespace: str) -> str:
+    """Return the node name of the `ros2 bag record` that records a namespace.
+
+    Each has one of its own, so that another recorder of the same graph is not taken for it.
+    """
+    return f'rosbag2_recorder_{namespace.strip("/").replace("/", "_")}'
+
+
+def is_recorded(node: SuiteNode, topic: str) -> bool:
+    """Return whether a topic, by its full name, has the recorder of a node's run as subscriber."""
+    namespace = node.get_namespace()
+    recorders = {(namespace, 'recorder'), ('/', bag_node(namespace))}
+    ends = node.get_subscriptions_info_by_topic(topic)
+    return any((end.node_namespace, end.node_name) in recorders for end in ends)
 
 
 def every_tick(node: SuiteNode) -> list[str]:

@@ -20,6 +20,7 @@ import yaml
 
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.recorded import bag_node
 from marine_sim_ros.ros.topics import ODOM, TOTAL_WRENCH, Topic, sensor_topics
 
 __all__ = ['Ros2Bag', 'bag_counts', 'check_installed', 'command', 'lost', 'qos_overrides']
@@ -52,7 +53,7 @@ def qos_overrides(topics: Mapping[str, Topic]) -> dict[str, dict[str, Any]]:
             'history': 'keep_last',
             'depth': BACKLOG,
             'reliability': 'reliable',
-            'durability': 'transient_local' if topic.transient_local else 'volatile',
+            'durability': topic.heard.durability.short_key,
         }
         for name, topic in topics.items()
     }
@@ -122,8 +123,7 @@ class Ros2Bag:
         except OSError as error:
             raise RecordingError(f'{bag.parent}: cannot be made: {error.strerror}') from None
         self._node, self._bag = node, bag
-        # Of its own, so that another recorder of the same graph is not taken for it.
-        self._name = f'rosbag2_recorder_{node.get_namespace().strip("/").replace("/", "_")}'
+        self._name = bag_node(node.get_namespace())
         # A tick is complete when all forces are in the total, and the sensors have answered.
         telling = {ODOM.name, TOTAL_WRENCH.name, *(t.name for t in sensor_topics(node.vehicle))}
         self.heard = tuple(n for n, t in topics.items() if t.name in telling)

@@ -89,6 +89,8 @@ LOCKSTEP = QoSProfile(
 )
 """Of what is sent once per tick. Transient local, so that the first tick reaches a node that is
 discovered late: the first tick is the handshake, and nobody has to wait or to send twice."""
+SHARED = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+"""Of a subscriber to what others publish too, as tf2_ros has it."""
 QUEUE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """Of what anybody may send at any time."""
 ACK_WINDOW = 8
@@ -108,6 +110,7 @@ class Topic:
         open_ended: its messages have sequences of names before numbers, or end in empty ones, of
             which ``serialize_message`` overstates the size; strict readers take only what DDS
             delivered.
+        shared: other packages publish it too, and keep nothing for who comes late.
     """
 
     name: str
@@ -115,11 +118,17 @@ class Topic:
     qos: QoSProfile
     per_tick: bool = True
     open_ended: bool = False
+    shared: bool = False
 
     @property
     def type_name(self) -> str:
         """The type as bags and ``ros2 topic`` name it: ``package/msg/Name``."""
         return f'{self.type.__module__.split(".")[0]}/msg/{self.type.__name__}'
+
+    @property
+    def heard(self) -> QoSProfile:
+        """The quality of service with which a subscriber hears every publisher."""
+        return SHARED if self.shared else self.qos
 
     @property
     def transient_local(self) -> bool:
@@ -134,7 +143,7 @@ class Topic:
 
 
 ODOM = Topic('odom', Odometry, LOCKSTEP)
-TF = Topic('/tf', TFMessage, LOCKSTEP) if TFMessage else None
+TF = Topic('/tf', TFMessage, LOCKSTEP, shared=True) if TFMessage else None
 """None: tf2_msgs is missing, which has no wheel on PyPI; the graph runs without."""
 CLOCK = Topic('/clock', Clock, LOCKSTEP)
 TOTAL_WRENCH = Topic('wrench/total', WrenchStamped, LOCKSTEP)

@@ -18,19 +18,17 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from marine_sim_ros.bench.console import print_console_costs, print_console_memory
 from marine_sim_ros.bench.gazebo import check_gazebo, gazebo_table
-from marine_sim_ros.bench.graph import graph_rows, node_costs
 from marine_sim_ros.bench.solid import solid_milliseconds
 from marine_sim_ros.bench.steps import step_microseconds
 from marine_sim_ros.control.allocator import Allocator
+from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag_with_memory
-from marine_sim_ros.tools.ros_needed import require_ros
 
 __all__ = ['add_arguments', 'execute']
 
@@ -167,12 +165,8 @@ def execute(options: argparse.Namespace) -> int:
         os.environ.setdefault('GZ_PARTITION', f'marine_sim_bench_{os.getpid()}')
         Console(width=120).print(gazebo_table(options.rounds, options.seconds))
         return 0
-    if options.console:
-        print_console_costs(options.rounds, options.seconds)
-        return 0
-    if options.console_hours:
-        print_console_memory(options.console_hours)
-        return 0
+    if options.console or options.console_hours:
+        return _console(options)
     rows: dict[str, tuple[str, list[float]]] = {}
 
     def add(name: str, form: str, value: float) -> None:
@@ -181,11 +175,36 @@ def execute(options: argparse.Namespace) -> int:
     for _ in range(options.rounds):
         _steps(add)
         if not options.steps_only:
-            graph_rows(add, options.seconds, hull=hulled(TRIANGLES[-2]))
+            _graph(add, options.seconds)
     for _ in range(options.rounds):
         _engine(add)
-    _print(options.rounds, rows, {} if options.steps_only else node_costs(options.seconds))
+    _print(options.rounds, rows, {} if options.steps_only else _node_costs(options.seconds))
     return 0
+
+
+# These need ROS, and --help and --steps-only do not.
+
+
+def _console(options: argparse.Namespace) -> int:
+    from marine_sim_ros.bench.console import print_console_costs, print_console_memory
+
+    if options.console:
+        print_console_costs(options.rounds, options.seconds)
+    else:
+        print_console_memory(options.console_hours)
+    return 0
+
+
+def _graph(add: Add, seconds: float) -> None:
+    from marine_sim_ros.bench.graph import graph_rows
+
+    graph_rows(add, seconds, hull=hulled(TRIANGLES[-2]))
+
+
+def _node_costs(seconds: float) -> dict[str, tuple[float, float]]:
+    from marine_sim_ros.bench.graph import node_costs
+
+    return node_costs(seconds)
 
 
 def _print(

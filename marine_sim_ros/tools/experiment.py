@@ -22,6 +22,7 @@ from marine_sim_ros.analysis.experiments import Experiment, experiment_names, lo
 from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
+from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.model import library
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
@@ -32,7 +33,6 @@ from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.options import add_option, free_folder, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.reporting import print_warnings
-from marine_sim_ros.tools.ros_needed import require_ros
 from marine_sim_ros.tools.tables import print_comparisons
 
 __all__ = ['add_arguments', 'execute']

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.ros.supervisor import Supervisor
 from marine_sim_ros.sim.graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
@@ -21,7 +22,6 @@ from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.reporting import print_warnings
-from marine_sim_ros.tools.ros_needed import require_ros
 
 __all__ = ['add_arguments', 'execute', 'run_graph']
 

@@ -23,7 +23,7 @@ from marine_sim_ros.control.gamepad import gamepad_names, load_gamepad
 from marine_sim_ros.control.keys import AXIS_KEYS, FUNCTION_KEYS, QUIT, split_keys
 from marine_sim_ros.control.pilot import OUTPUTS
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.tools.ros_needed import require_ros
+from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.tools.teleop_screen import screen
 
 __all__ = ['add_arguments', 'execute']
