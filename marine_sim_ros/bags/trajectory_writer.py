@@ -152,8 +152,10 @@ def write_recording(
                 write(topic, 'sensor_msgs/msg/JointState', stamp, message)
             for sensor in vehicle.sensors:
                 for measured, readings in arrivals[sensor.name].get(i, ()):
-                    for part in SENSORS[sensor.kind].topics:
+                    for part in SENSORS[sensor.kind].topics_of(sensor):
                         if (fields := part.fields(sensor, readings)) is not None:
-                            message = make.sensor(part.type, measured, sensor.frame, fields)
+                            message = make.sensor(
+                                part.type, measured, part.frame or sensor.frame, fields
+                            )
                             write(f'{sensor.name}/{part.name}', part.type, stamp, message)
     manifest.write(folder / 'manifest.json')

@@ -82,6 +82,13 @@ FORCES = Registry(
 SENSORS = Registry(
     'sensors',
     'marine_sim_ros.sensors.barometer:BAROMETER',
+    'marine_sim_ros.sensors.imu:IMU',
+    'marine_sim_ros.sensors.magnetometer:MAGNETOMETER',
+    'marine_sim_ros.sensors.gps:GPS',
+    'marine_sim_ros.sensors.usbl:USBL',
+    'marine_sim_ros.sensors.battery:BATTERY',
+    'marine_sim_ros.sensors.leak:LEAK',
+    'marine_sim_ros.sensors.thermometer:THERMOMETER',
 )
 """Every :class:`marine_sim_ros.sensors.SensorModel`."""
 

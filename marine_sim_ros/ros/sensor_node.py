@@ -47,11 +47,13 @@ class _Publishing:
         self._waiting: deque[tuple[int, int, Readings]] = deque()
         self._stamp = -1
         self._outputs = []
-        for topic in self.reader.model.topics:
+        for topic in self.reader.model.topics_of(sensor):
             own = topics.sensor_topic(sensor, topic)
             message = own.type()
-            message.header.frame_id = node.values['frame_prefix'] + sensor.frame
-            self._outputs.append((topic.fields, message, node.publisher(own)))
+            if own.stamped:
+                frame = node.values['frame_prefix'] + sensor.frame
+                message.header.frame_id = topic.frame or frame
+            self._outputs.append((topic.fields, message, node.publisher(own), own.stamped))
 
     def read(self, node: SuiteNode, stamp: int, state: State, environment: Environment,
              inputs: SensorInputs) -> None:  # fmt: skip
@@ -68,11 +70,12 @@ class _Publishing:
             self._publish(measured, readings)
 
     def _publish(self, stamp: int, readings: Readings) -> None:
-        for fields, message, publisher in self._outputs:
+        for fields, message, publisher, stamped in self._outputs:
             values = fields(self.reader.sensor, readings)
             if values is None:
                 continue
-            set_stamp(message.header.stamp, stamp)
+            if stamped:
+                set_stamp(message.header.stamp, stamp)
             set_fields(message, values)
             publisher.publish(message)
 

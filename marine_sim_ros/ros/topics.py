@@ -237,7 +237,7 @@ def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
     """Return the topics of all sensors of a vehicle, and of what they need."""
     kinds = [(sensor, SENSORS[sensor.kind]) for sensor in vehicle.sensors]
     needed = (NEEDS[need] for need in sensor_needs(vehicle))
-    return (*needed, *(sensor_topic(s, topic) for s, kind in kinds for topic in kind.topics))
+    return (*needed, *(sensor_topic(s, topic) for s, kind in kinds for topic in kind.topics_of(s)))
 
 
 _ALWAYS = (
