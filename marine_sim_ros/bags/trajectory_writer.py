@@ -157,5 +157,5 @@ def write_recording(
                             message = make.sensor(
                                 part.type, measured, part.frame or sensor.frame, fields
                             )
-                            write(f'{sensor.name}/{part.name}', part.type, stamp, message)
+                            write(f'{sensor.name}/{part.name}', part.type, measured, message)
     manifest.write(folder / 'manifest.json')
