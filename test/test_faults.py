@@ -392,7 +392,11 @@ def scripted(kinds):
         target = ', thruster: thruster_{}' if issubclass(KINDS[kind], ThrusterFault) else ''
         target += ', sensor: barometer' if issubclass(KINDS[kind], SensorFault) else ''
         end = '' if KINDS[kind] is Gust else ', until: 0.7'
-        share = ', share: 0.6' if kind in ('lost_commands', 'barometer_spikes', 'sensor_spikes') else ''
+        share = (
+            ', share: 0.6'
+            if kind in ('lost_commands', 'barometer_spikes', 'sensor_spikes')
+            else ''
+        )
         faults.append(f'{{at: 0.15, kind: {kind}{target.format(2)}{share}}}')
         if kind != 'battery':
             faults.append(f'{{at: 0.3, kind: {kind}{target.format(5)}{end}}}')

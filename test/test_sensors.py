@@ -130,7 +130,9 @@ def test_at_rest_it_reads_gravity_upwards():
     found = measured(sensor, rest((0.0, 0.0, -3.0)))
     np.testing.assert_allclose(found['linear_acceleration'], [0, 0, 9.8], atol=1e-12)
     np.testing.assert_allclose(found['angular_velocity'], 0, atol=1e-12)
-    rolled = rest((0, 0, -3))._replace(orientation=np.array([math.sqrt(0.5), 0, 0, math.sqrt(0.5)]))
+    rolled = rest((0, 0, -3))._replace(
+        orientation=np.array([math.sqrt(0.5), 0, 0, math.sqrt(0.5)])
+    )
     np.testing.assert_allclose(
         measured(sensor, rolled)['linear_acceleration'], [0, 9.8, 0], atol=1e-12
     )
@@ -152,7 +154,7 @@ def test_a_spinning_offset_imu_matches_its_closed_form():
     # A constant velocity in map turns backwards in the body: v̇ = −ω × v.
     change = np.array([*-np.cross([0, 0, rate], drifting), 0, 0, spin_up])
     found = measured(sensor, state, None, SensorInputs.none()._replace(acceleration=change))
-    expected = [-rate**2 * radius, spin_up * radius, 9.8]
+    expected = [-(rate**2) * radius, spin_up * radius, 9.8]
     np.testing.assert_allclose(found['linear_acceleration'], expected, atol=1e-9)
     np.testing.assert_allclose(found['angular_velocity'], [0, 0, rate], atol=1e-9)
 
@@ -413,10 +415,10 @@ def test_usbl_finds_the_vehicle_and_its_covariance_is_honest():
     topic = SENSORS['usbl'].topics[1]
     fields = topic.fields(sensor, {name: value[0] for name, value in found.items()})
     told = fields['pose']['covariance'].reshape(6, 6)[:3, :3]
-    nees = np.einsum('ni,ij,nj->n', error, np.linalg.inv(told), error)
+    squared = np.einsum('ni,ij,nj->n', error, np.linalg.inv(told), error)
     # The mean of 2000 χ²(3) numbers is within 3 ± 0.16 with 99.7 %; cos²(elevation) of the
     # azimuth's arc is 0.9 here, which the covariance leaves out.
-    assert 2.6 < nees.mean() < 3.2
+    assert 2.6 < squared.mean() < 3.2
     assert topic.frame == 'map'
 
 
@@ -561,7 +563,7 @@ BAD = {
     '<sensor type="imu"><gyro_noise>-1</gyro_noise></sensor>': 'is -1; expected 0 to 10',
     '<sensor type="imu"><gyro_noise>1</gyro_noise><gyro_noise>1</gyro_noise></sensor>':
         'given twice',
-    '<sensor type="imu" preset="bar30"/>': "is of type 'barometer'; expected a preset of type 'imu'",
+    '<sensor type="imu" preset="bar30"/>': "is of type 'barometer'; expected a preset of type",
     '<sensor type="imu" preset="nothing"/>': "preset 'nothing' is neither a file nor a shipped",
     '<sensor type="imu"><origin xyz="0 0"/></sensor>': "is '0 0'; expected 3 finite number(s)",
     '<sensor type="magnetometer"><hard_iron>1 2</hard_iron></sensor>': 'expected 3 finite',

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -102,14 +102,30 @@ def _joint_topics(
     return result
 
 
-def _arrivals(trajectory: Trajectory, sensor: str) -> dict[int, list[tuple[int, Readings]]]:
-    """Return by tick the stamps and the readings of a sensor whose messages come then."""
-    series, result = trajectory.sensors[sensor], {}
+_Arrivals = dict[int, list[tuple[int, Readings]]]
+"""Stamps and readings of a sensor by the tick in which their messages come."""
+
+
+def _arrivals(trajectory: Trajectory, sensor: str) -> _Arrivals:
+    series, result = trajectory.sensors[sensor], _Arrivals()
     ticks = np.searchsorted(trajectory.stamp, series.arrival).tolist()
     for row, (tick, stamp) in enumerate(zip(ticks, series.stamp.tolist(), strict=True)):
         if (readings := series.at(row)) is not None:
             result.setdefault(tick, []).append((stamp, readings))
     return result
+
+
+def _readings(
+    vehicle: Vehicle, make: _Messages, arrivals: Mapping[str, _Arrivals], tick: int
+) -> Iterator[tuple[str, str, int, Any]]:
+    """Yield topic, type, stamp and message of what sensors tell in a tick."""
+    for sensor in vehicle.sensors:
+        for stamp, readings in arrivals[sensor.name].get(tick, ()):
+            for part in SENSORS[sensor.kind].topics_of(sensor):
+                if (fields := part.fields(sensor, readings)) is not None:
+                    frame = part.frame or sensor.frame
+                    message = make.sensor(part.type, stamp, frame, fields)
+                    yield f'{sensor.name}/{part.name}', part.type, stamp, message
 
 
 def write_recording(
@@ -150,12 +166,6 @@ def write_recording(
             for topic, names, parts in _joint_topics(vehicle, trajectory):
                 message = make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
                 write(topic, 'sensor_msgs/msg/JointState', stamp, message)
-            for sensor in vehicle.sensors:
-                for measured, readings in arrivals[sensor.name].get(i, ()):
-                    for part in SENSORS[sensor.kind].topics_of(sensor):
-                        if (fields := part.fields(sensor, readings)) is not None:
-                            message = make.sensor(
-                                part.type, measured, part.frame or sensor.frame, fields
-                            )
-                            write(f'{sensor.name}/{part.name}', part.type, measured, message)
+            for topic, kind, measured, message in _readings(vehicle, make, arrivals, i):
+                write(topic, kind, measured, message)
     manifest.write(folder / 'manifest.json')

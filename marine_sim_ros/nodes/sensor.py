@@ -8,7 +8,8 @@ Subscribes: odom; acceleration (AccelStamped) and thrusters/supply where the sen
 Publishes: <name>/<topic> of each topic of its kind, stamped with the time of the measurement.
 Parameters: the common ones.
 Failure: an odom that is not finite is left out with a warning; while acceleration or
-thrusters/supply is silent its last message holds. A vehicle without the sensor ends the node with exit code 2.
+thrusters/supply is silent its last message holds. A vehicle without the sensor ends the node with
+exit code 2.
 """
 
 from __future__ import annotations

@@ -31,9 +31,7 @@ _LEVELS = 31
 _WORD = 0xFFFFFFFF
 
 
-def gaussians(
-    seed: int, name: str, high: np.ndarray | int, low: np.ndarray | int
-) -> np.ndarray:
+def gaussians(seed: int, name: str, high: np.ndarray | int, low: np.ndarray | int) -> np.ndarray:
     """Return standard normal numbers (...) of counters of two words (...), below 2³² each.
 
     It is :func:`marine_sim_ros.core.random.gaussian` of other counters than stamps.
@@ -86,9 +84,10 @@ def drift(
 
     Bias instability B has the spectral density B²/(2π f), two-sided, between 1/4096 Hz and 4 Hz:
     a sum of fifteen processes, one for each octave, that are linear between independent normal
-    numbers at multiples of their periods T, 1/4 s to 4096 s, with a phase of their own. Such a process of
-    variance a² at its nodes has the density a² T sinc⁴(f T); their sum has a²/(3 ln 2 f), so
-    a² = 3 ln 2 B²/(2π). The Allan deviation of its plateau is √(2 ln 2/π) B = 0.664 B.
+    numbers at multiples of their periods T, 1/4 s to 4096 s, with a phase of their own. Such a
+    process of variance a² at its nodes has the density a² T sinc⁴(f T); their sum has
+    a²/(3 ln 2 f), so a² = 3 ln 2 B²/(2π). The Allan deviation of its plateau is √(2 ln 2/π) B,
+    0.664 B.
 
     The random walk K is a Wiener process of variance K² t from 0 at t = 0, by halving intervals
     (Lévy's construction), of which each midpoint is drawn; the Allan deviation is K √(τ/3).
@@ -108,15 +107,15 @@ def drift(
     if isinstance(stamps, int):
         step, rest = divmod(max(stamps, 0), _STEP)
         table = _slow(seed, name, step // _BLOCK, instability, random_walk)
-        i, share = step % _BLOCK, rest / _STEP
-        return np.asarray(table[i] + (table[i + 1] - table[i]) * share)
+        one = table[step % _BLOCK]
+        return np.asarray(one + (table[step % _BLOCK + 1] - one) * (rest / _STEP))
     whole = np.maximum(np.asarray(stamps, np.int64), 0)
-    step, share = whole // _STEP, (whole % _STEP / _STEP)[..., None]
-    blocks, place = np.unique(step // _BLOCK, return_inverse=True)
+    steps, share = whole // _STEP, (whole % _STEP / _STEP)[..., None]
+    blocks, place = np.unique(steps // _BLOCK, return_inverse=True)
     tables = np.stack([_slow(seed, name, b, instability, random_walk) for b in blocks.tolist()])
-    i, place = step % _BLOCK, place.reshape(step.shape)
-    left = tables[place, i]
-    return np.asarray(left + (tables[place, i + 1] - left) * share)
+    row, place = steps % _BLOCK, place.reshape(steps.shape)
+    left = tables[place, row]
+    return np.asarray(left + (tables[place, row + 1] - left) * share)
 
 
 @lru_cache(maxsize=256)
