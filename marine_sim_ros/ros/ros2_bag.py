@@ -125,7 +125,11 @@ class Ros2Bag:
         self._node, self._bag = node, bag
         self._name = bag_node(node.get_namespace())
         # A tick is complete when all forces are in the total, and the sensors have answered.
-        telling = {ODOM.name, TOTAL_WRENCH.name, *(t.name for t in sensor_topics(node.vehicle))}
+        telling = {
+            ODOM.name,
+            TOTAL_WRENCH.name,
+            *(t.name for t in sensor_topics(node.vehicle) if not t.sometimes),
+        }
         self.heard = tuple(n for n, t in topics.items() if t.name in telling)
         with tempfile.NamedTemporaryFile('w', suffix='.yaml', delete=False) as file:
             yaml.safe_dump(qos_overrides(topics), file)
