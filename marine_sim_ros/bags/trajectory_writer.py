@@ -18,7 +18,7 @@ from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sensors import SENSORS
+from marine_sim_ros.sensors import SENSORS, Readings
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
 
@@ -102,6 +102,16 @@ def _joint_topics(
     return result
 
 
+def _arrivals(trajectory: Trajectory, sensor: str) -> dict[int, list[tuple[int, Readings]]]:
+    """Return by tick the stamps and the readings of a sensor whose messages come then."""
+    series, result = trajectory.sensors[sensor], {}
+    ticks = np.searchsorted(trajectory.stamp, series.arrival).tolist()
+    for row, (tick, stamp) in enumerate(zip(ticks, series.stamp.tolist(), strict=True)):
+        if (readings := series.at(row)) is not None:
+            result.setdefault(tick, []).append((stamp, readings))
+    return result
+
+
 def write_recording(
     folder: Path, vehicle: Vehicle, settings: RunOptions, trajectory: Trajectory, **more: str
 ) -> None:
@@ -125,6 +135,7 @@ def write_recording(
                 writer.add(name, kind, QoS(depth=10, transient_local=False))
             writer.write(name, stamp, store.serialize(message, kind))
 
+        arrivals = {sensor.name: _arrivals(trajectory, sensor.name) for sensor in vehicle.sensors}
         for i, stamp in enumerate(trajectory.stamp.tolist()):
             pose = (*trajectory.position[i], *trajectory.orientation[i])
             manifest.add(stamp, pose, tuple(trajectory.velocity[i]))
@@ -140,9 +151,9 @@ def write_recording(
                 message = make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
                 write(topic, 'sensor_msgs/msg/JointState', stamp, message)
             for sensor in vehicle.sensors:
-                now = {k: v[i] for k, v in trajectory.sensors[sensor.name].items()}
-                for part in SENSORS[sensor.kind].topics:
-                    if (fields := part.fields(sensor, now)) is not None:
-                        message = make.sensor(part.type, stamp, sensor.spec.frame, fields)
-                        write(f'{sensor.name}/{part.name}', part.type, stamp, message)
+                for measured, readings in arrivals[sensor.name].get(i, ()):
+                    for part in SENSORS[sensor.kind].topics:
+                        if (fields := part.fields(sensor, readings)) is not None:
+                            message = make.sensor(part.type, measured, sensor.frame, fields)
+                            write(f'{sensor.name}/{part.name}', part.type, stamp, message)
     manifest.write(folder / 'manifest.json')

@@ -79,7 +79,10 @@ FORCES = Registry(
 )
 """Every :class:`marine_sim_ros.physics.ForceModel`, in the order in which wrenches are summed."""
 
-SENSORS = Registry('sensors', 'marine_sim_ros.sensors.barometer:BAROMETER')
+SENSORS = Registry(
+    'sensors',
+    'marine_sim_ros.sensors.barometer:BAROMETER',
+)
 """Every :class:`marine_sim_ros.sensors.SensorModel`."""
 
 CONTROLLERS = Registry(
