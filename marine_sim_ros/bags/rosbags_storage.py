@@ -119,6 +119,8 @@ class RosbagsStorage:
             value = values.get(name)
             if node is Nodetype.NAME and (value is None or isinstance(value, Mapping)):
                 value = self.fill(kind, value or {})
+            elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+                value = [self.fill(kind[0][1], one) for one in value]
             elif value is None and node is Nodetype.ARRAY:
                 value = np.zeros(kind[1])
             elif value is None and node is Nodetype.BASE:

@@ -47,7 +47,14 @@ class _Publishing:
         self._waiting: deque[tuple[int, int, Readings]] = deque()
         self._stamp = -1
         self._outputs = []
+        told = topics.told_topics(sensor)
         for topic in self.reader.model.topics:
+            if topic not in told:
+                node.get_logger().info(
+                    f'{sensor.name}/{topic.name} is not published: '
+                    f'{topic.type.partition("/")[0]} is not installed'
+                )
+        for topic in told:
             own = topics.sensor_topic(sensor, topic)
             message = own.type()
             message.header.frame_id = node.values['frame_prefix'] + sensor.frame

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -225,6 +226,14 @@ def sensor_topic(sensor: Sensor, topic: SensorTopic) -> Topic:
     return Topic(f'{sensor.name}/{topic.name}', kind, LOCKSTEP, sometimes=rare)
 
 
+def told_topics(sensor: Sensor) -> tuple[SensorTopic, ...]:
+    """Return the topics of a sensor whose types are installed: not every ROS has all packages."""
+    return tuple(
+        topic for topic in SENSORS[sensor.kind].topics
+        if find_spec(topic.type.partition('/')[0]) is not None
+    )  # fmt: skip
+
+
 def sensor_needs(vehicle: Vehicle) -> tuple[str, ...]:
     """Return what the sensors of a vehicle need beside its state, of ``NEEDS``."""
     needs = {need for sensor in vehicle.sensors for need in SENSORS[sensor.kind].needs}
@@ -235,9 +244,9 @@ def sensor_needs(vehicle: Vehicle) -> tuple[str, ...]:
 
 def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
     """Return the topics of all sensors of a vehicle, and of what they need."""
-    kinds = [(sensor, SENSORS[sensor.kind]) for sensor in vehicle.sensors]
     needed = (NEEDS[need] for need in sensor_needs(vehicle))
-    return (*needed, *(sensor_topic(s, topic) for s, kind in kinds for topic in kind.topics))
+    told = ((sensor, topic) for sensor in vehicle.sensors for topic in told_topics(sensor))
+    return (*needed, *(sensor_topic(sensor, topic) for sensor, topic in told))
 
 
 _ALWAYS = (

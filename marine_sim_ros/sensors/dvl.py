@@ -20,7 +20,8 @@ import numpy as np
 
 from marine_sim_ros.core.numbers import number
 from marine_sim_ros.core.random import gaussian, stamp_words, uniform
-from marine_sim_ros.core.spatial import cross
+from marine_sim_ros.core.spatial import cross, quaternion_product
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.rays import WATER_SURFACE, hit_materials
@@ -28,6 +29,7 @@ from marine_sim_ros.faults.draws import key_of, share_of
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import SOUND_SPEED, beam_hits
+from marine_sim_ros.sensors.dead_reckoning import DeadReckoning, dead_reckoning
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorInputs,
@@ -63,6 +65,9 @@ class Dvl:
     range_noise: float = number(0.005, 0.0, 1.0, '', 'standard deviation of a range, its share')
     dropout: float = number(
         0.02, 0.0, 1.0, '', 'share of lost beams at the greatest altitude; grows with its square'
+    )
+    heading_drift: float = number(
+        5.0, 0.0, 1e4, 'deg/h', "largest drift of the dead reckoning's heading; drawn once per seed"
     )
 
 
@@ -145,7 +150,9 @@ def _measure(
     facing = -np.sum(hits.normal * rays, axis=-1)
     valid = valid & (facing >= math.cos(math.radians(spec.incidence)))
     ranges = np.where(valid, hits.distance, np.nan)
-    return _solve(spec, ranges, _velocity(sensor, state) @ directions.T)
+    readings = _solve(spec, ranges, _velocity(sensor, state) @ directions.T)
+    attitude = quaternion_product(state.orientation, sensor.place.quaternion)
+    return {**readings, 'attitude': attitude}
 
 
 def _velocity(sensor: Sensor, state: State) -> np.ndarray:
@@ -178,7 +185,52 @@ def _disturb(
     scale = 1 + 0.01 * spec.scale_error * (2 * float(uniform(seed, f'{name}/scale', 1)[0]) - 1)
     noise = _deviation(spec, ranges) * draws('velocity')
     velocities = np.asarray(readings['beam_velocity']) * scale + noise
-    return _solve(spec, ranges * (1 + spec.range_noise * draws('range')), velocities)
+    noisy = _solve(spec, ranges * (1 + spec.range_noise * draws('range')), velocities)
+    return {**noisy, 'attitude': _drifted(sensor, readings['attitude'], stamps, seed)}
+
+
+def _drifted(
+    sensor: Sensor, attitude: np.ndarray, stamps: int | np.ndarray, seed: int
+) -> np.ndarray:
+    """Return attitudes (..., 4) with the drift of the heading that its own gyroscopes have."""
+    share = 2 * float(uniform(seed, f'{sensor.name}/drift', 1)[0]) - 1
+    rate = math.radians(share * sensor.spec.heading_drift) / 3600
+    half = 0.5 * rate * (np.asarray(stamps) / NANOSECONDS)
+    sine, cosine = np.sin(half), np.cos(half)
+    # Written out, so that one reading and many round alike.
+    x, y, z, w = (np.asarray(attitude)[..., i] for i in range(4))
+    turned = (cosine * x - sine * y, cosine * y + sine * x, cosine * z + sine * w,
+              cosine * w - sine * z)  # fmt: skip
+    return np.stack(turned, axis=-1)
+
+
+def _follow(
+    sensor: Sensor, memory: DeadReckoning | None, stamp: int, readings: Readings
+) -> tuple[Readings, DeadReckoning]:
+    return dead_reckoning(memory, stamp, readings, 0.01 * sensor.spec.scale_error)
+
+
+def _odometry(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    """Return the dead reckoning; what it does not know has the variance −1."""
+    names = ('x', 'y', 'z', 'w')
+    pose = np.zeros((6, 6))
+    pose[:3, :3] = float(readings['position_variance']) * np.eye(3)
+    pose[3:, 3:] = -np.eye(3)
+    twist = _twist(sensor, readings)
+    return {
+        'header': {'frame_id': f'{sensor.name}_odom'},
+        'child_frame_id': sensor.frame,
+        'pose': {
+            'pose': {
+                'position': dict(zip(names, map(float, readings['position']), strict=False)),
+                'orientation': dict(
+                    zip(names, map(float, readings['position_attitude']), strict=True)
+                ),
+            },
+            'covariance': pose.reshape(-1),
+        },
+        'twist': {'covariance': -np.eye(6).reshape(-1)} if twist is None else twist['twist'],
+    }
 
 
 def _twist(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
@@ -237,10 +289,12 @@ def _beams(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 
 DVL = SensorModel(
-    'dvl', _measure, disturb=_disturb, spec=Dvl, rate=5.0, label='DVL',
+    'dvl', _measure, disturb=_disturb, spec=Dvl, follow=_follow, rate=5.0,
+    label='DVL',
     topics=(
         SensorTopic('twist', 'geometry_msgs/msg/TwistWithCovarianceStamped', _twist),
         SensorTopic('altitude', 'sensor_msgs/msg/Range', _altitude),
+        SensorTopic('odometry', 'nav_msgs/msg/Odometry', _odometry),
         SensorTopic('beams', 'marine_acoustic_msgs/msg/Dvl', _beams),
     ),
 )  # fmt: skip

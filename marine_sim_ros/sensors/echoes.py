@@ -140,7 +140,7 @@ def speckled(energy: np.ndarray, noise: float, seed: int, name: str, stamp: int)
     return np.asarray(-np.log1p(-draw) * (energy + noise))
 
 
-def decibels(energy: np.ndarray, dynamic_range: float) -> np.ndarray:
-    """Return energies as whole numbers 0 to 255: from −dynamic_range to 0 dB."""
-    level = 10 * np.log10(np.maximum(energy, 1e-30))
+def decibels(energy: np.ndarray, gain: float, dynamic_range: float) -> np.ndarray:
+    """Return energies with a gain in dB as numbers 0 to 255: from −dynamic_range to 0 dB."""
+    level = 10 * np.log10(np.maximum(energy, 1e-30)) + gain
     return np.clip(np.round(255 * (1 + level / dynamic_range)), 0, 255).astype(np.uint8)

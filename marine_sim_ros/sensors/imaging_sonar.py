@@ -50,7 +50,8 @@ class ImagingSonar:
     frequency: float = number(750.0, 1.0, 1e4, 'kHz', 'of the sound')
     rays: float = number(24.0, 2.0, 500.0, '', 'number of rays of a beam, from below to above')
     dynamic_range: float = number(60.0, 1.0, 200.0, 'dB', 'from the pixel 0 to 255')
-    noise: float = number(-55.0, -200.0, 0.0, 'dB', 'mean noise, beside a perfect reflector')
+    gain: float = number(15.0, -100.0, 200.0, 'dB', 'of the receiver')
+    noise: float = number(-65.0, -200.0, 0.0, 'dB', 'mean noise, beside a perfect reflector')
 
 
 @lru_cache(maxsize=8)
@@ -104,8 +105,8 @@ def _disturb(
     _, weights = _rays(spec)
     fan = Fan(*(readings[name] for name in Fan._fields))
     energy = profiles(fan, weights, (spec.min_range, spec.max_range), int(spec.bins))
-    noise = 10.0 ** (spec.noise / 10)
-    image = decibels(speckled(energy, noise, seed, sensor.name, int(stamps)), spec.dynamic_range)
+    drawn = speckled(energy, 10.0 ** (spec.noise / 10), seed, sensor.name, int(stamps))
+    image = decibels(drawn, spec.gain, spec.dynamic_range)
     return {'range': np.min(fan.range, axis=1), 'image': image}
 
 

@@ -51,8 +51,9 @@ class ScanningSonar:
     samples: float = number(1200.0, 8.0, 1e5, '', 'number of samples of an echo')
     rays: float = number(24.0, 2.0, 500.0, '', 'number of rays from below to above')
     dynamic_range: float = number(60.0, 1.0, 200.0, 'dB', 'from the sample 0 to 255')
-    noise: float = number(-55.0, -200.0, 0.0, 'dB', 'mean noise, beside a perfect reflector')
-    threshold: float = number(100.0, 1.0, 255.0, '', 'least sample that is a return')
+    gain: float = number(15.0, -100.0, 200.0, 'dB', 'of the receiver')
+    noise: float = number(-65.0, -200.0, 0.0, 'dB', 'mean noise, beside a perfect reflector')
+    threshold: float = number(160.0, 1.0, 255.0, '', 'least sample that is a return')
 
 
 @lru_cache(maxsize=8)
@@ -131,8 +132,8 @@ def _disturb(
     fan = Fan(*(readings[name] for name in Fan._fields))
     count = int(spec.samples)
     energy = across @ profiles(fan, weights, (0.0, spec.max_range), count)
-    noise = 10.0 ** (spec.noise / 10)
-    echo = decibels(speckled(energy, noise, seed, sensor.name, int(stamps)), spec.dynamic_range)
+    drawn = speckled(energy, 10.0 ** (spec.noise / 10), seed, sensor.name, int(stamps))
+    echo = decibels(drawn, spec.gain, spec.dynamic_range)
     width = spec.max_range / count
     middle = (np.arange(count) + 0.5) * width
     returns = (echo >= spec.threshold) & (middle >= spec.min_range)
