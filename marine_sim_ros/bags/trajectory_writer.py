@@ -85,7 +85,8 @@ class _Messages:
         )  # fmt: skip
 
     def sensor(self, kind: str, stamp: int, frame: str, values: Mapping[str, Any]) -> Any:
-        return self._fill(kind, {'header': self.header(stamp, frame), **values})
+        frame = values.get('header', {}).get('frame_id', frame)
+        return self._fill(kind, {**values, 'header': self.header(stamp, frame)})
 
 
 def _joint_topics(
@@ -136,6 +137,10 @@ def write_recording(
             writer.write(name, stamp, store.serialize(message, kind))
 
         arrivals = {sensor.name: _arrivals(trajectory, sensor.name) for sensor in vehicle.sensors}
+        told = {
+            sensor.name: [t for t in SENSORS[sensor.kind].topics if store.knows(t.type)]
+            for sensor in vehicle.sensors
+        }
         for i, stamp in enumerate(trajectory.stamp.tolist()):
             pose = (*trajectory.position[i], *trajectory.orientation[i])
             manifest.add(stamp, pose, tuple(trajectory.velocity[i]))
@@ -152,7 +157,7 @@ def write_recording(
                 write(topic, 'sensor_msgs/msg/JointState', stamp, message)
             for sensor in vehicle.sensors:
                 for measured, readings in arrivals[sensor.name].get(i, ()):
-                    for part in SENSORS[sensor.kind].topics:
+                    for part in told[sensor.name]:
                         if (fields := part.fields(sensor, readings)) is not None:
                             message = make.sensor(part.type, measured, sensor.frame, fields)
                             write(f'{sensor.name}/{part.name}', part.type, stamp, message)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from array import array
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -121,6 +122,9 @@ def set_fields(message: Any, values: Mapping[str, Any]) -> None:
             set_fields(getattr(message, name), value)
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
             setattr(message, name, _messages(message, name, value))
+        elif isinstance(value, np.ndarray) and isinstance(getattr(message, name), array):
+            kind = getattr(message, name).typecode
+            setattr(message, name, array(kind, value.astype(kind).tobytes()))
         else:
             setattr(message, name, value)
 

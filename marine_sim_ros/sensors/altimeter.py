@@ -128,8 +128,8 @@ def _confidence(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     return {
         'range_min': spec.min_range,
         'range_max': spec.max_range,
-        'ranges': [float(readings['range'])],
-        'intensities': [float(readings['confidence'])],
+        'ranges': np.array([readings['range']], np.float32),
+        'intensities': np.array([readings['confidence']], np.float32),
     }
 
 

@@ -140,7 +140,7 @@ def _picture(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     rows, columns = picture.shape
     return {
         'height': rows, 'width': columns, 'encoding': 'mono8', 'step': columns,
-        'data': picture.tobytes(),
+        'data': picture.reshape(-1),
     }  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def _projected(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
         'image': {
             'dtype': 0,
             'beam_count': beams,
-            'data': np.ascontiguousarray(np.asarray(readings['image'], np.uint8).T).tobytes(),
+            'data': np.asarray(readings['image'], np.uint8).T.reshape(-1),
         },
     }
 

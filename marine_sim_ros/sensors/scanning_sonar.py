@@ -150,8 +150,8 @@ def _scan(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
         'angle_increment': math.radians(spec.step),
         'range_min': spec.min_range,
         'range_max': spec.max_range,
-        'ranges': [float(readings['range'])],
-        'intensities': [float(np.max(readings['echo']))],
+        'ranges': np.array([readings['range']], np.float32),
+        'intensities': np.array([np.max(readings['echo'])], np.float32),
     }
 
 
@@ -161,7 +161,7 @@ def _echo(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     echo = np.asarray(readings['echo'], np.uint8)
     return {
         'height': 1, 'width': len(echo), 'encoding': 'mono8', 'step': len(echo),
-        'data': echo.tobytes(),
+        'data': echo,
     }  # fmt: skip
 
 
