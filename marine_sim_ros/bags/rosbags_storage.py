@@ -40,7 +40,7 @@ def _jazzy() -> Any:
 
 
 def _known(message_type: str) -> bool:
-    """Return whether there is a definition of a type: the library's, or of an installed package."""
+    """Return whether a type is defined: by the library, or by a package that is installed."""
     store = _jazzy()
     if message_type in store.fielddefs:
         return True
@@ -154,6 +154,8 @@ class RosbagsStorage:
                 value = [self.fill(kind[0][1], one) for one in value]
             elif value is None and node is Nodetype.ARRAY:
                 value = np.zeros(kind[1])
+            elif value is None and node is Nodetype.SEQUENCE and kind[0][0] is Nodetype.BASE:
+                value = [] if kind[0][1][0] == 'string' else np.zeros(0)
             elif value is None and node is Nodetype.BASE:
                 value = '' if kind[0] == 'string' else 0
             made[name] = [] if value is None else value

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from marine_sim_ros.bags.storage import BagStorage, QoS, storage
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
@@ -30,6 +31,7 @@ class _Messages:
 
     def __init__(self, store: BagStorage) -> None:
         self._make, self._fill = store.message, store.fill
+        self._knows = lru_cache(maxsize=None)(store.knows)
 
     def header(self, stamp: int, frame: str) -> Any:
         sec, nanosec = divmod(int(stamp), NANOSECONDS)
@@ -88,6 +90,15 @@ class _Messages:
         frame = values.get('header', {}).get('frame_id', frame)
         return self._fill(kind, {**values, 'header': self.header(stamp, frame)})
 
+    def readings(
+        self, sensor: Sensor, stamp: int, readings: Readings
+    ) -> Iterator[tuple[str, str, Any]]:
+        """Yield topic, type and message of each topic of a sensor whose type is known."""
+        for part in SENSORS[sensor.kind].topics_of(sensor):
+            if self._knows(part.type) and (fields := part.fields(sensor, readings)) is not None:
+                message = self.sensor(part.type, stamp, part.frame or sensor.frame, fields)
+                yield f'{sensor.name}/{part.name}', part.type, message
+
 
 def _joint_topics(
     vehicle: Vehicle, trajectory: Trajectory
@@ -137,10 +148,6 @@ def write_recording(
             writer.write(name, stamp, store.serialize(message, kind))
 
         arrivals = {sensor.name: _arrivals(trajectory, sensor.name) for sensor in vehicle.sensors}
-        told = {
-            sensor.name: [t for t in SENSORS[sensor.kind].topics if store.knows(t.type)]
-            for sensor in vehicle.sensors
-        }
         for i, stamp in enumerate(trajectory.stamp.tolist()):
             pose = (*trajectory.position[i], *trajectory.orientation[i])
             manifest.add(stamp, pose, tuple(trajectory.velocity[i]))
@@ -157,8 +164,6 @@ def write_recording(
                 write(topic, 'sensor_msgs/msg/JointState', stamp, message)
             for sensor in vehicle.sensors:
                 for measured, readings in arrivals[sensor.name].get(i, ()):
-                    for part in told[sensor.name]:
-                        if (fields := part.fields(sensor, readings)) is not None:
-                            message = make.sensor(part.type, measured, sensor.frame, fields)
-                            write(f'{sensor.name}/{part.name}', part.type, stamp, message)
+                    for topic, kind, message in make.readings(sensor, measured, readings):
+                        write(topic, kind, stamp, message)
     manifest.write(folder / 'manifest.json')

@@ -46,6 +46,8 @@ SOURCES = {
     'plotly': Source('plotly', 'python3-plotly'),
     'psutil': _everywhere('psutil'),
     'pyarrow': Source('pyarrow'),
+    'pygeomag': Source('pygeomag'),
+    'pymap3d': Source('pymap3d'),
     'rosbags': Source('rosbags', rosdep='python3-rosbags-pip'),
     'scipy': _everywhere('scipy'),
     'trimesh': Source('trimesh', rosdep='python3-trimesh-pip'),

@@ -86,6 +86,13 @@ SENSORS = Registry(
     'marine_sim_ros.sensors.altimeter:ALTIMETER',
     'marine_sim_ros.sensors.scanning_sonar:SCANNING_SONAR',
     'marine_sim_ros.sensors.imaging_sonar:IMAGING_SONAR',
+    'marine_sim_ros.sensors.imu:IMU',
+    'marine_sim_ros.sensors.magnetometer:MAGNETOMETER',
+    'marine_sim_ros.sensors.gps:GPS',
+    'marine_sim_ros.sensors.usbl:USBL',
+    'marine_sim_ros.sensors.battery:BATTERY',
+    'marine_sim_ros.sensors.leak:LEAK',
+    'marine_sim_ros.sensors.thermometer:THERMOMETER',
 )
 """Every :class:`marine_sim_ros.sensors.SensorModel`."""
 

@@ -108,7 +108,7 @@ def _read_sensor(reader: Reader, kind: Any, mounting: Mounting) -> Sensor:
         preset = {} if text is None else read_preset(str(text), kind)
     except ModelError as error:
         raise reader.error(str(error)) from None
-    rate = reader.attribute_number('rate', preset.get('rate', kind.rate), 0.0, FASTEST)
+    rate = reader.attribute_number('rate', preset.get('rate', kind.rate), kind.slowest, FASTEST)
     latency = reader.attribute_number('latency', preset.get('latency', 0.0), 0.0, LATEST)
     link = mounting.frame(reader)
     place = _place(reader, link, name)

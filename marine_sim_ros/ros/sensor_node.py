@@ -48,7 +48,7 @@ class _Publishing:
         self._stamp = -1
         self._outputs = []
         told = topics.told_topics(sensor)
-        for topic in self.reader.model.topics:
+        for topic in self.reader.model.topics_of(sensor):
             if topic not in told:
                 node.get_logger().info(
                     f'{sensor.name}/{topic.name} is not published: '
@@ -57,8 +57,10 @@ class _Publishing:
         for topic in told:
             own = topics.sensor_topic(sensor, topic)
             message = own.type()
-            message.header.frame_id = node.values['frame_prefix'] + sensor.frame
-            self._outputs.append((topic.fields, message, node.publisher(own)))
+            if own.stamped:
+                frame = node.values['frame_prefix'] + sensor.frame
+                message.header.frame_id = topic.frame or frame
+            self._outputs.append((topic.fields, message, node.publisher(own), own.stamped))
 
     def read(self, node: SuiteNode, stamp: int, state: State, environment: Environment,
              inputs: SensorInputs) -> None:  # fmt: skip
@@ -75,11 +77,12 @@ class _Publishing:
             self._publish(measured, readings)
 
     def _publish(self, stamp: int, readings: Readings) -> None:
-        for fields, message, publisher in self._outputs:
+        for fields, message, publisher, stamped in self._outputs:
             values = fields(self.reader.sensor, readings)
             if values is None:
                 continue
-            set_stamp(message.header.stamp, stamp)
+            if stamped:
+                set_stamp(message.header.stamp, stamp)
             set_fields(message, values)
             publisher.publish(message)
 

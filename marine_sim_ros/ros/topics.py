@@ -229,7 +229,7 @@ def sensor_topic(sensor: Sensor, topic: SensorTopic) -> Topic:
 def told_topics(sensor: Sensor) -> tuple[SensorTopic, ...]:
     """Return the topics of a sensor whose types are installed: not every ROS has all packages."""
     return tuple(
-        topic for topic in SENSORS[sensor.kind].topics
+        topic for topic in SENSORS[sensor.kind].topics_of(sensor)
         if find_spec(topic.type.partition('/')[0]) is not None
     )  # fmt: skip
 

@@ -123,20 +123,15 @@ def _range(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 
 def _confidence(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
-    """Return a scan of one beam whose intensity is the confidence, %."""
-    spec = sensor.spec
-    return {
-        'range_min': spec.min_range,
-        'range_max': spec.max_range,
-        'ranges': np.array([readings['range']], np.float32),
-        'intensities': np.array([readings['confidence']], np.float32),
-    }
+    """Return the confidence, %."""
+    del sensor
+    return {'data': float(readings['confidence'])}
 
 
 ALTIMETER = SensorModel(
     'altimeter', _measure, disturb=_disturb, spec=Altimeter, rate=10.0, label='Altimeter',
     topics=(
         SensorTopic('range', 'sensor_msgs/msg/Range', _range),
-        SensorTopic('confidence', 'sensor_msgs/msg/LaserScan', _confidence),
+        SensorTopic('confidence', 'std_msgs/msg/Float32', _confidence),
     ),
 )  # fmt: skip

@@ -35,6 +35,8 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorInputs,
     SensorModel,
     SensorTopic,
+    quaternion_fields,
+    vector_fields,
 )
 
 __all__ = ['DVL', 'Dvl', 'beam_directions']
@@ -67,7 +69,7 @@ class Dvl:
         0.02, 0.0, 1.0, '', 'share of lost beams at the greatest altitude; grows with its square'
     )
     heading_drift: float = number(
-        5.0, 0.0, 1e4, 'deg/h', "largest drift of the dead reckoning's heading; drawn once per seed"
+        5.0, 0.0, 1e4, 'deg/h', "largest drift of its own heading; drawn once per seed"
     )
 
 
@@ -76,7 +78,8 @@ def beam_directions(angle: float) -> np.ndarray:
     """Return the unit vectors (4, 3) of beams at an angle in degrees, frame of the sensor."""
     tilt, turn = math.radians(angle), np.radians(AZIMUTHS)
     sine = math.sin(tilt)
-    return np.stack([sine * np.cos(turn), sine * np.sin(turn), np.full(4, math.cos(tilt))], axis=-1)
+    beams = [sine * np.cos(turn), sine * np.sin(turn), np.full(4, math.cos(tilt))]
+    return np.stack(beams, axis=-1)
 
 
 @lru_cache(maxsize=32)
@@ -212,7 +215,6 @@ def _follow(
 
 def _odometry(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     """Return the dead reckoning; what it does not know has the variance −1."""
-    names = ('x', 'y', 'z', 'w')
     pose = np.zeros((6, 6))
     pose[:3, :3] = float(readings['position_variance']) * np.eye(3)
     pose[3:, 3:] = -np.eye(3)
@@ -222,10 +224,8 @@ def _odometry(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
         'child_frame_id': sensor.frame,
         'pose': {
             'pose': {
-                'position': dict(zip(names, map(float, readings['position']), strict=False)),
-                'orientation': dict(
-                    zip(names, map(float, readings['position_attitude']), strict=True)
-                ),
+                'position': vector_fields(readings['position']),
+                'orientation': quaternion_fields(readings['position_attitude']),
             },
             'covariance': pose.reshape(-1),
         },
@@ -240,7 +240,7 @@ def _twist(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
     covariance = np.full((6, 6), 0.0)
     covariance[:3, :3] = np.reshape(readings['covariance'], (3, 3))
     covariance[3:, 3:] = -np.eye(3)  # it measures no rates
-    linear = dict(zip('xyz', map(float, readings['velocity']), strict=True))
+    linear = vector_fields(readings['velocity'])
     return {'twist': {'twist': {'linear': linear}, 'covariance': covariance.reshape(-1)}}
 
 
@@ -267,7 +267,7 @@ def _beams(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     return {
         'velocity_mode': 1,
         'dvl_type': 0,
-        'velocity': dict(zip('xyz', map(float, velocity), strict=True)),
+        'velocity': vector_fields(velocity),
         'velocity_covar': covariance,
         'altitude': float(readings['altitude']) if np.any(valid) else -1.0,
         'course_gnd': math.atan2(velocity[1], velocity[0]),
@@ -276,10 +276,7 @@ def _beams(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
         'sound_speed': SOUND_SPEED,
         'beam_ranges_valid': True,
         'beam_velocities_valid': True,
-        'beam_unit_vec': [
-            dict(zip('xyz', map(float, beam), strict=True))
-            for beam in beam_directions(spec.beam_angle)
-        ],
+        'beam_unit_vec': [vector_fields(beam) for beam in beam_directions(spec.beam_angle)],
         'range': ranges,
         'range_covar': spread.astype(np.float32),
         'beam_quality': valid.astype(np.float32),

@@ -147,16 +147,15 @@ def _picture(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 @lru_cache(maxsize=8)
 def _geometry(spec: ImagingSonar) -> tuple[list[dict[str, float]], np.ndarray]:
     """Return the directions of the beams, and the middles of the bins, m."""
-    directions = [
-        {'x': 0.0, 'y': math.sin(angle), 'z': math.cos(angle)} for angle in _azimuths(spec).tolist()
-    ]
+    angles = _azimuths(spec).tolist()
+    directions = [{'x': 0.0, 'y': math.sin(a), 'z': math.cos(a)} for a in angles]
     bins = int(spec.bins)
     width = (spec.max_range - spec.min_range) / bins
     return directions, (spec.min_range + (np.arange(bins) + 0.5) * width).astype(np.float32)
 
 
 def _projected(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
-    """Return the fields of marine_acoustic_msgs/ProjectedSonarImage: row after row of one range."""
+    """Return the fields of a ProjectedSonarImage, whose rows are of one range."""
     spec = sensor.spec
     directions, ranges = _geometry(spec)
     beams = int(spec.beams)

@@ -16,10 +16,14 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 
-__all__ = ['Readings', 'SensorInputs', 'SensorModel', 'SensorTopic']
+__all__ = [
+    'Readings', 'SensorInputs', 'SensorModel', 'SensorTopic', 'diagonal', 'quaternion_fields',
+    'vector_fields',
+]  # fmt: skip
 
 Readings: TypeAlias = Mapping[str, np.ndarray]
-"""Arrays (..., k) or (...) by quantity; the first is NaN throughout: there is no reading."""
+"""Arrays (..., k) or (...) by quantity; the first is NaN throughout: there is no reading. A quantity
+``delay`` (...), s, is added to the latency."""
 
 
 class SensorInputs(NamedTuple):
@@ -65,14 +69,18 @@ class SensorTopic:
 
     Attributes:
         name: below the sensor's own name.
-        type: type of its messages, as ``sensor_msgs/msg/FluidPressure``; they have a header.
+        type: type of its messages, as ``sensor_msgs/msg/FluidPressure``; with a header, if any.
         fields: function of a sensor and one reading: the message's other fields by name,
             nested ones as mappings; None where there is nothing to send.
+        when: whether a sensor has this topic; None: each has.
+        frame: frame of the messages; empty: that of the sensor.
     """
 
     name: str
     type: str
     fields: Callable[[Sensor, Readings], Mapping[str, Any] | None]
+    when: Callable[[Sensor], bool] | None = None
+    frame: str = ''
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +108,7 @@ class SensorModel:
         topics: what its node publishes for each reading, with the stamp of the measurement.
         needs: required inputs, of ``acceleration`` and ``supply``.
         rate: readings per second where the description gives none; 0: one in every tick.
+        slowest: least rate; more than 0 where the noise depends on the rate.
         label: display label.
         executable: executable that runs it; default: the node ``sensors``, one for all sensors of
             a vehicle; ``sensor``: a node of its own, for one that takes long.
@@ -116,5 +125,25 @@ class SensorModel:
     topics: tuple[SensorTopic, ...] = ()
     needs: tuple[str, ...] = ()
     rate: float = 0.0
+    slowest: float = 0.0
     label: str = ''
     executable: str = 'sensors'
+
+    def topics_of(self, sensor: Sensor) -> tuple[SensorTopic, ...]:
+        """Return the topics that a sensor of this kind has."""
+        return tuple(t for t in self.topics if t.when is None or t.when(sensor))
+
+
+def vector_fields(values: np.ndarray) -> dict[str, float]:
+    """Return the fields of a geometry_msgs/Vector3 or Point."""
+    return dict(zip('xyz', np.asarray(values).tolist(), strict=True))
+
+
+def quaternion_fields(values: np.ndarray) -> dict[str, float]:
+    """Return the fields of a geometry_msgs/Quaternion."""
+    return dict(zip('xyzw', np.asarray(values).tolist(), strict=True))
+
+
+def diagonal(*variances: float) -> np.ndarray:
+    """Return a 3 × 3 covariance (9,), row by row, of one variance or of three."""
+    return np.diag(np.broadcast_to(np.array(variances, float), 3)).ravel()

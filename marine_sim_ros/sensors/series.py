@@ -37,6 +37,14 @@ def given(readings: Readings) -> bool:
     return not bool(np.all(np.isnan(next(iter(readings.values())))))
 
 
+def _latency(sensor: Sensor, readings: Readings) -> Any:
+    """Return the time (...) from measurement to message, ns."""
+    if 'delay' not in readings:
+        return sensor.latency
+    delay = np.nan_to_num(readings['delay']) * NANOSECONDS
+    return sensor.latency + np.round(delay).astype(np.int64)
+
+
 def _disturbed(
     sensor: Sensor, ideal: Readings, stamps: int | np.ndarray, seed: int, faults: Sequence[Fault]
 ) -> Readings:
@@ -75,21 +83,21 @@ class SensorReader:
             ideal = self.model.measure(sensor, state, environment, inputs)
             readings = self.model.disturb(sensor, ideal, stamp, self._seed, ())
             self._last = readings
-            return self._sent(stamp, stamp + sensor.latency, readings) if given(readings) else None
+            if not given(readings):
+                return None
+            return self._sent(stamp, stamp + _latency(sensor, readings), readings)
         if self._last is None or not frozen(faults, sensor.name, stamp):
             ideal = self.model.measure(sensor, state, environment, inputs)
             self._last = _disturbed(sensor, ideal, stamp, self._seed, faults)
         if dropped(faults, sensor.name, stamp, self._seed) or not given(self._last):
             return None
         late = int(added_latency(faults, sensor.name, stamp))
-        return self._sent(stamp, stamp + sensor.latency + late, self._last)
+        return self._sent(stamp, stamp + _latency(sensor, self._last) + late, self._last)
 
     def _sent(self, stamp: int, arrival: int, readings: Readings) -> tuple[int, Readings]:
         """Return a reading that is sent, with what follows from it and the ones before."""
         if self.model.follow is not None:
-            readings, self._memory = self.model.follow(
-                self.sensor, self._memory, stamp, readings
-            )
+            readings, self._memory = self.model.follow(self.sensor, self._memory, stamp, readings)
         return arrival, readings
 
 
@@ -198,13 +206,15 @@ class SensorRecord(Mapping[str, SensorSeries]):
             rows = np.arange(len(self._stamps))
         stamps, faults = self._stamps[rows], self._faults
         readings = _disturbed(sensor, self._ideal(sensor, rows), stamps, self._seed, faults)
-        arrival = stamps + sensor.latency
         if faults:
             held = frozen(faults, sensor.name, stamps)
             held[0] = False  # the first reading is one, whatever is wrong
             last = np.maximum.accumulate(np.where(held, 0, np.arange(len(stamps))))
+            readings = {name: value[last] for name, value in readings.items()}
+        arrival = stamps + _latency(sensor, readings)
+        if faults:
             lost = dropped(faults, sensor.name, stamps, self._seed)
-            readings = {name: _without(value[last], lost) for name, value in readings.items()}
+            readings = {name: _without(value, lost) for name, value in readings.items()}
             arrival = arrival + added_latency(faults, sensor.name, stamps)
         series = SensorSeries(readings, stamps, np.maximum.accumulate(arrival))
         return _followed(sensor, series) if SENSORS[sensor.kind].follow else series
