@@ -31,7 +31,7 @@ class _Messages:
 
     def __init__(self, store: BagStorage) -> None:
         self._make, self._fill = store.message, store.fill
-        self._knows = lru_cache(maxsize=None)(store.knows)
+        self.knows = lru_cache(maxsize=None)(store.knows)
 
     def header(self, stamp: int, frame: str) -> Any:
         sec, nanosec = divmod(int(stamp), NANOSECONDS)
@@ -90,15 +90,6 @@ class _Messages:
         frame = values.get('header', {}).get('frame_id', frame)
         return self._fill(kind, {**values, 'header': self.header(stamp, frame)})
 
-    def readings(
-        self, sensor: Sensor, stamp: int, readings: Readings
-    ) -> Iterator[tuple[str, str, Any]]:
-        """Yield topic, type and message of each topic of a sensor whose type is known."""
-        for part in SENSORS[sensor.kind].topics_of(sensor):
-            if self._knows(part.type) and (fields := part.fields(sensor, readings)) is not None:
-                message = self.sensor(part.type, stamp, part.frame or sensor.frame, fields)
-                yield f'{sensor.name}/{part.name}', part.type, message
-
 
 def _joint_topics(
     vehicle: Vehicle, trajectory: Trajectory
@@ -114,14 +105,32 @@ def _joint_topics(
     return result
 
 
-def _arrivals(trajectory: Trajectory, sensor: str) -> dict[int, list[tuple[int, Readings]]]:
-    """Return by tick the stamps and the readings of a sensor whose messages come then."""
-    series, result = trajectory.sensors[sensor], {}
+_Arrivals = dict[int, list[tuple[int, Readings]]]
+"""Stamps and readings of a sensor by the tick in which their messages come."""
+
+
+def _arrivals(trajectory: Trajectory, sensor: str) -> _Arrivals:
+    series, result = trajectory.sensors[sensor], _Arrivals()
     ticks = np.searchsorted(trajectory.stamp, series.arrival).tolist()
     for row, (tick, stamp) in enumerate(zip(ticks, series.stamp.tolist(), strict=True)):
         if (readings := series.at(row)) is not None:
             result.setdefault(tick, []).append((stamp, readings))
     return result
+
+
+def _readings(
+    vehicle: Vehicle, make: _Messages, arrivals: Mapping[str, _Arrivals], tick: int
+) -> Iterator[tuple[str, str, int, Any]]:
+    """Yield topic, type, stamp and message of what sensors tell in a tick, of types known."""
+    for sensor in vehicle.sensors:
+        for stamp, readings in arrivals[sensor.name].get(tick, ()):
+            for part in SENSORS[sensor.kind].topics_of(sensor):
+                if not make.knows(part.type):
+                    continue
+                if (fields := part.fields(sensor, readings)) is not None:
+                    frame = part.frame or sensor.frame
+                    message = make.sensor(part.type, stamp, frame, fields)
+                    yield f'{sensor.name}/{part.name}', part.type, stamp, message
 
 
 def write_recording(
@@ -162,8 +171,6 @@ def write_recording(
             for topic, names, parts in _joint_topics(vehicle, trajectory):
                 message = make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
                 write(topic, 'sensor_msgs/msg/JointState', stamp, message)
-            for sensor in vehicle.sensors:
-                for measured, readings in arrivals[sensor.name].get(i, ()):
-                    for topic, kind, message in make.readings(sensor, measured, readings):
-                        write(topic, kind, stamp, message)
+            for topic, kind, measured, message in _readings(vehicle, make, arrivals, i):
+                write(topic, kind, measured, message)
     manifest.write(folder / 'manifest.json')

@@ -33,7 +33,8 @@ _CHILDREN: dict[str, set[str]] = {
     **{group: {p.name for p in PARAMETERS.values() if p.group == group} for group in GROUPS},
 }  # fmt: skip
 _ATTRIBUTES: dict[str, set[str]] = {
-    'hydrodynamics': {'added_mass'}, 'buoyancy': {'link'}, 'barometer': {'link', 'name', 'rate', 'latency', 'preset'},
+    'hydrodynamics': {'added_mass'}, 'buoyancy': {'link'},
+    'barometer': {'link', 'name', 'rate', 'latency', 'preset'},
     'thruster': {'name', 'curve', 'direction'}, 'buoyancy_material': {'name'},
     'linear': {'pos_force', 'neg_force', 'dead_zone'}, 'curve': {'name', 'voltage'},
     'density': {'value'}, 'mass_from_parts': {'file', 'voxel_size'},

@@ -61,7 +61,7 @@ class Environment:
     time: float = 0.0
     name: str = ''
     gusts: Gusts | None = None
-    origin: Origin = Origin()
+    origin: Origin = field(default_factory=Origin)
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""

@@ -118,9 +118,7 @@ class Gust(Fault):
     """A current that swells and falls again; it ends by itself."""
 
     speed: float = number(0.5, 0.0, 20.0, 'm/s', 'speed at the peak')
-    direction: float = number(
-        0.0, -360.0, 360.0, 'deg', 'direction of the flow; 0 east, 90 north'
-    )
+    direction: float = number(0.0, -360.0, 360.0, 'deg', 'direction of the flow; 0 east, 90 north')
     elevation: float = number(0.0, -90.0, 90.0, 'deg', 'upward angle of the flow')
     duration: float = number(5.0, 0.01, 1e6, 's', 'duration of the gust')
 

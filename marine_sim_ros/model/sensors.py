@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,13 +167,14 @@ def _check_children(reader: Reader, kind: Any) -> None:
 
 def _read_spec(reader: Reader, spec: type, preset: Mapping[str, Any]) -> Any:
     """Return the parameters of a sensor: of its elements, its preset, or the defaults."""
-    return spec(**{
-        name: reader.value_of(name, lambda r, n=known: _number(r, n), preset.get(name, known.default))
-        for name, known in numbers_of(spec).items()
-    })  # fmt: skip
+    values = {}
+    for name, known in numbers_of(spec).items():
+        default = preset.get(name, known.default)
+        values[name] = reader.value_of(name, partial(_number, known=known), default)
+    return spec(**values)
 
 
-def _number(reader: Reader, known: Number) -> Any:
+def _number(reader: Reader, *, known: Number) -> Any:
     if not isinstance(known.default, tuple):
         return reader.number(known.low, known.high)
     values = tuple(float(v) for v in reader.numbers({len(known.default)}))
@@ -198,10 +200,8 @@ def read_preset(name_or_path: str, kind: Any) -> dict[str, Any]:
     if isinstance(root.value, dict) and root.value.get('type') != kind.name:
         other = root.value.get('type')
         raise root.error(f': is of type {other!r}; expected a preset of type {kind.name!r}')
-    root.mapping(
-        {'description', 'source', 'type', 'rate', 'latency', *known}, {'type', 'source'}
-    )
-    result = {}
+    root.mapping({'description', 'source', 'type', 'rate', 'latency', *known}, {'type', 'source'})
+    result: dict[str, Any] = {}
     for key in root.value.keys() - {'description', 'source', 'type'}:
         value = root.child(key)
         if key == 'rate':

@@ -20,7 +20,13 @@ import yaml
 
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.topics import ODOM, TOTAL_WRENCH, Topic, sensor_topics
+from marine_sim_ros.ros.topics import (
+    ODOM,
+    TOTAL_WRENCH,
+    Topic,
+    sensor_ticks,
+    sensor_topics,
+)
 
 __all__ = ['Ros2Bag', 'bag_counts', 'check_installed', 'command', 'lost', 'qos_overrides']
 
@@ -125,7 +131,12 @@ class Ros2Bag:
         # Of its own, so that another recorder of the same graph is not taken for it.
         self._name = f'rosbag2_recorder_{node.get_namespace().strip("/").replace("/", "_")}'
         # A tick is complete when all forces are in the total, and the sensors have answered.
-        telling = {ODOM.name, TOTAL_WRENCH.name, *(t.name for t in sensor_topics(node.vehicle) if not t.sometimes)}
+        telling = {
+            ODOM.name,
+            TOTAL_WRENCH.name,
+            *(t.name for t in sensor_topics(node.vehicle) if not t.sometimes),
+            *(t.name for t in sensor_ticks(node.vehicle)),
+        }
         self.heard = tuple(n for n, t in topics.items() if t.name in telling)
         with tempfile.NamedTemporaryFile('w', suffix='.yaml', delete=False) as file:
             yaml.safe_dump(qos_overrides(topics), file)

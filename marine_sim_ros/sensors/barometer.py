@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +101,7 @@ def read_barometer(reader: Reader, mounting: Mounting) -> Barometer:
     defaults = {name: number.default for name, number in known.items()}
     defaults |= {'fluid_density': mounting.fluid_density, **mounting.preset}
     values = {
-        name: reader.value_of(name, lambda r, n=n: r.number(n.low, n.high), defaults[name])
+        name: reader.value_of(name, partial(Reader.number, low=n.low, high=n.high), defaults[name])
         for name, n in known.items()
     }
     return Barometer(mounting.place.name, mounting.place.translation, **values)

@@ -114,9 +114,9 @@ def _disturb(
 def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     latitude, longitude, altitude = readings['geodetic'].tolist()
     spec = sensor.spec
-    # Flicker noise over the 13 octaves of its spectrum has a variance of about 2.9 B².
-    level = spec.horizontal_noise**2 + 2.9 * spec.horizontal_wander**2
-    height = spec.vertical_noise**2 + 2.9 * spec.vertical_wander**2
+    # Flicker noise over the octaves of its spectrum has a variance of about 3.3 B².
+    level = spec.horizontal_noise**2 + 3.3 * spec.horizontal_wander**2
+    height = spec.vertical_noise**2 + 3.3 * spec.vertical_wander**2
     return {
         'status': {'status': FIX, 'service': SERVICE_GPS},
         'latitude': latitude,

@@ -113,9 +113,7 @@ def _measure(
     return result
 
 
-def _noise(
-    sensor: Sensor, part: str, stamps: int | np.ndarray, seed: int
-) -> np.ndarray:
+def _noise(sensor: Sensor, part: str, stamps: int | np.ndarray, seed: int) -> np.ndarray:
     """Return the noise (..., 3) of the gyroscopes or the accelerometers."""
     spec, name = sensor.spec, f'{sensor.name}/{part}'
 

@@ -3,8 +3,8 @@
 
 """Noise of sensors as functions of seed, name and stamp: white, and slow with a memory.
 
-Slow noise is drawn at whole seconds and linear between them, so that it is the same whoever asks,
-for whatever stamp, in whatever order.
+Slow noise is drawn at quarters of seconds and linear between them, so that it is the same whoever
+asks, for whatever stamp, in whatever order.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from marine_sim_ros.faults.draws import key_of, share_of
 
 __all__ = ['chance', 'constant_bias', 'drift', 'gaussians', 'limited', 'white']
 
+_STEP = NANOSECONDS // 4
+"""ns between the numbers of slow noise."""
 _BLOCK = 256
-"""Whole seconds of slow noise that are computed at a time."""
-_OCTAVES = 13
-"""Of flicker noise: periods of 1 s to 4096 s."""
+"""Steps of slow noise that are computed at a time."""
+_OCTAVES = 15
+"""Of flicker noise: periods of 1/4 s to 4096 s."""
 _LEVELS = 31
-"""Of a random walk: it is drawn over 2³¹ s, all that a stamp of ROS can tell."""
+"""Of a random walk: it is drawn over 2³¹ steps, 17 years."""
 _WORD = 0xFFFFFFFF
 
 
-def gaussians(
-    seed: int, name: str, high: np.ndarray | int, low: np.ndarray | int
-) -> np.ndarray:
+def gaussians(seed: int, name: str, high: np.ndarray | int, low: np.ndarray | int) -> np.ndarray:
     """Return standard normal numbers (...) of counters of two words (...), below 2³² each.
 
     It is :func:`marine_sim_ros.core.random.gaussian` of other counters than stamps.
@@ -82,11 +82,12 @@ def drift(
 ) -> np.ndarray:
     """Return slow noise (..., 3) at stamps (...) in ns: bias instability and random walk.
 
-    Bias instability B has the spectral density B²/(2π f), two-sided, between 1/4096 Hz and 1 Hz:
-    a sum of thirteen processes, one for each octave, that are linear between independent normal
-    numbers at multiples of their periods T = 2ᵏ s, with a phase of their own. Such a process of
-    variance a² at its nodes has the density a² T sinc⁴(f T); their sum has a²/(3 ln 2 f), so
-    a² = 3 ln 2 B²/(2π). The Allan deviation of its plateau is √(2 ln 2/π) B = 0.664 B.
+    Bias instability B has the spectral density B²/(2π f), two-sided, between 1/4096 Hz and 4 Hz:
+    a sum of fifteen processes, one for each octave, that are linear between independent normal
+    numbers at multiples of their periods T, 1/4 s to 4096 s, with a phase of their own. Such a
+    process of variance a² at its nodes has the density a² T sinc⁴(f T); their sum has
+    a²/(3 ln 2 f), so a² = 3 ln 2 B²/(2π). The Allan deviation of its plateau is √(2 ln 2/π) B,
+    0.664 B.
 
     The random walk K is a Wiener process of variance K² t from 0 at t = 0, by halving intervals
     (Lévy's construction), of which each midpoint is drawn; the Allan deviation is K √(τ/3).
@@ -97,66 +98,65 @@ def drift(
     Args:
         seed: random seed.
         name: name of the quantity.
-        stamps: ns, from 0 to below 2³¹ s.
+        stamps: ns, from 0 to 17 years.
         instability: B, in the quantity's unit.
         random_walk: K, in the unit per √s.
     """
     if not instability and not random_walk:
         return np.zeros((*np.shape(stamps), 3))
     if isinstance(stamps, int):
-        second, rest = divmod(max(stamps, 0), NANOSECONDS)
-        table = _slow(seed, name, second // _BLOCK, instability, random_walk)
-        i, share = second % _BLOCK, rest / NANOSECONDS
-        return np.asarray(table[i] + (table[i + 1] - table[i]) * share)
+        step, rest = divmod(max(stamps, 0), _STEP)
+        table = _slow(seed, name, step // _BLOCK, instability, random_walk)
+        one = table[step % _BLOCK]
+        return np.asarray(one + (table[step % _BLOCK + 1] - one) * (rest / _STEP))
     whole = np.maximum(np.asarray(stamps, np.int64), 0)
-    second, share = whole // NANOSECONDS, (whole % NANOSECONDS / NANOSECONDS)[..., None]
-    blocks, place = np.unique(second // _BLOCK, return_inverse=True)
+    steps, share = whole // _STEP, (whole % _STEP / _STEP)[..., None]
+    blocks, place = np.unique(steps // _BLOCK, return_inverse=True)
     tables = np.stack([_slow(seed, name, b, instability, random_walk) for b in blocks.tolist()])
-    i, place = second % _BLOCK, place.reshape(second.shape)
-    left = tables[place, i]
-    return np.asarray(left + (tables[place, i + 1] - left) * share)
+    row, place = steps % _BLOCK, place.reshape(steps.shape)
+    left = tables[place, row]
+    return np.asarray(left + (tables[place, row + 1] - left) * share)
 
 
 @lru_cache(maxsize=256)
 def _slow(seed: int, name: str, block: int, instability: float, walk: float) -> np.ndarray:
-    """Return slow noise (257, 3) at the whole seconds of a block and at the first of the next."""
-    seconds = block * _BLOCK + np.arange(_BLOCK + 1)
+    """Return slow noise (257, 3) at the steps of a block and at the first of the next."""
+    steps = block * _BLOCK + np.arange(_BLOCK + 1)
     axes = []
     for axis in 'xyz':
-        value = np.zeros(len(seconds))
+        value = np.zeros(len(steps))
         if instability:
             scale = instability * math.sqrt(3 * math.log(2) / (2 * math.pi))
-            value = value + scale * _flicker(seed, f'{name}/{axis}/flicker', seconds)
+            value = value + scale * _flicker(seed, f'{name}/{axis}/flicker', steps)
         if walk:
-            value = value + walk * _wiener(seed, f'{name}/{axis}/walk', seconds)
+            scale = walk * math.sqrt(_STEP / NANOSECONDS)
+            value = value + scale * _wiener(seed, f'{name}/{axis}/walk', steps)
         axes.append(value)
     return np.stack(axes, axis=-1)
 
 
-def _flicker(seed: int, name: str, seconds: np.ndarray) -> np.ndarray:
-    """Return the sum (n,) of processes of all octaves at whole seconds, each of variance 1."""
+def _flicker(seed: int, name: str, steps: np.ndarray) -> np.ndarray:
+    """Return the sum (n,) of processes of all octaves at some steps, each of variance 1."""
     octave = np.arange(_OCTAVES)[:, None]
     period = 2**octave
     phase = key_bits(seed, name) % 2**_OCTAVES % period
-    node, rest = np.divmod(seconds + phase, period)
+    node, rest = np.divmod(steps + phase, period)
     share = rest / period
     left, right = gaussians(seed, name, octave, node), gaussians(seed, name, octave, node + 1)
     return np.asarray(np.sum(left + (right - left) * share, axis=0))
 
 
-def _wiener(seed: int, name: str, seconds: np.ndarray) -> np.ndarray:
-    """Return a Wiener process (n,) at whole seconds from 0 to 2³¹."""
-    low, left = np.zeros(len(seconds), np.int64), np.zeros(len(seconds))
-    end = float(gaussians(seed, name, _LEVELS, 0)[0]) * 2.0 ** (_LEVELS / 2)
-    right = np.full(len(seconds), end)
-    for level in range(_LEVELS - 1, -1, -1):
-        half = 2**level
+def _wiener(seed: int, name: str, steps: np.ndarray) -> np.ndarray:
+    """Return a Wiener process (n,) of variance n at steps n from 0 to 2³¹."""
+    steps = np.minimum(steps, 2**_LEVELS - 1)
+    left = np.zeros(len(steps))
+    right = left + gaussians(seed, name, _LEVELS, 0) * 2.0 ** (_LEVELS / 2)
+    levels = np.arange(_LEVELS)[::-1, None]
+    drawn = gaussians(seed, name, levels, steps >> (levels + 1))
+    for level, row in zip(levels.ravel().tolist(), drawn, strict=True):
         # Of an interval of 2 h, the midpoint has the variance h/2 about the mean of the ends.
-        middle = (left + right) / 2 + math.sqrt(half / 2) * gaussians(
-            seed, name, np.full(1, level), (low >> (level + 1)) & _WORD
-        )
-        above = seconds >= low + half
-        low = np.where(above, low + half, low)
+        middle = (left + right) / 2 + math.sqrt(2**level / 2) * row
+        above = (steps >> level) % 2 == 1
         left, right = np.where(above, middle, left), np.where(above, right, middle)
     return left
 

@@ -22,8 +22,8 @@ __all__ = [
 ]  # fmt: skip
 
 Readings: TypeAlias = Mapping[str, np.ndarray]
-"""Arrays (..., k) or (...) by quantity; the first is NaN throughout: there is no reading. A quantity
-``delay`` (...), s, is added to the latency."""
+"""Arrays (..., k) or (...) by quantity; the first is NaN throughout: there is no reading. A
+quantity ``delay`` (...), s, is added to the latency."""
 
 
 class SensorInputs(NamedTuple):

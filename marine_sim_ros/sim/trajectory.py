@@ -78,8 +78,7 @@ class Trajectory:
 
     @property
     def pressure(self) -> np.ndarray:
-        """(n,) Pa, of the sensor called barometer; NaN without one, and where there is no
-        reading."""
+        """(n,) Pa, of the sensor called barometer; NaN where there is no reading."""
         result = np.full(len(self.stamp), np.nan)
         found = self.sensors.get('barometer')
         if found is not None and 'pressure' in found:
