@@ -18,7 +18,7 @@ from marine_sim_ros.bags.storage import BagStorage, QoS, storage
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory

@@ -21,6 +21,7 @@ from rich.table import Table
 from marine_sim_ros.bench.console import print_console_costs, print_console_memory
 from marine_sim_ros.bench.gazebo import check_gazebo, gazebo_table
 from marine_sim_ros.bench.graph import graph_rows, node_costs
+from marine_sim_ros.bench.sensors import sensor_rows
 from marine_sim_ros.bench.solid import solid_milliseconds
 from marine_sim_ros.bench.steps import step_microseconds
 from marine_sim_ros.control.allocator import Allocator
@@ -144,6 +145,7 @@ def _steps(add: Add) -> None:
         add(f'contact, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.touching)
         add(f'boundary, {vehicle} 20 m over rock: CPU ms', '.3f', afloat.boundary)
         add(f'boundary, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.boundary)
+    sensor_rows(add)
 
 
 def _engine(add: Add) -> None:
