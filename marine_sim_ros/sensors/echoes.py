@@ -41,18 +41,20 @@ def fan_hits(
     sensor: Sensor, state: State, environment: Environment, rays: np.ndarray, maximum: float,
     loss: float,
 ) -> Fan:  # fmt: skip
-    """Return what the rays of beams meet.
+    """Return what the rays of beams meet, up to twice their range.
+
+    What is farther than the range lets the last ray within it be joined to the next.
 
     Args:
         sensor: where they begin.
         state: of the vehicle.
         environment: around it.
         rays: (b, n, 3) unit vectors, frame of the sensor.
-        maximum: how far they go, m.
+        maximum: range of the beams, m.
         loss: absorption, dB/m.
     """
     shape = rays.shape[:-1]
-    hits, directions = beam_hits(sensor, state, environment, rays.reshape(-1, 3), maximum)
+    hits, directions = beam_hits(sensor, state, environment, rays.reshape(-1, 3), 2 * maximum)
     strength = echo_strength(environment, hits, directions, loss).reshape(shape)
     found, surface = hits.distance.reshape(shape), hits.surface.reshape(shape)
     normal, along = hits.normal.reshape(*shape, 3), directions.reshape(*shape, 3)

@@ -107,7 +107,8 @@ def _disturb(
     energy = profiles(fan, weights, (spec.min_range, spec.max_range), int(spec.bins))
     drawn = speckled(energy, 10.0 ** (spec.noise / 10), seed, sensor.name, int(stamps))
     image = decibels(drawn, spec.gain, spec.dynamic_range)
-    return {'range': np.min(fan.range, axis=1), 'image': image}
+    nearest = np.min(fan.range, axis=1)
+    return {'range': np.where(nearest <= spec.max_range, nearest, np.inf), 'image': image}
 
 
 @lru_cache(maxsize=8)
