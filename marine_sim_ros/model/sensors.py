@@ -10,8 +10,6 @@ from copy import deepcopy
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.numbers import Number, numbers_of
 from marine_sim_ros.core.registry import SENSORS
@@ -22,7 +20,7 @@ from marine_sim_ros.core.spatial import (
 )
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, read_config
-from marine_sim_ros.model.kinematics import FARTHEST, usable_pose
+from marine_sim_ros.model.kinematics import FARTHEST, IDENTITY, usable_pose
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -47,7 +45,7 @@ class Mounting(NamedTuple):
 
     frames: dict[str, Frame]
     fluid_density: float
-    place: Frame = Frame('base_link', '', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
+    place: Frame = IDENTITY
     preset: Mapping[str, Any] = {}
 
     def frame(self, reader: Reader) -> Frame:

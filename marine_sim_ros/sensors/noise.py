@@ -118,7 +118,7 @@ def drift(
     return np.asarray(left + (tables[place, row + 1] - left) * share)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _slow(seed: int, name: str, block: int, instability: float, walk: float) -> np.ndarray:
     """Return slow noise (257, 3) at the steps of a block and at the first of the next."""
     steps = block * _BLOCK + np.arange(_BLOCK + 1)
