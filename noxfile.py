@@ -31,10 +31,12 @@ def noble(session: nox.Session) -> None:
         file.write(SYSTEM_LIBRARIES if _installed('freetype2', 'qhull_r') else '')
     session.install('-r', 'requirements/noble.txt', env={'MPLSETUPCFG': file.name})
     session.env.update(AMENT_PREFIX_PATH=prefix, PYTHONPATH=os.getcwd())
-    if not os.path.isdir(os.path.join(prefix, 'share', 'tf2_msgs')):
-        build = os.path.join(prefix, 'build', 'tf2_msgs')
+    for package in ('tf2_msgs', 'marine_acoustic_msgs'):
+        if os.path.isdir(os.path.join(prefix, 'share', package)):
+            continue
+        build = os.path.join(prefix, 'build', package)
         session.run(
-            'cmake', '-G', 'Ninja', '-S', 'scripts/tf2_msgs', '-B', build,
+            'cmake', '-G', 'Ninja', '-S', f'scripts/{package}', '-B', build,
             f'-DCMAKE_PREFIX_PATH={prefix}', f'-DCMAKE_INSTALL_PREFIX={prefix}',
             f'-DPython3_EXECUTABLE={prefix}/bin/python', '-DBUILD_TESTING=OFF', silent=True,
         )  # fmt: skip

@@ -28,10 +28,12 @@ BUILD = VENV / 'build'
 TOOLS = BUILD / 'tools'
 LOG = VENV / 'setup.log'
 LOCKS = ROOT / 'requirements'
-TF2 = ROOT / 'scripts' / 'tf2_msgs'
+INTERFACES = [ROOT / 'scripts' / name for name in ('tf2_msgs', 'marine_acoustic_msgs')]
+"""Packages of messages that have no wheel."""
 LOCK, TOOLS_LOCK = LOCKS / 'lock.txt', LOCKS / 'lock-tf2-msgs.txt'
 PACKAGING = [ROOT / name for name in ('setup.py', 'setup.cfg', 'pyproject.toml')]
-WATCHED = [LOCK, TOOLS_LOCK, *PACKAGING, Path(__file__), *sorted(TF2.rglob('*'))]
+SOURCES = [path for package in INTERFACES for path in sorted(package.rglob('*'))]
+WATCHED = [LOCK, TOOLS_LOCK, *PACKAGING, Path(__file__), *SOURCES]
 ADDITIONS = {
     'console': ('the console', 'about 20 s, 30 MB to fetch', LOCKS / 'lock-console.txt'),
     'dev': ('JAX, sweeps, tests and linters', 'about a minute, 230 MB to fetch',
@@ -221,7 +223,7 @@ def make_venv():
 
 
 def install():
-    """Install the locked packages, and what builds tf2_msgs; the index is most of the waiting."""
+    """Install the locked packages, and what builds messages; the index is most of the waiting."""
     BUILD.mkdir()
     run('preparing', (*PIP, *re.findall('^setuptools==.*', LOCK.read_text(), re.MULTILINE)))
     lines, commands = LOCK.read_text().splitlines(keepends=True), []
@@ -237,23 +239,30 @@ def install():
     )
 
 
-def build_tf2_msgs():
-    """Build the one interface package that has no wheel into the environment."""
+def built(said):
+    """Return the share of a build that is done."""
+    steps = re.findall(rb'^\[(\d+)/(\d+)\]', said, re.MULTILINE)
+    return int(steps[-1][0]) / int(steps[-1][1]) if steps else 0.0
+
+
+def build_messages():
+    """Build the packages of messages that have no wheel into the environment."""
     cmake = site_packages(TOOLS) / 'cmake' / 'data' / 'bin' / 'cmake'
-    build = BUILD / 'tf2_msgs'
     modules = {'PYTHONPATH': str(site_packages(TOOLS))}
-    run('configuring tf2_msgs, installing marine_sim_ros', (
-        cmake, '-G', 'Ninja', '-S', TF2, '-B', build, f'-DCMAKE_PREFIX_PATH={VENV};{TOOLS}',
-        f'-DCMAKE_INSTALL_PREFIX={VENV}', f'-DPython3_EXECUTABLE={PYTHON}',
-        '-DBUILD_TESTING=OFF',
-    ), (*PIP, HERE, '--editable', ROOT), **modules)  # fmt: skip
-
-    def share(said):
-        steps = re.findall(rb'^\[(\d+)/(\d+)\]', said, re.MULTILINE)
-        return int(steps[-1][0]) / int(steps[-1][1]) if steps else 0.0
-
-    command = (cmake, '--build', build, '--target', 'install')
-    run('building tf2_msgs', command, share=share, **modules)
+    builds = {package: BUILD / package.name for package in INTERFACES}
+    configure = [
+        (
+            cmake, '-G', 'Ninja', '-S', package, '-B', build,
+            f'-DCMAKE_PREFIX_PATH={VENV};{TOOLS}', f'-DCMAKE_INSTALL_PREFIX={VENV}',
+            f'-DPython3_EXECUTABLE={PYTHON}', '-DBUILD_TESTING=OFF',
+        )
+        for package, build in builds.items()
+    ]  # fmt: skip
+    editable = (*PIP, HERE, '--editable', ROOT)
+    run('configuring messages, installing marine_sim_ros', *configure, editable, **modules)
+    for package, build in builds.items():
+        command = (cmake, '--build', build, '--target', 'install')
+        run(f'building {package.name}', command, share=built, **modules)
     shutil.rmtree(BUILD)
     shutil.rmtree(VENV / 'include')  # 30 MB of headers, which only such a build reads
 
@@ -304,7 +313,7 @@ def setup():
     print('Setting up .venv (once; a minute or two, 180 MB to fetch):', flush=True)
     make_venv()
     install()
-    build_tf2_msgs()
+    build_messages()
     link_copies()
     point_ament_here()
     stamp().write_text(wanted)

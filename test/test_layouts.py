@@ -28,6 +28,9 @@ SHOWS = {
     'Odometry': 'nav_msgs/msg/Odometry',
     'Path': 'nav_msgs/msg/Path',
     'Pose': 'geometry_msgs/msg/PoseStamped',
+    'Range': 'sensor_msgs/msg/Range',
+    'LaserScan': 'sensor_msgs/msg/LaserScan',
+    'Image': 'sensor_msgs/msg/Image',
 }
 """Message type of each display of rviz_default_plugins that has a topic."""
 QUATERNION_EXTRAS = ('roll_deg', 'pitch_deg', 'yaw_deg')
@@ -40,6 +43,8 @@ def known():
     rov = load_vehicle('investigator90')
     sources = wrench_sources(rov, load_environment('pool'))
     named += topics.recorded(rov, components=True, controller=True, sources=sources)
+    sensors = dict.fromkeys(('dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar'), 'true')
+    named += topics.sensor_topics(load_vehicle('bluerov2', **sensors))
     return {
         t.name if t.name.startswith('/') else f'{SHIPPED_NAMESPACE}/{t.name}': t for t in named
     }
@@ -120,6 +125,7 @@ def test_foxglove_shows_topics_and_fields_that_there_are():
         for layer in panel.get('layers', {}).values():
             assert 'topic' not in layer or layer['topic'] in known()
         assert panel.get('topicToRender', '/diagnostics') in known()
+        assert panel.get('imageMode', {}).get('imageTopic', '/diagnostics') in known()
         if 'publish' in panel:
             assert panel['publish']['poseTopic'] in known()
     assert plotted > 20

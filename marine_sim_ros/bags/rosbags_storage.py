@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import lru_cache
@@ -38,6 +39,31 @@ def _jazzy() -> Any:
     return get_typestore(Stores.ROS2_JAZZY)
 
 
+def _known(message_type: str) -> bool:
+    """Return whether a type is defined: by the library, or by a package that is installed."""
+    store = _jazzy()
+    if message_type in store.fielddefs:
+        return True
+    package, _, name = message_type.split('/')
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        file = Path(prefix) / 'share' / package / 'msg' / f'{name}.msg'
+        if prefix and file.is_file():
+            found = get_types_from_msg(file.read_text(encoding='utf-8'), message_type)
+            within = (_names(kind) for _, kind in found[message_type][1])
+            if all(_known(other) for others in within for other in others):
+                store.register(found)
+                return True
+    return False
+
+
+def _names(kind: Any) -> list[str]:
+    """Return the types of messages that a field's type is made of."""
+    node, details = kind
+    if node is Nodetype.NAME:
+        return [details]
+    return [] if node is Nodetype.BASE else _names(details[0])
+
+
 class RosbagsWriter:
     """A :class:`~marine_sim_ros.bags.storage.BagWriter`."""
 
@@ -56,6 +82,7 @@ class RosbagsWriter:
 
     def add(self, topic: str, message_type: str, qos: QoS) -> None:
         """Announce a topic."""
+        _known(message_type)
         self._connections[topic] = self._writer.add_connection(
             topic, message_type, typestore=_jazzy(), offered_qos_profiles=[_profile(qos)]
         )
@@ -108,6 +135,10 @@ class RosbagsStorage:
             store.register(get_types_from_msg(definition, name))
         return AnyReader([path], default_typestore=store)  # type: ignore[return-value]
 
+    def knows(self, message_type: str) -> bool:
+        """Return whether there are messages of a type."""
+        return _known(message_type)
+
     def message(self, message_type: str, /, **fields: Any) -> Any:
         """Return a new message."""
         return _jazzy().types[message_type](**fields)
@@ -119,6 +150,8 @@ class RosbagsStorage:
             value = values.get(name)
             if node is Nodetype.NAME and (value is None or isinstance(value, Mapping)):
                 value = self.fill(kind, value or {})
+            elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+                value = [self.fill(kind[0][1], one) for one in value]
             elif value is None and node is Nodetype.ARRAY:
                 value = np.zeros(kind[1])
             elif value is None and node is Nodetype.SEQUENCE and kind[0][0] is Nodetype.BASE:

@@ -114,6 +114,9 @@ class BagStorage(Protocol):
             definitions: of message types that neither the bag nor the library may know.
         """
 
+    def knows(self, message_type: str) -> bool:
+        """Return whether there are messages of a type ``package/msg/Name``."""
+
     def message(self, message_type: str, /, **fields: Any) -> Any:
         """Return a new message of a type ``package/msg/Name``."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ class _Messages:
 
     def __init__(self, store: BagStorage) -> None:
         self._make, self._fill = store.message, store.fill
+        self.knows = lru_cache(maxsize=None)(store.knows)
 
     def header(self, stamp: int, frame: str) -> Any:
         sec, nanosec = divmod(int(stamp), NANOSECONDS)
@@ -85,7 +87,8 @@ class _Messages:
         )  # fmt: skip
 
     def sensor(self, kind: str, stamp: int, frame: str, values: Mapping[str, Any]) -> Any:
-        return self._fill(kind, {'header': self.header(stamp, frame), **values})
+        frame = values.get('header', {}).get('frame_id', frame)
+        return self._fill(kind, {**values, 'header': self.header(stamp, frame)})
 
 
 def _joint_topics(
@@ -118,10 +121,12 @@ def _arrivals(trajectory: Trajectory, sensor: str) -> _Arrivals:
 def _readings(
     vehicle: Vehicle, make: _Messages, arrivals: Mapping[str, _Arrivals], tick: int
 ) -> Iterator[tuple[str, str, int, Any]]:
-    """Yield topic, type, stamp and message of what sensors tell in a tick."""
+    """Yield topic, type, stamp and message of what sensors tell in a tick, of types known."""
     for sensor in vehicle.sensors:
         for stamp, readings in arrivals[sensor.name].get(tick, ()):
             for part in SENSORS[sensor.kind].topics_of(sensor):
+                if not make.knows(part.type):
+                    continue
                 if (fields := part.fields(sensor, readings)) is not None:
                     frame = part.frame or sensor.frame
                     message = make.sensor(part.type, stamp, frame, fields)

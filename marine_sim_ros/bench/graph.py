@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from marine_sim_ros.bench.odometer import Odometer
 from marine_sim_ros.bench.processes import cpu_seconds, resident
+from marine_sim_ros.bench.sensors import EVERYTHING, IMAGE
 from marine_sim_ros.ros.supervisor import Supervisor
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
@@ -21,6 +22,8 @@ __all__ = ['graph_rows', 'node_costs', 'ticks_per_second']
 
 CLOSED = {'vehicle': 'investigator90', 'scenario': 'position_hold'}
 SEA = 'moderate_sea'
+REAL_TIME = 200.0
+"""ticks/s."""
 
 
 def ticks_per_second(
@@ -67,6 +70,15 @@ def node_costs(seconds: float) -> dict[str, tuple[float, float]]:
         supervisor.stop()
 
 
+def _arguments(values: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f'{name}:={value}' for name, value in values.items())
+
+
+def _share(without: float, beside: float) -> float:
+    """Return what more ticks take at real time, % of a core, of ticks/s without and with it."""
+    return 100 * REAL_TIME * (1 / beside - 1 / without)
+
+
 def graph_rows(add: Callable[[str, str, float], None], seconds: float, *, hull: str) -> None:
     """Measure running graphs.
 
@@ -95,5 +107,13 @@ def graph_rows(add: Callable[[str, str, float], None], seconds: float, *, hull: 
     graph('separate, bluerov2 in a pool', environment='pool')
     graph('separate, investigator90 in closed loop', **CLOSED)
     graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
+    around = {'environment': 'shallow_sand', 'composed': True}
+    bare = graph('composed, bluerov2 over sand', **around)
+    seen = graph('the same with all sensors but the imaging sonar', **around,
+                 vehicle_arguments=_arguments(EVERYTHING))  # fmt: skip
+    image = graph('the same with it', **around,
+                  vehicle_arguments=_arguments({**EVERYTHING, IMAGE: 'true'}))  # fmt: skip
+    add('sensors at 200 ticks/s, composed: % of a core (goal 33)', '.1f', _share(bare, seen))
+    add('imaging sonar beside them: % of a core', '.1f', _share(seen, image))
     add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
     add('ratio composed / separate (goal 3)', '.2f', one / full)

@@ -82,6 +82,10 @@ FORCES = Registry(
 SENSORS = Registry(
     'sensors',
     'marine_sim_ros.sensors.barometer:BAROMETER',
+    'marine_sim_ros.sensors.dvl:DVL',
+    'marine_sim_ros.sensors.altimeter:ALTIMETER',
+    'marine_sim_ros.sensors.scanning_sonar:SCANNING_SONAR',
+    'marine_sim_ros.sensors.imaging_sonar:IMAGING_SONAR',
     'marine_sim_ros.sensors.imu:IMU',
     'marine_sim_ros.sensors.magnetometer:MAGNETOMETER',
     'marine_sim_ros.sensors.gps:GPS',

@@ -5,7 +5,8 @@
 
 Takes the name of the sensor, which is the node's too: ``sensor barometer --ros-args ...``.
 Subscribes: odom; acceleration (AccelStamped) and thrusters/supply where the sensor needs them.
-Publishes: <name>/<topic> of each topic of its kind, stamped with the time of the measurement.
+Publishes: <name>/<topic> of each topic of its kind, stamped with the time of the measurement;
+<node>/tick (Header) when all of a tick are read, for the recorder, which waits for it.
 Parameters: the common ones.
 Failure: an odom that is not finite is left out with a warning; while acceleration or
 thrusters/supply is silent its last message holds. A vehicle without the sensor ends the node with

@@ -5,7 +5,8 @@
 
 Subscribes: odom; acceleration (AccelStamped) and thrusters/supply where a sensor needs them.
 Publishes: <name>/<topic> of each topic of each sensor, stamped with the time of the measurement,
-at the sensor's rate and after its latency; /tf_static of sensors with an <origin>.
+at the sensor's rate and after its latency; /tf_static of sensors with an <origin>;
+<node>/tick (Header) when all of a tick are read, for the recorder, which waits for it.
 Parameters: the common ones.
 Failure: an odom that is not finite is left out with a warning; while acceleration or
 thrusters/supply is silent its last message holds. A sensor that fails is reported; the others go

@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -110,9 +113,28 @@ def set_acceleration(message: AccelStamped, acceleration: np.ndarray) -> None:
 
 
 def set_fields(message: Any, values: Mapping[str, Any]) -> None:
-    """Write values by name into a message, mappings into the messages within it."""
+    """Write values by name into a message, mappings into the messages within it.
+
+    A list of mappings makes a list of messages.
+    """
     for name, value in values.items():
         if isinstance(value, Mapping):
             set_fields(getattr(message, name), value)
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            setattr(message, name, _messages(message, name, value))
+        elif isinstance(value, np.ndarray) and isinstance(getattr(message, name), array):
+            kind = getattr(message, name).typecode
+            setattr(message, name, array(kind, value.astype(kind).tobytes()))
         else:
             setattr(message, name, value)
+
+
+def _messages(message: Any, name: str, values: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return messages for the list that a field is: its type is ``sequence<package/Name>``."""
+    kind = message.get_fields_and_field_types()[name]
+    package, _, rest = kind.removeprefix('sequence<').partition('/')
+    make = getattr(import_module(f'{package}.msg'), re.match(r'\w+', rest)[0])
+    made = [make() for _ in values]
+    for one, value in zip(made, values, strict=True):
+        set_fields(one, value)
+    return made

@@ -21,7 +21,7 @@ import yaml
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.recorded import bag_node
-from marine_sim_ros.ros.topics import ODOM, TOTAL_WRENCH, Topic, sensor_topics
+from marine_sim_ros.ros.topics import ODOM, TOTAL_WRENCH, Topic, sensor_ticks, sensor_topics
 
 __all__ = ['Ros2Bag', 'bag_counts', 'check_installed', 'command', 'lost', 'qos_overrides']
 
@@ -129,6 +129,7 @@ class Ros2Bag:
             ODOM.name,
             TOTAL_WRENCH.name,
             *(t.name for t in sensor_topics(node.vehicle) if not t.sometimes),
+            *(t.name for t in sensor_ticks(node.vehicle)),
         }
         self.heard = tuple(n for n, t in topics.items() if t.name in telling)
         with tempfile.NamedTemporaryFile('w', suffix='.yaml', delete=False) as file:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,10 @@ class Rosbag2Storage:
         """Open a bag; types that are not installed cannot be read, whatever their definition."""
         del definitions
         yield Rosbag2Reader(path)
+
+    def knows(self, message_type: str) -> bool:
+        """Return whether there are messages of a type."""
+        return find_spec(message_type.partition('/')[0]) is not None
 
     def message(self, message_type: str, /, **fields: Any) -> Any:
         """Return a new message."""

@@ -14,6 +14,7 @@ import numpy as np
 from geometry_msgs.msg import AccelStamped, TransformStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
@@ -47,7 +48,14 @@ class _Publishing:
         self._waiting: deque[tuple[int, int, Readings]] = deque()
         self._stamp = -1
         self._outputs = []
+        told = topics.told_topics(sensor)
         for topic in self.reader.model.topics_of(sensor):
+            if topic not in told:
+                node.get_logger().info(
+                    f'{sensor.name}/{topic.name} is not published: '
+                    f'{topic.type.partition("/")[0]} is not installed'
+                )
+        for topic in told:
             own = topics.sensor_topic(sensor, topic)
             message = own.type()
             if own.stamped:
@@ -98,6 +106,9 @@ class SensorsNode(SuiteNode):
             take = {'acceleration': self._on_acceleration, 'supply': self._on_supply}[need]
             self.listen(topics.NEEDS[need], take)
         self._publish_frames()
+        tick = topics.sensor_tick(name)
+        told = tick in topics.sensor_ticks(self.vehicle)
+        self._tick = self.publisher(tick) if told else None
         self.follow_current()
         self.listen(topics.ODOM, self._on_odom)
 
@@ -160,6 +171,10 @@ class SensorsNode(SuiteNode):
             except Exception as error:  # the others go on
                 text = f'{sensor.reader.sensor.name}: {type(error).__name__}: {error}'
                 self.warn_throttled(text, error=True)
+        if self._tick is not None:
+            done = Header()
+            set_stamp(done.stamp, stamp)
+            self._tick.publish(done)
 
 
 class SensorNode(SensorsNode):

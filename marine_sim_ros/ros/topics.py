@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -24,12 +25,12 @@ from nav_msgs.msg import Odometry, Path
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, Joy
-from std_msgs.msg import Float32MultiArray, String, UInt16MultiArray
+from std_msgs.msg import Float32MultiArray, Header, String, UInt16MultiArray
 from visualization_msgs.msg import MarkerArray
 
 from marine_sim_ros.model.hull import FORCE_TERMS
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
-from marine_sim_ros.sensors import SENSORS, SensorTopic
+from marine_sim_ros.sensors import SENSORS, SHARED, SensorTopic, sensor_nodes
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -234,6 +235,32 @@ def sensor_topic(sensor: Sensor, topic: SensorTopic) -> Topic:
     return Topic(f'{sensor.name}/{topic.name}', kind, LOCKSTEP, sometimes=rare)
 
 
+def told_topics(sensor: Sensor) -> tuple[SensorTopic, ...]:
+    """Return the topics of a sensor whose types are installed: not every ROS has all packages."""
+    return tuple(
+        topic for topic in SENSORS[sensor.kind].topics_of(sensor)
+        if find_spec(topic.type.partition('/')[0]) is not None
+    )  # fmt: skip
+
+
+def sensor_ticks(vehicle: Vehicle) -> tuple[Topic, ...]:
+    """Return where nodes tell that they have read their sensors, for who waits for them.
+
+    Sensors with a rate do not tell it themselves in every tick.
+    """
+    rare = {s.name: bool(s.period or s.latency) for s in vehicle.sensors}
+    shared = any(rare[s.name] for s in vehicle.sensors if SENSORS[s.kind].executable == SHARED)
+    return tuple(
+        sensor_tick(node) for node in sensor_nodes(vehicle)
+        if (shared if node == SHARED else rare[node])
+    )  # fmt: skip
+
+
+def sensor_tick(node: str) -> Topic:
+    """Return the topic on which a node of sensors tells each tick that it has read them."""
+    return Topic(f'{node}/tick', Header, LOCKSTEP)
+
+
 def sensor_needs(vehicle: Vehicle) -> tuple[str, ...]:
     """Return what the sensors of a vehicle need beside its state, of ``NEEDS``."""
     needs = {need for sensor in vehicle.sensors for need in SENSORS[sensor.kind].needs}
@@ -244,9 +271,9 @@ def sensor_needs(vehicle: Vehicle) -> tuple[str, ...]:
 
 def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
     """Return the topics of all sensors of a vehicle, and of what they need."""
-    kinds = [(sensor, SENSORS[sensor.kind]) for sensor in vehicle.sensors]
     needed = (NEEDS[need] for need in sensor_needs(vehicle))
-    return (*needed, *(sensor_topic(s, topic) for s, kind in kinds for topic in kind.topics_of(s)))
+    told = ((sensor, topic) for sensor in vehicle.sensors for topic in told_topics(sensor))
+    return (*needed, *(sensor_topic(sensor, topic) for sensor, topic in told))
 
 
 _ALWAYS = (
@@ -274,7 +301,8 @@ def recorded(
         sources: sources of wrenches.
     """
     always = tuple(PWM_PER_TICK if t is PWM and pwm_per_tick else t for t in _ALWAYS)
-    result = (*always, *(wrench_topic(s) for s in sources), *sensor_topics(vehicle))
+    result = (*always, *(wrench_topic(s) for s in sources), *sensor_topics(vehicle),
+              *sensor_ticks(vehicle))  # fmt: skip
     if 'thrusters' not in sources:
         result = tuple(t for t in result if not t.name.startswith('thrusters/'))
     if components:

@@ -49,6 +49,7 @@ class SensorInputs(NamedTuple):
 
 Measure = Callable[[Sensor, State, Environment, SensorInputs], Readings]
 Disturb = Callable[[Sensor, Readings, int | np.ndarray, int, Sequence[Fault]], Readings]
+Follow = Callable[[Sensor, Any, int, Readings], tuple[Readings, Any]]
 
 
 def _nothing(
@@ -86,8 +87,9 @@ class SensorTopic:
 class SensorModel:
     """One kind of sensor.
 
-    Every reading is a function of (state, inputs, environment, stamp, seed) only, so that it
-    is the same in the node graph, in ``simulate`` and after a compiled run.
+    Every reading is a function of (state, inputs, environment, stamp, seed) only, and of the
+    readings before where there is ``follow``, so that it is the same in the node graph, in
+    ``simulate`` and after a compiled run.
 
     Attributes:
         name: name of the sensor kind: the ``type`` of its <sensor>.
@@ -95,6 +97,8 @@ class SensorModel:
             :class:`SensorInputs`; functions broadcast over leading axes.
         disturb: the readings with noise, of a sensor, ideal readings, their stamps (...) in ns, a
             seed and the faults of the run; faults of any sensor are added to them.
+        follow: adds what depends on earlier readings that were sent, of a sensor, what this
+            function returned of the last one (None: there is none), a stamp in ns and one reading.
         spec: dataclass of its parameters, fields of :func:`~marine_sim_ros.core.numbers.number`:
             elements below <sensor>, and keys of presets.
         read: makes ``sensor.spec`` in place of that, of the element's
@@ -114,6 +118,7 @@ class SensorModel:
     measure: Measure
     _: KW_ONLY
     disturb: Disturb = _nothing
+    follow: Follow | None = None
     spec: type | None = None
     read: Callable[[Any, Any], Any] | None = None
     element: str = ''

@@ -62,6 +62,7 @@ class SensorReader:
         self.model = SENSORS[sensor.kind]
         self._before = -1
         self._last: Readings | None = None
+        self._memory: Any = None
 
     def read(
         self,
@@ -74,7 +75,7 @@ class SensorReader:
         """Return when the reading of a stamp comes, ns, and the reading; None: there is none."""
         before, self._before = self._before, stamp
         if stamp < before:  # the run was reset
-            before, self._last = -1, None
+            before, self._last, self._memory = -1, None, None
         sensor = self.sensor
         if not due(sensor.period, stamp, before):
             return None
@@ -82,14 +83,22 @@ class SensorReader:
             ideal = self.model.measure(sensor, state, environment, inputs)
             readings = self.model.disturb(sensor, ideal, stamp, self._seed, ())
             self._last = readings
-            return (stamp + _latency(sensor, readings), readings) if given(readings) else None
+            if not given(readings):
+                return None
+            return self._sent(stamp, stamp + _latency(sensor, readings), readings)
         if self._last is None or not frozen(faults, sensor.name, stamp):
             ideal = self.model.measure(sensor, state, environment, inputs)
             self._last = _disturbed(sensor, ideal, stamp, self._seed, faults)
         if dropped(faults, sensor.name, stamp, self._seed) or not given(self._last):
             return None
         late = int(added_latency(faults, sensor.name, stamp))
-        return stamp + _latency(sensor, self._last) + late, self._last
+        return self._sent(stamp, stamp + _latency(sensor, self._last) + late, self._last)
+
+    def _sent(self, stamp: int, arrival: int, readings: Readings) -> tuple[int, Readings]:
+        """Return a reading that is sent, with what follows from it and the ones before."""
+        if self.model.follow is not None:
+            readings, self._memory = self.model.follow(self.sensor, self._memory, stamp, readings)
+        return arrival, readings
 
 
 class SensorSeries(Mapping[str, np.ndarray]):
@@ -207,7 +216,25 @@ class SensorRecord(Mapping[str, SensorSeries]):
             lost = dropped(faults, sensor.name, stamps, self._seed)
             readings = {name: _without(value, lost) for name, value in readings.items()}
             arrival = arrival + added_latency(faults, sensor.name, stamps)
-        return SensorSeries(readings, stamps, np.maximum.accumulate(arrival))
+        series = SensorSeries(readings, stamps, np.maximum.accumulate(arrival))
+        return _followed(sensor, series) if SENSORS[sensor.kind].follow else series
+
+
+def _followed(sensor: Sensor, series: SensorSeries) -> SensorSeries:
+    """Return readings with what follows from them and the ones before."""
+    follow, memory = SENSORS[sensor.kind].follow, None
+    rows: list[Readings | None] = []
+    for i, stamp in enumerate(series.stamp.tolist()):
+        readings = series.at(i)
+        if readings is not None:
+            readings, memory = follow(sensor, memory, stamp, readings)
+        rows.append(readings)
+    first = next((row for row in rows if row is not None), {})
+    more = {
+        name: np.stack([np.full_like(first[name], np.nan) if r is None else r[name] for r in rows])
+        for name in first.keys() - series.keys()
+    }
+    return SensorSeries({**series, **more}, series.stamp, series.arrival)
 
 
 def _without(values: np.ndarray, lost: np.ndarray) -> np.ndarray:

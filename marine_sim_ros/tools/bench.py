@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from marine_sim_ros.bench.gazebo import check_gazebo, gazebo_table
+from marine_sim_ros.bench.sensors import sensor_rows
 from marine_sim_ros.bench.solid import solid_milliseconds
 from marine_sim_ros.bench.steps import step_microseconds
 from marine_sim_ros.control.allocator import Allocator
@@ -142,6 +143,7 @@ def _steps(add: Add) -> None:
         add(f'contact, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.touching)
         add(f'boundary, {vehicle} 20 m over rock: CPU ms', '.3f', afloat.boundary)
         add(f'boundary, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.boundary)
+    sensor_rows(add)
 
 
 def _engine(add: Add) -> None:

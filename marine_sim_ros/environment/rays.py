@@ -1,0 +1,112 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What rays meet first in the water: everything solid, and the water's surface from below."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.control_flow import while_loop
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.waves import Waves
+from marine_sim_ros.scene.rays import Hits, cast, nearest
+from marine_sim_ros.scene.scene import Scene
+
+__all__ = ['WATER_SURFACE', 'first_hits', 'hit_materials']
+
+WATER_SURFACE = 'water_surface'
+"""Material of the water's surface."""
+_NOTHING = Scene()
+_CLOSE = 1e-10
+"""m; a ray that is so near to the surface has met it."""
+_MOST = 500
+"""Steps towards waves; what is left is nearer than a mm but for rays along a crest."""
+
+
+def first_hits(
+    environment: Environment, origins: Array, directions: Array, maximum: float
+) -> Hits:
+    """Return what rays meet first; the surface of the water has the number k of ``scene``'s end.
+
+    A ray that begins above the water meets the surface at a distance of 0.
+
+    Args:
+        environment: water and scene at a time.
+        origins: (..., 3) in map, m.
+        directions: (..., 3) unit vectors, map.
+        maximum: how far the rays go, m; finite.
+    """
+    scene = environment.scene or _NOTHING
+    solid = cast(scene, origins, directions, maximum)
+    xp = namespace(solid.distance)
+    o, d = origins + xp.zeros_like(directions), directions + xp.zeros_like(origins)
+    reach = xp.minimum(solid.distance, xp.full_like(solid.distance, maximum))
+    if environment.waves is None:
+        distance, normal = _still(o, d)
+    else:
+        distance, normal = _waves(environment.waves, environment.time, o, d, reach)
+    number = xp.full_like(distance, float(len(scene)))
+    return nearest(solid, Hits(distance, normal, number), reach)
+
+
+def hit_materials(environment: Environment) -> tuple[str, ...]:
+    """Return the materials of what rays can meet, by its number; the last one is of nothing."""
+    scene = environment.scene or _NOTHING
+    return (*scene.materials, WATER_SURFACE, '')
+
+
+def _still(o: Array, d: Array) -> tuple[Array, Array]:
+    """Return distances (...) and normals (..., 3) of the plane z = 0 from below."""
+    xp = namespace(d)
+    height, rise = o[..., 2], d[..., 2]
+    rises = rise > 0
+    meet = -height / xp.where(rises, rise, xp.ones_like(rise))
+    distance = xp.where(rises, meet, xp.full_like(rise, xp.inf))
+    normal = xp.zeros_like(d) + constant(xp, np.array([0.0, 0.0, -1.0]))
+    return xp.where(height >= 0, xp.zeros_like(height), distance), normal
+
+
+def _waves(waves: Waves, time: Array, o: Array, d: Array, reach: Array) -> tuple[Array, Array]:
+    """Return distances (...) and normals (..., 3) of waves from below.
+
+    The ray goes on by what is left to the surface over the most that this falls per m, with
+    Σ a k as the steepest slope, so that it never crosses a crest (Hart 1996, "Sphere tracing").
+    """
+    xp = namespace(d)
+    highest = float(np.sum(np.abs(waves.amplitude)))
+    steepest = float(np.sum(np.abs(waves.amplitude) * waves.wavenumber))
+    across = xp.sqrt(d[..., 0] * d[..., 0] + d[..., 1] * d[..., 1])
+    closing = steepest * across + d[..., 2]
+    comes = closing > 0
+    closing = xp.where(comes, closing, xp.ones_like(closing))
+
+    def depth(t: Array) -> Array:
+        points = o + t[..., None] * d
+        return waves.elevation(points, time) - points[..., 2]
+
+    # Nothing is to be looked at below the deepest trough.
+    rise = xp.where(d[..., 2] > 0, d[..., 2], xp.ones_like(across))
+    begin = xp.maximum((-highest - o[..., 2]) / rise, xp.zeros_like(across))
+    begin = xp.where(d[..., 2] > 0, begin, xp.zeros_like(across))
+
+    def body(search: tuple[Array, Array, int]) -> tuple[Array, Array, int]:
+        t, left, count = search
+        on = comes & (left > _CLOSE) & (t <= reach)
+        t = t + xp.where(on, left / closing, xp.zeros_like(t))
+        return t, depth(t), count + 1
+
+    def unfinished(search: tuple[Array, Array, int]) -> Array:
+        t, left, count = search
+        return xp.any(comes & (left > _CLOSE) & (t <= reach)) & (count < _MOST)
+
+    t, left, _ = while_loop(xp, unfinished, body, (begin, depth(begin), 0))
+    met = (left <= 1e-3) & (t <= reach)
+    points = o + t[..., None] * d
+    surface = xp.concat([points[..., :2], xp.zeros_like(points[..., 2:])], axis=-1)
+    # ∂η/∂x = −a_x/g at the mean surface, where linear waves accelerate the water by −g ∂η/∂x.
+    slope = -waves.acceleration(surface, time)[..., :2] / waves.gravity
+    down = xp.concat([slope, -xp.ones_like(slope[..., :1])], axis=-1)
+    normal = down / xp.sqrt(xp.sum(down * down, axis=-1, keepdims=True))
+    return xp.where(met, t, xp.full_like(t, xp.inf)), normal

@@ -1,0 +1,187 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What rays meet first of everything solid around the water: closed forms, and a march."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, namespace
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.scene.obstacles import Obstacle
+from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.scene.terrain_rays import terrain_hits
+
+__all__ = ['Hits', 'cast', 'nearest']
+
+_ALMOST_ZERO = 1e-200
+"""Stands for 0 in a direction, so that one can divide by it."""
+
+
+class Hits(NamedTuple):
+    """What rays (...) meet first.
+
+    Attributes:
+        distance: (...) along the ray, m; infinite where it meets nothing.
+        normal: (..., 3) unit normal of what it meets, into the water, map; 0 for nothing.
+        surface: (...) its number in ``scene.names``; −1 for nothing.
+    """
+
+    distance: Array
+    normal: Array
+    surface: Array
+
+
+def cast(scene: Scene, origins: Array, directions: Array, maximum: float) -> Hits:
+    """Return what rays meet first of a scene.
+
+    A ray that begins within something solid meets it at a distance of 0. Planes, boxes, spheres
+    and cylinders are closed forms; the bilinear patches of a terrain are too, one after another
+    (:mod:`marine_sim_ros.scene.terrain_rays`).
+
+    Args:
+        scene: the scene.
+        origins: (..., 3) in map, m.
+        directions: (..., 3) unit vectors, map.
+        maximum: how far the rays go, m; finite.
+    """
+    xp = namespace(directions)
+    origins, directions = origins + xp.zeros_like(directions), directions + xp.zeros_like(origins)
+    shape = directions.shape[:-1]
+    o, d = xp.reshape(origins, (-1, 3)), xp.reshape(directions, (-1, 3))
+    hits = _nothing(d)
+    reach = xp.full_like(d[:, 0], maximum)
+    for index in _within_reach(scene, o, maximum):
+        own = _meet(scene, index, o, d, reach)
+        hits = nearest(hits, Hits(*own, xp.full_like(reach, index)), reach)
+    distance, normal, surface = hits
+    return Hits(
+        xp.reshape(distance, shape), xp.reshape(normal, (*shape, 3)), xp.reshape(surface, shape)
+    )
+
+
+def nearest(first: Hits, second: Hits, reach: Array) -> Hits:
+    """Return of two hits (...) of each ray the one that is nearer, and not beyond its reach."""
+    xp = namespace(first.distance)
+    nearer = (second.distance < first.distance) & (second.distance <= reach)
+    return Hits(
+        xp.where(nearer, second.distance, first.distance),
+        xp.where(nearer[..., None], second.normal, first.normal),
+        xp.where(nearer, second.surface, first.surface),
+    )
+
+
+def _nothing(d: Array) -> Hits:
+    xp = namespace(d)
+    number = xp.zeros_like(d[:, 0])
+    return Hits(number + xp.inf, xp.zeros_like(d), number - 1.0)
+
+
+def _within_reach(scene: Scene, o: Array, maximum: float) -> tuple[int, ...]:
+    """Return which surfaces rays from one place can reach; all for rays from several."""
+    if namespace(o) is NUMPY and len(scene) > 2 and len(o) and np.all(o == o[0]):
+        return scene.near(o[0], maximum)
+    return tuple(range(len(scene)))
+
+
+def _meet(scene: Scene, index: int, o: Array, d: Array, reach: Array) -> tuple[Array, Array]:
+    """Return distances (r,) and normals (r, 3) of what rays meet of one surface."""
+    if index < len(scene.planes):
+        return _plane(scene.planes[index], o, d)
+    if scene.terrain is not None and index == len(scene.planes):
+        return terrain_hits(scene.terrain, o, d, reach)
+    obstacle = scene.obstacles[index - len(scene) + len(scene.obstacles)]
+    xp = namespace(d)
+    turn = constant(xp, rotation_matrix(obstacle.orientation))
+    local = (o - constant(xp, obstacle.position)) @ turn
+    enter, leave, normal = _INTERVALS[obstacle.kind](local, d @ turn, obstacle)
+    meets = (enter <= leave) & (leave >= 0)
+    begin = xp.maximum(enter, xp.zeros_like(enter))
+    return xp.where(meets, begin, xp.full_like(enter, xp.inf)), normal @ turn.T
+
+
+def _plane(plane: Plane, o: Array, d: Array) -> tuple[Array, Array]:
+    xp = namespace(d)
+    normal = constant(xp, plane.normal)
+    height = o @ normal - float(plane.normal @ plane.point)
+    rise = d @ normal
+    sinks = rise < 0
+    meet = -height / xp.where(sinks, rise, -xp.ones_like(rise))
+    distance = xp.where(sinks, meet, xp.full_like(rise, xp.inf))
+    return xp.where(height <= 0, xp.zeros_like(rise), distance), xp.zeros_like(d) + normal
+
+
+def _slab(o: Array, d: Array, half: float) -> tuple[Array, Array]:
+    """Return where rays (r,) enter and leave −half ≤ x ≤ half."""
+    xp = namespace(d)
+    change = xp.where(xp.abs(d) < _ALMOST_ZERO, xp.full_like(d, _ALMOST_ZERO), d)
+    one, other = (-half - o) / change, (half - o) / change
+    return xp.minimum(one, other), xp.maximum(one, other)
+
+
+def _round(o: Array, d: Array, radius: float) -> tuple[Array, Array]:
+    """Return where rays (r, n) enter and leave a circle or a sphere about the origin."""
+    xp = namespace(d)
+    speed = xp.sum(d * d, axis=-1)
+    moves = speed > 1e-30
+    speed = xp.where(moves, speed, xp.ones_like(speed))
+    middle = -xp.sum(o * d, axis=-1) / speed
+    passing = o + middle[:, None] * d
+    square = radius * radius - xp.sum(xp.where(moves[:, None], passing, o) ** 2, axis=-1)
+    half = xp.sqrt(xp.maximum(square, 0.0 * square) / speed)
+    half = xp.where(moves, half, xp.full_like(half, xp.inf))
+    middle = xp.where(moves, middle, 0.0 * middle)
+    miss = square < 0
+    inf = xp.full_like(half, xp.inf)
+    return xp.where(miss, inf, middle - half), xp.where(miss, -inf, middle + half)
+
+
+Interval = tuple[Array, Array, Array]
+"""Where rays enter and leave a solid (r,), m, and the normals (r, 3) where they enter."""
+
+
+def _box(o: Array, d: Array, box: Obstacle) -> Interval:
+    xp = namespace(d)
+    sides = [_slab(o[:, n], d[:, n], float(box.size[n]) / 2) for n in range(3)]
+    enters = xp.stack([s[0] for s in sides], axis=-1)
+    enter = xp.max(enters, axis=-1)
+    leave = xp.min(xp.stack([s[1] for s in sides], axis=-1), axis=-1)
+    faces = xp.where(enters == enter[:, None], -xp.sign(d), xp.zeros_like(d))
+    return enter, leave, _unit(faces)
+
+
+def _cylinder(o: Array, d: Array, cylinder: Obstacle) -> Interval:
+    xp = namespace(d)
+    ends, caps_leave = _slab(o[:, 2], d[:, 2], float(cylinder.size[2]) / 2)
+    sides, side_leave = _round(o[:, :2], d[:, :2], float(cylinder.size[0]) / 2)
+    enter = xp.maximum(ends, sides)
+    finite = xp.where(xp.abs(enter) < xp.inf, enter, 0.0 * ends)
+    across = (o + finite[:, None] * d)[:, :2]
+    side = xp.concat([across, xp.zeros_like(across[:, :1])], axis=-1)
+    cap = xp.concat([xp.zeros_like(across), -xp.sign(d[:, 2:])], axis=-1)
+    normal = _unit(xp.where((sides >= ends)[:, None], side, cap))
+    return enter, xp.minimum(caps_leave, side_leave), normal
+
+
+def _sphere(o: Array, d: Array, sphere: Obstacle) -> Interval:
+    xp = namespace(d)
+    enter, leave = _round(o, d, float(sphere.size[0]) / 2)
+    finite = xp.where(xp.abs(enter) < xp.inf, enter, xp.zeros_like(leave))
+    return enter, leave, _unit(o + finite[:, None] * d)
+
+
+_INTERVALS: dict[str, Callable[[Array, Array, Obstacle], Interval]] = {
+    'box': _box, 'cylinder': _cylinder, 'sphere': _sphere,
+}  # fmt: skip
+
+
+def _unit(vectors: Array) -> Array:
+    """Return vectors (r, 3) of length 1; 0 stays 0."""
+    xp = namespace(vectors)
+    square = xp.sum(vectors * vectors, axis=-1, keepdims=True)
+    return vectors / xp.sqrt(xp.where(square > 0, square, xp.ones_like(square)))

@@ -1,0 +1,137 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Altimeter: a single wide beam, and how sure it is of what it has met.
+
+It looks along the x axis of its frame, as sensor_msgs/Range has it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.numbers import number
+from marine_sim_ros.core.random import gaussian
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.sensors.acoustics import absorption, beam_hits, echo_strength, two_way
+from marine_sim_ros.sensors.sensor_model import (
+    Readings,
+    SensorInputs,
+    SensorModel,
+    SensorTopic,
+)
+
+__all__ = ['ALTIMETER', 'Altimeter', 'cone']
+
+_RINGS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_AROUND = 8
+_STRONG = 0.5
+"""Share of the strongest echo that another one must have to be taken for the target."""
+
+
+@dataclass(frozen=True, eq=False)
+class Altimeter:
+    """Parameters of an altimeter."""
+
+    beam_width: float = number(30.0, 0.1, 120.0, 'deg', 'width between the points of half power')
+    min_range: float = number(0.5, 0.0, 1e3, 'm', 'least range')
+    max_range: float = number(30.0, 0.1, 1e4, 'm', 'greatest range')
+    frequency: float = number(115.0, 1.0, 1e4, 'kHz', 'of the sound')
+    resolution: float = number(0.005, 0.0, 1.0, '', 'step of the range, its share')
+    range_noise: float = number(0.002, 0.0, 1.0, '', 'standard deviation of a range, its share')
+    signal: float = number(
+        30.0, -100.0, 300.0, 'dB', 'signal to noise of a perfect reflector at the greatest range'
+    )
+
+
+@lru_cache(maxsize=32)
+def cone(width: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rays (n, 3) of a beam about x, width in degrees, and their weights (n,)."""
+    tilts, turns = [], []
+    for ring in _RINGS:
+        count = _AROUND if ring else 1
+        tilts += [ring * math.radians(width) / 2] * count
+        turns += [2 * math.pi * i / count for i in range(count)]
+    tilt, turn = np.array(tilts), np.array(turns)
+    rays = [np.cos(tilt), np.sin(tilt) * np.cos(turn), np.sin(tilt) * np.sin(turn)]
+    return np.stack(rays, axis=-1), two_way(tilt, math.radians(width))
+
+
+def _measure(
+    sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
+) -> Readings:
+    """Return the ideal range: the nearest of the echoes that are about as strong as the strongest.
+
+    The confidence is the strongest echo's share of signal in signal and noise, %, with the
+    spherical spreading of a wide beam, r⁻².
+    """
+    del inputs
+    spec = sensor.spec
+    rays, weights = cone(spec.beam_width)
+    hits, directions = beam_hits(sensor, state, environment, rays, spec.max_range)
+    strength = weights * echo_strength(environment, hits, directions, absorption(spec.frequency))
+    strongest = np.max(strength, axis=-1)
+    strong = (strength >= _STRONG * strongest[..., None]) & (strength > 0)
+    found = np.min(np.where(strong, hits.distance, np.inf), axis=-1)
+    spread = (spec.max_range / np.maximum(found, spec.min_range)) ** 2
+    level = 10.0 ** (spec.signal / 10) * strongest * spread
+    too_near = found < spec.min_range
+    return {
+        'range': np.where(too_near, -np.inf, found),
+        'confidence': np.where(np.isfinite(found) & ~too_near, 100 * level / (1 + level), 0.0),
+    }
+
+
+def _disturb(
+    sensor: Sensor,
+    readings: Readings,
+    stamps: int | np.ndarray,
+    seed: int,
+    faults: Sequence[Fault],
+) -> Readings:
+    """Return readings with noise, in steps of the resolution."""
+    del faults
+    spec, ideal = sensor.spec, np.asarray(readings['range'])
+    met = np.isfinite(ideal)
+    known = np.where(met, ideal, 1.0)
+    noisy = known * (1 + spec.range_noise * gaussian(seed, sensor.name, stamps))
+    step = spec.resolution * known
+    stepped = np.round(noisy / np.where(step > 0, step, 1.0)) * step if spec.resolution else noisy
+    confidence = np.floor(np.asarray(readings['confidence']))
+    return {'range': np.where(met, stepped, ideal), 'confidence': confidence}
+
+
+def _range(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    """Return a range; ±∞ where there is none, as REP 117 has it."""
+    spec = sensor.spec
+    return {
+        'radiation_type': 0,
+        'field_of_view': math.radians(spec.beam_width),
+        'min_range': spec.min_range,
+        'max_range': spec.max_range,
+        'range': float(readings['range']),
+    }
+
+
+def _confidence(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    """Return the confidence, %."""
+    del sensor
+    return {'data': float(readings['confidence'])}
+
+
+ALTIMETER = SensorModel(
+    'altimeter', _measure, disturb=_disturb, spec=Altimeter, rate=10.0, label='Altimeter',
+    topics=(
+        SensorTopic('range', 'sensor_msgs/msg/Range', _range),
+        SensorTopic('confidence', 'std_msgs/msg/Float32', _confidence),
+    ),
+)  # fmt: skip

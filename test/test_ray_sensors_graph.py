@@ -1,0 +1,90 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sensors of rays as nodes: the same messages to the bit however a run is computed."""
+
+import importlib.util
+import subprocess
+import sys
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from graph import manifest
+
+pytestmark = pytest.mark.ros
+
+SCENARIO = """
+duration: 2.0
+initial: {position: [3, 1, -4], rpy: [0.1, -0.2, 0.7]}
+segments:
+  - {at: 0.0, pwm: [1600, 1400, 1550, 1480, 1620, 1590]}
+faults:
+  - {kind: sensor_dropout, sensor: altimeter, share: 0.3}
+  - {kind: sensor_bias, sensor: dvl, quantity: velocity, size: 0.1, at: 0.8}
+  - {kind: sensor_freeze, sensor: scanning_sonar, at: 1.0, until: 1.2}
+"""
+TOPICS = {
+    'dvl/twist': 9, 'dvl/altitude': 9, 'dvl/odometry': 9, 'altimeter/range': 8,
+    'scanning_sonar/scan': 35, 'scanning_sonar/echo': 35, 'imaging_sonar/fan': 17,
+}  # fmt: skip
+"""And how many messages there are at least: those of the last moments are on their way."""
+ACOUSTIC = {'dvl/beams': 9, 'imaging_sonar/image': 17}
+
+
+def flat(value):
+    """Return the numbers and texts of a message, in order."""
+    if hasattr(value, '__dataclass_fields__'):
+        return [x for name in value.__dataclass_fields__ for x in flat(getattr(value, name))]
+    if isinstance(value, list) and value and hasattr(value[0], '__dataclass_fields__'):
+        return [x for one in value for x in flat(one)]
+    return [np.asarray(value)]
+
+
+def messages(directory):
+    from rosbags.highlevel import AnyReader
+
+    result = defaultdict(dict)
+    with AnyReader([directory / 'bag']) as reader:
+        for connection, _, data in reader.messages():
+            name = connection.topic.split('/', 2)[-1]
+            if name in TOPICS | ACOUSTIC:
+                message = reader.deserialize(data, connection.msgtype)
+                stamp = message.header.stamp
+                result[name][stamp.sec * 10**9 + stamp.nanosec] = flat(message)
+    return result
+
+
+def test_separate_composed_and_simulate_agree_to_the_bit(ros_environment, tmp_path):
+    scenario = tmp_path / 'seen.yaml'
+    scenario.write_text(SCENARIO)
+    given = ['bluerov2', '--scenario', scenario, '--seed', '5', '--environment', 'shallow_sand']
+    for name in ('dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar'):
+        given += ['--set', f'{name}:=true']
+    ways = {
+        'direct': ['simulate', *given, '--record'],
+        'separate': ['run', *given, '--real-time-factor', '0', '--record'],
+        'composed': ['run', *given, '--real-time-factor', '0', '--composed', '--record'],
+    }
+    bags = {}
+    for way, arguments in ways.items():
+        command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *arguments, tmp_path / way]
+        done = subprocess.run(command, capture_output=True, text=True, env=ros_environment,
+                              timeout=250, check=False)  # fmt: skip
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        bags[way] = messages(tmp_path / way)
+    assert len({manifest(tmp_path / way)['trajectory_sha256'] for way in ways}) == 1
+    installed = importlib.util.find_spec('marine_acoustic_msgs') is not None
+    for topic, least in (TOPICS | (ACOUSTIC if installed else {})).items():
+        expected = bags['direct'][topic]
+        assert len(expected) >= least or topic == 'altimeter/range', topic
+        for way in ('separate', 'composed'):
+            found = bags[way][topic]
+            assert set(found) <= set(expected), (topic, way)
+            assert len(found) >= min(least, len(expected)), (topic, way)
+            for stamp, values in found.items():
+                for a, b in zip(values, expected[stamp], strict=True):
+                    same = np.array_equal(a, b, equal_nan=a.dtype.kind == 'f')
+                    assert same, (topic, way, stamp)
+    if not installed:
+        assert not any(bags[way].get(topic) for way in ways for topic in ACOUSTIC)
