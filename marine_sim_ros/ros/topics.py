@@ -68,6 +68,7 @@ __all__ = [
     'QUEUE',
     'ROBOT_DESCRIPTION',
     'SCENE_MARKERS',
+    'SERVOS',
     'SETPOINTS',
     'TF',
     'TF_STATIC',
@@ -176,6 +177,8 @@ ROBOT_DESCRIPTION = Topic('robot_description', String, LATCHED, per_tick=False)
 SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
 LIGHTS = Topic('lights', Float32MultiArray, LATCHED, per_tick=False)
 """How bright each light of the URDF is, 0 to 1, in its order."""
+SERVOS = Topic('servos', JointState, LATCHED, per_tick=False)
+"""What an autopilot commands besides thrusters: lights 0 to 1, camera_tilt rad, gripper 0 to 1."""
 JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP, open_ended=True)
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
 COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
@@ -225,7 +228,7 @@ def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
 
 _ALWAYS = (
     ODOM, *([TF, TF_STATIC] if TFMessage else []), ROBOT_DESCRIPTION, CLOCK, TOTAL_WRENCH,
-    EXTERNAL_WRENCH, PWM, THRUSTER_STATE, THRUSTER_POWER, LIGHTS, OCEAN_CURRENT, DIAGNOSTICS,
+    EXTERNAL_WRENCH, PWM, THRUSTER_STATE, THRUSTER_POWER, LIGHTS, SERVOS, OCEAN_CURRENT, DIAGNOSTICS,
     MARKERS, SCENE_MARKERS, CONTACT_MARKERS,
 )  # fmt: skip
 

@@ -1,0 +1,136 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Starts ArduSub as software in the loop, and ends it."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.resources import resource_folder
+
+__all__ = ['Firmware', 'FirmwareSettings', 'find_firmware', 'firmware_command', 'parameter_files']
+
+NONE = 'none'
+GRACE = 1.0
+"""s until it is killed: it does not see a signal while it waits for the physics."""
+PARAMETERS = {'vectored': 'bluerov2.param', 'vectored_6dof': 'heavy.param'}
+
+
+@dataclass(frozen=True)
+class FirmwareSettings:
+    """How the firmware is started.
+
+    Attributes:
+        frame: ArduSub's frame, as ``vectored``.
+        address: address at which it finds the simulator.
+        port: UDP port of the simulator.
+        instance: number of the vehicle, from 0; the system of MAVLink is one more.
+        home: latitude and longitude of the origin of map, degrees; its altitude is 0.
+        ground_station: UDP address of the ground station, ``host:port``.
+        companion: UDP address of a companion program, likewise.
+        rate: frames per second.
+    """
+
+    frame: str
+    address: str
+    port: int
+    instance: int
+    home: tuple[float, float]
+    ground_station: str
+    companion: str
+    rate: float
+
+
+def find_firmware(given: str) -> str | None:
+    """Return the path of the firmware, or None where somebody else is to start it.
+
+    Args:
+        given: path; empty: ``ardusub`` on PATH, where it is; ``none``: do not look for it.
+
+    Raises:
+        ParameterError: a path that is no executable.
+    """
+    if given == NONE:
+        return None
+    found = shutil.which(given or 'ardusub')
+    if given and found is None:
+        raise ParameterError(f'ardusub is {given!r}; expected an executable file, or none')
+    return None if found is None else str(Path(found).resolve())
+
+
+def parameter_files(frame: str) -> list[Path]:
+    """Return the shipped parameters for a frame.
+
+    Raises:
+        ParameterError: none ship for it.
+    """
+    if frame not in PARAMETERS:
+        raise ParameterError(
+            f'ArduSub: no parameters ship for the frame {frame or "of this vehicle"!r}; expected '
+            f'{" or ".join(PARAMETERS)}; start the firmware yourself with --ardusub none'
+        )
+    return [resource_folder('config') / 'ardusub' / PARAMETERS[frame]]
+
+
+def firmware_command(program: str, settings: FirmwareSettings) -> list[str]:
+    """Return the command line; also what is shown to a person who starts it by hand."""
+    latitude, longitude = settings.home
+    return [
+        program, '--model', f'JSON:{settings.address}', '--instance', str(settings.instance),
+        '--sim-port-out', str(settings.port), '--sysid', str(settings.instance + 1),
+        '--home', f'{latitude:.7f},{longitude:.7f},0,0', '--speedup', '1',
+        '--rate', f'{settings.rate:g}', '--wipe', '--synthetic-clock',
+        '--serial0', f'udpclient:{settings.ground_station}',
+        '--serial1', f'udpclient:{settings.companion}', '--serial2', 'none',
+        '--defaults', ','.join(map(str, parameter_files(settings.frame))),
+    ]  # fmt: skip
+
+
+def _die_with_parent() -> None:
+    """Let the firmware end with this process, however that ends (Linux: PR_SET_PDEATHSIG)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+class Firmware:
+    """The process of the firmware, in a folder of its own for its parameters and logs."""
+
+    def __init__(self, program: str, settings: FirmwareSettings) -> None:
+        """Start it."""
+        self.folder = Path(tempfile.mkdtemp(prefix='ardusub_'))
+        self.log = self.folder / 'ardusub.log'
+        with self.log.open('wb') as output:
+            self._process = subprocess.Popen(
+                firmware_command(program, settings), cwd=self.folder, stdin=subprocess.DEVNULL,
+                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                preexec_fn=_die_with_parent if sys.platform == 'linux' else None,
+            )  # fmt: skip
+
+    @property
+    def ended(self) -> str:
+        """What it left where it has ended by itself; else empty."""
+        if self._process.poll() is None:
+            return ''
+        lines = self.log.read_text(encoding='utf-8', errors='replace').strip().splitlines()
+        last = lines[-1].strip() if lines else 'it wrote nothing'
+        return f'exit code {self._process.returncode}: {last} ({self.log})'
+
+    def stop(self) -> None:
+        """End it; its folder stays where it had ended by itself."""
+        crashed = bool(self.ended)
+        if not crashed:
+            self._process.terminate()
+            try:
+                self._process.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            shutil.rmtree(self.folder, ignore_errors=True)

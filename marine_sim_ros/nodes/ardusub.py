@@ -1,0 +1,222 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""ArduSub: the firmware of the BlueROV2 steers, over its JSON interface (UDP), in lockstep.
+
+Subscribes: odom.
+Publishes, one per odom, same stamp: thrusters/pwm (start the thrusters with ``pwm_source:
+controller``). On change: servos (JointState: lights 0 to 1, camera_tilt rad, gripper 0 to 1),
+lights, joint_commands (for servos that are joints of the arm).
+Listens: UDP on ``address``, port 9002 + 10 ``instance``.
+Parameters: the common ones, and those below.
+Failure: until an autopilot speaks, the run waits at its first tick, and after ``start_timeout``
+goes on with thrusters off. One that falls silent for 0.7 s of wall time is lost: the thrusters
+node stops the thrusters, and the autopilot is taken in again when it speaks. Datagrams that are no
+servo packets are ignored with a warning. A firmware that this node started and that ends by
+itself ends the node.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float32MultiArray
+
+from marine_sim_ros.autopilot.channels import channel_map
+from marine_sim_ros.autopilot.conventions import motion_of, specific_force
+from marine_sim_ros.autopilot.firmware import (
+    Firmware,
+    FirmwareSettings,
+    find_firmware,
+    firmware_command,
+)
+from marine_sim_ros.autopilot.frames import Frames
+from marine_sim_ros.autopilot.link import BASE_PORT, AutopilotLink
+from marine_sim_ros.autopilot.packets import ServoPacket, motion_reply
+from marine_sim_ros.core.state import State
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import set_stamp, stamp_ns, state_from
+from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.parameters import Parameter, shared
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.pwm import pwm_message
+
+__all__ = ['ArdusubNode', 'main']
+
+PATIENCE = 0.7
+"""s of wall time that the autopilot may take for a frame; less than the thrusters wait for it."""
+POLL = 0.02
+"""s between two looks for an autopilot that is waited for."""
+PARAMETERS = (
+    shared('ardusub'),
+    shared('autopilot_instance'),
+    shared('autopilot_address'),
+    shared('ground_station'),
+    Parameter('companion', '127.0.0.1:14551', 'UDP address to which the firmware that is started '
+              'here sends MAVLink for a companion program'),
+    Parameter('home', [33.810313, -118.393867], 'latitude and longitude of the origin of map',
+              -180.0, 180.0, unit='degrees'),
+    Parameter('frame_rate', 400.0, "autopilot's frames per second; at least one for every tick",
+              1.0, 1e4, unit='Hz'),
+    Parameter('start_timeout', 50.0, 'wall time that the first tick waits for an autopilot',
+              0.0, 59.0, unit='s'),
+)  # fmt: skip
+
+
+class ArdusubNode(SuiteNode):
+    """The node."""
+
+    def __init__(self, **options: Any) -> None:
+        """Create it as ``ardusub``, and start the firmware where it is found."""
+        super().__init__('ardusub', PARAMETERS, **options)
+        self._channels = channel_map(self.vehicle)
+        self._frames = Frames(self.values['frame_rate'])
+        address, instance = self.values['autopilot_address'], self.values['autopilot_instance']
+        self._link = AutopilotLink(address, BASE_PORT + 10 * instance, self.warn_throttled)
+        self._pwm = self.publisher(topics.PWM_PER_TICK)
+        self._servos = self.publisher(topics.SERVOS)
+        self._lights = self.publisher(topics.LIGHTS)
+        self._joints = self.publisher(topics.ARM_COMMANDS)
+        self._values: dict[str, float] = {}
+        self._light_count = sum('light' in frame.name for frame in self.vehicle.frames)
+        self._waiting: tuple[int, State] | None = None
+        self._waiting_since = self._now()
+        self._ever = self._lost = False
+        self._firmware = self._start()
+        self.health['autopilot'] = 'waiting'
+        self.listen(topics.ODOM, self._on_odom)
+        self.create_timer(POLL, self._watch, clock=self.wall_clock)
+
+    def _start(self) -> Firmware | None:
+        """Start the firmware, or say how somebody starts it."""
+        values, link = self.values, self._link
+        latitude, longitude = values['home']
+        settings = FirmwareSettings(
+            self._channels.frame, '127.0.0.1', link.port, values['autopilot_instance'],
+            (latitude, longitude), values['ground_station'], values['companion'],
+            values['frame_rate'],
+        )  # fmt: skip
+        program = find_firmware(values['ardusub'])
+        if program is not None:
+            firmware = Firmware(program, settings)
+            self.get_logger().info(f'started {program}; its output is in {firmware.log}')
+            return firmware
+        self.get_logger().info(f'waiting for ArduSub on UDP {self._address()}')
+        if self._channels.frame:
+            command = ' '.join(firmware_command('ardusub', settings))
+            self.get_logger().info(f'start it with: {command}')
+        return None
+
+    def _address(self) -> str:
+        return f'{self.values["autopilot_address"]}:{self._link.port}'
+
+    def _now(self) -> float:
+        return self.wall_clock.now().nanoseconds * 1e-9
+
+    def _on_odom(self, message: Odometry) -> None:
+        stamp = self.newest = stamp_ns(message.header.stamp)
+        state = state_from(message)
+        if state is None:
+            self.warn_throttled('odom: not finite; thrusters off')
+            self._publish(stamp, ())
+        elif self._ever and not self._lost:
+            self._exchange(stamp, state)
+        elif self._link.receive() is not None:
+            self._connect(stamp, state)
+        elif self._gone_without():
+            self._publish(stamp, ())
+        else:
+            self._waiting = stamp, state
+
+    def _gone_without(self) -> bool:
+        """Return whether the run goes on without an autopilot that never came."""
+        return not self._ever and self._now() - self._waiting_since > self.values['start_timeout']
+
+    def _connect(self, stamp: int, state: State) -> None:
+        """Take an autopilot in that speaks for the first time, or again."""
+        assert self._link.peer is not None
+        host, port = self._link.peer
+        again = ' again' if self._ever else ''
+        self.get_logger().info(f'autopilot at {host}:{port} connected{again}')
+        self.health['autopilot'] = f'{host}:{port}'
+        self._ever, self._lost, self._waiting = True, False, None
+        self._frames.forget()
+        self._exchange(stamp, state)
+
+    def _exchange(self, stamp: int, state: State) -> None:
+        """Tell the autopilot the frames up to a tick, and take what it answers to the last."""
+        packet: ServoPacket | None = None
+        for time, between, acceleration in self._frames.until(stamp, state):
+            if self._link.receive(PATIENCE) is None:
+                self._lose()
+                return
+            force = specific_force(between, acceleration, self.environment.gravity)
+            motion = motion_of(time, between, force, between.velocity[3:])
+            self._link.answer(motion_reply(motion))
+            packet = self._link.receive(PATIENCE)
+        if packet is None:
+            self._lose()
+            return
+        self._publish(stamp, packet.pwm)
+        self._move(packet.pwm)
+
+    def _lose(self) -> None:
+        """Say nothing more: the thrusters stop by themselves."""
+        self._lost, self.health['autopilot'] = True, 'lost'
+        self.warn_throttled(f'autopilot: silent on UDP {self._address()}; thrusters stop')
+
+    def _publish(self, stamp: int, pwm: tuple[int, ...]) -> None:
+        self._pwm.publish(pwm_message(stamp, self._channels.pulse_widths(pwm)))
+
+    def _move(self, pwm: tuple[int, ...]) -> None:
+        """Publish what the other channels command, where it has changed."""
+        values = self._channels.values(pwm)
+        if values == self._values:
+            return
+        self._values = values
+        message = JointState(name=list(values), position=list(values.values()))
+        set_stamp(message.header.stamp, self.newest)
+        self._servos.publish(message)
+        if 'lights' in values and self._light_count:
+            self._lights.publish(Float32MultiArray(data=[values['lights']] * self._light_count))
+        arm = self.vehicle.manipulator
+        joints = [] if arm is None else [n for n in values if n in arm.names]
+        if joints:
+            self._joints.publish(
+                JointState(name=joints, position=[values[name] for name in joints])
+            )
+
+    def _watch(self) -> None:
+        """Look after an autopilot that is waited for, and a firmware that was started."""
+        if self._firmware is not None and (left := self._firmware.ended):
+            self.get_logger().error(f'ArduSub ended by itself: {left}')
+            self.end(1)
+        elif self._waiting is None:
+            pass
+        elif self._link.receive() is not None:
+            self._connect(*self._waiting)
+        elif self._gone_without():
+            self.warn_throttled(
+                f'autopilot: none on UDP {self._address()} after '
+                f'{self.values["start_timeout"]:g} s; the run goes on with thrusters off'
+            )
+            self._publish(self._waiting[0], ())
+            self._waiting = None
+
+    def close(self) -> None:
+        """End the firmware."""
+        if self._firmware is not None:
+            self._firmware.stop()
+        self._link.close()
+
+
+def main() -> None:
+    """Run the executable."""
+    run(ArdusubNode)
+
+
+if __name__ == '__main__':
+    main()
