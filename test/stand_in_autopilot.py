@@ -3,9 +3,10 @@
 
 """A stand-in for ArduSub, written from its protocol: holds a depth, over real UDP, in lockstep.
 
-    python stand_in_autopilot.py [--port 9002] [--depth 2.0] [--thrusters 6] [--log FILE]
+    python stand_in_autopilot.py [--sim-port-out 9002] [--depth 2.0] [--thrusters 6] [--log FILE]
 
-It knows the interface and nothing of this suite. With ``--log`` it writes every reply.
+It knows the interface and nothing of this suite. With ``--log`` it writes every reply and what it
+answered. It takes the firmware's options, so that a run can start it in the firmware's place.
 """
 
 import argparse
@@ -38,17 +39,12 @@ class StandIn:
                 data = self.socket.recv(65536)
             except TimeoutError:
                 continue
-            except ConnectionRefusedError:  # nobody listens yet
-                import time
-
-                time.sleep(0.1)
-                continue
             self.frame += 1
             return data
 
 
 def hold_depth(motion, wanted, memory, dt, vertical):
-    """Return pulse widths that hold a depth: a PID on the down axis; channels 5 on are low for up."""
+    """Return pulse widths that hold a depth by a PID; channels 5 and on are low for up."""
     down, speed = motion['position'][2], motion['velocity'][2]
     error = down - wanted
     memory['sum'] = min(max(memory['sum'] + error * dt, -2.0), 2.0)
@@ -58,20 +54,23 @@ def hold_depth(motion, wanted, memory, dt, vertical):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument('--port', type=int, default=9002)
+    parser.add_argument('--sim-port-out', type=int, default=9002)
     parser.add_argument('--depth', type=float, default=2.0)
     parser.add_argument('--thrusters', type=int, default=6)
     parser.add_argument('--channels', type=int, default=16)
     parser.add_argument('--log')
-    # Of the firmware, for a test of how it is started; they change nothing here.
+    parser.add_argument('--die-at', type=float, default=1e9)
     options, _ = parser.parse_known_args()
     log = open(options.log, 'wb') if options.log else None  # noqa: SIM115
-    autopilot, memory, before = StandIn(options.port, channels=options.channels), {'sum': 0.0}, 0.0
+    autopilot = StandIn(options.sim_port_out, channels=options.channels)
+    memory, before = {'sum': 0.0}, 0.0
     pwm = [1000] * options.thrusters  # booting
     while True:
         data = autopilot.exchange(pwm)
         motion = json.loads(data)
         dt, before = max(0.0, motion['timestamp'] - before), motion['timestamp']
+        if motion['timestamp'] > options.die_at:
+            raise SystemExit('giving up')
         pwm = hold_depth(motion, options.depth, memory, dt, options.thrusters - 4)
         if log:
             log.write(data + str(pwm).encode())

@@ -26,7 +26,7 @@ FRAME_CONFIG = {'bluerov1': 0, 'vectored': 1, 'vectored_6dof': 2, 'vectored_6dof
 NEUTRAL, LOW, HIGH = 1500, 1100, 1900
 """µs."""
 ON = range(1001, 2201)
-"""Pulse widths that command something: 0 is a disabled channel, 1000 one of a booting autopilot."""
+"""Pulse widths that command something: a disabled channel is 0, one while booting is 1000."""
 TILT = 0.7854
 """rad that the camera of a BlueROV2 tilts up and down."""
 

@@ -105,6 +105,7 @@ class Firmware:
 
     def __init__(self, program: str, settings: FirmwareSettings) -> None:
         """Start it."""
+        self._stopped = False
         self.folder = Path(tempfile.mkdtemp(prefix='ardusub_'))
         self.log = self.folder / 'ardusub.log'
         with self.log.open('wb') as output:
@@ -117,7 +118,7 @@ class Firmware:
     @property
     def ended(self) -> str:
         """What it left where it has ended by itself; else empty."""
-        if self._process.poll() is None:
+        if self._stopped or self._process.poll() is None:
             return ''
         lines = self.log.read_text(encoding='utf-8', errors='replace').strip().splitlines()
         last = lines[-1].strip() if lines else 'it wrote nothing'
@@ -125,12 +126,13 @@ class Firmware:
 
     def stop(self) -> None:
         """End it; its folder stays where it had ended by itself."""
-        crashed = bool(self.ended)
-        if not crashed:
-            self._process.terminate()
-            try:
-                self._process.wait(GRACE)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            shutil.rmtree(self.folder, ignore_errors=True)
+        if self.ended:
+            return
+        self._stopped = True
+        self._process.terminate()
+        try:
+            self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)

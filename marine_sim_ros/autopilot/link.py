@@ -25,7 +25,7 @@ BASE_PORT = 9002
 SILENCE = 0.3
 """s after which another autopilot may take the place of a silent one."""
 LOST_REPLY = 0.1
-"""s that a repeated packet waits before its reply counts as lost; the next one may be under way."""
+"""s after which the reply to a repeated packet counts as lost; the next may be under way."""
 BURST = 512
 """Datagrams that are read at a time, so that a flood does not keep anybody."""
 
