@@ -47,8 +47,9 @@ def hold_depth(motion, wanted, memory, dt, vertical):
     """Return pulse widths that hold a depth by a PID; channels 5 and on are low for up."""
     down, speed = motion['position'][2], motion['velocity'][2]
     error = down - wanted
-    memory['sum'] = min(max(memory['sum'] + error * dt, -2.0), 2.0)
-    up = 300 * error + 200 * speed + 60 * memory['sum']
+    if abs(error) < 0.3:
+        memory['sum'] = min(max(memory['sum'] + error * dt, -1.0), 1.0)
+    up = 800 * error + 600 * speed + 400 * memory['sum']
     return [1500] * 4 + [round(1500 - min(max(up, -300), 300))] * vertical
 
 

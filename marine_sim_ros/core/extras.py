@@ -46,6 +46,7 @@ SOURCES = {
     'plotly': Source('plotly', 'python3-plotly'),
     'psutil': _everywhere('psutil'),
     'pyarrow': Source('pyarrow'),
+    'pymavlink': Source('pymavlink'),
     'rosbags': Source('rosbags', rosdep='python3-rosbags-pip'),
     'scipy': _everywhere('scipy'),
     'trimesh': Source('trimesh', rosdep='python3-trimesh-pip'),

@@ -29,6 +29,8 @@ from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
 __all__ = ['NodeSpec', 'describe']
 
+MAVLINK = 'mavlink'
+"""The autopilot that is our own controller, with a node that speaks for it."""
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 
 
@@ -103,7 +105,7 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
         )
     if options.controller and autopilot(options.controller) is None:
         load_controller(options.controller)
-    if options.autopilot and options.controller:
+    if options.autopilot not in ('', MAVLINK) and options.controller:
         raise ParameterError('an autopilot is the controller; expected one of the two')
     if not options.scenario:
         return None
@@ -116,9 +118,11 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
 
 def _autopilot(options: RunOptions) -> ControllerModel | None:
     """Return the program that sends the pulse widths, where it is no controller of ours."""
+    if options.autopilot == MAVLINK:
+        return None
     program = autopilot(options.autopilot or options.controller)
     if options.autopilot and program is None:
-        known = ', '.join(name for name in CONTROLLERS if autopilot(name) is not None)
+        known = ', '.join([*(n for n in CONTROLLERS if autopilot(n) is not None), MAVLINK])
         raise ParameterError(f'autopilot is {options.autopilot!r}; expected one of: {known}')
     return program
 
@@ -172,7 +176,7 @@ def describe(
     namespace = _namespace(options, vehicle.name)
     script = {'scenario': options.scenario} if options.scenario else {}
     program = _autopilot(options)
-    closed = bool(options.controller or program) or (scenario is not None and scenario.closed_loop)
+    closed = bool(options.controller or options.autopilot) or (scenario is not None and scenario.closed_loop)
     pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
     own: dict[str, dict[str, Any]] = {name: {} for name in sources}
     own |= {sensor.name: {} for sensor in vehicle.sensors}
@@ -224,11 +228,20 @@ def _controllers(
     *,
     closed: bool,
 ) -> dict[str, dict[str, Any]]:
-    """Return the node that sends pulse widths, and its parameters, where there is one."""
+    """Return the nodes that close the loop, and their parameters, where there are some."""
     if program is not None:
         given = {name: getattr(options, name) for name in program.options}
         return {program.executable: given}
-    return {'controller': script or {'controller': options.controller}} if closed else {}
+    if not closed:
+        return {}
+    name = options.controller or ('modern' if options.autopilot == MAVLINK else '')
+    nodes = {'controller': script or {'controller': name}}
+    if options.autopilot == MAVLINK:
+        nodes['mavlink'] = {
+            'ground_station': options.ground_station,
+            'autopilot_instance': options.autopilot_instance,
+        }
+    return nodes
 
 
 def _node(executable: str, name: str, namespace: str, parameters: dict[str, Any]) -> NodeSpec:

@@ -122,8 +122,8 @@ class RunOptions:
         empty='none, other nodes send the pulse widths', metavar='NAME', graph=True,
     )  # fmt: skip
     autopilot: str = option(
-        '', 'autopilot that sends the pulse widths; ardusub: the firmware of the BlueROV2',
-        empty='none', metavar='NAME', graph=True,
+        '', 'ardusub: the firmware of the BlueROV2 steers; mavlink: the controller obeys a ground '
+        'station', empty='none', metavar='NAME', graph=True,
     )  # fmt: skip
     ardusub: str = option(
         '', 'firmware to start (autopilot ardusub); none: somebody else starts it',
