@@ -55,6 +55,7 @@ def pytest_runtest_teardown(item):
 @pytest.hookimpl(tryfirst=True)  # before xdist, which reads the groups
 def pytest_collection_modifyitems(items):
     missing = {
+        'ardusub': not ((os.environ.get('ARDUSUB') or shutil.which('ardusub')) and has('pymavlink')),
         'ros': not has('rclpy'),
         'launch': not (has('launch_ros') and has('ros2cli')),
         'gazebo': not has('gz.transport13'),

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,8 @@ __all__ = ['Firmware', 'FirmwareSettings', 'find_firmware', 'firmware_command', 
 NONE = 'none'
 GRACE = 1.0
 """s until it is killed: it does not see a signal while it waits for the physics."""
+START = 1767225600
+"""Unix time at which it starts, 2026-01-01: its GPS then tells the same time in every run."""
 PARAMETERS = {'vectored': 'bluerov2.param', 'vectored_6dof': 'heavy.param'}
 
 
@@ -81,17 +84,25 @@ def parameter_files(frame: str) -> list[Path]:
     return [resource_folder('config') / 'ardusub' / PARAMETERS[frame]]
 
 
-def firmware_command(program: str, settings: FirmwareSettings) -> list[str]:
-    """Return the command line; also what is shown to a person who starts it by hand."""
+def firmware_command(
+    program: str, settings: FirmwareSettings, more: Sequence[Path] = ()
+) -> list[str]:
+    """Return the command line; also what is shown to a person who starts it by hand.
+
+    Args:
+        program: path of the firmware.
+        settings: how it is started.
+        more: parameter files beside the shipped ones.
+    """
     latitude, longitude = settings.home
     return [
         program, '--model', f'JSON:{settings.address}', '--instance', str(settings.instance),
         '--sim-port-out', str(settings.port), '--sysid', str(settings.instance + 1),
         '--home', f'{latitude:.7f},{longitude:.7f},0,0', '--speedup', '1',
-        '--rate', f'{settings.rate:g}', '--wipe', '--synthetic-clock',
+        '--rate', f'{settings.rate:g}', '--start-time', str(START), '--wipe', '--synthetic-clock',
         '--serial0', f'udpclient:{settings.ground_station}',
         '--serial1', f'udpclient:{settings.companion}', '--serial2', 'none',
-        '--defaults', ','.join(map(str, parameter_files(settings.frame))),
+        '--defaults', ','.join(map(str, (*parameter_files(settings.frame), *more))),
     ]  # fmt: skip
 
 
@@ -108,9 +119,13 @@ class Firmware:
         self._stopped = False
         self.folder = Path(tempfile.mkdtemp(prefix='ardusub_'))
         self.log = self.folder / 'ardusub.log'
+        origin = self.folder / 'origin.param'
+        values = zip(('LAT', 'LON', 'ALT'), (*settings.home, 0.0), strict=True)
+        text = ''.join(f'ORIGIN_{name} {value:.7f}\n' for name, value in values)
+        origin.write_text(text, encoding='ascii')  # else depth counts from where it gets a fix
         with self.log.open('wb') as output:
             self._process = subprocess.Popen(
-                firmware_command(program, settings), cwd=self.folder, stdin=subprocess.DEVNULL,
+                firmware_command(program, settings, [origin]), cwd=self.folder, stdin=subprocess.DEVNULL,
                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
                 preexec_fn=_die_with_parent if sys.platform == 'linux' else None,
             )  # fmt: skip

@@ -27,6 +27,10 @@ CLOCK_MARGIN = 1e-8
 """Share by which timestamps run fast: the autopilot cuts every step to whole µs, and rounding
 would make a step of 2500 µs one of 2499."""
 
+AHEAD = 10 * NANOSECONDS
+"""ns that timestamps are ahead. The autopilot's clock is the wall's until its first frame, and
+what it waits for then ends when the simulation's has come so far: at once, on any machine."""
+
 
 class PacketError(MarineSimError):
     """A datagram that is no servo packet."""
@@ -97,7 +101,7 @@ def motion_reply(motion: Motion) -> bytes:
         ValueError: a number that is not finite.
     """
     content = {
-        'timestamp': motion.stamp / NANOSECONDS * (1.0 + CLOCK_MARGIN),
+        'timestamp': (motion.stamp + AHEAD) / NANOSECONDS * (1.0 + CLOCK_MARGIN),
         'imu': {'gyro': list(motion.gyro), 'accel_body': list(motion.accel_body)},
         'position': list(motion.position),
         'velocity': list(motion.velocity),

@@ -25,16 +25,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float32MultiArray
 
 from marine_sim_ros.autopilot.channels import channel_map
-from marine_sim_ros.autopilot.conventions import motion_of, specific_force
+from marine_sim_ros.autopilot.exchange import Exchange
 from marine_sim_ros.autopilot.firmware import (
     Firmware,
     FirmwareSettings,
     find_firmware,
     firmware_command,
 )
-from marine_sim_ros.autopilot.frames import Frames
 from marine_sim_ros.autopilot.link import BASE_PORT, AutopilotLink
-from marine_sim_ros.autopilot.packets import ServoPacket, motion_reply
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp, stamp_ns, state_from
@@ -45,8 +43,6 @@ from marine_sim_ros.ros.pwm import pwm_message
 
 __all__ = ['ArdusubNode', 'main']
 
-PATIENCE = 0.7
-"""s of wall time that the autopilot may take for a frame; less than the thrusters wait for it."""
 POLL = 0.02
 """s between two looks for an autopilot that is waited for."""
 PARAMETERS = (
@@ -72,9 +68,9 @@ class ArdusubNode(SuiteNode):
         """Create it as ``ardusub``, and start the firmware where it is found."""
         super().__init__('ardusub', PARAMETERS, **options)
         self._channels = channel_map(self.vehicle)
-        self._frames = Frames(self.values['frame_rate'])
         address, instance = self.values['autopilot_address'], self.values['autopilot_instance']
         self._link = AutopilotLink(address, BASE_PORT + 10 * instance, self.warn_throttled)
+        self._exchange = Exchange(self._link, self.values['frame_rate'])
         self._pwm = self.publisher(topics.PWM_PER_TICK)
         self._servos = self.publisher(topics.SERVOS)
         self._lights = self.publisher(topics.LIGHTS)
@@ -122,7 +118,7 @@ class ArdusubNode(SuiteNode):
             self.warn_throttled('odom: not finite; thrusters off')
             self._publish(stamp, ())
         elif self._ever and not self._lost:
-            self._exchange(stamp, state)
+            self._tick(stamp, state)
         elif self._link.receive() is not None:
             self._connect(stamp, state)
         elif self._gone_without():
@@ -142,30 +138,18 @@ class ArdusubNode(SuiteNode):
         self.get_logger().info(f'autopilot at {host}:{port} connected{again}')
         self.health['autopilot'] = f'{host}:{port}'
         self._ever, self._lost, self._waiting = True, False, None
-        self._frames.forget()
-        self._exchange(stamp, state)
+        self._exchange.forget()
+        self._tick(stamp, state)
 
-    def _exchange(self, stamp: int, state: State) -> None:
-        """Tell the autopilot the frames up to a tick, and take what it answers to the last."""
-        packet: ServoPacket | None = None
-        for time, between, acceleration in self._frames.until(stamp, state):
-            if self._link.receive(PATIENCE) is None:
-                self._lose()
-                return
-            force = specific_force(between, acceleration, self.environment.gravity)
-            motion = motion_of(time, between, force, between.velocity[3:])
-            self._link.answer(motion_reply(motion))
-            packet = self._link.receive(PATIENCE)
-        if packet is None:
-            self._lose()
-            return
-        self._publish(stamp, packet.pwm)
-        self._move(packet.pwm)
-
-    def _lose(self) -> None:
-        """Say nothing more: the thrusters stop by themselves."""
-        self._lost, self.health['autopilot'] = True, 'lost'
-        self.warn_throttled(f'autopilot: silent on UDP {self._address()}; thrusters stop')
+    def _tick(self, stamp: int, state: State) -> None:
+        """Publish what the autopilot answers to a tick."""
+        pwm = self._exchange.tick(stamp, state, self.environment.gravity)
+        if pwm is None:
+            self._lost, self.health['autopilot'] = True, 'lost'
+            self.warn_throttled(f'autopilot: silent on UDP {self._address()}; thrusters stop')
+            return  # without an answer the thrusters node stops them
+        self._publish(stamp, pwm)
+        self._move(pwm)
 
     def _publish(self, stamp: int, pwm: tuple[int, ...]) -> None:
         self._pwm.publish(pwm_message(stamp, self._channels.pulse_widths(pwm)))
