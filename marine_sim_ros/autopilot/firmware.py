@@ -122,7 +122,7 @@ class Firmware:
         origin = self.folder / 'origin.param'
         values = zip(('LAT', 'LON', 'ALT'), (*settings.home, 0.0), strict=True)
         text = ''.join(f'ORIGIN_{name} {value:.7f}\n' for name, value in values)
-        origin.write_text(text, encoding='ascii')  # else depth counts from where it gets a fix
+        origin.write_text(text, encoding='ascii')  # for navigation without GPS
         with self.log.open('wb') as output:
             self._process = subprocess.Popen(
                 firmware_command(program, settings, [origin]), cwd=self.folder, stdin=subprocess.DEVNULL,
