@@ -18,7 +18,7 @@ from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.faults.barometer import pressure_error
 from marine_sim_ros.faults.battery import Supply, battery_voltage
 from marine_sim_ros.faults.draws import key_of, share_of
-from marine_sim_ros.faults.kinds import KINDS, Gust, ThrusterFault
+from marine_sim_ros.faults.kinds import KINDS, Gust, SensorFault, ThrusterFault
 from marine_sim_ros.faults.live import LiveThrusters
 from marine_sim_ros.faults.reading import parse_faults
 from marine_sim_ros.faults.tables import tables_of
@@ -390,8 +390,13 @@ def scripted(kinds):
     faults = []
     for kind in kinds:
         target = ', thruster: thruster_{}' if issubclass(KINDS[kind], ThrusterFault) else ''
+        target += ', sensor: barometer' if issubclass(KINDS[kind], SensorFault) else ''
         end = '' if KINDS[kind] is Gust else ', until: 0.7'
-        share = ', share: 0.6' if kind in ('lost_commands', 'barometer_spikes') else ''
+        share = (
+            ', share: 0.6'
+            if kind in ('lost_commands', 'barometer_spikes', 'sensor_spikes')
+            else ''
+        )
         faults.append(f'{{at: 0.15, kind: {kind}{target.format(2)}{share}}}')
         if kind != 'battery':
             faults.append(f'{{at: 0.3, kind: {kind}{target.format(5)}{end}}}')
@@ -405,13 +410,19 @@ def scripted(kinds):
     )  # fmt: skip
 
 
+def changed_by(run, name):
+    """Return what a fault of a kind changes of a run, by tick."""
+    if name == 'sensor_delay':
+        return run.sensors['barometer'].arrival
+    return run.pressure if name.startswith(('barometer', 'sensor')) else run.velocity
+
+
 @pytest.mark.parametrize('name', KINDS)
 def test_every_fault_does_something(name):
     vehicle, scenario = load_vehicle('bluerov2'), scripted([name])
     found = simulate(vehicle, scenario, seed=4)
     plain = simulate(vehicle, replace(scenario, faults=()), seed=4)
-    changed = 'pressure' if name.startswith('barometer') else 'velocity'
-    same = np.isclose(getattr(plain, changed), getattr(found, changed), rtol=0, atol=1e-4)
+    same = np.isclose(changed_by(plain, name), changed_by(found, name), rtol=0, atol=1e-4)
     assert same[:30].all()
     assert not same.all()
 

@@ -17,7 +17,14 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.faults.fitting import unfit
-from marine_sim_ros.faults.kinds import KINDS, Battery, Gust, ThrusterFault, numbers_of
+from marine_sim_ros.faults.kinds import (
+    KINDS,
+    Battery,
+    Gust,
+    SensorFault,
+    ThrusterFault,
+    numbers_of,
+)
 from marine_sim_ros.faults.reading import fault_text, parse_faults
 from marine_sim_ros.sim.simulation import Simulation
 
@@ -35,6 +42,10 @@ def faults(draw, names=NAMES):
     }
     if issubclass(kind, ThrusterFault):
         values['thruster'] = draw(st.sampled_from(names))
+    if issubclass(kind, SensorFault):
+        values['sensor'] = draw(st.sampled_from(('imu', 'battery')))
+    if hasattr(kind, 'quantity'):
+        values['quantity'] = draw(st.sampled_from(('', 'voltage', 'nothing')))
     if kind is not Gust and draw(st.booleans()):
         values['end'] = start + draw(st.floats(1.0, 1e6))
     return kind(start=start, **values)
@@ -62,6 +73,7 @@ def test_no_fault_breaks_a_run(some, seed):
 @pytest.mark.parametrize('name', KINDS)
 def test_every_number_has_a_default_within_its_range(name):
     target = ', thruster: bow' if issubclass(KINDS[name], ThrusterFault) else ''
+    target += ', sensor: imu' if issubclass(KINDS[name], SensorFault) else ''
     (fault,) = parse_faults(f'[{{kind: {name}{target}}}]', now=3.0)
     assert type(fault) is KINDS[name]
     assert (fault.start, fault.end) == (3.0, float('inf'))
@@ -82,6 +94,8 @@ BAD = {
     '[{kind: tired, thruster: bow}]': "faults[0].kind is 'tired'; expected one of: dead, weak",
     '[{kind: [weak]}]': 'faults[0].kind is',
     '[{kind: weak}]': "faults[0]: 'thruster' is missing",
+    '[{kind: sensor_freeze}]': "faults[0]: 'sensor' is missing",
+    '[{kind: sensor_freeze, sensor: a, quantity: b}]': "unknown key 'quantity'",
     '[{kind: weak, thruster: bow, share: 2}]': 'faults[0].share is 2; expected a number from 0',
     '[{kind: gust, thruster: bow}]': "unknown key 'thruster'",
     '[{kind: gust, until: 9}]': "unknown key 'until'",

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""5,000 mutated descriptions: each is a valid vehicle or one clear error."""
+"""5,500 mutated descriptions: each is a valid vehicle or one clear error."""
 
 import re
 from copy import deepcopy
@@ -18,6 +18,8 @@ from marine_sim_ros import Environment, MarineSimError, load_vehicle
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.sensors import SensorInputs
+from marine_sim_ros.sensors.series import SensorReader
 
 ROV = (ROOT / 'urdf' / 'simple_rov.urdf').read_text()
 VESSEL = (ROOT / 'urdf' / 'surface_vessel.urdf').read_text().replace(
@@ -26,6 +28,22 @@ VESSEL = (ROOT / 'urdf' / 'surface_vessel.urdf').read_text().replace(
 ROUND = ROV.replace('<box size="0.4 0.3 0.05"/>', '<sphere radius="0.1"/>').replace(
     '<velocity_reference>', '<voxel_size>0.06</voxel_size><velocity_reference>', 1
 )
+BUOY = """<robot name="buoy">
+  <link name="base_link"><inertial><mass value="12"/>
+    <inertia ixx="0.13" ixy="0" ixz="0" iyy="0.24" iyz="0" izz="0.29"/></inertial></link>
+  <buoyancy><volume>0.0121</volume><height>0.2</height></buoyancy>
+  <sensor type="imu" name="own" link="base_link" rate="200" latency="0.1" preset="navigator_imu">
+    <origin xyz="0.1 0 0.2" rpy="0 0.1 0"/><gyro_noise>1e-4</gyro_noise><gyro_range>30</gyro_range>
+    <orientation>1</orientation></sensor>
+  <sensor type="magnetometer"><hard_iron>1e-6 0 0</hard_iron>
+    <soft_iron>1 0 0 0 1 0 0 0 1</soft_iron></sensor>
+  <sensor type="usbl" rate="2"><transceiver>5 0 -1</transceiver><max_range>100</max_range></sensor>
+  <sensor type="battery" preset="power_sense_module"><capacity>10</capacity></sensor>
+  <sensor type="leak"><depth_rating>100</depth_rating></sensor>
+  <sensor type="thermometer"><noise>0.1</noise><resolution>0.1</resolution></sensor>
+  <barometer><variance>400</variance></barometer>
+</robot>
+"""
 SEAS = (Environment(), load_environment('regular_waves'))
 STATE = State(
     np.array([0, 0, 0.02]), np.array([0.1, 0, 0, 0.995]), np.array([1.0, 0, -1, 0, 1, 0])
@@ -129,6 +147,22 @@ def check(description):
     for sea in SEAS:
         for force in acting_forces(vehicle, sea):
             assert np.all(np.isfinite(force.wrench(vehicle, STATE, sea)))
+        for sensor in vehicle.sensors:
+            told(sensor, sea)
+
+
+def told(sensor, sea):
+    """Read a sensor; where it tells something, it is a message of numbers."""
+    reader = SensorReader(sensor, 1)
+    found = reader.read(0, STATE, sea, SensorInputs.none(), ())
+    if found is None:
+        return
+    arrival, readings = found
+    assert arrival >= 0
+    for topic in reader.model.topics_of(sensor):
+        assert topic.fields(sensor, readings)
+    first = next(iter(readings.values()))
+    assert np.all(np.isfinite(first))
 
 
 def usual(examples):
@@ -162,6 +196,12 @@ def test_mutated_boxes(text):
 @usual(500)
 @given(mutated(ROUND))
 def test_mutated_round_bodies(text):
+    check(text if text.lstrip().startswith('<') else '<' + text)
+
+
+@usual(500)
+@given(mutated(BUOY))
+def test_mutated_sensors(text):
     check(text if text.lstrip().startswith('<') else '<' + text)
 
 

@@ -140,3 +140,31 @@ def test_vehicles_with_hulls_are_told():
         gymnasium.make(STATION, vehicle='investigator90')
     with pytest.raises(ParameterError, match='at least 1'):
         gymnasium.make_vec(STATION, num_envs=0)
+
+
+def test_sensors_are_observed():
+    many = gymnasium.make_vec(STATION, num_envs=4, vehicle='bluerov2', observe='sensors')
+    seen, _ = many.reset(seed=7)
+    vehicle = load_vehicle('bluerov2')
+    assert [s.name for s in vehicle.sensors] == ['barometer', 'imu', 'magnetometer', 'battery']
+    assert seen.shape == (4, 2 + 6 + 3 + 3 + 3)
+    assert many.observation_space.contains(seen)
+    np.testing.assert_array_equal(seen[:, -3:], np.tile([0.0, 0.0, -5.0], (4, 1)))
+    np.testing.assert_allclose(np.linalg.norm(seen[:, 5:8], axis=1), 9.8, atol=0.2)
+    rows = [seen]
+    for _ in range(5):
+        seen, *_ = many.step(np.zeros((4, 6), np.float32))
+        rows.append(seen)
+    depth = (np.stack(rows)[..., 0] - 101300) / (1000 * 9.8)
+    assert np.all((depth > 3.8) & (depth < 6.2))
+    # Noise is of the vehicle's own episode, and the same again.
+    assert len(np.unique(rows[3][:, 2])) > 1
+    assert len(np.unique(rows[3][:, 0])) == 4
+    again, _ = many.reset(seed=7)
+    np.testing.assert_array_equal(again, rows[0])
+    alone = gymnasium.make(STATION, vehicle='bluerov2', observe='sensors')
+    first, _ = alone.reset(seed=9)
+    np.testing.assert_array_equal(first, rows[0][2])
+    check_env(alone.unwrapped, skip_render_check=True)
+    with pytest.raises(ParameterError, match="observe is 'all'; expected one of: state, sensors"):
+        gymnasium.make(STATION, vehicle='bluerov2', observe='all')

@@ -121,6 +121,8 @@ class RosbagsStorage:
                 value = self.fill(kind, value or {})
             elif value is None and node is Nodetype.ARRAY:
                 value = np.zeros(kind[1])
+            elif value is None and node is Nodetype.SEQUENCE and kind[0][0] is Nodetype.BASE:
+                value = [] if kind[0][1][0] == 'string' else np.zeros(0)
             elif value is None and node is Nodetype.BASE:
                 value = '' if kind[0] == 'string' else 0
             made[name] = [] if value is None else value

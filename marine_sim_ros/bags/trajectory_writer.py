@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +18,7 @@ from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sensors import SENSORS
+from marine_sim_ros.sensors import SENSORS, Readings
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
 
@@ -102,6 +102,32 @@ def _joint_topics(
     return result
 
 
+_Arrivals = dict[int, list[tuple[int, Readings]]]
+"""Stamps and readings of a sensor by the tick in which their messages come."""
+
+
+def _arrivals(trajectory: Trajectory, sensor: str) -> _Arrivals:
+    series, result = trajectory.sensors[sensor], _Arrivals()
+    ticks = np.searchsorted(trajectory.stamp, series.arrival).tolist()
+    for row, (tick, stamp) in enumerate(zip(ticks, series.stamp.tolist(), strict=True)):
+        if (readings := series.at(row)) is not None:
+            result.setdefault(tick, []).append((stamp, readings))
+    return result
+
+
+def _readings(
+    vehicle: Vehicle, make: _Messages, arrivals: Mapping[str, _Arrivals], tick: int
+) -> Iterator[tuple[str, str, int, Any]]:
+    """Yield topic, type, stamp and message of what sensors tell in a tick."""
+    for sensor in vehicle.sensors:
+        for stamp, readings in arrivals[sensor.name].get(tick, ()):
+            for part in SENSORS[sensor.kind].topics_of(sensor):
+                if (fields := part.fields(sensor, readings)) is not None:
+                    frame = part.frame or sensor.frame
+                    message = make.sensor(part.type, stamp, frame, fields)
+                    yield f'{sensor.name}/{part.name}', part.type, stamp, message
+
+
 def write_recording(
     folder: Path, vehicle: Vehicle, settings: RunOptions, trajectory: Trajectory, **more: str
 ) -> None:
@@ -125,6 +151,7 @@ def write_recording(
                 writer.add(name, kind, QoS(depth=10, transient_local=False))
             writer.write(name, stamp, store.serialize(message, kind))
 
+        arrivals = {sensor.name: _arrivals(trajectory, sensor.name) for sensor in vehicle.sensors}
         for i, stamp in enumerate(trajectory.stamp.tolist()):
             pose = (*trajectory.position[i], *trajectory.orientation[i])
             manifest.add(stamp, pose, tuple(trajectory.velocity[i]))
@@ -139,10 +166,6 @@ def write_recording(
             for topic, names, parts in _joint_topics(vehicle, trajectory):
                 message = make.joints(stamp, names, **{k: v[i] for k, v in parts.items()})
                 write(topic, 'sensor_msgs/msg/JointState', stamp, message)
-            for sensor in vehicle.sensors:
-                now = {k: v[i] for k, v in trajectory.sensors[sensor.name].items()}
-                for part in SENSORS[sensor.kind].topics:
-                    if (fields := part.fields(sensor, now)) is not None:
-                        message = make.sensor(part.type, stamp, sensor.spec.frame, fields)
-                        write(f'{sensor.name}/{part.name}', part.type, stamp, message)
+            for topic, kind, measured, message in _readings(vehicle, make, arrivals, i):
+                write(topic, kind, measured, message)
     manifest.write(folder / 'manifest.json')

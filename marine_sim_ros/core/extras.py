@@ -46,6 +46,8 @@ SOURCES = {
     'plotly': Source('plotly', 'python3-plotly'),
     'psutil': _everywhere('psutil'),
     'pyarrow': Source('pyarrow'),
+    'pygeomag': Source('pygeomag'),
+    'pymap3d': Source('pymap3d'),
     'pymavlink': Source('pymavlink'),
     'rosbags': Source('rosbags', rosdep='python3-rosbags-pip'),
     'scipy': _everywhere('scipy'),

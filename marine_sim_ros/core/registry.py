@@ -79,7 +79,17 @@ FORCES = Registry(
 )
 """Every :class:`marine_sim_ros.physics.ForceModel`, in the order in which wrenches are summed."""
 
-SENSORS = Registry('sensors', 'marine_sim_ros.sensors.barometer:BAROMETER')
+SENSORS = Registry(
+    'sensors',
+    'marine_sim_ros.sensors.barometer:BAROMETER',
+    'marine_sim_ros.sensors.imu:IMU',
+    'marine_sim_ros.sensors.magnetometer:MAGNETOMETER',
+    'marine_sim_ros.sensors.gps:GPS',
+    'marine_sim_ros.sensors.usbl:USBL',
+    'marine_sim_ros.sensors.battery:BATTERY',
+    'marine_sim_ros.sensors.leak:LEAK',
+    'marine_sim_ros.sensors.thermometer:THERMOMETER',
+)
 """Every :class:`marine_sim_ros.sensors.SensorModel`."""
 
 CONTROLLERS = Registry(

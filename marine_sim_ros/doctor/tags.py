@@ -26,14 +26,15 @@ __all__ = [
 _CHILDREN: dict[str, set[str]] = {
     'hydrodynamics': TAGS | LUMPED_TAGS,
     'buoyancy': {'volume', 'center_of_volume', 'height'},
-    'barometer': {'atmospheric_pressure', 'variance', 'fluid_density'},
+    'barometer': {'atmospheric_pressure', 'variance', 'fluid_density', 'origin'},
     'thruster': {'origin', 'linear', 'diameter', 'time_constant', 'reaction_torque',
                  'zero_thrust_advance_ratio', 'ventilation'},
     'thrusters': {'curve', 'thruster'},
     **{group: {p.name for p in PARAMETERS.values() if p.group == group} for group in GROUPS},
 }  # fmt: skip
 _ATTRIBUTES: dict[str, set[str]] = {
-    'hydrodynamics': {'added_mass'}, 'buoyancy': {'link'}, 'barometer': {'link', 'name'},
+    'hydrodynamics': {'added_mass'}, 'buoyancy': {'link'},
+    'barometer': {'link', 'name', 'rate', 'latency', 'preset'},
     'thruster': {'name', 'curve', 'direction'}, 'buoyancy_material': {'name'},
     'linear': {'pos_force', 'neg_force', 'dead_zone'}, 'curve': {'name', 'voltage'},
     'density': {'value'}, 'mass_from_parts': {'file', 'voxel_size'},
@@ -94,8 +95,8 @@ def _stray_underscore(context: DescriptionContext, place: Place, text: str) -> E
 
 def _ours(context: DescriptionContext) -> list[Element]:
     """Return all elements of our extensions, and what is in them."""
-    # Attributes of <contact_material> are checked by its reader.
-    tags = (EXTENSIONS | {'barometer'}) - {CONTACT_MATERIAL}
+    # Attributes of <contact_material> and <sensor> are checked by their readers.
+    tags = (EXTENSIONS | {'barometer'}) - {CONTACT_MATERIAL, 'sensor'}
     tops = [e for e in context.root.iter() if isinstance(e.tag, str) and e.tag in tags]
     return [e for top in tops for e in top.iter() if isinstance(e.tag, str)]
 

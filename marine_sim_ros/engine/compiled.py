@@ -31,10 +31,11 @@ from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
-from marine_sim_ros.sensors import SENSORS
+from marine_sim_ros.sensors import SensorInputs
+from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.simulation import DEFAULT_STEP, diverged
-from marine_sim_ros.sim.step import Stepping
+from marine_sim_ros.sim.step import Stepping, supply_of
 from marine_sim_ros.sim.trajectory import Trajectory, hash_of
 
 __all__ = ['Program', 'compiled', 'setting_of', 'simulate_compiled', 'trajectory_of']
@@ -220,17 +221,19 @@ def _finite(vehicle: Vehicle, kept: dict[str, np.ndarray], stamps: np.ndarray) -
         raise diverged(vehicle, float(after))
 
 
+def _inputs(kept: dict[str, np.ndarray], stamps: np.ndarray) -> SensorInputs:
+    """Return what only some sensors need of every tick."""
+    acceleration = kept.get('acceleration', np.zeros((len(stamps), 6)))
+    power = kept.get('power', np.zeros((len(stamps), 0)))
+    supply = supply_of(power, kept.get('voltage'), kept.get('used'))
+    return SensorInputs(stamps / NANOSECONDS, acceleration, supply)
+
+
 def trajectory_of(
     setting: Setting, kept: dict[str, np.ndarray], stamps: np.ndarray, seed: int
 ) -> Trajectory:
     """Return the trajectory of one vehicle of which everything was kept, with noise of a seed."""
     states = State(*(kept[name] for name in State._fields))
-    sensors = {}
-    for sensor in setting.vehicle.sensors:
-        place = f'sensor/{sensor.name}/'
-        ideal = {n.removeprefix(place): v for n, v in kept.items() if n.startswith(place)}
-        disturb = SENSORS[sensor.kind].disturb
-        sensors[sensor.name] = disturb(sensor, ideal, stamps, seed, setting.readings)
     plan = setting.script
     rows = np.searchsorted(plan.start, stamps / NANOSECONDS, side='right') - 1
     return Trajectory(
@@ -242,7 +245,16 @@ def trajectory_of(
         thrust=kept['thrust'],
         wrench=kept['wrench'],
         sources={n.removeprefix('wrench/'): w for n, w in kept.items() if n.startswith('wrench/')},
-        sensors=sensors,
+        sensors=SensorRecord(
+            setting.vehicle,
+            setting.environment,
+            stamps,
+            states,
+            _inputs(kept, stamps),
+            seed=seed,
+            faults=setting.readings,
+            at_once=True,
+        ),
         sha256=hash_of(stamps, states),
         joints=kept.get('joints', np.zeros((len(stamps), 0))),
         targets=plan.setpoints[rows],

@@ -74,7 +74,8 @@ def states(setting: Setting, time: Array, happened: StepOutput) -> dict[str, Arr
 
 
 def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str, Array]:
-    """Keep what a :class:`~marine_sim_ros.sim.trajectory.Trajectory` has."""
+    """Keep what a :class:`~marine_sim_ros.sim.trajectory.Trajectory` has, and sensors need."""
+    del time
     state = happened.state
     kept = {
         **state._asdict(),
@@ -85,10 +86,13 @@ def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str,
     }
     if happened.joints is not None:
         kept['joints'] = happened.joints.position
-    environment = setting.environment.at(time)
-    for sensor in setting.vehicle.sensors:
-        ideal = SENSORS[sensor.kind].measure(sensor, state, happened.acceleration, environment)
-        kept |= {f'sensor/{sensor.name}/{quantity}': ideal[quantity] for quantity in ideal}
+    needs = {need for sensor in setting.vehicle.sensors for need in SENSORS[sensor.kind].needs}
+    if 'acceleration' in needs:
+        kept['acceleration'] = happened.acceleration
+    if 'supply' in needs:
+        supply = happened.thrusters
+        parts = {'power': supply.power, 'voltage': supply.voltage, 'used': supply.used}
+        kept |= {name: part for name, part in parts.items() if part is not None}
     return kept
 
 

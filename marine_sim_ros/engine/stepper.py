@@ -28,7 +28,7 @@ from marine_sim_ros.faults.thrust import Propulsion
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
 
-__all__ = ['Bodies', 'Stepper']
+__all__ = ['Bodies', 'Forces', 'Stepper']
 
 SHARE = 128
 """Vehicles that are worth a thread of their own."""
@@ -50,6 +50,18 @@ class Bodies(NamedTuple):
     rotors: np.ndarray
 
 
+class Forces(NamedTuple):
+    """What sensors need beside that, of the last tick of a step.
+
+    Attributes:
+        acceleration: (N, 6) rate of change of the velocity, m/s² and rad/s².
+        power: (N, n) of the thrusters, W.
+    """
+
+    acceleration: np.ndarray
+    power: np.ndarray
+
+
 class Stepper:
     """N vehicles of one kind, each in a current of its own, compiled for some ticks at a time."""
 
@@ -61,6 +73,7 @@ class Stepper:
         ticks: int = 10,
         dt: float = 0.01,
         environment: Environment | None = None,
+        with_forces: bool = False,
     ) -> None:
         """Compile.
 
@@ -70,6 +83,7 @@ class Stepper:
             ticks: number of ticks of one step.
             dt: tick, s.
             environment: without waves, gusts and scene; its steady current is not used.
+            with_forces: let :attr:`forces` be known after a step.
 
         Raises:
             ParameterError: a vehicle or an environment that is more than a few numbers.
@@ -87,6 +101,8 @@ class Stepper:
         self.vehicle = derived(with_curves(vehicle))
         self._environment = around
         self._ticks = ticks
+        self._with_forces = with_forces
+        self.forces: Forces | None = None
         self._stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS)
         cores = max(os.cpu_count() or 1, 1)
         threads = min(cores, max(size // SHARE, 1))
@@ -108,18 +124,21 @@ class Stepper:
         batch, dtype = pwm.shape[1:], pwm.dtype
 
         def tick(carry: list[Components], nothing: None) -> tuple[list[Components], None]:
-            *state, rotors = carry
+            *state, rotors = carry[:4]
             memory = begin(self.vehicle, around, State(*state))
             memory = memory._replace(propulsion=Propulsion(rotors))
             del nothing
-            _, after = advance(
+            happened, after = advance(
                 self.vehicle, around, memory, commands, self._stepping, since=self._stepping.dt
             )
             following = [*after.state, after.propulsion.rotors]
+            if self._with_forces:
+                following += [happened.acceleration, happened.thrusters.power]
             return jax.tree.map(lambda x: jnp.broadcast_to(x, batch), following), None
 
         # Number by number from tick to tick: joined, every row would be computed by itself.
-        begun = [components(x, 1) for x in bodies]
+        forces = [jnp.zeros_like(x) for x in bodies[2:]] if self._with_forces else []
+        begun = [components(x, 1) for x in (*bodies, *forces)]
         moved, _ = jax.lax.scan(tick, begun, None, length=self._ticks)
         return [joined(x, batch, dtype) for x in moved]
 
@@ -148,4 +167,7 @@ class Stepper:
                 return [np.asarray(x).T for x in kept]
 
         parts = list((map if len(self._starts) == 1 else self._pool.map)(block, self._starts))
-        return Bodies(*(np.concatenate(p)[: len(pwm)] for p in zip(*parts, strict=True)))
+        joint = [np.concatenate(p)[: len(pwm)] for p in zip(*parts, strict=True)]
+        if self._with_forces:
+            self.forces = Forces(*joint[4:])
+        return Bodies(*joint[:4])

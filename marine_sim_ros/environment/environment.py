@@ -15,6 +15,7 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.environment.gusts import Gusts
+from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.waves import Waves
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.scene.scene import Scene
@@ -45,6 +46,7 @@ class Environment:
         time: s.
         name: name of its file, or empty.
         gusts: gusts, added to ``current``, or None.
+        origin: where map is on the Earth.
     """
 
     gravity: float = STANDARD_GRAVITY
@@ -59,6 +61,7 @@ class Environment:
     time: float = 0.0
     name: str = ''
     gusts: Gusts | None = None
+    origin: Origin = field(default_factory=Origin)
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""

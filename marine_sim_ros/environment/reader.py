@@ -18,6 +18,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.yaml_file import YamlReader, config_names, parse_yaml, read_config, shown
 from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
+from marine_sim_ros.environment.origin import read_origin
 from marine_sim_ros.environment.sea_states import irregular_waves
 from marine_sim_ros.environment.water import OCEAN_SALINITY, water_properties
 from marine_sim_ros.environment.waves import Waves, dispersion, regular_waves
@@ -27,7 +28,7 @@ from marine_sim_ros.scene.reader import SCENE_KEYS, read_scene, water_depth
 __all__ = ['environment_names', 'load_environment', 'parse_environment', 'run_environment']
 
 _KEYS = {'description', 'gravity', 'depth', 'water', 'waves', 'current', 'materials',
-         *SCENE_KEYS}  # fmt: skip
+         'origin', *SCENE_KEYS}  # fmt: skip
 _WATER = {'kind', 'temperature', 'salinity', 'density', 'kinematic_viscosity'}
 _SEA = {'type', 'direction', 'seed', 'significant_height', 'peak_period', 'gamma', 'spreading',
         'components'}  # fmt: skip
@@ -101,6 +102,7 @@ def parse_environment(text: str, name: str) -> Environment:
         name=Path(name).stem,
         waves=_waves(root.child('waves'), gravity, h),
         scene=scene,
+        origin=read_origin(root.child('origin')),
         materials=_materials(root.child('materials'), Path(name).parent),
         **_water(root.child('water')),
         **_currents(root.child('current')),

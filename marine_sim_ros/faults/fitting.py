@@ -13,6 +13,7 @@ from marine_sim_ros.faults.kinds import (
     BarometerSpikes,
     Battery,
     Fault,
+    SensorFault,
     ThrusterFault,
     kind_of,
 )
@@ -34,6 +35,12 @@ def unfit(faults: Sequence[Fault], vehicle: Vehicle) -> str:
             )
         if isinstance(fault, BAROMETER) and vehicle.barometer is None:
             return f'{kind_of(fault)}: {vehicle.name} has no barometer'
+        names = [sensor.name for sensor in vehicle.sensors]
+        if isinstance(fault, SensorFault) and fault.sensor not in names:
+            return (
+                f'sensor {fault.sensor!r} is unknown; expected one of those of {vehicle.name}: '
+                f'{", ".join(names) or "none"}'
+            )
     if sum(isinstance(fault, Battery) for fault in faults) > 1:
         return 'has two batteries; expected one'
     return ''

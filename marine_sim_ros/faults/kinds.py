@@ -9,8 +9,9 @@ A new kind is a dataclass here, a line in ``KINDS``, and a place that computes i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+
+from marine_sim_ros.core.numbers import Number, number, numbers_of
 
 __all__ = [
     'KINDS',
@@ -25,34 +26,18 @@ __all__ = [
     'LostCommands',
     'Number',
     'Reversed',
+    'SensorBias',
+    'SensorDelay',
+    'SensorDropout',
+    'SensorFault',
+    'SensorFreeze',
+    'SensorSpikes',
     'Stuck',
     'ThrusterFault',
     'Weak',
     'kind_of',
     'numbers_of',
 ]
-
-
-class Number(NamedTuple):
-    """What a fault's number may be.
-
-    Attributes:
-        default: default value; NaN: no default.
-        low: least.
-        high: greatest.
-        unit: empty for a share.
-        about: description of the number.
-    """
-
-    default: float
-    low: float
-    high: float
-    unit: str
-    about: str
-
-
-def _number(default: float, low: float, high: float, unit: str, about: str) -> Any:
-    return field(default=default, metadata={'number': Number(default, low, high, unit, about)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,14 +68,14 @@ class Dead(ThrusterFault):
 class Weak(ThrusterFault):
     """Makes a share of its thrust, turning and drawing power as before: a damaged propeller."""
 
-    share: float = _number(0.5, 0.0, 1.0, '', 'remaining share of the thrust')
+    share: float = number(0.5, 0.0, 1.0, '', 'remaining share of the thrust')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stuck(ThrusterFault):
     """Goes on with one pulse width."""
 
-    pwm: float = _number(
+    pwm: float = number(
         math.nan, 1100.0, 1900.0, 'us', 'pulse width; default: the last one before the fault'
     )
 
@@ -99,7 +84,7 @@ class Stuck(ThrusterFault):
 class Delayed(ThrusterFault):
     """Gets its commands late."""
 
-    delay: float = _number(0.2, 0.0, 10.0, 's', 'delay of the commands')
+    delay: float = number(0.2, 0.0, 10.0, 's', 'delay of the commands')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,12 +96,12 @@ class Reversed(ThrusterFault):
 class Battery(Fault):
     """Has a voltage that falls with the current and with the charge used."""
 
-    voltage: float = _number(16.8, 1.0, 1000.0, 'V', 'open-circuit voltage of the full battery')
-    empty: float = _number(12.0, 1.0, 1000.0, 'V', 'open-circuit voltage of the empty battery')
-    capacity: float = _number(18.0, 0.0, 1e6, 'A h', 'charge when full; 0: it is never empty')
-    charge: float = _number(1.0, 0.0, 1.0, '', 'initial share of the capacity')
-    resistance: float = _number(0.05, 0.0, 10.0, 'ohm', 'inside')
-    nominal: float = _number(
+    voltage: float = number(16.8, 1.0, 1000.0, 'V', 'open-circuit voltage of the full battery')
+    empty: float = number(12.0, 1.0, 1000.0, 'V', 'open-circuit voltage of the empty battery')
+    capacity: float = number(18.0, 0.0, 1e6, 'A h', 'charge when full; 0: it is never empty')
+    charge: float = number(1.0, 0.0, 1.0, '', 'initial share of the capacity')
+    resistance: float = number(0.05, 0.0, 10.0, 'ohm', 'inside')
+    nominal: float = number(
         16.0, 1.0, 1000.0, 'V', 'voltage at which the thrust curves were measured'
     )
 
@@ -125,41 +110,87 @@ class Battery(Fault):
 class LostCommands(Fault):
     """Command messages do not arrive."""
 
-    share: float = _number(1.0, 0.0, 1.0, '', 'share of lost messages')
+    share: float = number(1.0, 0.0, 1.0, '', 'share of lost messages')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gust(Fault):
     """A current that swells and falls again; it ends by itself."""
 
-    speed: float = _number(0.5, 0.0, 20.0, 'm/s', 'speed at the peak')
-    direction: float = _number(
-        0.0, -360.0, 360.0, 'deg', 'direction of the flow; 0 east, 90 north'
-    )
-    elevation: float = _number(0.0, -90.0, 90.0, 'deg', 'upward angle of the flow')
-    duration: float = _number(5.0, 0.01, 1e6, 's', 'duration of the gust')
+    speed: float = number(0.5, 0.0, 20.0, 'm/s', 'speed at the peak')
+    direction: float = number(0.0, -360.0, 360.0, 'deg', 'direction of the flow; 0 east, 90 north')
+    elevation: float = number(0.0, -90.0, 90.0, 'deg', 'upward angle of the flow')
+    duration: float = number(5.0, 0.01, 1e6, 's', 'duration of the gust')
 
 
 @dataclass(frozen=True, kw_only=True)
 class BarometerDropout(Fault):
     """Readings are not sent."""
 
-    share: float = _number(1.0, 0.0, 1.0, '', 'share of missing readings')
+    share: float = number(1.0, 0.0, 1.0, '', 'share of missing readings')
 
 
 @dataclass(frozen=True, kw_only=True)
 class BarometerDrift(Fault):
     """Readings go away from the truth at a steady rate."""
 
-    rate: float = _number(10.0, -1e6, 1e6, 'Pa/s', 'rate of the error')
+    rate: float = number(10.0, -1e6, 1e6, 'Pa/s', 'rate of the error')
 
 
 @dataclass(frozen=True, kw_only=True)
 class BarometerSpikes(Fault):
     """Single readings are far off: Bernoulli-Gaussian noise."""
 
-    share: float = _number(0.01, 0.0, 1.0, '', 'share of wrong readings')
-    size: float = _number(5000.0, 0.0, 1e7, 'Pa', 'standard deviation of the wrong readings')
+    share: float = number(0.01, 0.0, 1.0, '', 'share of wrong readings')
+    size: float = number(5000.0, 0.0, 1e7, 'Pa', 'standard deviation of the wrong readings')
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensorFault(Fault):
+    """Something that goes wrong with a sensor of a name."""
+
+    sensor: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensorDropout(SensorFault):
+    """Readings are not sent."""
+
+    share: float = number(1.0, 0.0, 1.0, '', 'share of missing readings')
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensorFreeze(SensorFault):
+    """Sends its last reading again and again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _QuantityFault(SensorFault):
+    """Something that goes wrong with one quantity of a sensor's readings; empty: the first."""
+
+    quantity: str = field(default='', metadata={'text': 'quantity; default: its first'})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensorBias(_QuantityFault):
+    """Readings are off by a constant, in each component."""
+
+    size: float = number(1.0, -1e9, 1e9, 'its unit', 'error')
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensorSpikes(_QuantityFault):
+    """Single readings are far off: Bernoulli-Gaussian noise."""
+
+    share: float = number(0.01, 0.0, 1.0, '', 'share of wrong readings')
+    size: float = number(1.0, 0.0, 1e9, 'its unit', 'standard deviation of the wrong readings')
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensorDelay(SensorFault):
+    """Readings come later than the sensor's latency."""
+
+    delay: float = number(0.2, 0.0, 60.0, 's', 'added latency')
 
 
 KINDS: dict[str, type[Fault]] = {
@@ -174,6 +205,11 @@ KINDS: dict[str, type[Fault]] = {
     'barometer_dropout': BarometerDropout,
     'barometer_drift': BarometerDrift,
     'barometer_spikes': BarometerSpikes,
+    'sensor_dropout': SensorDropout,
+    'sensor_freeze': SensorFreeze,
+    'sensor_bias': SensorBias,
+    'sensor_spikes': SensorSpikes,
+    'sensor_delay': SensorDelay,
 }
 """Every kind by the name that files and parameters have for it."""
 
@@ -181,8 +217,3 @@ KINDS: dict[str, type[Fault]] = {
 def kind_of(fault: Fault) -> str:
     """Return the name of a fault's kind."""
     return next(name for name, kind in KINDS.items() if type(fault) is kind)
-
-
-def numbers_of(kind: type[Fault]) -> dict[str, Number]:
-    """Return the numbers of a kind by name; ``at`` and ``until`` are not among them."""
-    return {f.name: f.metadata['number'] for f in fields(kind) if 'number' in f.metadata}

@@ -18,6 +18,7 @@ from marine_sim_ros.faults.kinds import (
     Fault,
     Gust,
     Number,
+    SensorFault,
     ThrusterFault,
     kind_of,
     numbers_of,
@@ -27,6 +28,15 @@ __all__ = ['fault_text', 'parse_faults', 'read_fault']
 
 LATEST = 1e9
 """s"""
+
+
+def _names_of(kind: type[Fault]) -> tuple[str, ...]:
+    """Return the fields of a kind that are names: whose it is first, then what may be left out."""
+    if issubclass(kind, ThrusterFault):
+        return ('thruster',)
+    if not issubclass(kind, SensorFault):
+        return ()
+    return ('sensor', 'quantity') if hasattr(kind, 'quantity') else ('sensor',)
 
 
 def _read_number(item: YamlReader, name: str, known: Number) -> float:
@@ -54,13 +64,12 @@ def read_fault(item: YamlReader, now: float = 0.0) -> Fault:
         raise item.error(f' is {shown(item.value)}; expected a mapping with kind, at and until')
     kind = KINDS[item.child('kind', 'dead').choice(tuple(KINDS))]
     numbers = numbers_of(kind)
-    needed = {'thruster'} if issubclass(kind, ThrusterFault) else set()
+    names = _names_of(kind)
     ends = set() if kind is Gust else {'until'}
-    item.mapping({'kind', 'at'} | ends | needed | set(numbers), needed)
+    item.mapping({'kind', 'at'} | ends | set(names) | set(numbers), set(names[:1]))
     start = item.child('at', now).number(0.0, LATEST)
     values: dict[str, Any] = {n: _read_number(item, n, known) for n, known in numbers.items()}
-    if needed:
-        values['thruster'] = str(item.value['thruster'])
+    values |= {name: str(item.value[name]) for name in names if name in item.value}
     return kind(start=start, end=_read_end(item, start), **values)
 
 
@@ -94,7 +103,7 @@ def _mapping(fault: Fault) -> dict[str, Any]:
     result: dict[str, Any] = {'kind': kind_of(fault), 'at': fault.start}
     if fault.end < math.inf:
         result['until'] = fault.end
-    if isinstance(fault, ThrusterFault):
-        result['thruster'] = fault.thruster
+    names = {name: getattr(fault, name) for name in _names_of(type(fault))}
+    result |= {name: text for name, text in names.items() if text}
     numbers = {name: getattr(fault, name) for name in numbers_of(type(fault))}
     return result | {n: value for n, value in numbers.items() if not math.isnan(value)}

@@ -170,4 +170,5 @@ def faulty_thrusters(
     if voltage is not None and supply is not None:
         power = namespace(pwm).sum(output.power, axis=-1)
         known = known._replace(load=power / supply**POWER_EXPONENT, current=power / voltage)
+        output = output._replace(voltage=voltage, used=known.used)
     return output, Propulsion(rotors, known)

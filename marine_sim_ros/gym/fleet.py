@@ -12,7 +12,8 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.engine.stepper import Bodies, Stepper
-from marine_sim_ros.gym.tasks import TASKS, Episode, Judged
+from marine_sim_ros.gym.sensing import Sensing
+from marine_sim_ros.gym.tasks import TASKS, Episode, Judged, next_goals
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
@@ -22,23 +23,37 @@ __all__ = ['Fleet']
 SPAN = 400.0
 """µs from neutral to full."""
 DT, TICKS = 0.01, 10
+OBSERVED = ('state', 'sensors')
 
 
 class Fleet:
     """N vehicles, each in an episode of a task."""
 
-    def __init__(self, task: str, vehicle: str | Vehicle, size: int) -> None:
+    def __init__(
+        self, task: str, vehicle: str | Vehicle, size: int, observe: str = 'state'
+    ) -> None:
         """Compile for a task of ``TASKS`` and a vehicle, a shipped name or a path.
+
+        Args:
+            task: name of the task.
+            vehicle: vehicle, its shipped name or a path.
+            size: N.
+            observe: ``state``: what the task observes; ``sensors``: what the vehicle's sensors
+                tell, and the next goal (3,) in map.
 
         Raises:
             MarineSimError: no such task or vehicle, or one that is more than a few numbers.
         """
+        if observe not in OBSERVED:
+            raise ParameterError(f'observe is {observe!r}; expected one of: {", ".join(OBSERVED)}')
         if task not in TASKS:
             raise ParameterError(f'task is {task!r}; expected one of: {", ".join(TASKS)}')
         self.task = TASKS[task]
         body = load_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
         self.thrusters = len(body.thrusters)
-        self._stepper = Stepper(body, size=size, ticks=TICKS, dt=DT)
+        by_sensors = observe == 'sensors'
+        self._sensing = Sensing(body, size, TICKS * DT) if by_sensors else None
+        self._stepper = Stepper(body, size=size, ticks=TICKS, dt=DT, with_forces=by_sensors)
         self.bodies: Bodies
         self.episode: Episode
         self.steps = np.zeros(size, int)
@@ -47,16 +62,21 @@ class Fleet:
         """Begin all episodes."""
         self.bodies, self.episode = self._drawn(rngs)
         self.steps = np.zeros(len(rngs), int)
+        if self._sensing is not None:
+            self._sensing.begin(np.arange(len(rngs)), self.bodies, rngs)
 
     def begin_some(self, rows: np.ndarray, rngs: Sequence[np.random.Generator]) -> None:
         """Begin the episodes of a mask (N,) anew."""
         if not rows.any():
             return
-        bodies, episode = self._drawn([rng for rng, here in zip(rngs, rows, strict=True) if here])
+        some = [rng for rng, here in zip(rngs, rows, strict=True) if here]
+        bodies, episode = self._drawn(some)
         for old, new in (*zip(self.bodies, bodies, strict=True),
                          *zip(self.episode, episode, strict=True)):  # fmt: skip
             old[rows] = new
         self.steps[rows] = 0
+        if self._sensing is not None:
+            self._sensing.begin(np.flatnonzero(rows), self.bodies, some)
 
     def _drawn(self, rngs: Sequence[np.random.Generator]) -> tuple[Bodies, Episode]:
         places, yaws, episodes = zip(*(self.task.begin(rng) for rng in rngs), strict=True)
@@ -64,8 +84,18 @@ class Fleet:
         episode = Episode(*(np.stack(x) for x in zip(*episodes, strict=True)))
         return self._stepper.at_rest(np.stack(places), turned), episode
 
+    @property
+    def limits(self) -> np.ndarray:
+        """(m,) of what is observed, either way."""
+        if self._sensing is None:
+            return self.task.limits
+        return np.full(self._sensing.size + 3, np.inf)
+
     def observed(self) -> np.ndarray:
         """Return observations (N, m)."""
+        if self._sensing is not None:
+            told = self._sensing.observed()
+            return np.concatenate([told, next_goals(self.episode)], axis=1).astype(np.float32)
         return self._cut(self.task.observe(self.bodies, self.episode))
 
     def _cut(self, seen: np.ndarray) -> np.ndarray:
@@ -88,4 +118,7 @@ class Fleet:
         self.bodies = Bodies(*(np.array(x) for x in after))
         self.episode = Episode(*(np.array(x) for x in judged.episode))
         self.steps = self.steps + 1
+        if self._sensing is not None and self._stepper.forces is not None:
+            self._sensing.step(self.bodies, self._stepper.forces)
+            judged = judged._replace(observation=self.observed())
         return judged, self.steps >= self.task.steps

@@ -23,15 +23,20 @@ class OneVehicle(gymnasium.Env[np.ndarray, np.ndarray]):
     metadata: ClassVar[dict[str, Any]] = {'render_modes': []}
 
     def __init__(
-        self, *, task: str, vehicle: str | Vehicle = 'bluerov2_heavy', render_mode: None = None
+        self,
+        *,
+        task: str,
+        vehicle: str | Vehicle = 'bluerov2_heavy',
+        observe: str = 'state',
+        render_mode: None = None,
     ) -> None:
-        """Compile; nothing is rendered.
+        """Compile; nothing is rendered. ``observe`` is ``state`` or ``sensors``.
 
         Raises:
             MarineSimError: no such task or vehicle, or one that is more than a few numbers.
         """
         self.render_mode = render_mode
-        self._fleet = Fleet(task, vehicle, 1)
+        self._fleet = Fleet(task, vehicle, 1, observe)
         self.observation_space, self.action_space = spaces_of(self._fleet)
 
     def reset(

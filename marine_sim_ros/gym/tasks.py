@@ -17,7 +17,8 @@ import numpy as np
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.engine.stepper import Bodies
 
-__all__ = ['TASKS', 'Episode', 'Judged', 'StationKeeping', 'Task', 'WaypointFollowing']
+__all__ = ['TASKS', 'Episode', 'Judged', 'StationKeeping', 'Task', 'WaypointFollowing',
+           'next_goals']  # fmt: skip
 
 FASTEST = 0.3
 """m/s, of the current."""
@@ -81,7 +82,7 @@ def _seen_from(bodies: Bodies, points: np.ndarray) -> np.ndarray:
     return np.asarray((away[:, None, :] @ rotation_matrix(bodies.orientation))[:, 0])
 
 
-def _next_goals(episode: Episode, later: int = 0) -> np.ndarray:
+def next_goals(episode: Episode, later: int = 0) -> np.ndarray:
     """Return the goal (N, 3) that comes next, or so many later; the last one again after it."""
     place = np.minimum(episode.next + later, episode.goals.shape[1] - 1)
     return episode.goals[np.arange(len(place)), place]
@@ -118,7 +119,7 @@ class StationKeeping:
         """Return observations (N, 15)."""
         rotation = rotation_matrix(bodies.orientation)
         return np.concatenate(
-            [_seen_from(bodies, _next_goals(episode)), rotation[:, 0], rotation[:, 2],
+            [_seen_from(bodies, next_goals(episode)), rotation[:, 0], rotation[:, 2],
              bodies.velocity], axis=1,
         )  # fmt: skip
 
@@ -171,7 +172,7 @@ class WaypointFollowing:
     def observe(self, bodies: Bodies, episode: Episode) -> np.ndarray:
         """Return observations (N, 15)."""
         return np.concatenate(
-            [_seen_from(bodies, _next_goals(episode)), _seen_from(bodies, _next_goals(episode, 1)),
+            [_seen_from(bodies, next_goals(episode)), _seen_from(bodies, next_goals(episode, 1)),
              rotation_matrix(bodies.orientation)[:, 2], bodies.velocity], axis=1,
         )  # fmt: skip
 
@@ -179,7 +180,7 @@ class WaypointFollowing:
         self, before: Bodies, after: Bodies, actions: np.ndarray, episode: Episode
     ) -> Judged:
         """Return what comes of a step with actions (N, n)."""
-        goal = _next_goals(episode)
+        goal = next_goals(episode)
         distance = np.linalg.norm(goal - after.position, axis=1)
         passed = distance < self.near
         nearer = np.linalg.norm(goal - before.position, axis=1) - distance

@@ -23,7 +23,7 @@ __all__ = ['ManyVehicles', 'spaces_of']
 
 def spaces_of(fleet: Fleet) -> tuple[spaces.Box, spaces.Box]:
     """Return the spaces of one vehicle's observations and actions."""
-    limits = fleet.task.limits.astype(np.float32)
+    limits = fleet.limits.astype(np.float32)
     return (
         spaces.Box(-limits, limits, dtype=np.float32),
         spaces.Box(-1.0, 1.0, (fleet.thrusters,), np.float32),
@@ -48,9 +48,10 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         *,
         task: str,
         vehicle: str | Vehicle = 'bluerov2_heavy',
+        observe: str = 'state',
         render_mode: None = None,
     ) -> None:
-        """Compile; nothing is rendered.
+        """Compile; nothing is rendered. ``observe`` is ``state`` or ``sensors``.
 
         Raises:
             MarineSimError: no such task or vehicle, or one that is more than a few numbers.
@@ -58,7 +59,7 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if num_envs < 1:
             raise ParameterError(f'num_envs is {num_envs}; expected at least 1')
         self.num_envs, self.render_mode = num_envs, render_mode
-        self._fleet = Fleet(task, vehicle, num_envs)
+        self._fleet = Fleet(task, vehicle, num_envs, observe)
         self.single_observation_space, self.single_action_space = spaces_of(self._fleet)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)

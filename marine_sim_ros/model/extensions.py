@@ -24,7 +24,7 @@ __all__ = [
 
 EXTENSIONS = {
     'hydrodynamics', 'buoyancy', 'buoyancy_material', 'thrusters', 'mass_from_parts',
-    'contact_material',
+    'contact_material', 'sensor',
 }  # fmt: skip
 """Elements of ours below <robot>; URDF readers that do not know them ignore them."""
 

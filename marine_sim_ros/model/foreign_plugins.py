@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 from marine_sim_ros.model.orca3 import is_orca3
+from marine_sim_ros.model.sensors import is_foreign
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = ['foreign_plugins', 'ignored']
 
-READ = 'libOrca…Plugin.so, <thrusters>, <buoyancy>, <hydrodynamics> and <barometer>'
+READ = (
+    'libOrca…Plugin.so, <thrusters>, <buoyancy>, <hydrodynamics>, <barometer> and '
+    '<sensor type="" link="">'
+)
 
 
 def foreign_plugins(robot: Element) -> list[Element]:
@@ -19,8 +23,13 @@ def foreign_plugins(robot: Element) -> list[Element]:
 
 
 def ignored(robot: Element, source: str) -> tuple[str, ...]:
-    """Return a warning with file, line and name for each plugin that is not read."""
-    return tuple(
+    """Return a warning with file, line and name for each plugin and sensor that is not read."""
+    sensors = tuple(
+        Reader(sensor, source).warning(f'is ignored: marine_sim_ros reads {READ}')
+        for sensor in robot.findall('sensor')
+        if is_foreign(sensor)
+    )
+    return sensors + tuple(
         Reader(plugin, source).warning(
             f'plugin {plugin.get("filename", "without a filename")} is ignored: '
             f'marine_sim_ros reads {READ}'

@@ -205,7 +205,7 @@ def apply_plugins(
             sensor, warnings = _barometer(reader, link, frames)
             vehicle = replace(
                 vehicle,
-                sensors=(*vehicle.sensors, Sensor('barometer', 'barometer', sensor)),
+                sensors=(*vehicle.sensors, Sensor('barometer', 'barometer', sensor, frames[link])),
             )
         else:
             raise ModelError(

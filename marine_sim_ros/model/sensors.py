@@ -1,17 +1,38 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads the sensors of a vehicle: each kind reads the elements of its name."""
+"""Reads the sensors of a vehicle: <sensor type="">, and elements of a kind's own."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from copy import deepcopy
+from functools import partial
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.numbers import Number, numbers_of
 from marine_sim_ros.core.registry import SENSORS
+from marine_sim_ros.core.spatial import (
+    quaternion_from_rpy,
+    quaternion_product,
+    rotation_matrix,
+)
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, read_config
+from marine_sim_ros.model.kinematics import FARTHEST, usable_pose
 from marine_sim_ros.model.vehicle import Frame, Sensor
-from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.model.xml import Element, Reader
 
-__all__ = ['Mounting', 'read_sensors']
+__all__ = ['ELEMENT', 'Mounting', 'is_foreign', 'read_preset', 'read_sensors']
+
+ELEMENT = 'sensor'
+COMMON = {'type', 'name', 'link', 'rate', 'latency', 'preset'}
+"""Attributes of every <sensor>."""
+FASTEST, LATEST = 1e5, 60.0
+"""Hz and s."""
 
 
 class Mounting(NamedTuple):
@@ -20,10 +41,14 @@ class Mounting(NamedTuple):
     Attributes:
         frames: links that are fixed to the body, by name.
         fluid_density: water density for which the vehicle is trimmed, kg/m³.
+        place: frame of the sensor.
+        preset: parameters of its preset, by name.
     """
 
     frames: dict[str, Frame]
     fluid_density: float
+    place: Frame = Frame('base_link', '', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
+    preset: Mapping[str, Any] = {}
 
     def frame(self, reader: Reader) -> Frame:
         """Return the link that an element's attribute ``link`` names; default: base_link.
@@ -38,6 +63,11 @@ class Mounting(NamedTuple):
         return self.frames[link]
 
 
+def is_foreign(element: Element) -> bool:
+    """Return whether a <sensor> is one of URDF's own proposal, which names a <parent link="">."""
+    return bool(element.tag == ELEMENT and element.find('parent') is not None)
+
+
 def read_sensors(root: Reader, mounting: Mounting) -> tuple[Sensor, ...]:
     """Return the sensors of a <robot>, in the order of its elements.
 
@@ -46,18 +76,142 @@ def read_sensors(root: Reader, mounting: Mounting) -> tuple[Sensor, ...]:
     Raises:
         ModelError: an element that cannot be used, or two sensors of one name.
     """
-    kinds = {kind.element: kind for kind in SENSORS.values()}
+    own = {kind.element: kind for kind in SENSORS.values() if kind.element}
     result: dict[str, Sensor] = {}
     for element in root.element:
-        if element.tag not in kinds:
+        if element.tag not in {*own, ELEMENT} or is_foreign(element):
             continue
-        reader, kind = Reader(element, root.source), kinds[element.tag]
-        name = reader.attribute('name', kind.name)
-        if not name.isidentifier():
-            raise reader.error(f'name is {name!r}; expected letters, digits and underscores')
-        if name in result:
+        reader = Reader(element, root.source)
+        kind = _kind(reader) if element.tag == ELEMENT else own[element.tag]
+        sensor = _read_sensor(reader, kind, mounting)
+        if sensor.name in result:
             raise reader.error(
-                f'a second sensor is called {name!r}; expected names of their own (attribute name)'
+                f'a second sensor is called {sensor.name!r}; expected names of their own '
+                '(attribute name)'
             )
-        result[name] = Sensor(kind.name, name, kind.read(reader, mounting))
+        result[sensor.name] = sensor
     return tuple(result.values())
+
+
+def _kind(reader: Reader) -> Any:
+    name = reader.attribute('type')
+    if name not in SENSORS:
+        raise reader.error(f'type {name!r} is unknown; expected one of: {", ".join(SENSORS)}')
+    return SENSORS[name]
+
+
+def _read_sensor(reader: Reader, kind: Any, mounting: Mounting) -> Sensor:
+    name = reader.attribute('name', kind.name)
+    if not name.isidentifier():
+        raise reader.error(f'name is {name!r}; expected letters, digits and underscores')
+    text = reader.element.get('preset')
+    try:
+        preset = {} if text is None else read_preset(str(text), kind)
+    except ModelError as error:
+        raise reader.error(str(error)) from None
+    rate = reader.attribute_number('rate', preset.get('rate', kind.rate), kind.slowest, FASTEST)
+    latency = reader.attribute_number('latency', preset.get('latency', 0.0), 0.0, LATEST)
+    link = mounting.frame(reader)
+    place = _place(reader, link, name)
+    bare = _without_origin(reader)
+    mounting = mounting._replace(place=place, preset=preset)
+    if kind.read is not None:
+        spec = kind.read(bare, mounting)
+    else:
+        spec = None if kind.spec is None else _read_spec(bare, kind.spec, preset)
+        _check_children(bare, kind)
+    return Sensor(
+        kind.name, name, spec, place, round(NANOSECONDS / rate) if rate else 0,
+        round(latency * NANOSECONDS), place is not link,
+    )  # fmt: skip
+
+
+def _place(reader: Reader, link: Frame, name: str) -> Frame:
+    """Return the link, or where <origin> puts the sensor on it: a frame of its own."""
+    origin = reader.child('origin')
+    if origin is None:
+        return link
+    xyz = origin.numbers({3}, origin.attribute('xyz', '0 0 0'))
+    quaternion = quaternion_from_rpy(*origin.numbers({3}, origin.attribute('rpy', '0 0 0')))
+    if not usable_pose(xyz, quaternion):
+        raise origin.error(f'is beyond {FARTHEST:g} m; expected a place on the vehicle')
+    return Frame(
+        f'{name}_frame', link.name,
+        link.translation + rotation_matrix(link.quaternion) @ xyz,
+        quaternion_product(link.quaternion, quaternion),
+    )  # fmt: skip
+
+
+def _without_origin(reader: Reader) -> Reader:
+    """Return a reader of what the kind itself describes."""
+    element = deepcopy(reader.element)
+    for origin in element.findall('origin'):
+        element.remove(origin)
+    return Reader(element, reader.source)
+
+
+def _check_children(reader: Reader, kind: Any) -> None:
+    """Raise for attributes and elements that nobody reads."""
+    known = numbers_of(kind.spec) if kind.spec is not None else {}
+    for child in reader.element:
+        if child.tag not in known:
+            expected = ', '.join(sorted({*known, 'origin'}))
+            raise Reader(child, reader.source).error(
+                f'is unknown in a sensor of type {kind.name}; expected one of: {expected}'
+            )
+    for name in sorted({str(a) for a in reader.element.attrib} - COMMON):
+        raise reader.error(
+            f'attribute {name!r} is unknown; expected one of: {", ".join(sorted(COMMON))}'
+        )
+
+
+def _read_spec(reader: Reader, spec: type, preset: Mapping[str, Any]) -> Any:
+    """Return the parameters of a sensor: of its elements, its preset, or the defaults."""
+    values = {}
+    for name, known in numbers_of(spec).items():
+        default = preset.get(name, known.default)
+        values[name] = reader.value_of(name, partial(_number, known=known), default)
+    return spec(**values)
+
+
+def _number(reader: Reader, *, known: Number) -> Any:
+    if not isinstance(known.default, tuple):
+        return reader.number(known.low, known.high)
+    values = tuple(float(v) for v in reader.numbers({len(known.default)}))
+    for value in values:
+        if not known.low <= value <= known.high:
+            raise reader.error(f'has {value:g}; expected {known.low:g} to {known.high:g}')
+    return values
+
+
+def read_preset(name_or_path: str, kind: Any) -> dict[str, Any]:
+    """Return what a preset says of a kind of sensor: its rate (Hz), latency (s) and parameters.
+
+    Args:
+        name_or_path: file of ``config/sensors`` without its ending, or a path.
+        kind: SensorModel.
+
+    Raises:
+        ModelError: it cannot be found, read or used, or is of another kind.
+    """
+    path, text = read_config(name_or_path, 'sensors', 'preset', ModelError)
+    root = YamlReader(str(path), parse_yaml(text, str(path), ModelError), ModelError)
+    known = {} if kind.spec is None else numbers_of(kind.spec)
+    if isinstance(root.value, dict) and root.value.get('type') != kind.name:
+        other = root.value.get('type')
+        raise root.error(f': is of type {other!r}; expected a preset of type {kind.name!r}')
+    root.mapping({'description', 'source', 'type', 'rate', 'latency', *known}, {'type', 'source'})
+    result: dict[str, Any] = {}
+    for key in root.value.keys() - {'description', 'source', 'type'}:
+        value = root.child(key)
+        if key == 'rate':
+            result[key] = value.number(0.0, FASTEST)
+        elif key == 'latency':
+            result[key] = value.number(0.0, LATEST)
+        elif isinstance(known[key].default, tuple):
+            result[key] = tuple(v.number(known[key].low, known[key].high) for v in value.items())
+            if len(result[key]) != len(known[key].default):
+                raise value.error(f': expected {len(known[key].default)} numbers')
+        else:
+            result[key] = value.number(known[key].low, known[key].high)
+    return result

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +16,8 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import namespace
 from marine_sim_ros.core.interpolation import Table
-from marine_sim_ros.core.spatial import skew, transport
+from marine_sim_ros.core.numbers import number
+from marine_sim_ros.core.spatial import rotation_matrix, skew, transport
 from marine_sim_ros.model.contact import ContactPoints, no_contact
 from marine_sim_ros.model.hull import Hull, lever_mobility
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
@@ -141,25 +143,10 @@ class Barometer:
 
     frame: str
     position: np.ndarray
-    atmospheric_pressure: float
-    fluid_density: float
-    variance: float
+    atmospheric_pressure: float = number(101300.0, 0.0, 1e9, 'Pa', 'pressure at the surface')
+    fluid_density: float = number(math.nan, 0.0, 2e4, 'kg/m³', "density; default: the vehicle's")
+    variance: float = number(40000.0, 0.0, 1e12, 'Pa²', 'variance of the pressure noise')
     reference_offset: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Sensor:
-    """A sensor on the vehicle.
-
-    Attributes:
-        kind: name of its :class:`~marine_sim_ros.sensors.SensorModel`.
-        name: unique name; the prefix of its topics.
-        spec: what describes it, by its kind; has the attribute ``frame``, its link.
-    """
-
-    kind: str
-    name: str
-    spec: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +157,44 @@ class Frame:
     parent: str
     translation: np.ndarray
     quaternion: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Sensor:
+    """A sensor on the vehicle.
+
+    Attributes:
+        kind: name of its :class:`~marine_sim_ros.sensors.SensorModel`.
+        name: unique name; the prefix of its topics.
+        spec: parameters of its kind.
+        place: its frame: its link, or a frame of its own where it has an origin.
+        period: time between readings, ns; 0: one in every tick.
+        latency: time from measurement to message, ns.
+        own_frame: whether its frame is no link of the URDF.
+    """
+
+    kind: str
+    name: str
+    spec: Any
+    place: Frame
+    period: int = 0
+    latency: int = 0
+    own_frame: bool = False
+
+    @property
+    def frame(self) -> str:
+        """Name of its frame."""
+        return self.place.name
+
+    @property
+    def position(self) -> np.ndarray:
+        """(3,) m, in the body frame."""
+        return self.place.translation
+
+    @cached_property
+    def rotation(self) -> np.ndarray:
+        """(3, 3) v_body = R v_sensor."""
+        return np.asarray(rotation_matrix(self.place.quaternion))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,15 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sensor: any sensor of the vehicle that has no parameters of its own.
+"""Sensor: one sensor of the vehicle in a process of its own: for one that takes long.
 
 Takes the name of the sensor, which is the node's too: ``sensor barometer --ros-args ...``.
-Subscribes: odom; acceleration (AccelStamped) where the sensor needs it.
-Publishes: <name>/<topic> of each topic of its kind, one per odom, same stamp.
+Subscribes: odom; acceleration (AccelStamped) and thrusters/supply where the sensor needs them.
+Publishes: <name>/<topic> of each topic of its kind, stamped with the time of the measurement.
 Parameters: the common ones.
-Failure: an odom that is not finite is left out with a warning; while acceleration is silent its
-last message holds. A vehicle without the sensor ends the node with exit code 2.
+Failure: an odom that is not finite is left out with a warning; while acceleration or
+thrusters/supply is silent its last message holds. A vehicle without the sensor ends the node with
+exit code 2.
 """
 
 from __future__ import annotations

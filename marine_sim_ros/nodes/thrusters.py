@@ -5,7 +5,8 @@
 
 Subscribes: odom; thrusters/pwm (UInt16MultiArray, µs, one per thruster in the URDF's order).
 Publishes, one per odom, same stamp: wrench/thrusters; thrusters/state (JointState: effort is
-thrust N, velocity is rotor rad/s); thrusters/power (W).
+thrust N, velocity is rotor rad/s); thrusters/power (W); thrusters/supply (JointState: position is
+power W, and voltage V and charge A h of a battery) where a sensor needs it.
 Parameters: the common ones, and those below.
 Failure: a command of the wrong length or beyond 800 to 2200 µs is ignored as a whole, one beyond
 1100 to 1900 µs is clamped; both are warned of. With ``pwm_source: external`` the latest command
@@ -34,6 +35,7 @@ from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import credible, pwm_stamp
 from marine_sim_ros.sim.player import unknown_thrusters
+from marine_sim_ros.sim.step import supply_of
 
 __all__ = ['ThrustersNode', 'main']
 
@@ -73,6 +75,9 @@ class ThrustersNode(ForceNode):
         self._state_message = JointState(name=list(self.vehicle.thrusters.names))
         self._state = self.publisher(topics.THRUSTER_STATE)
         self._power = self.publisher(topics.THRUSTER_POWER)
+        self._supply_message = JointState(name=list(topics.SUPPLY))
+        needed = 'supply' in topics.sensor_needs(self.vehicle)
+        self._supply = self.publisher(topics.THRUSTER_SUPPLY) if needed else None
         self._await_command = self.values['pwm_source'] == 'controller'
         self.listen(topics.PWM_PER_TICK if self._await_command else topics.PWM, self._on_pwm)
         if self._await_command:
@@ -147,6 +152,11 @@ class ThrustersNode(ForceNode):
         message.velocity = output.rotor_speed.tolist()
         self._state.publish(message)
         self._power.publish(Float32MultiArray(data=output.power.tolist()))
+        if self._supply is not None:
+            set_stamp(self._supply_message.header.stamp, stamp)
+            supply = supply_of(output.power, output.voltage, output.used)
+            self._supply_message.position = supply.tolist()
+            self._supply.publish(self._supply_message)
 
 
 def main() -> None:

@@ -51,12 +51,16 @@ class ThrusterOutput(NamedTuple):
         thrust: N along each thruster's axis.
         rotor_speed: rad/s, the sign of the thrust; 0 where the vehicle gives no curve.
         power: electrical, W; 0 where the vehicle gives no curve.
+        voltage: (...) of a battery that sags, V, or None without.
+        used: (...) charge drawn from it, A h, or None without.
     """
 
     wrench: Wrench
     thrust: Array
     rotor_speed: Array
     power: Array
+    voltage: Array | None = None
+    used: Array | None = None
 
 
 def linear_thrust(

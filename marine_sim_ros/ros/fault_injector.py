@@ -17,9 +17,17 @@ from rclpy.parameter import Parameter
 from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.faults.fitting import unfit
-from marine_sim_ros.faults.kinds import BarometerDrift, Fault, Gust, ThrusterFault, kind_of
+from marine_sim_ros.faults.kinds import (
+    BarometerDrift,
+    Fault,
+    Gust,
+    SensorFault,
+    ThrusterFault,
+    kind_of,
+)
 from marine_sim_ros.faults.reading import fault_text
 from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.sensors import sensor_nodes
 
 __all__ = ['FaultInjector']
 
@@ -40,7 +48,7 @@ class FaultInjector:
         """Begin with the faults of the node's parameter; ``sources`` also name nodes."""
         self._node = node
         controllers = [model.executable for model in CONTROLLERS.values()]
-        sensors = [sensor.name for sensor in node.vehicle.sensors]
+        sensors = sensor_nodes(node.vehicle)
         self._clients = {
             name: node.create_client(SetParameters, f'{name}/set_parameters')
             for name in dict.fromkeys((*OWNERS, *controllers, *sensors, *sources))
@@ -95,4 +103,6 @@ class FaultInjector:
 
 
 def _thruster(fault: Fault) -> str:
+    if isinstance(fault, SensorFault):
+        return fault.sensor
     return fault.thruster if isinstance(fault, ThrusterFault) else ''

@@ -89,7 +89,7 @@ class StateOwner(SuiteNode):
             self.get_logger().warning(text)
         self._make_messages()
         self.total = WrenchPublisher(self, topics.TOTAL_WRENCH)
-        needed = topics.ACCELERATION in topics.sensor_topics(self.vehicle)
+        needed = 'acceleration' in topics.sensor_needs(self.vehicle)
         self._acceleration = AccelerationPublisher(self) if needed else None
         self._make_inputs()
         period = self.dt / self.pacer.factor if self.pacer.factor else 0.05

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-from marine_sim_ros.faults.kinds import BarometerDropout
+from marine_sim_ros.faults.kinds import BarometerDropout, SensorDelay, SensorDropout
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
 
 __all__ = ['PARAMETERS', 'every_tick', 'recorded_topics']
+
+SILENCING = (BarometerDropout, SensorDelay, SensorDropout)
 
 PARAMETERS = (
     Parameter('pwm_source', 'external', "the thrusters' pwm_source",
@@ -36,6 +38,9 @@ def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
 
 def every_tick(node: SuiteNode) -> list[str]:
     """Return the full names of those that have one message for every tick of the node's run."""
-    silent = any(isinstance(fault, BarometerDropout) for fault in node.faults)
-    skipped = {t.name for t in topics.sensor_topics(node.vehicle)} if silent else set()
-    return [n for n, t in recorded_topics(node).items() if t.per_tick and t.name not in skipped]
+    silent = any(isinstance(fault, SILENCING) for fault in node.faults)
+    sensors = {t.name for t in topics.sensor_topics(node.vehicle)} if silent else set()
+    return [
+        name for name, topic in recorded_topics(node).items()
+        if topic.per_tick and not topic.sometimes and topic.name not in sensors
+    ]  # fmt: skip

@@ -125,7 +125,11 @@ class Ros2Bag:
         # Of its own, so that another recorder of the same graph is not taken for it.
         self._name = f'rosbag2_recorder_{node.get_namespace().strip("/").replace("/", "_")}'
         # A tick is complete when all forces are in the total, and the sensors have answered.
-        telling = {ODOM.name, TOTAL_WRENCH.name, *(t.name for t in sensor_topics(node.vehicle))}
+        telling = {
+            ODOM.name,
+            TOTAL_WRENCH.name,
+            *(t.name for t in sensor_topics(node.vehicle) if not t.sometimes),
+        }
         self.heard = tuple(n for n, t in topics.items() if t.name in telling)
         with tempfile.NamedTemporaryFile('w', suffix='.yaml', delete=False) as file:
             yaml.safe_dump(qos_overrides(topics), file)

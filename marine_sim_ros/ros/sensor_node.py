@@ -1,20 +1,25 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node of a sensor: each ``odom`` is answered with the sensor's readings."""
+"""Nodes of sensors: each ``odom`` is answered with what the sensors read then."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import AccelStamped
+from geometry_msgs.msg import AccelStamped, TransformStamped
 from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import (
@@ -25,77 +30,149 @@ from marine_sim_ros.ros.convert import (
     stamp_ns,
     state_from,
 )
+from marine_sim_ros.ros.gathering import Gathering
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.pairing import Pairing
 from marine_sim_ros.ros.parameters import Parameter
-from marine_sim_ros.sensors import SENSORS
+from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs
+from marine_sim_ros.sensors.series import SensorReader
 
-__all__ = ['SensorNode']
+__all__ = ['SensorNode', 'SensorsNode']
 
 
-class SensorNode(SuiteNode):
-    """Publishes what a sensor of the vehicle reads at every tick."""
+class _Publishing:
+    """One sensor of a node: what it reads, and the messages that are on their way."""
 
-    def __init__(self, name: str, parameters: Sequence[Parameter] = (), **options: Any) -> None:
-        """Create the node of a sensor by the sensor's name.
-
-        Raises:
-            ParameterError: the vehicle has no sensor of that name.
-        """
-        super().__init__(name, parameters, **options)
-        self.sensor = self._find(name)
-        kind = SENSORS[self.sensor.kind]
-        self._measure, self._disturb = kind.measure, kind.disturb
-        frame = self.values['frame_prefix'] + self.sensor.spec.frame
+    def __init__(self, node: SuiteNode, sensor: Sensor) -> None:
+        self.reader = SensorReader(sensor, node.values['seed'])
+        self._waiting: deque[tuple[int, int, Readings]] = deque()
+        self._stamp = -1
         self._outputs = []
-        for topic in kind.topics:
-            own = topics.sensor_topic(self.sensor, topic)
+        for topic in self.reader.model.topics_of(sensor):
+            own = topics.sensor_topic(sensor, topic)
             message = own.type()
-            message.header.frame_id = frame
-            self._outputs.append((topic.fields, message, self.publisher(own)))
-        self._pairing: Pairing[State, np.ndarray] | None = None
-        if 'acceleration' in kind.needs:
-            self._pairing = Pairing(self._on_motion, np.zeros(6))
-            self.listen(topics.ACCELERATION, self._on_acceleration)
+            if own.stamped:
+                frame = node.values['frame_prefix'] + sensor.frame
+                message.header.frame_id = topic.frame or frame
+            self._outputs.append((topic.fields, message, node.publisher(own), own.stamped))
+
+    def read(self, node: SuiteNode, stamp: int, state: State, environment: Environment,
+             inputs: SensorInputs) -> None:  # fmt: skip
+        """Take a tick: publish what is due."""
+        if stamp < self._stamp:  # the run was reset
+            self._waiting.clear()
+        self._stamp = stamp
+        found = self.reader.read(stamp, state, environment, inputs, node.faults)
+        if found is not None:
+            arrival, readings = found
+            self._waiting.append((arrival, stamp, readings))
+        while self._waiting and self._waiting[0][0] <= stamp:
+            _, measured, readings = self._waiting.popleft()
+            self._publish(measured, readings)
+
+    def _publish(self, stamp: int, readings: Readings) -> None:
+        for fields, message, publisher, stamped in self._outputs:
+            values = fields(self.reader.sensor, readings)
+            if values is None:
+                continue
+            if stamped:
+                set_stamp(message.header.stamp, stamp)
+            set_fields(message, values)
+            publisher.publish(message)
+
+
+class SensorsNode(SuiteNode):
+    """Publishes what some sensors of the vehicle read; by default all that have no other node."""
+
+    def __init__(
+        self, name: str = SHARED, parameters: Sequence[Parameter] = (), **options: Any
+    ) -> None:
+        """Create the node."""
+        super().__init__(name, parameters, **options)
+        self._sensors = [_Publishing(self, sensor) for sensor in self._own(name)]
+        found = {n for s in self._sensors for n in s.reader.model.needs}
+        needs = [need for need in topics.sensor_needs(self.vehicle) if need in found]
+        none = SensorInputs.none()
+        self._last = {need: getattr(none, need) for need in needs}
+        self._gathering = Gathering(self._on_motion, self._last)
+        for need in needs:
+            take = {'acceleration': self._on_acceleration, 'supply': self._on_supply}[need]
+            self.listen(topics.NEEDS[need], take)
+        self._publish_frames()
         self.follow_current()
         self.listen(topics.ODOM, self._on_odom)
 
-    def _find(self, name: str) -> Sensor:
-        for sensor in self.vehicle.sensors:
-            if sensor.name == name:
-                return sensor
-        known = ', '.join(s.name for s in self.vehicle.sensors) or 'none'
-        raise ParameterError(f'{self.vehicle.name} has no sensor {name!r}; it has: {known}')
+    def _own(self, name: str) -> list[Sensor]:
+        """Return the sensors of the node of a name."""
+        del name
+        return [s for s in self.vehicle.sensors if SENSORS[s.kind].executable == SHARED]
 
-    def describe_sensor(self, **changes: Any) -> None:
-        """Replace parts of what describes the sensor."""
-        self.sensor = replace(self.sensor, spec=replace(self.sensor.spec, **changes))
+    def _publish_frames(self) -> None:
+        """Tell tf where sensors sit that are no links: robot_state_publisher does not know."""
+        own = [s.reader.sensor for s in self._sensors if s.reader.sensor.own_frame]
+        if not own or topics.TF_STATIC is None or topics.TF is None:
+            return
+        transforms = []
+        for sensor in own:
+            transform = TransformStamped()
+            transform.header.frame_id = self.values['frame_prefix'] + BASE_LINK
+            transform.child_frame_id = self.values['frame_prefix'] + sensor.frame
+            names = ('x', 'y', 'z', 'w')
+            set_fields(transform.transform, {
+                'translation': dict(zip(names, sensor.position.tolist(), strict=False)),
+                'rotation': dict(zip(names, sensor.place.quaternion.tolist(), strict=True)),
+            })  # fmt: skip
+            transforms.append(transform)
+        # Kept by the publisher for who comes later, so the publisher has to be kept too.
+        self._frames = self.publisher(topics.TF_STATIC)
+        self._frames.publish(topics.TF_STATIC.type(transforms=transforms))
 
     def _on_odom(self, message: Odometry) -> None:
-        stamp, state = stamp_ns(message.header.stamp), state_from(message)
+        state = state_from(message)
         if state is None:
             self.warn_throttled('odom: not finite; no reading')
-        elif self._pairing is None:
-            self._on_motion(stamp, state, np.zeros(6))
         else:
-            self._pairing.first(stamp, state)
+            self._gathering.main(stamp_ns(message.header.stamp), state)
 
     def _on_acceleration(self, message: AccelStamped) -> None:
-        assert self._pairing is not None
         acceleration = acceleration_from(message)
         if not finite(acceleration):
             self.warn_throttled('acceleration: not finite; the last one holds')
-            acceleration = self._pairing.last
-        self._pairing.second(stamp_ns(message.header.stamp), acceleration)
+            acceleration = self._last['acceleration']
+        self._take('acceleration', message, acceleration)
 
-    def _on_motion(self, stamp: int, state: State, acceleration: np.ndarray) -> None:
+    def _on_supply(self, message: JointState) -> None:
+        supply = np.array(message.position, float)
+        if supply.shape != (len(topics.SUPPLY),):
+            self.warn_throttled('thrusters/supply: not three numbers; the last ones hold')
+            supply = self._last['supply']
+        self._take('supply', message, supply)
+
+    def _take(self, need: str, message: Any, value: np.ndarray) -> None:
+        self._last[need] = value
+        self._gathering.other(need, stamp_ns(message.header.stamp), value)
+
+    def _on_motion(self, stamp: int, state: State, given: Mapping[str, np.ndarray]) -> None:
+        inputs = SensorInputs.none(stamp / NANOSECONDS)._replace(**given)
         environment = self.environment_at(stamp)
-        ideal = self._measure(self.sensor, state, acceleration, environment)
-        readings = self._disturb(self.sensor, ideal, stamp, self.values['seed'], self.faults)
-        for fields, message, publisher in self._outputs:
-            values = fields(self.sensor, readings)
-            if values is None:
-                continue
-            set_stamp(message.header.stamp, stamp)
-            set_fields(message, values)
-            publisher.publish(message)
+        for sensor in self._sensors:
+            try:
+                sensor.read(self, stamp, state, environment, inputs)
+            except Exception as error:  # the others go on
+                text = f'{sensor.reader.sensor.name}: {type(error).__name__}: {error}'
+                self.warn_throttled(text, error=True)
+
+
+class SensorNode(SensorsNode):
+    """Publishes what the sensor of the node's name reads."""
+
+    def _own(self, name: str) -> list[Sensor]:
+        found = [sensor for sensor in self.vehicle.sensors if sensor.name == name]
+        if not found:
+            known = ', '.join(s.name for s in self.vehicle.sensors) or 'none'
+            raise ParameterError(f'{self.vehicle.name} has no sensor {name!r}; it has: {known}')
+        return found
+
+    def describe_sensor(self, **changes: Any) -> None:
+        """Replace parts of what describes the sensor."""
+        reader = self._sensors[0].reader
+        reader.sensor = replace(reader.sensor, spec=replace(reader.sensor.spec, **changes))

@@ -106,6 +106,7 @@ class Topic:
         type: message class.
         qos: quality of service.
         per_tick: one message for every tick.
+        sometimes: sent as those of every tick are, but not in every one: a sensor with a rate.
         open_ended: its messages have sequences of names before numbers, or end in empty ones, of
             which ``serialize_message`` overstates the size; strict readers take only what DDS
             delivered.
@@ -116,6 +117,7 @@ class Topic:
     qos: QoSProfile
     per_tick: bool = True
     open_ended: bool = False
+    sometimes: bool = False
 
     @property
     def type_name(self) -> str:
@@ -149,6 +151,12 @@ THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP, open_ended=True)
 THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP)
 ACCELERATION = Topic('acceleration', AccelStamped, LOCKSTEP)
 """Rate of change of the body-frame velocity over the step that follows, for inertial sensors."""
+THRUSTER_SUPPLY = Topic('thrusters/supply', JointState, LOCKSTEP, open_ended=True)
+"""position: the numbers of SUPPLY, which are the ``supply`` of SensorInputs; published where a
+sensor needs it."""
+SUPPLY = ('power', 'voltage', 'used')
+NEEDS = {'acceleration': ACCELERATION, 'supply': THRUSTER_SUPPLY}
+"""Topics of what only some sensors need."""
 OCEAN_CURRENT = Topic('/ocean_current', Vector3Stamped, QUEUE, per_tick=False)
 DIAGNOSTICS = Topic('/diagnostics', DiagnosticArray, QUEUE, per_tick=False)
 WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
@@ -216,14 +224,23 @@ def sensor_topic(sensor: Sensor, topic: SensorTopic) -> Topic:
     """Return a topic of a sensor."""
     package, _, name = topic.type.split('/')
     kind = getattr(import_module(f'{package}.msg'), name)
-    return Topic(f'{sensor.name}/{topic.name}', kind, LOCKSTEP)
+    rare = bool(sensor.period or sensor.latency)
+    return Topic(f'{sensor.name}/{topic.name}', kind, LOCKSTEP, sometimes=rare)
+
+
+def sensor_needs(vehicle: Vehicle) -> tuple[str, ...]:
+    """Return what the sensors of a vehicle need beside its state, of ``NEEDS``."""
+    needs = {need for sensor in vehicle.sensors for need in SENSORS[sensor.kind].needs}
+    if not len(vehicle.thrusters):
+        needs -= {'supply'}
+    return tuple(need for need in NEEDS if need in needs)
 
 
 def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
     """Return the topics of all sensors of a vehicle, and of what they need."""
     kinds = [(sensor, SENSORS[sensor.kind]) for sensor in vehicle.sensors]
-    needed = (ACCELERATION,) if any('acceleration' in k.needs for _, k in kinds) else ()
-    return (*needed, *(sensor_topic(s, topic) for s, kind in kinds for topic in kind.topics))
+    needed = (NEEDS[need] for need in sensor_needs(vehicle))
+    return (*needed, *(sensor_topic(s, topic) for s, kind in kinds for topic in kind.topics_of(s)))
 
 
 _ALWAYS = (

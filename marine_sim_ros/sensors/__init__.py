@@ -11,8 +11,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from marine_sim_ros.core import registry
-from marine_sim_ros.sensors.sensor_model import Readings, SensorModel, SensorTopic
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sensors.sensor_model import (
+    Readings,
+    SensorInputs,
+    SensorModel,
+    SensorTopic,
+)
 
-__all__ = ['SENSORS', 'Readings', 'SensorModel', 'SensorTopic']
+__all__ = [
+    'SENSORS', 'SHARED', 'Readings', 'SensorInputs', 'SensorModel', 'SensorTopic', 'sensor_nodes',
+]  # fmt: skip
 
+SHARED = 'sensors'
+"""The node that has all sensors without an executable of their own."""
 SENSORS: Mapping[str, SensorModel] = registry.SENSORS
+
+
+def sensor_nodes(vehicle: Vehicle) -> dict[str, str]:
+    """Return the executables of a vehicle's sensors by the name of the node."""
+    programs = [(sensor.name, SENSORS[sensor.kind].executable) for sensor in vehicle.sensors]
+    return {SHARED if program == SHARED else name: program for name, program in programs}

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.numbers import numbers_of
 from marine_sim_ros.core.random import gaussian
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
@@ -20,7 +22,12 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.sensors import Mounting
 from marine_sim_ros.model.vehicle import Barometer, Sensor
 from marine_sim_ros.model.xml import Reader
-from marine_sim_ros.sensors.sensor_model import Readings, SensorModel, SensorTopic
+from marine_sim_ros.sensors.sensor_model import (
+    Readings,
+    SensorInputs,
+    SensorModel,
+    SensorTopic,
+)
 
 __all__ = [
     'BAROMETER',
@@ -89,21 +96,21 @@ def read_barometer(reader: Reader, mounting: Mounting) -> Barometer:
     Raises:
         ModelError: a link that is unknown, or a number that cannot be used.
     """
-    reader.children({'atmospheric_pressure', 'variance', 'fluid_density'})
-    frame = mounting.frame(reader)
-    return Barometer(
-        frame.name,
-        frame.translation,
-        reader.value_of('atmospheric_pressure', lambda r: r.number(0.0, 1e9), 101300.0),
-        reader.value_of('fluid_density', lambda r: r.number(0.0, 2e4), mounting.fluid_density),
-        reader.value_of('variance', lambda r: r.number(0.0, 1e12), 40000.0),
-    )
+    known = numbers_of(Barometer)
+    reader.children(known)
+    defaults = {name: number.default for name, number in known.items()}
+    defaults |= {'fluid_density': mounting.fluid_density, **mounting.preset}
+    values = {
+        name: reader.value_of(name, partial(Reader.number, low=n.low, high=n.high), defaults[name])
+        for name, n in known.items()
+    }
+    return Barometer(mounting.place.name, mounting.place.translation, **values)
 
 
 def _measure(
-    sensor: Sensor, state: State, acceleration: Array, environment: Environment
+    sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
-    del acceleration
+    del inputs
     return barometer(sensor.spec, state, environment)._asdict()
 
 
@@ -121,8 +128,6 @@ def _disturb(
 
 
 def _pressure(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
-    if np.isnan(readings['pressure']):  # the reading has dropped out
-        return None
     return {
         'fluid_pressure': float(readings['pressure']),
         'variance': float(sensor.spec.variance),
@@ -131,17 +136,16 @@ def _pressure(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
 
 def _temperature(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
     del sensor
-    if np.isnan(readings['pressure']):
-        return None
     return {'temperature': float(readings['temperature'])}
 
 
 BAROMETER = SensorModel(
     'barometer',
-    'barometer',
-    read_barometer,
     _measure,
     disturb=_disturb,
+    spec=Barometer,
+    read=read_barometer,
+    element='barometer',
     topics=(
         SensorTopic('pressure', 'sensor_msgs/msg/FluidPressure', _pressure),
         SensorTopic('temperature', 'sensor_msgs/msg/Temperature', _temperature),

@@ -7,22 +7,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 
-__all__ = ['Readings', 'SensorModel', 'SensorTopic']
+__all__ = [
+    'Readings', 'SensorInputs', 'SensorModel', 'SensorTopic', 'diagonal', 'quaternion_fields',
+    'vector_fields',
+]  # fmt: skip
 
-Readings: TypeAlias = Mapping[str, Array]
-"""Arrays (..., k) or (...) by quantity; NaN: there is no reading."""
+Readings: TypeAlias = Mapping[str, np.ndarray]
+"""Arrays (..., k) or (...) by quantity; the first is NaN throughout: there is no reading. A
+quantity ``delay`` (...), s, is added to the latency."""
 
-Measure = Callable[[Sensor, State, Array, Environment], Readings]
+
+class SensorInputs(NamedTuple):
+    """What only some sensors need, of the same tick.
+
+    Attributes:
+        time: (...) s.
+        acceleration: (..., 6) rate of change of ``state.velocity``, m/s² and rad/s² (``needs``
+            acceleration): it is known one step later.
+        supply: (..., 3) of the thrusters (``needs`` supply): electrical power, W; voltage, V, and
+            charge drawn, A h, which are NaN without a battery among the faults.
+    """
+
+    time: np.ndarray
+    acceleration: np.ndarray
+    supply: np.ndarray
+
+    @classmethod
+    def none(cls, time: float = 0.0) -> SensorInputs:
+        """Return the inputs of a vehicle that moves steadily with its thrusters off."""
+        return cls(np.asarray(time), np.zeros(6), np.array([0.0, np.nan, np.nan]))
+
+
+Measure = Callable[[Sensor, State, Environment, SensorInputs], Readings]
 Disturb = Callable[[Sensor, Readings, int | np.ndarray, int, Sequence[Fault]], Readings]
 
 
@@ -43,47 +68,77 @@ class SensorTopic:
 
     Attributes:
         name: below the sensor's own name.
-        type: type of its messages, as ``sensor_msgs/msg/FluidPressure``; they have a header.
-        fields: function of a sensor and one tick's readings: the message's other fields by name,
+        type: type of its messages, as ``sensor_msgs/msg/FluidPressure``; with a header, if any.
+        fields: function of a sensor and one reading: the message's other fields by name,
             nested ones as mappings; None where there is nothing to send.
+        when: whether a sensor has this topic; None: each has.
+        frame: frame of the messages; empty: that of the sensor.
     """
 
     name: str
     type: str
     fields: Callable[[Sensor, Readings], Mapping[str, Any] | None]
+    when: Callable[[Sensor], bool] | None = None
+    frame: str = ''
 
 
 @dataclass(frozen=True, eq=False)
 class SensorModel:
     """One kind of sensor.
 
-    Every reading is a function of (state, acceleration, environment, stamp, seed) only, so that it
-    is the same in the node graph, in ``simulate`` and in the compiled engine.
+    Every reading is a function of (state, inputs, environment, stamp, seed) only, so that it
+    is the same in the node graph, in ``simulate`` and after a compiled run.
 
     Attributes:
-        name: name of the sensor kind.
-        element: URDF element at robot level; a vehicle may have several.
-        read: what describes one sensor, of that element's
+        name: name of the sensor kind: the ``type`` of its <sensor>.
+        measure: the ideal readings of a sensor, a state, an environment and
+            :class:`SensorInputs`; functions broadcast over leading axes.
+        disturb: the readings with noise, of a sensor, ideal readings, their stamps (...) in ns, a
+            seed and the faults of the run; faults of any sensor are added to them.
+        spec: dataclass of its parameters, fields of :func:`~marine_sim_ros.core.numbers.number`:
+            elements below <sensor>, and keys of presets.
+        read: makes ``sensor.spec`` in place of that, of the element's
             :class:`~marine_sim_ros.model.xml.Reader` and a
-            :class:`~marine_sim_ros.model.sensors.Mounting`; it has the attribute ``frame``.
-        measure: the ideal readings of a sensor, a state, its acceleration (..., 6) (the rate of
-            change of ``state.velocity``, m/s² and rad/s²) and an environment; any array library.
-        disturb: the readings with noise and faults, of a sensor, ideal readings, their stamps
-            (...) in ns, a seed and the faults of the run; NumPy.
-        topics: what its node publishes for every odom, with the stamp of that odom.
-        needs: ``acceleration`` where ``measure`` uses it: it is known one step later.
+            :class:`~marine_sim_ros.model.sensors.Mounting`.
+        element: URDF element at robot level beside <sensor type="">, or empty.
+        topics: what its node publishes for each reading, with the stamp of the measurement.
+        needs: required inputs, of ``acceleration`` and ``supply``.
+        rate: readings per second where the description gives none; 0: one in every tick.
+        slowest: least rate; more than 0 where the noise depends on the rate.
         label: display label.
-        executable: executable that runs it; default: the node class shared by all that need none
-            of their own.
+        executable: executable that runs it; default: the node ``sensors``, one for all sensors of
+            a vehicle; ``sensor``: a node of its own, for one that takes long.
     """
 
     name: str
-    element: str
-    read: Callable[[Any, Any], Any]
     measure: Measure
     _: KW_ONLY
     disturb: Disturb = _nothing
+    spec: type | None = None
+    read: Callable[[Any, Any], Any] | None = None
+    element: str = ''
     topics: tuple[SensorTopic, ...] = ()
     needs: tuple[str, ...] = ()
+    rate: float = 0.0
+    slowest: float = 0.0
     label: str = ''
-    executable: str = 'sensor'
+    executable: str = 'sensors'
+
+    def topics_of(self, sensor: Sensor) -> tuple[SensorTopic, ...]:
+        """Return the topics that a sensor of this kind has."""
+        return tuple(t for t in self.topics if t.when is None or t.when(sensor))
+
+
+def vector_fields(values: np.ndarray) -> dict[str, float]:
+    """Return the fields of a geometry_msgs/Vector3 or Point."""
+    return dict(zip('xyz', np.asarray(values).tolist(), strict=True))
+
+
+def quaternion_fields(values: np.ndarray) -> dict[str, float]:
+    """Return the fields of a geometry_msgs/Quaternion."""
+    return dict(zip('xyzw', np.asarray(values).tolist(), strict=True))
+
+
+def diagonal(*variances: float) -> np.ndarray:
+    """Return a 3 × 3 covariance (9,), row by row, of one variance or of three."""
+    return np.diag(np.broadcast_to(np.array(variances, float), 3)).ravel()

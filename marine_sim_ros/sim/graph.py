@@ -23,7 +23,7 @@ from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
-from marine_sim_ros.sensors import SENSORS
+from marine_sim_ros.sensors import sensor_nodes
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
@@ -179,7 +179,7 @@ def describe(
     closed = bool(options.controller or options.autopilot) or (scenario is not None and scenario.closed_loop)
     pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
     own: dict[str, dict[str, Any]] = {name: {} for name in sources}
-    own |= {sensor.name: {} for sensor in vehicle.sensors}
+    own |= {node: {} for node in sensor_nodes(vehicle)}
     special: dict[str, dict[str, Any]] = {
         'thrusters': pwm,
         'drag': {'publish_components': True} if options.publish_components else {},
@@ -214,7 +214,7 @@ def describe(
     owner = 'gazebo_bridge' if options.gazebo else 'dynamics'
     own[owner] = {**_dynamics(options, scenario, sources), **options.gazebo}
     programs = {force.name: force.executable for force in forces}
-    programs |= {sensor.name: SENSORS[sensor.kind].executable for sensor in vehicle.sensors}
+    programs |= sensor_nodes(vehicle)
     return [
         _node(programs.get(name, name), name, namespace, {**common, **extra})
         for name, extra in own.items()

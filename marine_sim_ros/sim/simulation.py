@@ -22,10 +22,11 @@ from marine_sim_ros.faults.tables import tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
-from marine_sim_ros.sensors import SENSORS, Readings
+from marine_sim_ros.sensors import SensorInputs
+from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.player import ScriptedPilot, joint_targets
 from marine_sim_ros.sim.scenario import Scenario
-from marine_sim_ros.sim.step import Commands, StepOutput, Stepping, advance, begin
+from marine_sim_ros.sim.step import Commands, StepOutput, Stepping, advance, begin, supply_of
 from marine_sim_ros.sim.trajectory import Trajectory, hash_of
 
 __all__ = [
@@ -167,30 +168,18 @@ def _collect(
         wrench=np.stack([t.total for t in ticks]),
         sources={n: np.stack([t.sources[n] for t in ticks]) for n in ticks[0].sources},
         joints=np.stack([np.zeros(0) if t.joints is None else t.joints.position for t in ticks]),
-        sensors=_readings(vehicle, environment, ticks, stamps, seed, faults),
+        sensors=SensorRecord(
+            vehicle, environment, stamps, states, _inputs(stamps, ticks), seed=seed, faults=faults
+        ),
         sha256=hash_of(stamps, states),
     )
 
 
-def _readings(
-    vehicle: Vehicle,
-    environment: Environment,
-    ticks: list[StepOutput],
-    stamps: np.ndarray,
-    seed: int,
-    faults: Sequence[Fault],
-) -> dict[str, Readings]:
-    """Return what each sensor reads at every tick, noise and faults included."""
-    result: dict[str, Readings] = {}
-    for sensor in vehicle.sensors:
-        kind = SENSORS[sensor.kind]
-        rows = [
-            kind.measure(sensor, t.state, t.acceleration, environment.at(t.stamp / NANOSECONDS))
-            for t in ticks
-        ]
-        ideal = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-        result[sensor.name] = kind.disturb(sensor, ideal, stamps, seed, faults)
-    return result
+def _inputs(stamps: np.ndarray, ticks: list[StepOutput]) -> SensorInputs:
+    """Return what only some sensors need of every tick."""
+    supply = [supply_of(t.thrusters.power, t.thrusters.voltage, t.thrusters.used) for t in ticks]
+    acceleration = np.stack([t.acceleration for t in ticks])
+    return SensorInputs(stamps / NANOSECONDS, acceleration, np.stack(supply))
 
 
 def simulate(

@@ -30,7 +30,9 @@ from marine_sim_ros.physics.manipulator import (
 from marine_sim_ros.physics.rigid_body import step, weight
 from marine_sim_ros.physics.thrusters import ThrusterOutput
 
-__all__ = ['Commands', 'StepOutput', 'Memory', 'Stepping', 'advance', 'begin']
+__all__ = [
+    'Commands', 'Memory', 'StepOutput', 'Stepping', 'advance', 'begin', 'supply_of',
+]  # fmt: skip
 
 
 class Memory(NamedTuple):
@@ -88,6 +90,14 @@ class StepOutput(NamedTuple):
     acceleration: Array
     joints: JointMotion | None
     stamp: int = 0
+
+
+def supply_of(power: Array, voltage: Array | None, used: Array | None) -> Array:
+    """Return what sensors know of the thrusters' supply (..., 3), NumPy; see SensorInputs."""
+    total = np.sum(power, axis=-1)
+    unknown = np.full_like(total, np.nan)
+    parts = [total, unknown if voltage is None else voltage, unknown if used is None else used]
+    return np.stack(parts, axis=-1)
 
 
 class Stepping(NamedTuple):

@@ -14,6 +14,7 @@ import numpy as np
 
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
+from marine_sim_ros.sensors.series import SensorSeries
 
 __all__ = ['Trajectory', 'TrajectoryHash', 'hash_of']
 
@@ -55,7 +56,8 @@ class Trajectory:
         thrust: (n, k) N.
         wrench: (n, 6) total, weight included.
         sources: name -> (n, 6).
-        sensors: readings (n, ...) by quantity, noise included, by the sensor's name.
+        sensors: readings (m, ...) by quantity with their stamps, noise included, by the sensor's
+            name; m is n for a sensor without a rate.
         sha256: over all ticks.
         joints: (n, j) positions of the arm's joints, rad or m.
         targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free.
@@ -69,16 +71,19 @@ class Trajectory:
     thrust: np.ndarray
     wrench: np.ndarray
     sources: dict[str, np.ndarray]
-    sensors: dict[str, Mapping[str, np.ndarray]]
+    sensors: Mapping[str, SensorSeries]
     sha256: str
     joints: np.ndarray
     targets: np.ndarray | None = None
 
     @property
     def pressure(self) -> np.ndarray:
-        """(n,) Pa, of the sensor called barometer; NaN without one, and where it dropped out."""
-        found = self.sensors.get('barometer', {}).get('pressure')
-        return np.full(len(self.stamp), np.nan) if found is None else found
+        """(n,) Pa, of the sensor called barometer; NaN where there is no reading."""
+        result = np.full(len(self.stamp), np.nan)
+        found = self.sensors.get('barometer')
+        if found is not None and 'pressure' in found:
+            result[np.searchsorted(self.stamp, found.stamp)] = found['pressure']
+        return result
 
     @property
     def time(self) -> np.ndarray:

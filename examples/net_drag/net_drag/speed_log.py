@@ -11,45 +11,35 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import constant, namespace
+from marine_sim_ros.core.numbers import number
 from marine_sim_ros.core.random import gaussian
 from marine_sim_ros.core.spatial import cross
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
-from marine_sim_ros.model.sensors import Mounting
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.physics.current import relative_velocity
-from marine_sim_ros.sensors import Readings, SensorModel, SensorTopic
+from marine_sim_ros.sensors import Readings, SensorInputs, SensorModel, SensorTopic
 
 __all__ = ['SPEED_LOG', 'SpeedLog']
 
 
 @dataclass(frozen=True, eq=False)
 class SpeedLog:
-    """A speed log: its link, the position (3,) of that in the body frame (m), its noise (m/s)."""
+    """A speed log."""
 
-    frame: str
-    position: np.ndarray
-    deviation: float
-
-
-def read_speed_log(reader: Reader, mounting: Mounting) -> SpeedLog:
-    """Return the log of an element <speed_log link="" deviation=""/>."""
-    frame = mounting.frame(reader)
-    deviation = reader.attribute_number('deviation', 0.01, 0.0, 10.0)
-    return SpeedLog(frame.name, frame.translation, deviation)
+    deviation: float = number(0.01, 0.0, 10.0, 'm/s', 'standard deviation of the noise')
 
 
 def _measure(
-    sensor: Sensor, state: State, acceleration: Array, environment: Environment
+    sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
     """Return u + ω × r (..., 3), relative to the water, body frame, m/s."""
-    del acceleration
+    del inputs
     velocity = relative_velocity(state, environment)
     xp = namespace(velocity)
-    arm = constant(xp, sensor.spec.position) + xp.zeros_like(velocity[..., 3:])
+    arm = constant(xp, sensor.position) + xp.zeros_like(velocity[..., 3:])
     return {'velocity': velocity[..., :3] + cross(velocity[..., 3:], arm)}
 
 
@@ -72,7 +62,7 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 
 SPEED_LOG = SensorModel(
-    'speed_log', 'speed_log', read_speed_log, _measure, disturb=_disturb,
+    'speed_log', _measure, disturb=_disturb, spec=SpeedLog,
     topics=(SensorTopic('velocity', 'geometry_msgs/msg/Vector3Stamped', _fields),),
     label='Speed log',
 )  # fmt: skip

@@ -1,0 +1,114 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What sensors tell a policy: each sensor's newest reading, which holds until the next one."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
+from marine_sim_ros.engine.stepper import Bodies, Forces
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.sensors import SENSORS, SensorInputs
+
+__all__ = ['Sensing']
+
+LATEST = 10**6
+"""s; stamps of an episode begin before it, so that each episode has noise of its own."""
+
+
+class _Held:
+    """A sensor of N vehicles: its reading now, and those on their way."""
+
+    def __init__(self, sensor: Sensor, period: int, rows: np.ndarray) -> None:
+        self.sensor = sensor
+        late = math.ceil(sensor.latency / period)
+        self.line = deque([rows] * (late + 1), maxlen=late + 1)
+
+
+class Sensing:
+    """The sensors of N vehicles with a stamp each.
+
+    Attributes:
+        size: numbers that the sensors of a vehicle tell, in the order of its sensors.
+        stamps: (N,) of the vehicles, ns.
+    """
+
+    def __init__(self, vehicle: Vehicle, count: int, period: float) -> None:
+        """Begin with readings of 0.
+
+        Args:
+            vehicle: whose sensors.
+            count: N.
+            period: s between observations.
+
+        Raises:
+            ParameterError: the vehicle has no sensors.
+        """
+        if not vehicle.sensors:
+            raise ParameterError(f'{vehicle.name} has no sensors; expected observe: state')
+        self._environment = Environment()
+        self._period = round(period * NANOSECONDS)
+        self.stamps = np.zeros(count, np.int64)
+        self._thrusters = len(vehicle.thrusters)
+        still = Bodies(
+            np.zeros((count, 3)), np.tile([0.0, 0.0, 0.0, 1.0], (count, 1)), np.zeros((count, 6)),
+            np.zeros((count, self._thrusters)),
+        )  # fmt: skip
+        none = Forces(np.zeros((count, 6)), np.zeros((count, self._thrusters)))
+        self._sensors = [
+            _Held(s, self._period, np.zeros_like(self._read(s, still, none)))
+            for s in vehicle.sensors
+        ]
+        self.size = sum(held.line[0].shape[1] for held in self._sensors)
+
+    def begin(self, rows: np.ndarray, bodies: Bodies, rngs: list[np.random.Generator]) -> None:
+        """Begin the episodes of some vehicles (indices) at rest."""
+        self.stamps[rows] = [int(rng.integers(LATEST)) * NANOSECONDS for rng in rngs]
+        count = len(self.stamps)
+        none = Forces(np.zeros((count, 6)), np.zeros((count, self._thrusters)))
+        for held in self._sensors:
+            values = np.nan_to_num(self._read(held.sensor, bodies, none))
+            held.line = deque(
+                (_with_rows(old, rows, values) for old in held.line), maxlen=held.line.maxlen
+            )
+
+    def step(self, bodies: Bodies, forces: Forces) -> None:
+        """Let a period pass, at whose end the vehicles are there."""
+        before, self.stamps = self.stamps, self.stamps + self._period
+        for held in self._sensors:
+            sensor, last = held.sensor, held.line[-1]
+            values = self._read(sensor, bodies, forces)
+            new = ~np.isnan(values).any(axis=1)
+            if sensor.period:
+                new &= self.stamps // sensor.period != before // sensor.period
+            held.line.append(np.where(new[:, None], values, last))
+
+    def observed(self) -> np.ndarray:
+        """Return what the sensors have told by now (N, size)."""
+        return np.concatenate([held.line[0] for held in self._sensors], axis=1)
+
+    def _read(self, sensor: Sensor, bodies: Bodies, forces: Forces) -> np.ndarray:
+        """Return a sensor's readings (N, k), all its quantities one after the other."""
+        kind, count = SENSORS[sensor.kind], len(self.stamps)
+        unknown = np.full(count, np.nan)
+        supply = np.stack([forces.power.sum(axis=1), unknown, unknown], axis=1)
+        inputs = SensorInputs(self.stamps / NANOSECONDS, forces.acceleration, supply)
+        ideal = kind.measure(sensor, State(*bodies[:3]), self._environment, inputs)
+        readings = kind.disturb(sensor, ideal, self.stamps, 0, ())
+        first, *others = (np.reshape(v, (count, -1)) for v in readings.values())
+        # Only the first quantity tells whether there is a reading.
+        return np.concatenate([first, *(np.nan_to_num(v) for v in others)], axis=1)
+
+
+def _with_rows(values: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndarray:
+    result = values.copy()
+    result[rows] = new[rows]
+    return result

@@ -1,0 +1,29 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sensors: all sensors of the vehicle that have no node of their own.
+
+Subscribes: odom; acceleration (AccelStamped) and thrusters/supply where a sensor needs them.
+Publishes: <name>/<topic> of each topic of each sensor, stamped with the time of the measurement,
+at the sensor's rate and after its latency; /tf_static of sensors with an <origin>.
+Parameters: the common ones.
+Failure: an odom that is not finite is left out with a warning; while acceleration or
+thrusters/supply is silent its last message holds. A sensor that fails is reported; the others go
+on.
+"""
+
+from __future__ import annotations
+
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.sensor_node import SensorsNode
+
+__all__ = ['SensorsNode', 'main']
+
+
+def main() -> None:
+    """Run the executable."""
+    run(SensorsNode)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,138 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""GPS receiver: latitude, longitude and altitude of its antenna above the surface.
+
+Under water there is no reading. How long a receiver takes to find satellites again is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import matvec
+from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.numbers import number
+from marine_sim_ros.core.spatial import in_map
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.sensors.noise import drift, white
+from marine_sim_ros.sensors.sensor_model import (
+    Readings,
+    SensorInputs,
+    SensorModel,
+    SensorTopic,
+    diagonal,
+)
+
+__all__ = ['GPS', 'Gps', 'geodetic']
+
+SEMI_MAJOR, FLATTENING = 6378137.0, 1 / 298.257223563
+"""Of the WGS84 ellipsoid, m."""
+FIX, SERVICE_GPS, DIAGONAL_KNOWN = 0, 1, 2
+"""Constants of sensor_msgs/NavSatStatus and NavSatFix."""
+
+
+@dataclass(frozen=True)
+class Gps:
+    """Parameters of a GPS receiver; noise is white, wander is slow (flicker noise)."""
+
+    horizontal_noise: float = number(0.0, 0.0, 1e4, 'm', 'standard deviation east and north')
+    vertical_noise: float = number(0.0, 0.0, 1e4, 'm', 'standard deviation of the altitude')
+    horizontal_wander: float = number(0.0, 0.0, 1e4, 'm', 'flicker noise east and north')
+    vertical_wander: float = number(0.0, 0.0, 1e4, 'm', 'flicker noise of the altitude')
+
+
+def geodetic(origin: Origin, points: np.ndarray) -> np.ndarray:
+    """Return latitude (°), longitude (°) and altitude (m) (..., 3) of points (..., 3) in map.
+
+    Map is a plane that touches the WGS84 ellipsoid at its origin, at the origin's altitude.
+
+    Raises:
+        MissingPackageError: pymap3d is not installed.
+    """
+    pymap3d = require('pymap3d', 'a GPS receiver')
+    local = matvec(origin.turn.T, points)
+    found = pymap3d.enu2geodetic(
+        local[..., 0], local[..., 1], local[..., 2],
+        origin.latitude, origin.longitude, origin.altitude,
+    )  # fmt: skip
+    return np.stack([np.asarray(part, float) for part in found], axis=-1)
+
+
+def _measure(
+    sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
+) -> Readings:
+    """Return latitude, longitude and altitude (..., 3) of the antenna; NaN under water."""
+    del inputs
+    place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
+    dry = place[..., 2:] > environment.elevation(place)[..., None]
+    if not np.any(dry):
+        return {'geodetic': np.full_like(place, np.nan)}
+    return {'geodetic': np.where(dry, geodetic(environment.origin, place), np.nan)}
+
+
+def _degrees_per_metre(geodetic: np.ndarray) -> np.ndarray:
+    """Return degrees of latitude and longitude per metre, and 1, (..., 3).
+
+    By the radii of curvature M north and N east (Torge 2001, Geodesy, section 4.1.1).
+    """
+    latitude = np.radians(geodetic[..., 0])
+    squared = FLATTENING * (2 - FLATTENING)
+    root = np.sqrt(1 - squared * np.sin(latitude) ** 2)
+    north = SEMI_MAJOR * (1 - squared) / root**3
+    east = np.maximum(SEMI_MAJOR / root * np.cos(latitude), 1.0)  # at a pole there is no east
+    degree = math.degrees(1.0)
+    return np.stack([degree / north, degree / east, np.ones_like(north)], axis=-1)
+
+
+def _disturb(
+    sensor: Sensor,
+    readings: Readings,
+    stamps: int | np.ndarray,
+    seed: int,
+    faults: Sequence[Fault],
+) -> Readings:
+    del faults
+    spec, place = sensor.spec, readings['geodetic']
+    noise = np.array([spec.horizontal_noise] * 2 + [spec.vertical_noise])
+    wander = np.array([spec.horizontal_wander] * 2 + [spec.vertical_wander])
+    error = white(seed, sensor.name, stamps, noise)
+    if wander.any():
+        error = error + wander * drift(seed, sensor.name, stamps, instability=1.0)
+    return {'geodetic': place + _degrees_per_metre(place) * error}
+
+
+def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    latitude, longitude, altitude = readings['geodetic'].tolist()
+    spec = sensor.spec
+    # Flicker noise over the octaves of its spectrum has a variance of about 3.3 B².
+    level = spec.horizontal_noise**2 + 3.3 * spec.horizontal_wander**2
+    height = spec.vertical_noise**2 + 3.3 * spec.vertical_wander**2
+    return {
+        'status': {'status': FIX, 'service': SERVICE_GPS},
+        'latitude': latitude,
+        'longitude': longitude,
+        'altitude': altitude,
+        'position_covariance': diagonal(level, level, height),
+        'position_covariance_type': DIAGONAL_KNOWN,
+    }
+
+
+GPS = SensorModel(
+    'gps',
+    _measure,
+    disturb=_disturb,
+    spec=Gps,
+    topics=(SensorTopic('fix', 'sensor_msgs/msg/NavSatFix', _fields),),
+    rate=5.0,
+    label='GPS',
+)

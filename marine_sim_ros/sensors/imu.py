@@ -1,0 +1,197 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""IMU: specific force and angular velocity where the sensor sits, in its own axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.numbers import number
+from marine_sim_ros.core.spatial import (
+    cross,
+    quaternion_product,
+    rotation_vector_quaternion,
+    up_in_body,
+)
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.sensors.noise import constant_bias, drift, limited, white
+from marine_sim_ros.sensors.sensor_model import (
+    Readings,
+    SensorInputs,
+    SensorModel,
+    SensorTopic,
+    diagonal,
+    quaternion_fields,
+    vector_fields,
+)
+
+__all__ = ['IMU', 'Imu', 'specific_force']
+
+
+NO_ORIENTATION = np.array([-1.0, *[0.0] * 8])
+
+
+@dataclass(frozen=True)
+class Imu:
+    """Parameters of an IMU; terms of noise as the Allan variance has them (IEEE Std 952-1997)."""
+
+    gyro_noise: float = number(0.0, 0.0, 10.0, 'rad/s/√Hz', 'white noise of the gyroscopes')
+    gyro_bias_instability: float = number(0.0, 0.0, 10.0, 'rad/s', 'flicker noise of their bias')
+    gyro_random_walk: float = number(0.0, 0.0, 10.0, 'rad/s/√s', 'random walk of their bias')
+    gyro_bias: float = number(0.0, 0.0, 10.0, 'rad/s', 'standard deviation of the turn-on bias')
+    gyro_range: float = number(0.0, 0.0, 1e4, 'rad/s', 'greatest reading; 0: no limit')
+    gyro_resolution: float = number(0.0, 0.0, 10.0, 'rad/s', 'step of the readings; 0: none')
+    accelerometer_noise: float = number(
+        0.0, 0.0, 100.0, 'm/s²/√Hz', 'white noise of the accelerometers'
+    )
+    accelerometer_bias_instability: float = number(
+        0.0, 0.0, 100.0, 'm/s²', 'flicker noise of their bias'
+    )
+    accelerometer_random_walk: float = number(
+        0.0, 0.0, 100.0, 'm/s²/√s', 'random walk of their bias'
+    )
+    accelerometer_bias: float = number(
+        0.0, 0.0, 100.0, 'm/s²', 'standard deviation of the turn-on bias'
+    )
+    accelerometer_range: float = number(0.0, 0.0, 1e5, 'm/s²', 'greatest reading; 0: no limit')
+    accelerometer_resolution: float = number(
+        0.0, 0.0, 100.0, 'm/s²', 'step of the readings; 0: none'
+    )
+    orientation: float = number(0.0, 0.0, 1.0, '', '1: it estimates its attitude too')
+    orientation_noise: float = number(
+        0.0, 0.0, 1.0, 'rad', 'standard deviation of the attitude, per axis'
+    )
+
+
+def specific_force(
+    state: State, acceleration: Array, position: np.ndarray, gravity: float
+) -> Array:
+    """Return the specific force (..., 3) at a point of the body, body axes, m/s².
+
+    f = v̇ + ω × v + ω̇ × r + ω × (ω × r) − Rᵀ g, with the rate of change (v̇, ω̇) of the body-frame
+    velocity: at rest it is +g upwards (REP 145).
+    Source: Titterton and Weston (2004), Strapdown Inertial Navigation Technology, section 3.5;
+    Fossen (2011), eq. 7.26 for the lever arm.
+
+    Args:
+        state: state of the vehicle.
+        acceleration: (..., 6) of SensorInputs.
+        position: (3,) of the point, m.
+        gravity: m/s².
+    """
+    xp = namespace(state.velocity)
+    v, w = state.velocity[..., :3], state.velocity[..., 3:]
+    arm = constant(xp, position) + xp.zeros_like(w)
+    moved = acceleration[..., :3] + cross(w, v + cross(w, arm)) + cross(acceleration[..., 3:], arm)
+    return moved + gravity * up_in_body(state.orientation)
+
+
+def _measure(
+    sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
+) -> Readings:
+    """Return rates, specific force (..., 3) and attitude (..., 4) in the sensor's axes."""
+    force = specific_force(state, inputs.acceleration, sensor.position, environment.gravity)
+    to_sensor = constant(namespace(force), sensor.rotation.T)
+    result = {
+        'angular_velocity': matvec(to_sensor, state.velocity[..., 3:]),
+        'linear_acceleration': matvec(to_sensor, force),
+    }
+    if sensor.spec.orientation:
+        turn = sensor.place.quaternion + 0.0 * state.orientation
+        result['orientation'] = quaternion_product(state.orientation, turn)
+    return result
+
+
+def _noise(sensor: Sensor, part: str, stamps: int | np.ndarray, seed: int) -> np.ndarray:
+    """Return the noise (..., 3) of the gyroscopes or the accelerometers."""
+    spec, name = sensor.spec, f'{sensor.name}/{part}'
+
+    def term(what: str) -> float:
+        return float(getattr(spec, f'{part}_{what}'))
+
+    slow = drift(
+        seed, name, stamps, instability=term('bias_instability'), random_walk=term('random_walk')
+    )
+    fast = white(seed, name, stamps, _deviation(sensor, part))
+    return fast + slow + constant_bias(seed, name, term('bias'))
+
+
+def _deviation(sensor: Sensor, part: str) -> float:
+    """Return the standard deviation of white noise of a density N at a rate f: N √f."""
+    return float(getattr(sensor.spec, f'{part}_noise')) * math.sqrt(NANOSECONDS / sensor.period)
+
+
+def _disturb(
+    sensor: Sensor,
+    readings: Readings,
+    stamps: int | np.ndarray,
+    seed: int,
+    faults: Sequence[Fault],
+) -> Readings:
+    """Add noise and biases; then readings are limited and quantised."""
+    del faults
+    spec, result = sensor.spec, dict(readings)
+    for part, quantity in (('gyro', 'angular_velocity'), ('accelerometer', 'linear_acceleration')):
+        result[quantity] = limited(
+            readings[quantity] + _noise(sensor, part, stamps, seed),
+            getattr(spec, f'{part}_range'), getattr(spec, f'{part}_resolution'),
+        )  # fmt: skip
+    if spec.orientation and spec.orientation_noise:
+        turn = white(seed, f'{sensor.name}/orientation', stamps, spec.orientation_noise)
+        result['orientation'] = quaternion_product(
+            readings['orientation'], rotation_vector_quaternion(turn)
+        )
+    return result
+
+
+def _variance(sensor: Sensor, part: str) -> float:
+    """Return the variance of white noise and of rounding to whole steps."""
+    return _deviation(sensor, part) ** 2 + getattr(sensor.spec, f'{part}_resolution') ** 2 / 12
+
+
+def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    return {
+        'orientation_covariance': NO_ORIENTATION,  # there is none (sensor_msgs/Imu)
+        'angular_velocity': vector_fields(readings['angular_velocity']),
+        'angular_velocity_covariance': diagonal(_variance(sensor, 'gyro')),
+        'linear_acceleration': vector_fields(readings['linear_acceleration']),
+        'linear_acceleration_covariance': diagonal(_variance(sensor, 'accelerometer')),
+    }
+
+
+def _fields_with_orientation(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    return {
+        **_fields(sensor, readings),
+        'orientation': quaternion_fields(readings['orientation']),
+        'orientation_covariance': diagonal(sensor.spec.orientation_noise**2),
+    }
+
+
+IMU = SensorModel(
+    'imu',
+    _measure,
+    disturb=_disturb,
+    spec=Imu,
+    topics=(
+        SensorTopic('data_raw', 'sensor_msgs/msg/Imu', _fields),
+        SensorTopic(
+            'data', 'sensor_msgs/msg/Imu', _fields_with_orientation,
+            when=lambda sensor: bool(sensor.spec.orientation),
+        ),
+    ),
+    needs=('acceleration',),
+    rate=100.0,
+    slowest=0.001,
+    label='IMU',
+)  # fmt: skip

@@ -1,0 +1,188 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Noise of sensors as functions of seed, name and stamp: white, and slow with a memory.
+
+Slow noise is drawn at quarters of seconds and linear between them, so that it is the same whoever
+asks, for whatever stamp, in whatever order.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from marine_sim_ros.core.random import key_bits, stamp_words, threefry
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.faults.draws import key_of, share_of
+
+__all__ = ['chance', 'constant_bias', 'drift', 'gaussians', 'limited', 'white']
+
+_STEP = NANOSECONDS // 4
+"""ns between the numbers of slow noise."""
+_BLOCK = 256
+"""Steps of slow noise that are computed at a time."""
+_OCTAVES = 15
+"""Of flicker noise: periods of 1/4 s to 4096 s."""
+_LEVELS = 31
+"""Of a random walk: it is drawn over 2³¹ steps, 17 years."""
+_WORD = 0xFFFFFFFF
+
+
+def gaussians(seed: int, name: str, high: np.ndarray | int, low: np.ndarray | int) -> np.ndarray:
+    """Return standard normal numbers (...) of counters of two words (...), below 2³² each.
+
+    It is :func:`marine_sim_ros.core.random.gaussian` of other counters than stamps.
+    """
+    bits = key_bits(seed, name) >> 64
+    key = tuple(np.full(1, k, np.uint32) for k in (bits >> 32, bits & _WORD))
+    words = np.broadcast_arrays(np.atleast_1d(high), np.atleast_1d(low))
+    x, y = threefry((key[0], key[1]), (words[0].astype(np.uint32), words[1].astype(np.uint32)))
+    u, v = (np.asarray(x, float) + 1.0) * 2.0**-32, np.asarray(y, float) * 2.0**-32
+    return np.asarray(np.sqrt(-2.0 * np.log(u)) * np.cos(2 * np.pi * v))
+
+
+def _normal(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
+    """Return three independent standard normal numbers (..., 3) for stamps (...), ns."""
+    bits = key_bits(seed, name) >> 64
+    parts = []
+    for axis in range(3):
+        key = ((bits >> 32) ^ axis, bits & _WORD)
+        if isinstance(stamps, int):
+            x, y = threefry(key, (stamps >> 32 & _WORD, stamps & _WORD))
+        else:
+            high, low = (np.full(1, k, np.uint32) for k in key)
+            whole = np.asarray(stamps, np.int64)
+            words = ((whole >> 32).astype(np.uint32), (whole & _WORD).astype(np.uint32))
+            x, y = threefry((high, low), words)
+        parts.append((np.asarray(x, float), np.asarray(y, float)))
+    u = (np.stack([x for x, _ in parts], axis=-1) + 1.0) * 2.0**-32
+    v = np.stack([y for _, y in parts], axis=-1) * 2.0**-32
+    return np.asarray(np.sqrt(-2.0 * np.log(u)) * np.cos(2 * np.pi * v))
+
+
+def white(
+    seed: int, name: str, stamps: int | np.ndarray, deviation: float | np.ndarray
+) -> np.ndarray:
+    """Return white noise (..., 3) of a standard deviation, independent at each stamp and axis."""
+    if not np.any(deviation):
+        return np.zeros((*np.shape(stamps), 3))
+    return deviation * _normal(seed, name, stamps)
+
+
+def drift(
+    seed: int,
+    name: str,
+    stamps: int | np.ndarray,
+    *,
+    instability: float = 0.0,
+    random_walk: float = 0.0,
+) -> np.ndarray:
+    """Return slow noise (..., 3) at stamps (...) in ns: bias instability and random walk.
+
+    Bias instability B has the spectral density B²/(2π f), two-sided, between 1/4096 Hz and 4 Hz:
+    a sum of fifteen processes, one for each octave, that are linear between independent normal
+    numbers at multiples of their periods T, 1/4 s to 4096 s, with a phase of their own. Such a
+    process of variance a² at its nodes has the density a² T sinc⁴(f T); their sum has
+    a²/(3 ln 2 f), so a² = 3 ln 2 B²/(2π). The Allan deviation of its plateau is √(2 ln 2/π) B,
+    0.664 B.
+
+    The random walk K is a Wiener process of variance K² t from 0 at t = 0, by halving intervals
+    (Lévy's construction), of which each midpoint is drawn; the Allan deviation is K √(τ/3).
+
+    Source of the terms: IEEE Std 952-1997, annex C; of flicker noise from processes of all
+    octaves: Voss and Clarke (1978), "1/f noise in music".
+
+    Args:
+        seed: random seed.
+        name: name of the quantity.
+        stamps: ns, from 0 to 17 years.
+        instability: B, in the quantity's unit.
+        random_walk: K, in the unit per √s.
+    """
+    if not instability and not random_walk:
+        return np.zeros((*np.shape(stamps), 3))
+    if isinstance(stamps, int):
+        step, rest = divmod(max(stamps, 0), _STEP)
+        table = _slow(seed, name, step // _BLOCK, instability, random_walk)
+        one = table[step % _BLOCK]
+        return np.asarray(one + (table[step % _BLOCK + 1] - one) * (rest / _STEP))
+    whole = np.maximum(np.asarray(stamps, np.int64), 0)
+    steps, share = whole // _STEP, (whole % _STEP / _STEP)[..., None]
+    blocks, place = np.unique(steps // _BLOCK, return_inverse=True)
+    tables = np.stack([_slow(seed, name, b, instability, random_walk) for b in blocks.tolist()])
+    row, place = steps % _BLOCK, place.reshape(steps.shape)
+    left = tables[place, row]
+    return np.asarray(left + (tables[place, row + 1] - left) * share)
+
+
+@lru_cache(maxsize=4096)
+def _slow(seed: int, name: str, block: int, instability: float, walk: float) -> np.ndarray:
+    """Return slow noise (257, 3) at the steps of a block and at the first of the next."""
+    steps = block * _BLOCK + np.arange(_BLOCK + 1)
+    axes = []
+    for axis in 'xyz':
+        value = np.zeros(len(steps))
+        if instability:
+            scale = instability * math.sqrt(3 * math.log(2) / (2 * math.pi))
+            value = value + scale * _flicker(seed, f'{name}/{axis}/flicker', steps)
+        if walk:
+            scale = walk * math.sqrt(_STEP / NANOSECONDS)
+            value = value + scale * _wiener(seed, f'{name}/{axis}/walk', steps)
+        axes.append(value)
+    return np.stack(axes, axis=-1)
+
+
+def _flicker(seed: int, name: str, steps: np.ndarray) -> np.ndarray:
+    """Return the sum (n,) of processes of all octaves at some steps, each of variance 1."""
+    octave = np.arange(_OCTAVES)[:, None]
+    period = 2**octave
+    phase = key_bits(seed, name) % 2**_OCTAVES % period
+    node, rest = np.divmod(steps + phase, period)
+    share = rest / period
+    left, right = gaussians(seed, name, octave, node), gaussians(seed, name, octave, node + 1)
+    return np.asarray(np.sum(left + (right - left) * share, axis=0))
+
+
+def _wiener(seed: int, name: str, steps: np.ndarray) -> np.ndarray:
+    """Return a Wiener process (n,) of variance n at steps n from 0 to 2³¹."""
+    steps = np.minimum(steps, 2**_LEVELS - 1)
+    left = np.zeros(len(steps))
+    right = left + gaussians(seed, name, _LEVELS, 0) * 2.0 ** (_LEVELS / 2)
+    levels = np.arange(_LEVELS)[::-1, None]
+    drawn = gaussians(seed, name, levels, steps >> (levels + 1))
+    for level, row in zip(levels.ravel().tolist(), drawn, strict=True):
+        # Of an interval of 2 h, the midpoint has the variance h/2 about the mean of the ends.
+        middle = (left + right) / 2 + math.sqrt(2**level / 2) * row
+        above = (steps >> level) % 2 == 1
+        left, right = np.where(above, middle, left), np.where(above, right, middle)
+    return left
+
+
+@lru_cache(maxsize=256)
+def constant_bias(seed: int, name: str, deviation: float) -> np.ndarray:
+    """Return a bias (3,) of a run that has the standard deviation."""
+    if not deviation:
+        return np.zeros(3)
+    return deviation * gaussians(seed, f'{name}/bias', np.arange(3), 0)
+
+
+def chance(seed: int, name: str, stamps: int | np.ndarray, share: float) -> np.ndarray:
+    """Return whether something of a probability is so at stamps (...), ns."""
+    drawn = share_of(np, np.array(key_of(seed, name)), stamp_words(np.asarray(stamps)))
+    return np.asarray(drawn < share)
+
+
+def limited(values: np.ndarray, span: float, resolution: float) -> np.ndarray:
+    """Return values as a converter gives them: in whole steps, up to the ends of its range.
+
+    Args:
+        values: (...).
+        span: greatest reading; 0: no limit.
+        resolution: step; 0: none.
+    """
+    if resolution:
+        values = np.round(values / resolution) * resolution
+    return np.clip(values, -span, span) if span else values

@@ -1,0 +1,216 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a sensor reads in a run: when, with which noise and faults, and when it is told.
+
+A sensor with a period reads at the first tick at or after each multiple of the period. A message
+comes at the first tick that is no earlier than its measurement and the sensor's latency, and never
+before one that was measured earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.registry import SENSORS
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.sensors import added_latency, dropped, frozen, with_errors
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs
+
+__all__ = ['SensorReader', 'SensorRecord', 'SensorSeries', 'due', 'given']
+
+
+def due(period: int, stamp: int, before: int) -> bool:
+    """Return whether a sensor reads at a stamp, given that of the tick before (-1: none), ns."""
+    return period == 0 or stamp // period != before // period
+
+
+def given(readings: Readings) -> bool:
+    """Return whether there is a reading: its first quantity is not NaN throughout."""
+    return not bool(np.all(np.isnan(next(iter(readings.values())))))
+
+
+def _latency(sensor: Sensor, readings: Readings) -> Any:
+    """Return the time (...) from measurement to message, ns."""
+    if 'delay' not in readings:
+        return sensor.latency
+    delay = np.nan_to_num(readings['delay']) * NANOSECONDS
+    return sensor.latency + np.round(delay).astype(np.int64)
+
+
+def _disturbed(
+    sensor: Sensor, ideal: Readings, stamps: int | np.ndarray, seed: int, faults: Sequence[Fault]
+) -> Readings:
+    """Return readings with noise and with the errors that need no memory."""
+    readings = SENSORS[sensor.kind].disturb(sensor, ideal, stamps, seed, faults)
+    return with_errors(faults, sensor.name, readings, stamps, seed) if faults else readings
+
+
+class SensorReader:
+    """A sensor from tick to tick: what a node has."""
+
+    def __init__(self, sensor: Sensor, seed: int) -> None:
+        """Read for the first time in the first tick."""
+        self.sensor, self._seed = sensor, seed
+        self.model = SENSORS[sensor.kind]
+        self._before = -1
+        self._last: Readings | None = None
+
+    def read(
+        self,
+        stamp: int,
+        state: State,
+        environment: Environment,
+        inputs: SensorInputs,
+        faults: Sequence[Fault],
+    ) -> tuple[int, Readings] | None:
+        """Return when the reading of a stamp comes, ns, and the reading; None: there is none."""
+        before, self._before = self._before, stamp
+        if stamp < before:  # the run was reset
+            before, self._last = -1, None
+        sensor = self.sensor
+        if not due(sensor.period, stamp, before):
+            return None
+        if not faults:
+            ideal = self.model.measure(sensor, state, environment, inputs)
+            readings = self.model.disturb(sensor, ideal, stamp, self._seed, ())
+            self._last = readings
+            return (stamp + _latency(sensor, readings), readings) if given(readings) else None
+        if self._last is None or not frozen(faults, sensor.name, stamp):
+            ideal = self.model.measure(sensor, state, environment, inputs)
+            self._last = _disturbed(sensor, ideal, stamp, self._seed, faults)
+        if dropped(faults, sensor.name, stamp, self._seed) or not given(self._last):
+            return None
+        late = int(added_latency(faults, sensor.name, stamp))
+        return stamp + _latency(sensor, self._last) + late, self._last
+
+
+class SensorSeries(Mapping[str, np.ndarray]):
+    """The readings (m, ...) of a sensor in a run by quantity; NaN where one was not sent.
+
+    Attributes:
+        stamp: (m,) of the measurements, ns.
+        arrival: (m,) when their messages come, ns.
+    """
+
+    def __init__(self, readings: Readings, stamp: np.ndarray, arrival: np.ndarray) -> None:
+        """Keep m readings."""
+        self._readings = readings
+        self.stamp, self.arrival = stamp, arrival
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return the readings of a quantity."""
+        return self._readings[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the quantities."""
+        return iter(self._readings)
+
+    def __len__(self) -> int:
+        """Return the number of quantities."""
+        return len(self._readings)
+
+    def at(self, i: int) -> Readings | None:
+        """Return the i-th reading, or None where it was not sent."""
+        readings = {name: value[i] for name, value in self._readings.items()}
+        return readings if given(readings) else None
+
+
+class SensorRecord(Mapping[str, SensorSeries]):
+    """What all sensors of a vehicle read in a run, by name; computed when it is looked at."""
+
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        environment: Environment,
+        stamps: np.ndarray,
+        states: State,
+        inputs: SensorInputs,
+        *,
+        seed: int = 0,
+        faults: Sequence[Fault] = (),
+        at_once: bool = False,
+    ) -> None:
+        """Keep n ticks.
+
+        Args:
+            vehicle: whose sensors.
+            environment: around it, with gusts.
+            stamps: (n,) ns.
+            states: (n, ...) each.
+            inputs: (n, ...) each.
+            seed: random seed.
+            faults: faults of the run.
+            at_once: compute all ticks in one call where the water is steady, which may round
+                otherwise than tick by tick.
+        """
+        self._sensors = {sensor.name: sensor for sensor in vehicle.sensors}
+        self._environment, self._stamps = environment, stamps
+        self._states, self._inputs = states, inputs
+        self._seed, self._faults = seed, tuple(faults)
+        self._at_once = at_once and environment.at(1.0) is environment
+        self._known: dict[str, SensorSeries] = {}
+
+    def __getitem__(self, name: str) -> SensorSeries:
+        """Return the readings of a sensor."""
+        if name not in self._known:
+            self._known[name] = self._series(self._sensors[name])
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the sensors' names."""
+        return iter(self._sensors)
+
+    def __len__(self) -> int:
+        """Return the number of sensors."""
+        return len(self._sensors)
+
+    def _ideal(self, sensor: Sensor, rows: np.ndarray) -> Readings:
+        measure = SENSORS[sensor.kind].measure
+        if self._at_once:
+            state = State(*(x[rows] for x in self._states))
+            inputs = SensorInputs(*(x[rows] for x in self._inputs))
+            return measure(sensor, state, self._environment, inputs)
+        readings = [
+            measure(
+                sensor, State(*(x[i] for x in self._states)),
+                self._environment.at(self._stamps[i] / NANOSECONDS),
+                SensorInputs(*(x[i] for x in self._inputs)),
+            )
+            for i in rows.tolist()
+        ]  # fmt: skip
+        return {name: np.stack([r[name] for r in readings]) for name in readings[0]}
+
+    def _series(self, sensor: Sensor) -> SensorSeries:
+        before = np.concatenate([[-1], self._stamps[:-1]])
+        if sensor.period:
+            reads = self._stamps // sensor.period != before // sensor.period
+            rows = np.flatnonzero(reads)
+        else:
+            rows = np.arange(len(self._stamps))
+        stamps, faults = self._stamps[rows], self._faults
+        readings = _disturbed(sensor, self._ideal(sensor, rows), stamps, self._seed, faults)
+        if faults:
+            held = frozen(faults, sensor.name, stamps)
+            held[0] = False  # the first reading is one, whatever is wrong
+            last = np.maximum.accumulate(np.where(held, 0, np.arange(len(stamps))))
+            readings = {name: value[last] for name, value in readings.items()}
+        arrival = stamps + _latency(sensor, readings)
+        if faults:
+            lost = dropped(faults, sensor.name, stamps, self._seed)
+            readings = {name: _without(value, lost) for name, value in readings.items()}
+            arrival = arrival + added_latency(faults, sensor.name, stamps)
+        return SensorSeries(readings, stamps, np.maximum.accumulate(arrival))
+
+
+def _without(values: np.ndarray, lost: np.ndarray) -> np.ndarray:
+    if not lost.any():
+        return values
+    return np.where(lost.reshape(-1, *(1,) * (values.ndim - 1)), np.nan, values)

@@ -1,0 +1,144 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""USBL: range and bearing of the vehicle from a transceiver at a fixed place in map.
+
+The transceiver interrogates, and the transponder on the vehicle answers at the time of the stamp;
+the message comes when the answer has travelled back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.numbers import number
+from marine_sim_ros.core.spatial import in_map
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.sensors.noise import chance, white
+from marine_sim_ros.sensors.sensor_model import (
+    Readings,
+    SensorInputs,
+    SensorModel,
+    SensorTopic,
+    vector_fields,
+)
+
+__all__ = ['USBL', 'Usbl']
+
+
+@dataclass(frozen=True)
+class Usbl:
+    """Parameters of a USBL."""
+
+    transceiver: tuple[float, ...] = number(
+        (0.0, 0.0, -1.0), -1e5, 1e5, 'm', 'place of the transceiver in map'
+    )
+    range_noise: float = number(0.0, 0.0, 1e3, 'm', 'standard deviation of the range')
+    bearing_noise: float = number(
+        0.0, 0.0, 1.0, 'rad', 'standard deviation of azimuth and elevation'
+    )
+    max_range: float = number(0.0, 0.0, 1e5, 'm', 'greatest range; 0: no limit')
+    sound_speed: float = number(1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound in the water')
+    assumed_sound_speed: float = number(
+        1500.0, 1000.0, 2000.0, 'm/s', 'speed of sound that it takes for true'
+    )
+    outlier_share: float = number(0.0, 0.0, 1.0, '', 'share of readings by an echo')
+    outlier_size: float = number(10.0, 0.0, 1e4, 'm', 'standard deviation of their position')
+
+
+def _measure(
+    sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
+) -> Readings:
+    """Return range, azimuth (from the x axis of map, anticlockwise), elevation (up), and delay.
+
+    There is no reading beyond the greatest range, or out of the water.
+    """
+    del inputs
+    spec = sensor.spec
+    place = in_map(state.position, state.orientation, sensor.position[None, :])[..., 0, :]
+    away = place - np.array(spec.transceiver)
+    distance = np.sqrt(np.sum(away * away, axis=-1))
+    heard = place[..., 2] < environment.elevation(place)
+    if spec.max_range:
+        heard = heard & (distance <= spec.max_range)
+    polar = [
+        distance * (spec.assumed_sound_speed / spec.sound_speed),
+        np.arctan2(away[..., 1], away[..., 0]),
+        np.arctan2(away[..., 2], np.sqrt(away[..., 0] ** 2 + away[..., 1] ** 2)),
+    ]
+    return {
+        'polar': np.where(heard[..., None], np.stack(polar, axis=-1), np.nan),
+        'delay': distance / spec.sound_speed,
+    }
+
+
+def _unit(polar: np.ndarray) -> np.ndarray:
+    azimuth, elevation = polar[..., 1], polar[..., 2]
+    level = np.cos(elevation)
+    parts = [level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)]
+    return np.stack(parts, axis=-1)
+
+
+def _disturb(
+    sensor: Sensor,
+    readings: Readings,
+    stamps: int | np.ndarray,
+    seed: int,
+    faults: Sequence[Fault],
+) -> Readings:
+    """Add noise to range and bearing, and single wrong positions."""
+    del faults
+    spec, name = sensor.spec, sensor.name
+    noise = np.array([spec.range_noise, spec.bearing_noise, spec.bearing_noise])
+    polar = readings['polar'] + white(seed, name, stamps, noise)
+    position = np.array(spec.transceiver) + polar[..., :1] * _unit(polar)
+    if spec.outlier_share:
+        wrong = chance(seed, f'{name}/outlier', stamps, spec.outlier_share)[..., None]
+        error = white(seed, f'{name}/outlier', stamps, spec.outlier_size)
+        position = position + np.where(wrong, error, 0.0)
+    return {**readings, 'polar': polar, 'position': position}
+
+
+def _polar(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    del sensor
+    return {'vector': vector_fields(readings['polar'])}
+
+
+def _position(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    spec, along = sensor.spec, _unit(readings['polar'])
+    across = float(readings['polar'][0]) * spec.bearing_noise
+    line = np.outer(along, along)
+    covariance = np.zeros((6, 6))
+    covariance[:3, :3] = spec.range_noise**2 * line + across**2 * (np.eye(3) - line)
+    return {
+        'pose': {
+            'pose': {
+                'position': vector_fields(readings['position']),
+                'orientation': {'w': 1.0},
+            },
+            'covariance': covariance.ravel(),
+        }
+    }
+
+
+USBL = SensorModel(
+    'usbl',
+    _measure,
+    disturb=_disturb,
+    spec=Usbl,
+    topics=(
+        SensorTopic('polar', 'geometry_msgs/msg/Vector3Stamped', _polar, frame='map'),
+        SensorTopic(
+            'position', 'geometry_msgs/msg/PoseWithCovarianceStamped', _position, frame='map'
+        ),
+    ),
+    rate=1.0,
+    label='USBL',
+)
