@@ -16,6 +16,7 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.autopilot.channels import channel_map
 from marine_sim_ros.autopilot.exchange import Exchange
 from marine_sim_ros.autopilot.firmware import Firmware, FirmwareSettings
+from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.link import AutopilotLink
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.reader import run_environment
@@ -27,7 +28,7 @@ MANUAL, STABILIZE, ALT_HOLD, AUTO, GUIDED, SURFACE, POSHOLD, SURFTRAK = 19, 0, 2
 
 class Rig:
     def __init__(self, vehicle='bluerov2', environment='', *, dt=0.005, rate=400.0, depth=0.5,
-                 current=(0, 0, 0), ranges=lambda state: ()):  # fmt: skip
+                 current=(0, 0, 0), ranges=lambda state: None):  # fmt: skip
         from pymavlink import mavutil
 
         self.vehicle = load_vehicle(vehicle)
@@ -37,7 +38,7 @@ class Rig:
             self.vehicle, environment=self.environment, initial=start, dt=dt
         )
         self.link = AutopilotLink('127.0.0.1', 0, print)
-        self.exchange = Exchange(self.link, rate)
+        self.exchange = Exchange(self.link, Instruments(self.vehicle), rate)
         self.channels = channel_map(self.vehicle)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind(('127.0.0.1', 0))
@@ -73,7 +74,7 @@ class Rig:
         state = self.simulation.state
         self._speak()
         pwm = self.exchange.tick(
-            self.simulation.stamp, state, self.environment.gravity,
+            self.simulation.stamp, state, self.environment.at(self.time),
             ranges=self.ranges(state), patience=30.0,
         )  # fmt: skip
         assert pwm is not None, self.firmware.ended or self.firmware.log.read_text()[-2000:]

@@ -16,22 +16,22 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.autopilot.channels import ON, channel_map
 from marine_sim_ros.autopilot.conventions import (
     frd,
+    geographic,
     motion_of,
     ned,
     ned_quaternion,
-    specific_force,
 )
 from marine_sim_ros.autopilot.frames import Frames, between, frames_per_tick
+from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.packets import Motion, PacketError, motion_reply, parse_servos
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import (
     normalized,
     quaternion_from_rpy,
-    quaternion_product,
     rotation_matrix,
-    rotation_vector_quaternion,
 )
 from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.environment.environment import Environment
 
 WIDTH = st.integers(0, 65535)
 FINITE = st.floats(-1e6, 1e6)
@@ -91,7 +91,7 @@ def test_a_reply_is_one_line_of_json_without_spaces(
     assert read['position'] == list(position)
     assert read['quaternion'] == list(quaternion)
     assert [read[f'rng_{k + 1}'] for k in range(len(ranges))] == ranges
-    assert read['timestamp'] == pytest.approx(stamp * 1e-9, rel=2e-8)
+    assert read['timestamp'] == pytest.approx(stamp * 1e-9 + 10, rel=2e-8)
     assert read['no_time_sync'] == 1
 
 
@@ -101,10 +101,10 @@ def test_no_step_loses_a_microsecond_where_the_firmware_cuts(period, start):
     rest_of_it = [*[[0] * 3] * 4, [1, 0, 0, 0]]
     replies = [motion_reply(Motion(start + k * period, *rest_of_it)) for k in range(2000)]
     stamps = [json.loads(reply)['timestamp'] for reply in replies]
-    clock = start // 1000
+    clock = start // 1000 + 10_000_000
     for before, after in pairwise(stamps):
         clock = int(clock + (after - before) * 1e6)  # SIM_JSON.cpp: uint64 += double
-    assert clock == start // 1000 + 1999 * period // 1000
+    assert clock == start // 1000 + 10_000_000 + 1999 * period // 1000
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf])
@@ -128,31 +128,31 @@ def test_attitude_and_vectors_agree_after_the_change_of_axes(quaternion, vector)
 
 def test_level_and_at_rest_the_accelerometer_reads_minus_g_down():
     state = rest((3.0, 4.0, -5.0), tuple(quaternion_from_rpy(0, 0, 0.7)))
-    motion = motion_of(0, state, specific_force(state, np.zeros(6), 9.81), np.zeros(3))
-    np.testing.assert_allclose(motion.accel_body, [0, 0, -9.81], atol=1e-12)
+    instruments, environment = Instruments(load_vehicle('bluerov2'), noise=False), Environment()
+    force, rates = instruments.inertial(0, state, np.zeros(6), environment)
+    motion = motion_of(0, state, force, rates)
+    np.testing.assert_allclose(motion.accel_body, [0, 0, -environment.gravity], atol=1e-12)
     assert motion.position == (4.0, 3.0, 5.0)
 
 
-def test_the_specific_force_is_the_second_derivative_of_the_path_less_gravity():
-    # Once round a circle of 2 m in 5 s, banked: the force in map is r'' − g.
-    dt, rate = 1e-4, 2 * np.pi / 5
+def test_a_map_that_is_turned_is_turned_back():
+    # The y axis of map points east; a body that looks along it looks east.
+    state = rest((0.0, 2.0, 0.0), tuple(quaternion_from_rpy(0, 0, np.pi / 2)))
+    turned = geographic(state, 90.0)
+    np.testing.assert_allclose(turned.position, [2, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(rotation_matrix(turned.orientation)[:, 0], [1, 0, 0], atol=1e-12)
 
-    def state(t):
-        angle = rate * t
-        q = quaternion_product(
-            rotation_vector_quaternion(np.array([0, 0, angle + np.pi / 2])),
-            rotation_vector_quaternion(np.array([0.3, 0, 0])),
-        )
-        velocity = rotation_matrix(q).T @ (2 * rate * np.array([-np.sin(angle), np.cos(angle), 0]))
-        turn = rotation_matrix(q).T @ [0, 0, rate]
-        return State(2 * np.array([np.cos(angle), np.sin(angle), 0]), q,
-                     np.concatenate([velocity, turn]))  # fmt: skip
 
-    before, after = state(1.0 - dt / 2), state(1.0 + dt / 2)
-    middle = state(1.0)
-    force = specific_force(middle, (after.velocity - before.velocity) / dt, 9.81)
-    expected = -(rate**2) * middle.position + [0, 0, 9.81]
-    np.testing.assert_allclose(rotation_matrix(middle.orientation) @ force, expected, atol=1e-6)
+@pytest.mark.parametrize('noise', [False, True])
+def test_the_autopilot_reads_the_simulated_imu(noise):
+    vehicle, state = load_vehicle('bluerov2'), rest((3.0, 4.0, -5.0))
+    instruments = Instruments(vehicle, noise=noise)
+    read = [instruments.inertial(k * 2_500_000, state, np.zeros(6), Environment())
+            for k in range(400)]  # fmt: skip
+    force, rates = np.array([f for f, _ in read]), np.array([r for _, r in read])
+    np.testing.assert_allclose(force.mean(0), [0, 0, 9.80665], atol=0.1)
+    assert (force.std(0).max() > 1e-3) == noise
+    assert (rates.std(0).max() > 1e-6) == noise
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,14 @@ from math import sqrt
 import numpy as np
 
 from marine_sim_ros.autopilot.packets import Motion
-from marine_sim_ros.core.spatial import cross, rotation_matrix
+from marine_sim_ros.core.spatial import (
+    quaternion_from_rpy,
+    quaternion_product,
+    rotation_matrix,
+)
 from marine_sim_ros.core.state import State
 
-__all__ = ['frd', 'motion_of', 'ned', 'ned_quaternion', 'specific_force']
+__all__ = ['frd', 'geographic', 'motion_of', 'ned', 'ned_quaternion']
 
 
 def ned(enu: np.ndarray) -> tuple[float, float, float]:
@@ -38,20 +42,16 @@ def ned_quaternion(orientation: np.ndarray) -> tuple[float, float, float, float]
     return half * (w + z), half * (x + y), half * (x - y), half * (w - z)
 
 
-def specific_force(state: State, acceleration: np.ndarray, gravity: float) -> np.ndarray:
-    """Return what an accelerometer at ``base_link`` measures (3,), FLU, m/s².
-
-    f = v̇ + ω x v − Rᵀ g, with the rate of change v̇ of the body-frame velocity (Fossen 2011,
-    section 11.4).
-
-    Args:
-        state: state of the vehicle.
-        acceleration: (6,) rate of change of ``state.velocity``, m/s² and rad/s².
-        gravity: m/s².
-    """
-    up = rotation_matrix(state.orientation)[2]
-    v, w = state.velocity[:3], state.velocity[3:]
-    return acceleration[:3] + cross(w, v) + gravity * up
+def geographic(state: State, heading: float) -> State:
+    """Return a state in east, north, up, of one in a map whose y axis has a heading in degrees."""
+    if not heading:
+        return state
+    turn = quaternion_from_rpy(0.0, 0.0, -np.radians(heading))
+    return State(
+        rotation_matrix(turn) @ state.position,
+        quaternion_product(turn, state.orientation),
+        state.velocity,
+    )
 
 
 def motion_of(

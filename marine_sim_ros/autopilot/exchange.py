@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from marine_sim_ros.autopilot.conventions import motion_of, specific_force
+from marine_sim_ros.autopilot.conventions import geographic, motion_of
 from marine_sim_ros.autopilot.frames import Frames
+from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.link import AutopilotLink
 from marine_sim_ros.autopilot.packets import motion_reply
 from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
 
 __all__ = ['PATIENCE', 'Exchange']
 
@@ -20,9 +22,10 @@ PATIENCE = 0.7
 class Exchange:
     """States in, pulse widths out."""
 
-    def __init__(self, link: AutopilotLink, rate: float) -> None:
-        """Use a link, with frames of a rate in Hz."""
+    def __init__(self, link: AutopilotLink, instruments: Instruments, rate: float) -> None:
+        """Use a link, sensors, and frames of a rate in Hz."""
         self._link = link
+        self._instruments = instruments
         self._frames = Frames(rate)
 
     def forget(self) -> None:
@@ -33,9 +36,9 @@ class Exchange:
         self,
         stamp: int,
         state: State,
-        gravity: float,
+        environment: Environment,
         *,
-        ranges: tuple[float, ...] = (),
+        ranges: tuple[float, ...] | None = None,
         patience: float = PATIENCE,
     ) -> tuple[int, ...] | None:
         """Return the pulse widths (16 or 32) that answer a tick, in µs; None: it is silent.
@@ -43,15 +46,18 @@ class Exchange:
         Args:
             stamp: time of the tick, ns.
             state: state at the tick.
-            gravity: m/s².
-            ranges: distances that rangefinders measure at the tick, m.
+            environment: water, scene and gravity at the tick.
+            ranges: distances that rangefinders measure, m; None: those of the altimeters.
             patience: wall time that each frame may take, s.
         """
+        if ranges is None:
+            ranges = self._instruments.ranges(stamp, state, environment)
         for time, between, acceleration in self._frames.until(stamp, state):
             if self._link.receive(patience) is None:
                 return None
-            force = specific_force(between, acceleration, gravity)
-            motion = motion_of(time, between, force, between.velocity[3:], ranges)
+            force, rates = self._instruments.inertial(time, between, acceleration, environment)
+            placed = geographic(between, environment.origin.heading)
+            motion = motion_of(time, placed, force, rates, ranges)
             self._link.answer(motion_reply(motion))
         packet = self._link.receive(patience)
         return None if packet is None else packet.pwm

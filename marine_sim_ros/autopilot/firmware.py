@@ -125,8 +125,8 @@ class Firmware:
         origin.write_text(text, encoding='ascii')  # for navigation without GPS
         with self.log.open('wb') as output:
             self._process = subprocess.Popen(
-                firmware_command(program, settings, [origin]), cwd=self.folder, stdin=subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                firmware_command(program, settings, [origin]), cwd=self.folder,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
                 preexec_fn=_die_with_parent if sys.platform == 'linux' else None,
             )  # fmt: skip
 

@@ -101,9 +101,7 @@ class MavlinkVehicle:
             f'udpout:{ground_station}', source_system=system, source_component=1,
             dialect='ardupilotmega',
         )  # fmt: skip
-        self._send = self._dialect.MAVLink(
-            self._connection, srcSystem=system, srcComponent=1
-        )
+        self._send = self._dialect.MAVLink(self._connection, srcSystem=system, srcComponent=1)
         self._home, self._warn, self.system = tuple(home), warn, system
         self._parameters = {b'SYSID_THISMAV': float(system), b'SYSID_MYGCS': 255.0}
         self._answers: dict[str, Callable[[Any], Request | None]] = {
@@ -139,7 +137,8 @@ class MavlinkVehicle:
 
     def _on_command(self, message: Any) -> Request | None:
         d = self._dialect
-        done, request = d.MAV_RESULT_ACCEPTED, None
+        done = d.MAV_RESULT_ACCEPTED
+        request: Request | None = None
         if message.command == d.MAV_CMD_COMPONENT_ARM_DISARM:
             request = Arm(message.param1 == 1)
         elif message.command == d.MAV_CMD_DO_SET_MODE and int(message.param2) in NAMES:

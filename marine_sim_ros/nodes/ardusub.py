@@ -32,6 +32,7 @@ from marine_sim_ros.autopilot.firmware import (
     find_firmware,
     firmware_command,
 )
+from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.link import BASE_PORT, AutopilotLink
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
@@ -52,8 +53,7 @@ PARAMETERS = (
     shared('ground_station'),
     Parameter('companion', '127.0.0.1:14551', 'UDP address to which the firmware that is started '
               'here sends MAVLink for a companion program'),
-    Parameter('home', [33.810313, -118.393867], 'latitude and longitude of the origin of map',
-              -180.0, 180.0, unit='degrees'),
+    Parameter('imu_noise', True, 'IMU and altimeters that the autopilot reads have their noise'),
     Parameter('frame_rate', 400.0, "autopilot's frames per second; at least one for every tick",
               1.0, 1e4, unit='Hz'),
     Parameter('start_timeout', 50.0, 'wall time that the first tick waits for an autopilot',
@@ -70,7 +70,10 @@ class ArdusubNode(SuiteNode):
         self._channels = channel_map(self.vehicle)
         address, instance = self.values['autopilot_address'], self.values['autopilot_instance']
         self._link = AutopilotLink(address, BASE_PORT + 10 * instance, self.warn_throttled)
-        self._exchange = Exchange(self._link, self.values['frame_rate'])
+        self._instruments = Instruments(
+            self.vehicle, seed=self.values['seed'], noise=self.values['imu_noise']
+        )
+        self._exchange = Exchange(self._link, self._instruments, self.values['frame_rate'])
         self._pwm = self.publisher(topics.PWM_PER_TICK)
         self._servos = self.publisher(topics.SERVOS)
         self._lights = self.publisher(topics.LIGHTS)
@@ -88,10 +91,10 @@ class ArdusubNode(SuiteNode):
     def _start(self) -> Firmware | None:
         """Start the firmware, or say how somebody starts it."""
         values, link = self.values, self._link
-        latitude, longitude = values['home']
+        origin = self.environment.origin
         settings = FirmwareSettings(
             self._channels.frame, '127.0.0.1', link.port, values['autopilot_instance'],
-            (latitude, longitude), values['ground_station'], values['companion'],
+            (origin.latitude, origin.longitude), values['ground_station'], values['companion'],
             values['frame_rate'],
         )  # fmt: skip
         program = find_firmware(values['ardusub'])
@@ -113,6 +116,7 @@ class ArdusubNode(SuiteNode):
 
     def _on_odom(self, message: Odometry) -> None:
         stamp = self.newest = stamp_ns(message.header.stamp)
+        self._instruments.faults = self.faults
         state = state_from(message)
         if state is None:
             self.warn_throttled('odom: not finite; thrusters off')
@@ -143,7 +147,7 @@ class ArdusubNode(SuiteNode):
 
     def _tick(self, stamp: int, state: State) -> None:
         """Publish what the autopilot answers to a tick."""
-        pwm = self._exchange.tick(stamp, state, self.environment.gravity)
+        pwm = self._exchange.tick(stamp, state, self.environment_at(stamp))
         if pwm is None:
             self._lost, self.health['autopilot'] = True, 'lost'
             self.warn_throttled(f'autopilot: silent on UDP {self._address()}; thrusters stop')

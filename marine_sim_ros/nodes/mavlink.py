@@ -45,8 +45,6 @@ STICK_TIMEOUT = 0.5
 PARAMETERS = (
     shared('ground_station'),
     shared('autopilot_instance'),
-    Parameter('home', [33.810313, -118.393867], 'latitude and longitude of the origin of map',
-              -180.0, 180.0, unit='degrees'),
     Parameter('rate', 20.0, 'messages of each kind per second of wall time', 1.0, 100.0,
               unit='Hz'),
     Parameter('ground_station_timeout', 5.0, 'wall time after which a silent ground station '
@@ -63,7 +61,8 @@ class MavlinkNode(SuiteNode):
         super().__init__('mavlink', PARAMETERS, **options)
         values = self.values
         self._mavlink = MavlinkVehicle(
-            values['ground_station'], values['autopilot_instance'] + 1, values['home'],
+            values['ground_station'], values['autopilot_instance'] + 1,
+            (self.environment.origin.latitude, self.environment.origin.longitude),
             self.warn_throttled,
         )  # fmt: skip
         self._top, self._mixer = full_stick(self), PilotMixer(self.vehicle.thrusters)

@@ -176,7 +176,9 @@ def describe(
     namespace = _namespace(options, vehicle.name)
     script = {'scenario': options.scenario} if options.scenario else {}
     program = _autopilot(options)
-    closed = bool(options.controller or options.autopilot) or (scenario is not None and scenario.closed_loop)
+    closed = bool(options.controller or options.autopilot) or (
+        scenario is not None and scenario.closed_loop
+    )
     pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
     own: dict[str, dict[str, Any]] = {name: {} for name in sources}
     own |= {node: {} for node in sensor_nodes(vehicle)}
