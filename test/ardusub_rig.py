@@ -14,10 +14,12 @@ import numpy as np
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.autopilot.channels import channel_map
+from marine_sim_ros.autopilot.companion import Companion
 from marine_sim_ros.autopilot.exchange import Exchange
 from marine_sim_ros.autopilot.firmware import Firmware, FirmwareSettings
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.link import AutopilotLink
+from marine_sim_ros.autopilot.odometry import DeltaOdometry
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.sim.simulation import Simulation
@@ -28,7 +30,7 @@ MANUAL, STABILIZE, ALT_HOLD, AUTO, GUIDED, SURFACE, POSHOLD, SURFTRAK = 19, 0, 2
 
 class Rig:
     def __init__(self, vehicle='bluerov2', environment='', *, dt=0.005, rate=400.0, depth=0.5,
-                 current=(0, 0, 0), ranges=lambda state: None):  # fmt: skip
+                 current=(0, 0, 0), navigation='gps', ranges=lambda state: None):  # fmt: skip
         from pymavlink import mavutil
 
         self.vehicle = load_vehicle(vehicle)
@@ -38,7 +40,8 @@ class Rig:
             self.vehicle, environment=self.environment, initial=start, dt=dt
         )
         self.link = AutopilotLink('127.0.0.1', 0, print)
-        self.exchange = Exchange(self.link, Instruments(self.vehicle), rate)
+        self.instruments = Instruments(self.vehicle)
+        self.exchange = Exchange(self.link, self.instruments, rate)
         self.channels = channel_map(self.vehicle)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind(('127.0.0.1', 0))
@@ -47,9 +50,10 @@ class Rig:
             f'udpin:127.0.0.1:{port}', source_system=255, dialect='ardupilotmega'
         )
         self.mavlink.target_system = self.mavlink.target_component = 1
+        self.companion, self.odometry = Companion(1), DeltaOdometry()
         self.settings = FirmwareSettings(
             self.channels.frame, '127.0.0.1', self.link.port, 0, (33.810313, -118.393867),
-            f'127.0.0.1:{port}', '127.0.0.1:9', rate,
+            f'127.0.0.1:{port}', '127.0.0.1:9', rate, navigation, self.companion.address,
         )  # fmt: skip
         self.firmware = Firmware(PROGRAM, self.settings)
         self.ranges, self.sticks = ranges, None
@@ -73,6 +77,7 @@ class Rig:
     def step(self):
         state = self.simulation.state
         self._speak()
+        self._navigate(state)
         pwm = self.exchange.tick(
             self.simulation.stamp, state, self.environment.at(self.time),
             ranges=self.ranges(state), patience=30.0,
@@ -89,6 +94,19 @@ class Rig:
             self.last[message.get_type()] = message
             if message.get_type() == 'STATUSTEXT':
                 self.texts.append((round(self.time, 2), message.text))
+
+    def _navigate(self, state):
+        self.companion.listen()
+        velocity = self.instruments.velocity(self.simulation.stamp, state, self.environment)
+        delta = self.odometry.add(self.simulation.stamp, state, velocity)
+        if self.settings.navigation != 'dvl' or not self.companion.connected:
+            return
+        self.companion.beat(self.simulation.stamp)
+        if self._due('origin', 5.0) and not self.companion.status.position:
+            self.companion.set_origin(*self.settings.home)
+            self.companion.ask_for(32, 5)
+        if delta is not None:
+            self.companion.move(delta)
 
     def _due(self, name, period):
         if self.time < self._next.get(name, 0.0):
@@ -149,3 +167,4 @@ class Rig:
         self.firmware.stop()
         self.link.close()
         self.mavlink.close()
+        self.companion.close()

