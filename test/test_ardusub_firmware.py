@@ -221,8 +221,6 @@ def test_a_low_battery_disarms(rig):
 
 def test_a_leak_surfaces(rig):
     sub = rig()
-    sub.set_parameter('LEAK1_PIN', 5)
-    sub.set_parameter('LEAK1_LOGIC', 1)
     sub.set_parameter('FS_LEAK_ENABLE', 2)  # surface
     dive(sub, 2.0)
     sub.set_parameter('SIM_PIN_MASK', 1 << 5)

@@ -12,6 +12,7 @@ __all__ = ['ARDUSUB']
 
 ARDUSUB = ControllerModel(
     'ardusub', label='ArduSub', executable='ardusub', element=ELEMENT, read_element=read_element,
-    options=('ardusub', 'autopilot_instance', 'autopilot_address', 'ground_station'),
+    options=('ardusub', 'autopilot_instance', 'autopilot_address', 'ground_station',
+             'navigation'),
 )  # fmt: skip
 """The firmware of the BlueROV2, as software in the loop."""

@@ -6,7 +6,9 @@
 Subscribes: odom.
 Publishes, one per odom, same stamp: thrusters/pwm (start the thrusters with ``pwm_source:
 controller``). On change: servos (JointState: lights 0 to 1, camera_tilt rad, gripper 0 to 1),
-lights, joint_commands (for servos that are joints of the arm).
+lights, joint_commands (for servos that are joints of the arm). With pymavlink (extra [ardusub]):
+autopilot/mode, autopilot/armed, autopilot/ekf_flags on change, autopilot/position (estimated).
+Services, with pymavlink: arm (SetBool).
 Listens: UDP on ``address``, port 9002 + 10 ``instance``.
 Parameters: the common ones, and those below.
 Failure: until an autopilot speaks, the run waits at its first tick, and after ``start_timeout``
@@ -23,8 +25,10 @@ from typing import Any
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float32MultiArray
+from std_srvs.srv import SetBool
 
 from marine_sim_ros.autopilot.channels import channel_map
+from marine_sim_ros.autopilot.companion import Companion
 from marine_sim_ros.autopilot.exchange import Exchange
 from marine_sim_ros.autopilot.firmware import (
     Firmware,
@@ -34,8 +38,13 @@ from marine_sim_ros.autopilot.firmware import (
 )
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.link import BASE_PORT, AutopilotLink
+from marine_sim_ros.autopilot.odometry import DeltaOdometry
+from marine_sim_ros.core.errors import MissingPackageError
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.autopilot_status import StatusPublisher
 from marine_sim_ros.ros.convert import set_stamp, stamp_ns, state_from
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter, shared
@@ -51,6 +60,7 @@ PARAMETERS = (
     shared('autopilot_instance'),
     shared('autopilot_address'),
     shared('ground_station'),
+    shared('navigation'),
     Parameter('companion', '127.0.0.1:14551', 'UDP address to which the firmware that is started '
               'here sends MAVLink for a companion program'),
     Parameter('imu_noise', True, 'IMU and altimeters that the autopilot reads have their noise'),
@@ -83,10 +93,33 @@ class ArdusubNode(SuiteNode):
         self._waiting: tuple[int, State] | None = None
         self._waiting_since = self._now()
         self._ever = self._lost = False
+        self._status = StatusPublisher(self)
+        self._companion = self._make_companion()
+        self._odometry = DeltaOdometry()
         self._firmware = self._start()
         self.health['autopilot'] = 'waiting'
         self.listen(topics.ODOM, self._on_odom)
         self.create_timer(POLL, self._watch, clock=self.wall_clock)
+
+    def _make_companion(self) -> Companion | None:
+        """Return the companion of the autopilot, where pymavlink is installed."""
+        try:
+            companion = Companion(self.values['autopilot_instance'] + 1)
+        except MissingPackageError as error:
+            if self.values['navigation'] == 'dvl':
+                raise
+            self.get_logger().info(f'no topics autopilot/*, no service arm: {error}')
+            return None
+        self.create_service(SetBool, 'arm', self._on_arm)
+        return companion
+
+    def _on_arm(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        assert self._companion is not None
+        response.success = self._companion.connected
+        response.message = 'asked ArduSub' if response.success else 'ArduSub has said nothing yet'
+        if response.success:
+            self._companion.arm(bool(request.data))
+        return response
 
     def _start(self) -> Firmware | None:
         """Start the firmware, or say how somebody starts it."""
@@ -95,7 +128,8 @@ class ArdusubNode(SuiteNode):
         settings = FirmwareSettings(
             self._channels.frame, '127.0.0.1', link.port, values['autopilot_instance'],
             (origin.latitude, origin.longitude), values['ground_station'], values['companion'],
-            values['frame_rate'],
+            values['frame_rate'], values['navigation'],
+            self._companion.address if self._companion else '',
         )  # fmt: skip
         program = find_firmware(values['ardusub'])
         if program is not None:
@@ -147,13 +181,35 @@ class ArdusubNode(SuiteNode):
 
     def _tick(self, stamp: int, state: State) -> None:
         """Publish what the autopilot answers to a tick."""
-        pwm = self._exchange.tick(stamp, state, self.environment_at(stamp))
+        environment = self.environment_at(stamp)
+        if self._companion is not None:
+            self._converse(self._companion, stamp, state, environment)
+        pwm = self._exchange.tick(stamp, state, environment)
         if pwm is None:
             self._lost, self.health['autopilot'] = True, 'lost'
             self.warn_throttled(f'autopilot: silent on UDP {self._address()}; thrusters stop')
             return  # without an answer the thrusters node stops them
         self._publish(stamp, pwm)
         self._move(pwm)
+
+    def _converse(
+        self, companion: Companion, stamp: int, state: State, environment: Environment
+    ) -> None:
+        """Hear what the autopilot says, and tell it how it moved; it waits meanwhile."""
+        for text in companion.listen():
+            self.get_logger().info(f'ArduSub: {text}')
+        self._status.publish(stamp, companion.status, environment.origin.heading)
+        if not companion.connected:
+            return
+        companion.beat(stamp)
+        if self.values['navigation'] != 'dvl':
+            return
+        if stamp % NANOSECONDS == 0 and companion.status.position is None:
+            companion.set_origin(environment.origin.latitude, environment.origin.longitude)
+        velocity = self._instruments.velocity(stamp, state, environment)
+        delta = self._odometry.add(stamp, state, velocity)
+        if delta is not None:
+            companion.move(delta)
 
     def _publish(self, stamp: int, pwm: tuple[int, ...]) -> None:
         self._pwm.publish(pwm_message(stamp, self._channels.pulse_widths(pwm)))
@@ -197,6 +253,8 @@ class ArdusubNode(SuiteNode):
         """End the firmware."""
         if self._firmware is not None:
             self._firmware.stop()
+        if self._companion is not None:
+            self._companion.close()
         self._link.close()
 
 

@@ -137,6 +137,10 @@ class RunOptions:
         '127.0.0.1', 'address to listen to the autopilot on; 0.0.0.0: all of this machine',
         metavar='ADDRESS', graph=True,
     )  # fmt: skip
+    navigation: str = option(
+        'gps', 'navigation of the autopilot ardusub; gps: its own; dvl: VISION_POSITION_DELTA, '
+        'without GPS', choices=('gps', 'dvl'), graph=True,
+    )  # fmt: skip
     ground_station: str = option(
         '127.0.0.1:14550', 'UDP address of the ground station (MAVLink)', metavar='HOST:PORT',
         graph=True,
