@@ -223,6 +223,7 @@ def test_a_leak_surfaces(rig):
     sub = rig()
     sub.set_parameter('FS_LEAK_ENABLE', 2)  # surface
     dive(sub, 2.0)
+    positioned(sub)  # SURFACE needs a position
     sub.set_parameter('SIM_PIN_MASK', 1 << 5)
     assert sub.run(30, lambda: any('eak' in text for _, text in sub.texts)), sub.texts[-3:]
     assert sub.run(60, lambda: sub.depths[-1] < 0.4)

@@ -23,6 +23,7 @@ from marine_sim_ros.autopilot.conventions import (
 )
 from marine_sim_ros.autopilot.frames import Frames, between, frames_per_tick
 from marine_sim_ros.autopilot.instruments import Instruments
+from marine_sim_ros.autopilot.odometry import DeltaOdometry
 from marine_sim_ros.autopilot.packets import Motion, PacketError, motion_reply, parse_servos
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import (
@@ -179,6 +180,22 @@ def test_frames_lie_between_two_ticks_and_end_at_the_later_one(first, second, co
         np.testing.assert_allclose(acceleration, 50.0)
         assert np.linalg.norm(state.orientation) == pytest.approx(1)
     assert len(list(frames.until(5_000_000, a))) == 1  # the run was reset
+
+
+def test_a_dvl_tells_how_far_it_went_in_the_axes_at_the_start():
+    # A quarter of a circle of 1 m to the left in 0.1 s, 0.001 s a tick: to (1, 1) in FLU.
+    odometry, rate = DeltaOdometry(), np.pi / 2 / 0.1
+    for k in range(101):
+        angle = rate * k * 1e-3
+        place = np.array([np.sin(angle), 1 - np.cos(angle), -2.0])
+        state = State(place, quaternion_from_rpy(0, 0, angle), np.array([rate, 0, 0, 0, 0, rate]))
+        middle = np.array([np.cos(rate * 5e-4), -np.sin(rate * 5e-4), 0]) * rate
+        delta = odometry.add(k * 1_000_000, state, middle)
+        assert (delta is None) == (k < 100)
+    np.testing.assert_allclose(delta.position, [1, -1, 0], atol=1e-3)
+    np.testing.assert_allclose(delta.angle, [0, 0, -np.pi / 2], atol=1e-9)
+    assert odometry.add(101_000_000, state, None) is None  # no bottom
+    assert odometry.add(300_000_000, state, middle) is not None
 
 
 def test_between_turns_the_short_way_at_a_constant_rate():
