@@ -47,6 +47,11 @@ def browser():
     return next(filter(None, map(shutil.which, names)), None)
 
 
+def ardusub():
+    """Return the path of ArduSub, built for software in the loop, or None."""
+    return os.environ.get('ARDUSUB') or shutil.which('ardusub')
+
+
 def pytest_runtest_teardown(item):
     # tmp_path, when it ends, asks for the result of the test; a second try has reported none.
     item.stash.setdefault(tmppath_result_key, {})
@@ -55,6 +60,7 @@ def pytest_runtest_teardown(item):
 @pytest.hookimpl(tryfirst=True)  # before xdist, which reads the groups
 def pytest_collection_modifyitems(items):
     missing = {
+        'ardusub': not (ardusub() and has('pymavlink')),
         'ros': not has('rclpy'),
         'launch': not (has('launch_ros') and has('ros2cli')),
         'gazebo': not has('gz.transport13'),

@@ -54,6 +54,7 @@ NEEDS = {
     'dask': lambda: has('distributed'),
     'gymnasium': lambda: has('gymnasium'),
     'nicegui': lambda: has('nicegui'),
+    'pymavlink': lambda: has('pymavlink'),
 }
 """What a block may need: name -> whether it is here."""
 

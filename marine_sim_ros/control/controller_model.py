@@ -57,6 +57,10 @@ class ControllerModel:
         executable: the node that runs it; an autopilot that sends pulse widths itself brings its
             own, and has neither settings nor a law.
         scalar: whether the compiled engine may write its numbers out one by one.
+        element: URDF element at robot level that describes what it steers; empty: none.
+        read_element: what that element says, of its :class:`~marine_sim_ros.model.xml.Reader`;
+            ``vehicle.extensions`` has it.
+        options: options of a run that are parameters of its node.
     """
 
     name: str
@@ -67,3 +71,6 @@ class ControllerModel:
     label: str = ''
     executable: str = 'controller'
     scalar: bool = False
+    element: str = ''
+    read_element: Callable[[Any], Any] | None = None
+    options: tuple[str, ...] = ()

@@ -48,6 +48,7 @@ SOURCES = {
     'pyarrow': Source('pyarrow'),
     'pygeomag': Source('pygeomag'),
     'pymap3d': Source('pymap3d'),
+    'pymavlink': Source('pymavlink'),
     'rosbags': Source('rosbags', rosdep='python3-rosbags-pip'),
     'scipy': _everywhere('scipy'),
     'trimesh': Source('trimesh', rosdep='python3-trimesh-pip'),

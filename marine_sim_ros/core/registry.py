@@ -100,6 +100,7 @@ CONTROLLERS = Registry(
     'controllers',
     'marine_sim_ros.control.modern:MODERN',
     'marine_sim_ros.control.thesis:THESIS',
+    'marine_sim_ros.autopilot.models:ARDUSUB',
 )
 """Every controller."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.registry import FORCES, SENSORS
+from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.hull_settings import TAGS
 from marine_sim_ros.model.inertia import Buoyancy
@@ -32,12 +32,14 @@ EXTENSIONS = {
 def robot_elements() -> set[str]:
     """Return the elements below <robot> that are read: ours, and those of sensors and forces."""
     return EXTENSIONS | {
-        entry.element for entry in (*SENSORS.values(), *FORCES.values()) if entry.element
+        entry.element
+        for entry in (*SENSORS.values(), *FORCES.values(), *CONTROLLERS.values())
+        if entry.element
     }
 
 
 def read_others(root: Reader) -> dict[str, Any]:
-    """Return what the elements of forces from other packages say, by element.
+    """Return what the elements of forces and controllers say, by element.
 
     Raises:
         ModelError: an element that cannot be used, or that is given twice.
@@ -46,6 +48,9 @@ def read_others(root: Reader) -> dict[str, Any]:
     for force in FORCES.values():
         if force.read is not None and (child := root.child(force.element)) is not None:
             result[force.element] = force.read(child)
+    for controller in CONTROLLERS.values():
+        if controller.element and (child := root.child(controller.element)) is not None:
+            result[controller.element] = controller.read_element(child)
     return result
 
 

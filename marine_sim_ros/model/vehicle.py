@@ -215,7 +215,7 @@ class Vehicle:
         warnings: warnings about the description.
         urdf: the URDF as it was read, xacro expanded.
         files: beside it that its masses and shapes are read from: parts, meshes.
-        extensions: what the elements of forces from other packages say, by element.
+        extensions: what the elements of forces and controllers say, by element.
         find_contact: makes ``contact``; called where a scene has something to touch, so that
             meshes nobody needs are not read.
     """

@@ -15,6 +15,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import (
     AccelStamped,
+    PointStamped,
     PoseStamped,
     Twist,
     Vector3Stamped,
@@ -25,7 +26,7 @@ from nav_msgs.msg import Odometry, Path
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, Joy
-from std_msgs.msg import Float32MultiArray, Header, String, UInt16MultiArray
+from std_msgs.msg import Bool, Float32MultiArray, Header, String, UInt16, UInt16MultiArray
 from visualization_msgs.msg import MarkerArray
 
 from marine_sim_ros.model.hull import FORCE_TERMS
@@ -40,6 +41,10 @@ except ImportError:
 __all__ = [
     'ACK_WINDOW',
     'ARM_COMMANDS',
+    'AUTOPILOT_ARMED',
+    'AUTOPILOT_EKF',
+    'AUTOPILOT_MODE',
+    'AUTOPILOT_POSITION',
     'CLOCK',
     'COMMAND_PATH',
     'COMMAND_POSE',
@@ -69,6 +74,7 @@ __all__ = [
     'QUEUE',
     'ROBOT_DESCRIPTION',
     'SCENE_MARKERS',
+    'SERVOS',
     'SETPOINTS',
     'TF',
     'TF_STATIC',
@@ -194,6 +200,14 @@ ROBOT_DESCRIPTION = Topic('robot_description', String, LATCHED, per_tick=False)
 SCENE_MARKERS = Topic('scene/markers', MarkerArray, LATCHED, per_tick=False)
 LIGHTS = Topic('lights', Float32MultiArray, LATCHED, per_tick=False)
 """How bright each light of the URDF is, 0 to 1, in its order."""
+SERVOS = Topic('servos', JointState, LATCHED, per_tick=False)
+"""What an autopilot commands besides thrusters: lights 0 to 1, camera_tilt rad, gripper 0 to 1."""
+AUTOPILOT_MODE = Topic('autopilot/mode', String, LATCHED, per_tick=False)
+AUTOPILOT_ARMED = Topic('autopilot/armed', Bool, LATCHED, per_tick=False)
+AUTOPILOT_EKF = Topic('autopilot/ekf_flags', UInt16, LATCHED, per_tick=False)
+"""EKF_STATUS_FLAGS of MAVLink."""
+AUTOPILOT_POSITION = Topic('autopilot/position', PointStamped, QUEUE, per_tick=False)
+"""In map, as the autopilot's estimator has it."""
 JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP, open_ended=True)
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
 COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
@@ -278,8 +292,9 @@ def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
 
 _ALWAYS = (
     ODOM, *([TF, TF_STATIC] if TFMessage else []), ROBOT_DESCRIPTION, CLOCK, TOTAL_WRENCH,
-    EXTERNAL_WRENCH, PWM, THRUSTER_STATE, THRUSTER_POWER, LIGHTS, OCEAN_CURRENT, DIAGNOSTICS,
-    MARKERS, SCENE_MARKERS, CONTACT_MARKERS,
+    EXTERNAL_WRENCH, PWM, THRUSTER_STATE, THRUSTER_POWER, LIGHTS, SERVOS, OCEAN_CURRENT,
+    AUTOPILOT_MODE, AUTOPILOT_ARMED, AUTOPILOT_EKF, AUTOPILOT_POSITION,
+    DIAGNOSTICS, MARKERS, SCENE_MARKERS, CONTACT_MARKERS,
 )  # fmt: skip
 
 

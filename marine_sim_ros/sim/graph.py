@@ -13,8 +13,10 @@ from typing import Any
 
 import yaml
 
+from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.control.settings import autopilot, load_controller
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.registry import CONTROLLERS
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.reading import fault_text
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
@@ -27,6 +29,8 @@ from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
 __all__ = ['NodeSpec', 'describe']
 
+MAVLINK = 'mavlink'
+"""The autopilot that is our own controller, with a node that speaks for it."""
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 
 
@@ -101,13 +105,26 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
         )
     if options.controller and autopilot(options.controller) is None:
         load_controller(options.controller)
+    if options.autopilot not in ('', MAVLINK) and options.controller:
+        raise ParameterError('an autopilot is the controller; expected one of the two')
     if not options.scenario:
         return None
-    if options.controller:
+    if options.controller or options.autopilot:
         raise ParameterError('a scenario brings its own controller; expected one of the two')
     scenario = load_scenario(options.scenario)
     scenario.check(vehicle)
     return scenario
+
+
+def _autopilot(options: RunOptions) -> ControllerModel | None:
+    """Return the program that sends the pulse widths, where it is no controller of ours."""
+    if options.autopilot == MAVLINK:
+        return None
+    program = autopilot(options.autopilot or options.controller)
+    if options.autopilot and program is None:
+        known = ', '.join([*(n for n in CONTROLLERS if autopilot(n) is not None), MAVLINK])
+        raise ParameterError(f'autopilot is {options.autopilot!r}; expected one of: {known}')
+    return program
 
 
 def _common(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
@@ -158,7 +175,10 @@ def describe(
     scenario = _check(options, vehicle, sources)
     namespace = _namespace(options, vehicle.name)
     script = {'scenario': options.scenario} if options.scenario else {}
-    closed = bool(options.controller) or (scenario is not None and scenario.closed_loop)
+    program = _autopilot(options)
+    closed = bool(options.controller or options.autopilot) or (
+        scenario is not None and scenario.closed_loop
+    )
     pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
     own: dict[str, dict[str, Any]] = {name: {} for name in sources}
     own |= {node: {} for node in sensor_nodes(vehicle)}
@@ -168,7 +188,7 @@ def describe(
         'manipulator': script,
     }
     own |= {name: parameters for name, parameters in special.items() if name in own}
-    own |= _controllers(options, script, closed=closed)
+    own |= _controllers(options, program, script, closed=closed)
     if scenario is not None:
         own['scenario'] = {**script, 'duration': float(options.duration)}
     if options.markers:
@@ -177,7 +197,7 @@ def describe(
     recorder = {
         'manifest': json.dumps({**asdict(options), 'namespace': namespace}),
         'publish_components': options.publish_components,
-        'controller': closed,
+        'controller': closed and program is None,
         'wrench_sources': sources,
         **pwm,
     }
@@ -204,12 +224,26 @@ def describe(
 
 
 def _controllers(
-    options: RunOptions, script: dict[str, Any], *, closed: bool
+    options: RunOptions,
+    program: ControllerModel | None,
+    script: dict[str, Any],
+    *,
+    closed: bool,
 ) -> dict[str, dict[str, Any]]:
-    """Return the node that sends pulse widths, and its parameters, where there is one."""
-    if (program := autopilot(options.controller)) is not None:
-        return {program.executable: {}}
-    return {'controller': script or {'controller': options.controller}} if closed else {}
+    """Return the nodes that close the loop, and their parameters, where there are some."""
+    if program is not None:
+        given = {name: getattr(options, name) for name in program.options}
+        return {program.executable: given}
+    if not closed:
+        return {}
+    name = options.controller or ('modern' if options.autopilot == MAVLINK else '')
+    nodes = {'controller': script or {'controller': name}}
+    if options.autopilot == MAVLINK:
+        nodes['mavlink'] = {
+            'ground_station': options.ground_station,
+            'autopilot_instance': options.autopilot_instance,
+        }
+    return nodes
 
 
 def _node(executable: str, name: str, namespace: str, parameters: dict[str, Any]) -> NodeSpec:

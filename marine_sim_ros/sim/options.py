@@ -121,6 +121,30 @@ class RunOptions:
         '', 'controller that closes the loop: shipped name or YAML file',
         empty='none, other nodes send the pulse widths', metavar='NAME', graph=True,
     )  # fmt: skip
+    autopilot: str = option(
+        '', 'ardusub: the firmware of the BlueROV2 steers; mavlink: the controller obeys a ground '
+        'station', empty='none', metavar='NAME', graph=True,
+    )  # fmt: skip
+    ardusub: str = option(
+        '', 'firmware to start (autopilot ardusub); none: somebody else starts it',
+        empty='ardusub on PATH, where it is', metavar='PATH', graph=True,
+    )  # fmt: skip
+    autopilot_instance: int = option(
+        0, 'number of the autopilot among several: its ports are ten higher for each, its MAVLink '
+        'system is one more', low=0, high=99, metavar='N', graph=True,
+    )  # fmt: skip
+    autopilot_address: str = option(
+        '127.0.0.1', 'address to listen to the autopilot on; 0.0.0.0: all of this machine',
+        metavar='ADDRESS', graph=True,
+    )  # fmt: skip
+    navigation: str = option(
+        'gps', 'navigation of the autopilot ardusub; gps: its own; dvl: VISION_POSITION_DELTA, '
+        'without GPS', choices=('gps', 'dvl'), graph=True,
+    )  # fmt: skip
+    ground_station: str = option(
+        '127.0.0.1:14550', 'UDP address of the ground station (MAVLink)', metavar='HOST:PORT',
+        graph=True,
+    )  # fmt: skip
     record: str = option(
         '', 'folder to write the bag and manifest.json to', empty='no recording', metavar='DIR'
     )

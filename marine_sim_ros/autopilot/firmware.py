@@ -1,0 +1,161 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Starts ArduSub as software in the loop, and ends it."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.resources import resource_folder
+
+__all__ = ['Firmware', 'FirmwareSettings', 'find_firmware', 'firmware_command', 'parameter_files']
+
+NONE = 'none'
+GRACE = 1.0
+"""s until it is killed: it does not see a signal while it waits for the physics."""
+START = 1767225600
+"""Unix time at which it starts, 2026-01-01: its GPS then tells the same time in every run."""
+PARAMETERS = {'vectored': 'bluerov2.param', 'vectored_6dof': 'heavy.param'}
+
+
+@dataclass(frozen=True)
+class FirmwareSettings:
+    """How the firmware is started.
+
+    Attributes:
+        frame: ArduSub's frame, as ``vectored``.
+        address: address at which it finds the simulator.
+        port: UDP port of the simulator.
+        instance: number of the vehicle, from 0; the system of MAVLink is one more.
+        home: latitude and longitude of the origin of map, degrees; its altitude is 0.
+        ground_station: UDP address of the ground station, ``host:port``.
+        companion: UDP address of a companion program, likewise.
+        rate: frames per second.
+        navigation: ``gps``: the firmware's own; ``dvl``: VISION_POSITION_DELTA.
+        navigator: UDP address from which that comes; empty: nobody.
+    """
+
+    frame: str
+    address: str
+    port: int
+    instance: int
+    home: tuple[float, float]
+    ground_station: str
+    companion: str
+    rate: float
+    navigation: str = 'gps'
+    navigator: str = ''
+
+
+def find_firmware(given: str) -> str | None:
+    """Return the path of the firmware, or None where somebody else is to start it.
+
+    Args:
+        given: path; empty: ``ardusub`` on PATH, where it is; ``none``: do not look for it.
+
+    Raises:
+        ParameterError: a path that is no executable.
+    """
+    if given == NONE:
+        return None
+    found = shutil.which(given or 'ardusub')
+    if given and found is None:
+        raise ParameterError(f'ardusub is {given!r}; expected an executable file, or none')
+    return None if found is None else str(Path(found).resolve())
+
+
+def parameter_files(frame: str, navigation: str = 'gps') -> list[Path]:
+    """Return the shipped parameters for a frame and a way of navigation.
+
+    Raises:
+        ParameterError: none ship for it.
+    """
+    if frame not in PARAMETERS:
+        raise ParameterError(
+            f'ArduSub: no parameters ship for the frame {frame or "of this vehicle"!r}; expected '
+            f'{" or ".join(PARAMETERS)}; start the firmware yourself with --ardusub none'
+        )
+    names = [PARAMETERS[frame], *(['dvl.param'] if navigation == 'dvl' else [])]
+    return [resource_folder('config') / 'ardusub' / name for name in names]
+
+
+def firmware_command(
+    program: str, settings: FirmwareSettings, more: Sequence[Path] = ()
+) -> list[str]:
+    """Return the command line; also what is shown to a person who starts it by hand.
+
+    Args:
+        program: path of the firmware.
+        settings: how it is started.
+        more: parameter files beside the shipped ones.
+    """
+    latitude, longitude = settings.home
+    files = (*parameter_files(settings.frame, settings.navigation), *more)
+    return [
+        program, '--model', f'JSON:{settings.address}', '--instance', str(settings.instance),
+        '--sim-port-out', str(settings.port), '--sysid', str(settings.instance + 1),
+        '--home', f'{latitude:.7f},{longitude:.7f},0,0', '--speedup', '1',
+        '--rate', f'{settings.rate:g}', '--start-time', str(START), '--wipe', '--synthetic-clock',
+        '--serial0', f'udpclient:{settings.ground_station}',
+        '--serial1', f'udpclient:{settings.companion}',
+        '--serial2', f'udpclient:{settings.navigator}' if settings.navigator else 'none',
+        '--defaults', ','.join(map(str, files)),
+    ]  # fmt: skip
+
+
+def _die_with_parent() -> None:
+    """Let the firmware end with this process, however that ends (Linux: PR_SET_PDEATHSIG)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+class Firmware:
+    """The process of the firmware, in a folder of its own for its parameters and logs."""
+
+    def __init__(self, program: str, settings: FirmwareSettings) -> None:
+        """Start it."""
+        self._stopped = False
+        self.folder = Path(tempfile.mkdtemp(prefix='ardusub_'))
+        self.log = self.folder / 'ardusub.log'
+        origin = self.folder / 'origin.param'
+        values = zip(('LAT', 'LON', 'ALT'), (*settings.home, 0.0), strict=True)
+        text = ''.join(f'ORIGIN_{name} {value:.7f}\n' for name, value in values)
+        origin.write_text(text, encoding='ascii')  # for navigation without GPS
+        with self.log.open('wb') as output:
+            self._process = subprocess.Popen(
+                firmware_command(program, settings, [origin]), cwd=self.folder,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=_die_with_parent if sys.platform == 'linux' else None,
+            )  # fmt: skip
+
+    @property
+    def ended(self) -> str:
+        """What it left where it has ended by itself; else empty."""
+        if self._stopped or self._process.poll() is None:
+            return ''
+        lines = self.log.read_text(encoding='utf-8', errors='replace').strip().splitlines()
+        last = lines[-1].strip() if lines else 'it wrote nothing'
+        return f'exit code {self._process.returncode}: {last} ({self.log})'
+
+    def stop(self) -> None:
+        """End it; its folder stays where it had ended by itself."""
+        if self.ended:
+            return
+        self._stopped = True
+        self._process.terminate()
+        try:
+            self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)

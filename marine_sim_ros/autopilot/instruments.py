@@ -1,0 +1,96 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What an autopilot's own sensors read at a frame: the simulated IMU's numbers, and ranges.
+
+A sensor is a function of state, stamp and seed, so that its readings between two ticks need no
+messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.sensors import SENSORS, Readings
+from marine_sim_ros.sensors.imu import specific_force
+from marine_sim_ros.sensors.sensor_model import SensorInputs
+
+__all__ = ['Instruments']
+
+MOST_RANGES = 6
+"""Rangefinders of the interface."""
+
+
+class Instruments:
+    """The sensors of a vehicle, as its autopilot reads them."""
+
+    def __init__(self, vehicle: Vehicle, *, seed: int = 0, noise: bool = True) -> None:
+        """Find the first IMU and the altimeters.
+
+        Args:
+            vehicle: the vehicle; without an IMU, a perfect one is at ``base_link``.
+            seed: random seed of the noise.
+            noise: whether the readings have noise.
+        """
+        self._seed, self._noise = seed, noise
+        self._imu = next((s for s in vehicle.sensors if s.kind == 'imu'), None)
+        self._altimeters = [s for s in vehicle.sensors if s.kind == 'altimeter'][:MOST_RANGES]
+        self._dvl = next((s for s in vehicle.sensors if s.kind == 'dvl'), None)
+        self.faults: Sequence[Fault] = ()
+
+    def inertial(
+        self, stamp: int, state: State, acceleration: np.ndarray, environment: Environment
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return specific force, m/s², and angular velocity (3,), rad/s, in body axes (FLU).
+
+        Args:
+            stamp: time, ns.
+            state: state of the vehicle.
+            acceleration: (6,) rate of change of ``state.velocity``, m/s² and rad/s².
+            environment: water and gravity.
+        """
+        imu = self._imu
+        if imu is None:
+            force = specific_force(state, acceleration, np.zeros(3), environment.gravity)
+            return np.asarray(force), state.velocity[3:]
+        inputs = SensorInputs.none(stamp * 1e-9)._replace(acceleration=acceleration)
+        readings = self._read(imu, stamp, state, environment, inputs)
+        force, rates = readings['linear_acceleration'], readings['angular_velocity']
+        return imu.rotation @ np.asarray(force), imu.rotation @ np.asarray(rates)
+
+    def ranges(self, stamp: int, state: State, environment: Environment) -> tuple[float, ...]:
+        """Return what the altimeters measure, m; without one that has met nothing."""
+        inputs = SensorInputs.none(stamp * 1e-9)
+        found = (self._read(s, stamp, state, environment, inputs) for s in self._altimeters)
+        measured = (float(readings['range']) for readings in found)
+        return tuple(distance for distance in measured if np.isfinite(distance))
+
+    def velocity(self, stamp: int, state: State, environment: Environment) -> np.ndarray | None:
+        """Return the velocity over ground (3,) of ``base_link``, FLU, m/s, as the DVL measures it.
+
+        Without a DVL it is the true one; None: the DVL has no bottom.
+        """
+        if self._dvl is None:
+            return np.asarray(state.velocity[:3])
+        inputs = SensorInputs.none(stamp * 1e-9)
+        readings = self._read(self._dvl, stamp, state, environment, inputs)
+        measured = self._dvl.rotation @ np.asarray(readings['velocity'])
+        own = measured - np.cross(state.velocity[3:], self._dvl.position)
+        return own if np.all(np.isfinite(own)) else None
+
+    def _read(
+        self, sensor: Sensor, stamp: int, state: State, environment: Environment,
+        inputs: SensorInputs,
+    ) -> Readings:  # fmt: skip
+        model = SENSORS[sensor.kind]
+        readings: Readings = model.measure(sensor, state, environment, inputs)
+        if not self._noise:
+            return readings
+        noisy: Readings = model.disturb(sensor, readings, stamp, self._seed, self.faults)
+        return noisy

@@ -1,0 +1,18 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Autopilots as controllers: programs that send the pulse widths themselves."""
+
+from __future__ import annotations
+
+from marine_sim_ros.autopilot.channels import ELEMENT, read_element
+from marine_sim_ros.control.controller_model import ControllerModel
+
+__all__ = ['ARDUSUB']
+
+ARDUSUB = ControllerModel(
+    'ardusub', label='ArduSub', executable='ardusub', element=ELEMENT, read_element=read_element,
+    options=('ardusub', 'autopilot_instance', 'autopilot_address', 'ground_station',
+             'navigation'),
+)  # fmt: skip
+"""The firmware of the BlueROV2, as software in the loop."""

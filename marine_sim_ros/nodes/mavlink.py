@@ -1,0 +1,187 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""MAVLink: our controller as a vehicle for QGroundControl, Cockpit and pymavlink scripts.
+
+Subscribes: odom; the pressure of the first barometer.
+Publishes: cmd_vel (modes stabilize, alt_hold, poshold, and velocities in guided), cmd_wrench
+(manual), cmd_pose (guided).
+Calls, of the controller (SetBool): arm, auto_depth, auto_heading, station_keeping.
+Speaks, over UDP to ``ground_station``: heartbeat, attitude, position, pressure, status texts.
+Parameters: the common ones, and those below.
+Failure: a ground station that is silent for ``ground_station_timeout`` disarms; sticks that are
+not renewed for half a second count as centred. What is not understood is ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, Twist, Wrench
+from nav_msgs.msg import Odometry
+
+from marine_sim_ros.autopilot.mavlink_vehicle import Arm, MavlinkVehicle, Mode, SetPoint, Sticks
+from marine_sim_ros.control.allocation import PilotMixer
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.state import State
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.command_publisher import STICKS, full_stick
+from marine_sim_ros.ros.convert import stamp_ns, state_from
+from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.parameters import Parameter, shared
+from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.switches import Switches
+
+__all__ = ['MavlinkNode', 'main']
+
+HOLDS = {
+    'manual': (), 'stabilize': ('auto_heading',), 'alt_hold': ('auto_depth', 'auto_heading'),
+    'poshold': ('auto_depth', 'auto_heading', 'station_keeping'), 'guided': (),
+}  # fmt: skip
+"""Functions of the controller that are on in a mode."""
+ALL = ('auto_depth', 'auto_heading', 'station_keeping')
+STICK_TIMEOUT = 0.5
+PARAMETERS = (
+    shared('ground_station'),
+    shared('autopilot_instance'),
+    Parameter('rate', 20.0, 'messages of each kind per second of wall time', 1.0, 100.0,
+              unit='Hz'),
+    Parameter('ground_station_timeout', 5.0, 'wall time after which a silent ground station '
+              'disarms the vehicle', 1.0, 3600.0, unit='s'),
+    *STICKS,
+)  # fmt: skip
+
+
+class MavlinkNode(SuiteNode):
+    """The node."""
+
+    def __init__(self, **options: Any) -> None:
+        """Create it as ``mavlink``."""
+        super().__init__('mavlink', PARAMETERS, **options)
+        values = self.values
+        self._mavlink = MavlinkVehicle(
+            values['ground_station'], values['autopilot_instance'] + 1,
+            (self.environment.origin.latitude, self.environment.origin.longitude),
+            self.warn_throttled,
+        )  # fmt: skip
+        self._top, self._mixer = full_stick(self), PilotMixer(self.vehicle.thrusters)
+        self._switches = Switches(self, ('arm', *ALL), 'controller')
+        self._mode, self._armed, self._told_armed = 'manual', False, False
+        self._sticks, self._sticks_at = np.zeros(6), -1e9
+        self._state: State | None = None
+        self._stamp, self._pressure = 0, None
+        self._heard_at, self._beat_at = -1e9, -1e9
+        self._outlets = {
+            topic.name: self.publisher(topic)
+            for topic in (topics.COMMAND_VELOCITY, topics.COMMAND_WRENCH, topics.COMMAND_POSE)
+        }
+        self.listen(topics.ODOM, self._on_odom)
+        self._listen_to_barometer()
+        self.create_timer(1.0 / values['rate'], self._serve, clock=self.wall_clock)
+
+    def _listen_to_barometer(self) -> None:
+        for topic in topics.sensor_topics(self.vehicle):
+            if topic.type_name == 'sensor_msgs/msg/FluidPressure':
+                self.listen(topic, self._on_pressure)
+                return
+
+    def _on_odom(self, message: Odometry) -> None:
+        state = state_from(message)
+        if state is not None:
+            self._state, self._stamp = state, stamp_ns(message.header.stamp)
+
+    def _on_pressure(self, message: Any) -> None:
+        self._pressure = message.fluid_pressure
+
+    def _serve(self) -> None:
+        now = self.wall_clock.now().nanoseconds * 1e-9
+        for request in self._mavlink.requests():
+            self._take(request, now)
+        self._switches.check()
+        self._look_after(now)
+        if self._armed and self._mode != 'guided':
+            self._steer(now)
+        if now - self._beat_at >= 1.0:
+            self._beat_at = now
+            self._mavlink.send_heartbeat(self._mode, armed=self._armed)
+        if self._state is not None:
+            self._mavlink.send_motion(self._stamp // 1_000_000, self._state, self._pressure)
+
+    def _look_after(self, now: float) -> None:
+        """Know whether the controller is armed, and disarm where the ground station is gone."""
+        self._armed = bool(self._switches.states['arm'])
+        if self._armed != self._told_armed:
+            self._told_armed = self._armed
+            self._mavlink.say('armed' if self._armed else 'disarmed')
+        if self._mavlink.heard:
+            self._mavlink.heard, self._heard_at = False, now
+        silent = now - self._heard_at > self.values['ground_station_timeout']
+        if self._armed and silent and 'arm' not in self._switches.waiting:
+            self.warn_throttled('mavlink: the ground station is silent; disarmed')
+            self._switches.ask('arm', False)
+        self.health |= {'mode': self._mode, 'ground station': 'none' if silent else 'heard'}
+
+    def _take(self, request: Any, now: float) -> None:
+        if isinstance(request, Arm):
+            self._heard_at = now
+            self._switches.ask('arm', request.on)
+        elif isinstance(request, Mode):
+            self._set_mode(request.name)
+        elif isinstance(request, Sticks):
+            self._sticks, self._sticks_at = np.array(request.efforts), now
+        elif self._mode == 'guided':
+            self._go(request)
+
+    def _set_mode(self, name: str) -> None:
+        self._mode = name
+        for hold in ALL:
+            self._switches.ask(hold, hold in HOLDS[name])
+        self._mavlink.say(f'mode {name}')
+
+    def _steer(self, now: float) -> None:
+        fresh = now - self._sticks_at < STICK_TIMEOUT
+        efforts = self._sticks if fresh else np.zeros(6)
+        if self._mode == 'manual':
+            thrust = self.vehicle.thrusters.thrust_of_pwm(self._mixer.pwm(efforts))
+            self._publish_wrench(self.vehicle.thrusters.effectiveness @ thrust)
+        else:
+            self._publish_velocity(efforts * self._top)
+
+    def _publish_wrench(self, wrench: np.ndarray) -> None:
+        message = Wrench()
+        f, t = message.force, message.torque
+        f.x, f.y, f.z, t.x, t.y, t.z = wrench.tolist()
+        self._outlets[topics.COMMAND_WRENCH.name].publish(message)
+
+    def _publish_velocity(self, velocity: np.ndarray) -> None:
+        message = Twist()
+        v, w = message.linear, message.angular
+        v.x, v.y, v.z, w.x, w.y, w.z = velocity.tolist()
+        self._outlets[topics.COMMAND_VELOCITY.name].publish(message)
+
+    def _go(self, request: SetPoint) -> None:
+        if request.position is None:
+            assert request.velocity is not None
+            self._publish_velocity(np.array([*request.velocity, 0.0, 0.0, 0.0]))
+            return
+        message = PoseStamped()
+        message.header.frame_id = 'map'
+        p, q = message.pose.position, message.pose.orientation
+        p.x, p.y, p.z = request.position
+        turned = quaternion_from_rpy(0.0, 0.0, request.yaw)  # NaN frees it
+        q.x, q.y, q.z, q.w = turned.tolist()
+        self._outlets[topics.COMMAND_POSE.name].publish(message)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._mavlink.close()
+
+
+def main() -> None:
+    """Run the executable."""
+    run(MavlinkNode)
+
+
+if __name__ == '__main__':
+    main()

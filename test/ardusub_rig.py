@@ -1,0 +1,170 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The real ArduSub on a simulated vehicle in one process, with a pilot in lockstep (pymavlink).
+
+The pilot speaks between two ticks, while the autopilot waits: a mission is the same every time.
+"""
+
+import os
+import shutil
+import socket
+
+import numpy as np
+
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.autopilot.channels import channel_map
+from marine_sim_ros.autopilot.companion import Companion
+from marine_sim_ros.autopilot.exchange import Exchange
+from marine_sim_ros.autopilot.firmware import Firmware, FirmwareSettings
+from marine_sim_ros.autopilot.instruments import Instruments
+from marine_sim_ros.autopilot.link import AutopilotLink
+from marine_sim_ros.autopilot.odometry import DeltaOdometry
+from marine_sim_ros.core.state import rest
+from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.sim.simulation import Simulation
+
+PROGRAM = os.environ.get('ARDUSUB') or shutil.which('ardusub')
+MANUAL, STABILIZE, ALT_HOLD, AUTO, GUIDED, SURFACE, POSHOLD, SURFTRAK = 19, 0, 2, 3, 4, 9, 16, 21
+
+
+class Rig:
+    def __init__(self, vehicle='bluerov2', environment='', *, dt=0.005, rate=400.0, depth=0.5,
+                 current=(0, 0, 0), navigation='gps', ranges=lambda state: None):  # fmt: skip
+        from pymavlink import mavutil
+
+        self.vehicle = load_vehicle(vehicle)
+        self.environment = run_environment(environment, current=current)
+        start = rest((0.0, 0.0, -depth))
+        self.simulation = Simulation(
+            self.vehicle, environment=self.environment, initial=start, dt=dt
+        )
+        self.link = AutopilotLink('127.0.0.1', 0, print)
+        self.instruments = Instruments(self.vehicle)
+        self.exchange = Exchange(self.link, self.instruments, rate)
+        self.channels = channel_map(self.vehicle)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(('127.0.0.1', 0))
+            port = probe.getsockname()[1]
+        self.mavlink = mavutil.mavlink_connection(
+            f'udpin:127.0.0.1:{port}', source_system=255, dialect='ardupilotmega'
+        )
+        self.mavlink.target_system = self.mavlink.target_component = 1
+        self.companion, self.odometry = Companion(1), DeltaOdometry()
+        self.settings = FirmwareSettings(
+            self.channels.frame, '127.0.0.1', self.link.port, 0, (33.810313, -118.393867),
+            f'127.0.0.1:{port}', '127.0.0.1:9', rate, navigation, self.companion.address,
+        )  # fmt: skip
+        self.firmware = Firmware(PROGRAM, self.settings)
+        self.ranges, self.sticks = ranges, None
+        self.pwm, self.depths, self.states, self.texts, self.last = [], [], [], [], {}
+        self.every, self._next = [], {}
+        self.silent, self.dead = False, None
+
+    @property
+    def time(self):
+        return self.simulation.stamp * 1e-9
+
+    def run(self, seconds, until=lambda: False):
+        """Step for a time, or until something holds; return whether it does."""
+        end = self.time + seconds
+        while self.time < end - 1e-9:
+            self.step()
+            if until():
+                return True
+        return False
+
+    def step(self):
+        state = self.simulation.state
+        self._speak()
+        self._navigate(state)
+        pwm = self.exchange.tick(
+            self.simulation.stamp, state, self.environment.at(self.time),
+            ranges=self.ranges(state), patience=30.0,
+        )  # fmt: skip
+        assert pwm is not None, self.firmware.ended or self.firmware.log.read_text()[-2000:]
+        self.pwm.append(pwm)
+        self.depths.append(-state.position[2])
+        self.states.append(state)
+        widths = np.clip(self.channels.pulse_widths(pwm), 1100, 1900).astype(float)
+        if self.dead is not None:
+            widths[self.dead] = 1500.0
+        self.simulation.tick(widths)
+        while (message := self.mavlink.recv_match()) is not None:
+            self.last[message.get_type()] = message
+            if message.get_type() == 'STATUSTEXT':
+                self.texts.append((round(self.time, 2), message.text))
+
+    def _navigate(self, state):
+        self.companion.listen()
+        velocity = self.instruments.velocity(self.simulation.stamp, state, self.environment)
+        delta = self.odometry.add(self.simulation.stamp, state, velocity)
+        if self.settings.navigation != 'dvl' or not self.companion.connected:
+            return
+        self.companion.beat(self.simulation.stamp)
+        if self._due('origin', 5.0) and not self.companion.status.position:
+            self.companion.set_origin(*self.settings.home)
+            self.companion.ask_for(32, 5)
+        if delta is not None:
+            self.companion.move(delta)
+
+    def _due(self, name, period):
+        if self.time < self._next.get(name, 0.0):
+            return False
+        self._next[name] = self.time + period
+        return True
+
+    def _speak(self):
+        if self.silent or 'HEARTBEAT' not in self.last:  # nobody is there to be told
+            return
+        if self._due('heartbeat', 1.0):
+            self.mavlink.mav.heartbeat_send(6, 8, 0, 0, 0)
+        if self.sticks is not None and self._due('sticks', 0.1):
+            self.mavlink.mav.manual_control_send(1, *self.sticks, 0)
+        for period, name, speak in self.every:
+            if self._due(name, period):
+                speak()
+
+    def mode(self, number):
+        self.mavlink.mav.set_mode_send(1, 1, number)
+        return self.run(5, lambda: self.heartbeat('custom_mode') == number)
+
+    def heartbeat(self, field):
+        message = self.last.get('HEARTBEAT')
+        return None if message is None else getattr(message, field)
+
+    def command(self, number, *params):
+        params = [*params, *[0] * (7 - len(params))]
+        self.last.pop('COMMAND_ACK', None)
+        self.mavlink.mav.command_long_send(1, 1, number, 0, *params)
+        self.run(3, lambda: 'COMMAND_ACK' in self.last)
+        ack = self.last.get('COMMAND_ACK')
+        return None if ack is None else ack.result
+
+    def set_parameter(self, name, value):
+        self.last.pop('PARAM_VALUE', None)
+        self.mavlink.mav.param_set_send(1, 1, name.encode(), value, 9)
+        self.run(3, lambda: 'PARAM_VALUE' in self.last)
+
+    def boot(self, seconds=60):
+        """Wait until it can be armed."""
+        assert self.run(seconds, lambda: 'HEARTBEAT' in self.last), self.firmware.log.read_text()
+        self.sticks = (0, 0, 500, 0)
+        self.run(12)
+
+    def arm(self):
+        for _ in range(20):
+            if self.command(400, 1) == 0:
+                return self.run(3, lambda: self.heartbeat('base_mode') & 128)
+            self.run(2)
+        return False
+
+    @property
+    def armed(self):
+        return bool(self.heartbeat('base_mode') & 128)
+
+    def close(self):
+        self.firmware.stop()
+        self.link.close()
+        self.mavlink.close()
+        self.companion.close()

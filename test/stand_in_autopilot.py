@@ -1,0 +1,85 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A stand-in for ArduSub, written from its protocol: holds a depth, over real UDP, in lockstep.
+
+    python stand_in_autopilot.py [--sim-port-out 9002] [--depth 2.0] [--thrusters 6] [--log FILE]
+
+It knows the interface and nothing of this suite. With ``--log`` it writes every reply and what it
+answered. It takes the firmware's options, so that a run can start it in the firmware's place.
+"""
+
+import argparse
+import json
+import socket
+import struct
+import sys
+
+
+class StandIn:
+    """One autopilot: frames out, motion in."""
+
+    def __init__(self, port, host='127.0.0.1', channels=16):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.settimeout(1.0)
+        self.socket.bind(('127.0.0.1', 0))
+        self.to = (host, port)
+        self.frame, self.channels = 0, channels
+
+    def packet(self, pwm):
+        magic = {16: 18458, 32: 29569}[self.channels]
+        pwm = [*pwm, *[0] * (self.channels - len(pwm))]
+        return struct.pack(f'<HHI{self.channels}H', magic, 400, self.frame, *pwm)
+
+    def exchange(self, pwm):
+        """Send pulse widths until there is a reply, as the firmware does; return the reply."""
+        while True:
+            self.socket.sendto(self.packet(pwm), self.to)
+            try:
+                data = self.socket.recv(65536)
+            except TimeoutError:
+                continue
+            self.frame += 1
+            return data
+
+
+def hold_depth(motion, wanted, memory, dt, vertical):
+    """Return pulse widths that hold a depth by a PID; channels 5 and on are low for up."""
+    down, speed = motion['position'][2], motion['velocity'][2]
+    error = down - wanted
+    if abs(error) < 0.3:
+        memory['sum'] = min(max(memory['sum'] + error * dt, -1.0), 1.0)
+    up = 800 * error + 600 * speed + 400 * memory['sum']
+    return [1500] * 4 + [round(1500 - min(max(up, -300), 300))] * vertical
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--sim-port-out', type=int, default=9002)
+    parser.add_argument('--depth', type=float, default=2.0)
+    parser.add_argument('--thrusters', type=int, default=6)
+    parser.add_argument('--channels', type=int, default=16)
+    parser.add_argument('--log')
+    parser.add_argument('--die-at', type=float, default=1e9)
+    options, _ = parser.parse_known_args()
+    log = open(options.log, 'wb') if options.log else None  # noqa: SIM115
+    autopilot = StandIn(options.sim_port_out, channels=options.channels)
+    memory, before = {'sum': 0.0}, 0.0
+    pwm = [1000] * options.thrusters  # booting
+    while True:
+        data = autopilot.exchange(pwm)
+        motion = json.loads(data)
+        dt, before = max(0.0, motion['timestamp'] - before), motion['timestamp']
+        if motion['timestamp'] > options.die_at:
+            raise SystemExit('giving up')
+        pwm = hold_depth(motion, options.depth, memory, dt, options.thrusters - 4)
+        if log:
+            log.write(data + str(pwm).encode())
+            log.flush()
+
+
+if __name__ == '__main__':
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(0)

@@ -1,0 +1,259 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The real ArduSub on simulated vehicles: modes, missions, failsafes, the same bits twice.
+
+It needs the firmware, built for software in the loop, as ``ardusub`` on PATH or named by
+$ARDUSUB, and pymavlink. The firmware listens on all interfaces: run these in a network namespace,
+``unshare --net sh -c 'ip link set lo up; pytest -m ardusub'``.
+"""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from ardusub_rig import (
+    ALT_HOLD,
+    AUTO,
+    GUIDED,
+    MANUAL,
+    POSHOLD,
+    STABILIZE,
+    SURFACE,
+    SURFTRAK,
+    Rig,
+)
+
+from marine_sim_ros.autopilot.conventions import ned
+from marine_sim_ros.core.spatial import rpy_from_quaternion
+
+pytestmark = [pytest.mark.ardusub, pytest.mark.slow, pytest.mark.timeout(1200)]
+CENTRED, DOWN = (0, 0, 500, 0), (0, 0, 0, 0)
+EARTH = 6378137.0
+
+
+@pytest.fixture
+def rig():
+    open_rigs = []
+
+    def make(*arguments, **options):
+        open_rigs.append(Rig(*arguments, **options))
+        open_rigs[-1].boot()
+        assert open_rigs[-1].arm(), open_rigs[-1].texts
+        return open_rigs[-1]
+
+    yield make
+    for one in open_rigs:
+        one.close()
+
+
+def dive(rig, depth):
+    assert rig.mode(ALT_HOLD)
+    rig.sticks = DOWN
+    assert rig.run(60, lambda: rig.depths[-1] > depth)
+    rig.sticks = CENTRED
+    rig.run(8)
+
+
+def positioned(rig):
+    """Wait until it knows where it is."""
+    assert rig.run(60, lambda: rig.last['EKF_STATUS_REPORT'].flags & 0x10), rig.texts
+    rig.run(2)
+
+
+def rms(values):
+    return float(np.std(values))
+
+
+@pytest.mark.parametrize('vehicle', ['bluerov2', 'bluerov2_heavy'])
+def test_manual_stabilize_and_alt_hold(rig, vehicle):
+    sub = rig(vehicle)
+    assert sub.mode(MANUAL)
+    sub.run(2)
+    start = sub.states[-1]
+    sub.sticks = (500, 0, 500, 0)
+    sub.run(4)
+    ahead = sub.states[-1].velocity[0]
+    assert ahead > 0.2
+    sub.sticks = (0, 500, 500, 0)
+    sub.run(4)
+    assert sub.states[-1].velocity[1] < -0.1  # to starboard
+    assert sub.mode(STABILIZE)
+    sub.sticks = (0, 0, 500, 500)
+    sub.run(3)
+    assert sub.states[-1].velocity[5] < -0.1  # to starboard
+    sub.sticks = CENTRED
+    sub.run(8)
+    roll, pitch, _ = rpy_from_quaternion(sub.states[-1].orientation)
+    assert abs(roll) < 0.05
+    assert abs(pitch) < 0.05
+    assert not np.allclose(start.position, sub.states[-1].position)
+    dive(sub, 4.0)
+    first = len(sub.depths)
+    sub.run(300)
+    assert rms(sub.depths[first:]) < 0.05
+    told = -sub.last['VFR_HUD'].alt
+    assert told == pytest.approx(sub.depths[-1], abs=0.1)
+
+
+def test_alt_hold_in_a_moderate_sea(rig):
+    sub = rig(environment='moderate_sea', depth=2.0)
+    dive(sub, 5.0)
+    first = len(sub.depths)
+    sub.run(300)
+    assert rms(sub.depths[first:]) < 0.15
+
+
+def test_surftrak_follows_the_seabed(rig):
+    def seabed(state):  # a slope of 10 % towards the north, 12 m deep at the start
+        return 12.0 - 0.1 * state.position[1]
+
+    sub = rig(ranges=lambda state: (max(seabed(state) + state.position[2], 0.0),))
+    dive(sub, 8.0)
+    positioned(sub)
+    assert sub.mode(SURFTRAK), sub.texts[-3:]
+    sub.run(5)
+    height = seabed(sub.states[-1]) - sub.depths[-1]
+    north = sub.states[-1].position[1]
+    sub.sticks = (0, 0, 500, 0)
+    heading = rpy_from_quaternion(sub.states[-1].orientation)[2]
+    ahead = int(400 * np.sin(heading)), int(400 * np.cos(heading))  # towards the north
+    sub.sticks = (*ahead, 500, 0)
+    sub.run(30)
+    sub.sticks = CENTRED
+    sub.run(10)
+    assert abs(sub.states[-1].position[1] - north) > 3
+    assert seabed(sub.states[-1]) - sub.depths[-1] == pytest.approx(height, abs=0.3)
+
+
+def test_poshold_in_a_current(rig):
+    sub = rig(current=(0.3, 0.0, 0.0))
+    dive(sub, 3.0)
+    positioned(sub)
+    assert sub.mode(POSHOLD)
+    sub.run(15)
+    first = len(sub.states)
+    sub.run(60)
+    path = np.array([state.position for state in sub.states[first:]])
+    assert np.ptp(path, axis=0).max() < 0.3
+
+
+def test_poshold_on_a_dvl_without_gps_in_a_current(rig):
+    sub = rig(navigation='dvl', current=(0.3, 0.0, 0.0))
+    dive(sub, 3.0)
+    assert sub.run(60, lambda: sub.last['EKF_STATUS_REPORT'].flags & 0x8), sub.texts
+    assert sub.mode(POSHOLD)
+    sub.run(20)
+    first = len(sub.states)
+    sub.run(60)
+    path = np.array([state.position for state in sub.states[first:]])
+    assert np.ptp(path, axis=0).max() < 0.3
+    told = sub.companion.status.position
+    assert told == pytest.approx(ned(sub.states[-1].position), abs=2.0)
+
+
+def test_a_guided_square(rig):
+    sub = rig()
+    dive(sub, 3.0)
+    positioned(sub)
+    assert sub.mode(GUIDED)
+    for north, east in ((5, 0), (5, 5), (0, 5), (0, 0)):
+        sub.mavlink.mav.set_position_target_local_ned_send(
+            0, 1, 1, 1, 0b110111111000, north, east, 3, 0, 0, 0, 0, 0, 0, 0, 0
+        )
+        sub.run(25)
+        assert np.hypot(*(sub.states[-1].position[:2] - [east, north])) < 0.5
+
+
+def test_an_auto_mission_of_five_waypoints_and_surface(rig):
+    sub = rig()
+    dive(sub, 3.0)
+    positioned(sub)
+    points = [(5, 0), (5, 5), (0, 5), (-3, 2), (0, 0)]
+    latitude, longitude = sub.settings.home
+    items = [(latitude, longitude, 0.0)] + [
+        (latitude + np.degrees(n / EARTH),
+         longitude + np.degrees(e / EARTH / np.cos(np.radians(latitude))), -3.0)
+        for n, e in points
+    ]  # fmt: skip
+
+    def upload():
+        asked = sub.last.pop('MISSION_REQUEST', None) or sub.last.pop('MISSION_REQUEST_INT', None)
+        if asked is not None:
+            lat, lon, alt = items[asked.seq]
+            sub.mavlink.mav.mission_item_int_send(
+                1, 1, asked.seq, 3, 16, 0, 1, 0, 0.5, 0, 0, int(lat * 1e7), int(lon * 1e7), alt, 0
+            )
+        return 'MISSION_ACK' in sub.last
+
+    sub.mavlink.mav.mission_count_send(1, 1, len(items), 0)
+    assert sub.run(20, upload)
+    assert sub.mode(AUTO)
+    first = len(sub.states)
+    sub.run(150, lambda: sub.last['MISSION_CURRENT'].seq == len(points)
+            and np.hypot(*sub.states[-1].position[:2]) < 0.5)  # fmt: skip
+    path = np.array([state.position for state in sub.states[first:]])
+    for north, east in points:
+        assert np.hypot(path[:, 0] - east, path[:, 1] - north).min() < 0.6
+    assert sub.mode(SURFACE)
+    assert sub.run(60, lambda: sub.depths[-1] < 0.4)
+
+
+def test_a_silent_ground_station_disarms(rig):
+    sub = rig()
+    dive(sub, 2.0)
+    sub.set_parameter('FS_GCS_ENABLE', 2)  # disarm
+    sub.run(2)
+    sub.silent = True
+    assert sub.run(20, lambda: not sub.armed)
+    assert max(abs(w - 1500) for w in sub.channels.pulse_widths(sub.pwm[-1])) == 0
+
+
+def test_a_low_battery_disarms(rig):
+    sub = rig()
+    dive(sub, 2.0)
+    sub.set_parameter('BATT_LOW_VOLT', 13.0)
+    sub.set_parameter('BATT_FS_LOW_ACT', 2)  # disarm
+    sub.set_parameter('SIM_BATT_VOLTAGE', 11.0)
+    assert sub.run(30, lambda: not sub.armed), sub.texts[-3:]
+
+
+def test_a_leak_surfaces(rig):
+    sub = rig()
+    sub.set_parameter('FS_LEAK_ENABLE', 2)  # surface
+    dive(sub, 2.0)
+    positioned(sub)  # SURFACE needs a position
+    sub.set_parameter('SIM_PIN_MASK', 1 << 5)
+    assert sub.run(30, lambda: any('eak' in text for _, text in sub.texts)), sub.texts[-3:]
+    assert sub.run(60, lambda: sub.depths[-1] < 0.4)
+
+
+def test_a_dead_thruster_is_flown_around(rig):
+    sub = rig('bluerov2_heavy')
+    dive(sub, 3.0)
+    sub.dead = 4  # one of four vertical ones
+    sub.run(10)
+    first = len(sub.depths)
+    sub.run(60)
+    assert rms(sub.depths[first:]) < 0.1
+
+
+def test_the_same_mission_twice_is_the_same_to_the_bit(rig):
+    """Once with two processes that keep the cores busy."""
+    found = []
+    for busy in (False, True):
+        load = [sys.executable, '-c', 'while True: pass']
+        others = [subprocess.Popen(load) for _ in range(2 * busy)]
+        try:
+            sub = rig()
+            dive(sub, 1.5)
+            sub.sticks = (300, 0, 500, 200)
+            sub.run(10)
+        finally:
+            for other in others:
+                other.kill()
+        found.append((sub.pwm, [s.velocity.tolist() for s in sub.states]))
+    (pwm, states), (other_pwm, other_states) = found
+    assert pwm == other_pwm
+    assert states == other_states

@@ -1,0 +1,243 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""ArduSub's node in real graphs; a real process over real UDP stands in for the firmware."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from graph import Watcher, manifest, recorded, start_graph
+
+STAND_IN = Path(__file__).with_name('stand_in_autopilot.py')
+pytestmark = pytest.mark.ros
+
+
+def free_instance(count=1):
+    """Return an instance whose ports, and those of the next ones, nobody uses."""
+    for instance in range(os.getpid() % 80, 99):
+        sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
+        try:
+            for k, one in enumerate(sockets):
+                one.bind(('127.0.0.1', 9002 + 10 * (instance + k)))
+        except OSError:
+            continue
+        finally:
+            for one in sockets:
+                one.close()
+        return instance
+    pytest.fail('no free port')
+
+
+@pytest.fixture
+def firmware(tmp_path):
+    """Return a function that makes an executable which stands in for the firmware."""
+
+    def make(*options):
+        path = tmp_path / 'ardusub'
+        words = ' '.join(map(str, (sys.executable, STAND_IN, *options)))
+        path.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+        path.chmod(0o755)
+        return path
+
+    return make
+
+
+def trajectory(folder):
+    odom = recorded(folder)['odom']
+    return np.array([[m.pose.pose.position.z, *_twist(m)] for m in odom.values()])
+
+
+def _twist(message):
+    v, w = message.twist.twist.linear, message.twist.twist.angular
+    return v.x, v.y, v.z, w.x, w.y, w.z
+
+
+@pytest.mark.parametrize(('vehicle', 'thrusters'), [('bluerov2', 6), ('bluerov2_heavy', 8)])
+def test_the_run_starts_an_autopilot_that_holds_its_depth(
+    processes, tmp_path, firmware, vehicle, thrusters
+):
+    process = processes.marine_sim(
+        'run', vehicle, '--autopilot', 'ardusub', '--ardusub',
+        firmware('--thrusters', thrusters, '--depth', 1.5),
+        '--autopilot-instance', free_instance(), '--real-time-factor', 0, '--duration', 10,
+        '--composed', '--record', tmp_path / 'out',
+    )  # fmt: skip
+    output, _ = process.communicate(timeout=200)
+    assert process.returncode == 0, output
+    assert 'connected' in output
+    depth = -trajectory(tmp_path / 'out')[:, 0]
+    assert np.sqrt(np.mean((depth[-400:] - 1.5) ** 2)) < 0.05
+    folder = re.search(r'output is in (\S+)/ardusub.log', output).group(1)
+    assert not Path(folder).exists()  # it was ended, and cleaned up after
+
+
+def test_the_run_does_not_depend_on_the_load_or_on_processes(processes, tmp_path, firmware):
+    program, hashes, replies = firmware('--log', tmp_path / 'replies'), set(), set()
+    kinds = {'composed': ['--composed'], 'busy': ['--composed'], 'separate': []}
+    for kind, more in kinds.items():
+        busy = []
+        if kind == 'busy':
+            busy = [processes.start(sys.executable, '-c', 'while True: pass') for _ in range(2)]
+        process = processes.marine_sim(
+            'run', 'bluerov2', '--autopilot', 'ardusub', '--ardusub', program,
+            '--autopilot-instance', free_instance(), '--real-time-factor', 0, '--duration', 2,
+            '--record', tmp_path / kind, *more,
+        )  # fmt: skip
+        output, _ = process.communicate(timeout=200)
+        for one in busy:
+            one.kill()
+        assert process.returncode == 0, output
+        hashes.add(manifest(tmp_path / kind)['trajectory_sha256'])
+        replies.add((tmp_path / 'replies').read_bytes())
+    assert len(hashes) == 1
+    assert len(replies) == 1
+    assert len(replies.pop().split(b'timestamp')) > 2 * 400
+
+
+def test_two_vehicles_have_an_autopilot_each(processes, tmp_path, firmware):
+    first = free_instance(2)
+    runs = []
+    for k, depth in enumerate((1.0, 2.0)):
+        runs.append(processes.marine_sim(
+            'run', 'bluerov2', '--namespace', f'rov{k}', '--autopilot', 'ardusub',
+            '--ardusub', firmware('--depth', depth).rename(tmp_path / f'ardusub{k}'),
+            '--autopilot-instance', first + k, '--real-time-factor', 0, '--duration', 10,
+            '--composed', '--record', tmp_path / f'out{k}',
+            '--clock', 'follow' if k else 'publish', '--frame-prefix', f'rov{k}/',
+        ))  # fmt: skip
+    for k, process in enumerate(runs):
+        output, _ = process.communicate(timeout=250)
+        assert process.returncode == 0, output
+        assert -trajectory(tmp_path / f'out{k}')[-1, 0] == pytest.approx(k + 1.0, abs=0.1)
+
+
+def test_a_lost_autopilot_stops_the_thrusters_and_is_taken_in_again(processes):
+    from nav_msgs.msg import Odometry
+    from std_msgs.msg import UInt16MultiArray
+    from std_srvs.srv import SetBool
+
+    instance = free_instance()
+    nodes, _ = start_graph(
+        processes, vehicle='bluerov2', autopilot='ardusub', ardusub='none',
+        autopilot_instance=instance,
+    )  # fmt: skip
+    watcher = Watcher()
+    try:
+        from sensor_msgs.msg import JointState
+
+        watcher.listen('odom', Odometry)
+        watcher.listen('thrusters/state', JointState)
+        watcher.listen('thrusters/pwm', UInt16MultiArray)
+        watcher.until(lambda: watcher.seen['odom'])
+        watcher.spin(1.0)
+        assert len(watcher.seen['odom']) == 1  # it waits at its first tick
+        start = [sys.executable, STAND_IN, '--sim-port-out', 9002 + 10 * instance, '--depth', 3]
+        autopilot = processes.start(*start)
+        watcher.until(lambda: abs(watcher.seen['thrusters/state'][-1].effort[5]) > 1)
+        # A pause holds the autopilot too.
+        pause = watcher.node.create_client(SetBool, 'pause')
+        watcher.until(pause.service_is_ready)
+        future = pause.call_async(SetBool.Request(data=True))
+        watcher.until(future.done)
+        watcher.spin(0.5)
+        count = len(watcher.seen['thrusters/pwm'])
+        watcher.spin(2.5)
+        assert len(watcher.seen['thrusters/pwm']) == count
+        future = pause.call_async(SetBool.Request(data=False))
+        watcher.until(future.done)
+        watcher.until(lambda: len(watcher.seen['thrusters/pwm']) > count + 50)
+        autopilot.kill()
+        autopilot.wait()
+        lost = time.monotonic()
+        watcher.until(lambda: watcher.seen['thrusters/state'][-1].effort[5] == 0, timeout=20)
+        assert time.monotonic() - lost < 5  # 0.8 s on a calm machine
+        count = len(watcher.seen['odom'])
+        watcher.until(lambda: len(watcher.seen['odom']) > count + 10)  # the run goes on
+        processes.start(*start)
+        watcher.until(lambda: abs(watcher.seen['thrusters/state'][-1].effort[5]) > 1)
+    finally:
+        watcher.close()
+    assert all(process.poll() is None for process in nodes.values())
+
+
+def test_fuzz_reaches_no_thruster_and_ends_nobody(processes):
+    from sensor_msgs.msg import JointState
+
+    instance = free_instance()
+    nodes, _ = start_graph(
+        processes, vehicle='bluerov2', autopilot='ardusub', ardusub='none',
+        autopilot_instance=instance, real_time_factor=0.0,
+    )  # fmt: skip
+    watcher, random = Watcher(), np.random.default_rng(1)
+    to, udp = ('127.0.0.1', 9002 + 10 * instance), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        watcher.listen('thrusters/state', JointState)
+        processes.start(sys.executable, STAND_IN, '--sim-port-out', to[1], '--depth', 0.5)
+        watcher.until(lambda: len(watcher.seen['thrusters/state']) > 20)
+        for size in (0, 1, 8, 39, 40, 41, 71, 72, 73, 1500, 9000):
+            for _ in range(300):
+                udp.sendto(random.bytes(size), to)
+        count = len(watcher.seen['thrusters/state'])
+        watcher.until(lambda: len(watcher.seen['thrusters/state']) > count + 20)
+        assert np.max(np.abs(watcher.seen['thrusters/state'][-1].effort[:4])) == 0
+    finally:
+        udp.close()
+        watcher.close()
+    node = nodes['ardusub']
+    assert node.poll() is None
+    node.terminate()
+    output, _ = node.communicate(timeout=20)
+    assert node.returncode == 0, output
+    warnings = [line for line in output.splitlines() if 'is ignored' in line]
+    assert 1 <= len(warnings) < 30, output  # a line each, and not one for every datagram
+    assert 'Traceback' not in output
+
+
+def test_a_firmware_that_ends_by_itself_ends_the_run(processes, firmware):
+    process = processes.marine_sim(
+        'run', 'bluerov2', '--autopilot', 'ardusub', '--ardusub', firmware('--die-at', 1.0),
+        '--autopilot-instance', free_instance(), '--duration', 60, '--real-time-factor', 0,
+        '--composed',
+    )  # fmt: skip
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert 'ArduSub ended by itself: exit code 1: giving up' in output
+
+
+@pytest.mark.parametrize(
+    ('options', 'reason'),
+    [
+        (['--autopilot', 'px4'], "autopilot is 'px4'; expected one of: ardusub"),
+        (['--autopilot', 'ardusub', '--ardusub', '/no/such'], 'expected an executable'),
+        (['--autopilot', 'ardusub', '--controller', 'modern'], 'expected one of the two'),
+        (['--autopilot', 'ardusub', '--scenario', 'dive'], 'expected one of the two'),
+        (['--autopilot', 'ardusub', '--autopilot-address', '203.0.113.7'], 'cannot listen on'),
+        (['--autopilot', 'ardusub', '--autopilot-instance', '100'], '0 to 99'),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(processes, options, reason):
+    process = processes.marine_sim('run', 'bluerov2', '--duration', '1', *options)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, output
+    assert reason in output
+    assert 'Traceback' not in output
+
+
+def test_a_vehicle_without_parameters_is_told_to_start_its_own(processes, firmware):
+    process = processes.marine_sim(
+        'run', 'investigator90', '--autopilot', 'ardusub', '--ardusub', firmware(),
+        '--autopilot-instance', free_instance(),
+    )  # fmt: skip
+    try:
+        output, _ = process.communicate(timeout=100)
+    except subprocess.TimeoutExpired:
+        pytest.fail('it runs')
+    assert process.returncode == 2
+    assert 'no parameters ship for the frame' in output
