@@ -96,7 +96,7 @@ LOCKSTEP = QoSProfile(
 )
 """Of what is sent once per tick. Transient local, so that the first tick reaches a node that is
 discovered late: the first tick is the handshake, and nobody has to wait or to send twice."""
-SHARED = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+OF_OTHERS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 """Of a subscriber to what others publish too, as tf2_ros has it."""
 QUEUE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """Of what anybody may send at any time."""
@@ -137,7 +137,7 @@ class Topic:
     @property
     def heard(self) -> QoSProfile:
         """The quality of service with which a subscriber hears every publisher."""
-        return SHARED if self.shared else self.qos
+        return OF_OTHERS if self.shared else self.qos
 
     @property
     def transient_local(self) -> bool:
