@@ -287,7 +287,9 @@ def _topics(stage: _Stage) -> None:
     else:
         for name, kind, meaning in TOPICS:
             print(f'{name:<20} {kind:<28} {meaning}')
-    stage.tell(f'Names without a leading / are below /{VEHICLE}; docs/reference/topics.md lists all.')
+    stage.tell(
+        f'Names without a leading / are below /{VEHICLE}; docs/reference/topics.md lists all.'
+    )
     stage.rest()
 
 
