@@ -20,6 +20,7 @@ from graph import NotInTime
 from hypothesis import settings
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.core.errors import MissingPackageError
 
 ROOT = Path(__file__).resolve().parent.parent
 SETS = ('maker', 'orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
@@ -79,6 +80,15 @@ def pytest_collection_modifyitems(items):
             if absent and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f'{marker}: not on this machine'))
     items.sort(key=lambda item: item.get_closest_marker('ros') is None)  # the longest group first
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call():
+    """A test that needs a package of an extra is skipped where only rosdep's are installed."""
+    try:
+        return (yield)
+    except MissingPackageError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(params=[(v, s) for v in VEHICLES for s in SETS], ids='-'.join)

@@ -287,6 +287,7 @@ def test_what_a_bluerov2_loses_with_its_thrusters(failed, rank, unreachable):
 
 
 def test_lateral_thruster_gone_sway_gone():
+    pytest.importorskip('trimesh')
     rov = VEHICLES['simple_rov']
     center = rov.inertia.center_of_mass
     whole, rest = (
@@ -337,6 +338,7 @@ def test_stronger_thrusters_work_harder():
 def test_a_lone_thruster_serves_one_axis():
     lone = thruster_set([spec('lone', (0, 0.3, 0.1), linear_curve(50, 50, 0.0))])
     assert held_axes(lone, np.zeros(3)).tolist() == [False] * 5 + [True]
+    pytest.importorskip('trimesh')
     boat = VEHICLES['surface_vessel']
     center = boat.inertia.center_of_mass
     assert held_axes(boat.thrusters, center, out(boat, 0)).tolist() == [True] + [False] * 5

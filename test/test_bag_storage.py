@@ -134,6 +134,7 @@ def test_simulate_records_and_analyze_reads_with_each_library_alone(tmp_path, pa
     assert np.all((run.pwm >= 1100) & (run.pwm <= 1900))
     np.testing.assert_allclose(np.linalg.norm(run.orientation, axis=1), 1)
     assert not np.isnan(run.targets).all()
+    pytest.importorskip('plotly')
     done = without(
         others, 'analyze', tmp_path / 'run', '-o', tmp_path / 'report', '--table', 'none'
     )
@@ -154,6 +155,8 @@ def test_simulate_records_and_analyze_reads_with_each_library_alone(tmp_path, pa
     ids=lambda a: a[0],
 )
 def test_without_a_library_one_line_says_what_is_missing_and_how_to_get_it(tmp_path, arguments):
+    if 'analyze' in arguments:
+        pytest.importorskip('plotly')
     (tmp_path / 'bag').mkdir()
     (tmp_path / 'bag' / 'metadata.yaml').write_text('')
     paths = {'OUT': tmp_path / 'out', 'BAG': tmp_path / 'bag'}

@@ -73,8 +73,7 @@ class RecorderNode(SuiteNode):
 
     def _record(self, full: str, topic: topics.Topic) -> None:
         write = partial(self._write, topic, full)
-        of_the_suite = topic.per_tick and not topic.open_ended and not topic.shared
-        if self.bus is not None and of_the_suite:
+        if self.bus is not None and topic.per_tick and not (topic.open_ended or topic.shared):
             self.bus.subscribe(full, lambda message: write(serialize_message(message)))
         else:
             self.create_subscription(topic.type, topic.name, write, topic.heard, raw=True)

@@ -288,7 +288,7 @@ def _topics(stage: _Stage) -> None:
         for name, kind, meaning in TOPICS:
             print(f'{name:<20} {kind:<28} {meaning}')
     stage.tell(
-        f'Names without a leading / are below /{VEHICLE}; docs/reference/topics.md lists all.'
+        f'Names without / are below /{VEHICLE}; docs/reference/topics.md lists all.'
     )
     stage.rest()
 
