@@ -69,7 +69,7 @@ class Dvl:
         0.02, 0.0, 1.0, '', 'share of lost beams at the greatest altitude; grows with its square'
     )
     heading_drift: float = number(
-        5.0, 0.0, 1e4, 'deg/h', "largest drift of its own heading; drawn once per seed"
+        5.0, 0.0, 1e4, 'deg/h', 'largest drift of its own heading; drawn once per seed'
     )
 
 
