@@ -564,7 +564,7 @@ BAD = {
     '<sensor type="imu"><gyro_noise>1</gyro_noise><gyro_noise>1</gyro_noise></sensor>':
         'given twice',
     '<sensor type="imu" preset="bar30"/>': "is of type 'barometer'; expected a preset of type",
-    '<sensor type="imu" preset="nothing"/>': "preset 'nothing' is neither a file nor a shipped",
+    '<sensor type="imu" preset="nothing"/>': "sensor 'nothing' is neither a file nor a shipped",
     '<sensor type="imu"><origin xyz="0 0"/></sensor>': "is '0 0'; expected 3 finite number(s)",
     '<sensor type="magnetometer"><hard_iron>1 2</hard_iron></sensor>': 'expected 3 finite',
     '<sensor type="magnetometer"><hard_iron>1 0 0</hard_iron></sensor>': 'has 1; expected -0.01',
