@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from marine_sim_ros.sensors.series import SensorReader
 __all__ = ['EVERYTHING', 'IMAGE', 'reading_seconds', 'sensor_rows']
 
 IMAGE = 'imaging_sonar'
-EVERYTHING = {
+EVERYTHING: dict[str, Any] = {
     **dict.fromkeys(('leak', 'thermometer', 'usbl', 'dvl', 'altimeter', 'scanning_sonar'), 'true'),
     **({'gps': 'true'} if find_spec('pymap3d') else {}),
 }
@@ -46,8 +47,9 @@ def reading_seconds(sensor: Sensor, environment: str, count: int = _COUNT) -> fl
         stamp = i * period
         inputs = SensorInputs.none(stamp / NANOSECONDS)
         found = reader.read(stamp, state, around.at(stamp / NANOSECONDS), inputs, ())
-        for topic in reader.model.topics_of(sensor) if found else ():
-            topic.fields(sensor, found[1])
+        if found is not None:
+            for topic in reader.model.topics_of(sensor):
+                topic.fields(sensor, found[1])
 
     for i in range(5):
         read(i)
@@ -63,7 +65,7 @@ def sensor_rows(add: Callable[[str, str, float], None]) -> None:
     Args:
         add: takes name, format and value of a measurement.
     """
-    vehicle = load_vehicle('bluerov2', **EVERYTHING, **{IMAGE: 'true'})
+    vehicle = load_vehicle('bluerov2', **{**EVERYTHING, IMAGE: 'true'})
     whole = 0.0
     for sensor in vehicle.sensors:
         cost = reading_seconds(sensor, 'shallow_sand')

@@ -130,10 +130,10 @@ def set_fields(message: Any, values: Mapping[str, Any]) -> None:
 
 
 def _messages(message: Any, name: str, values: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Return messages for the list that a field is: its type is ``sequence<package/Name>``."""
+    """Return messages for a field that is a list: its type is ``sequence<package/Name>``."""
     kind = message.get_fields_and_field_types()[name]
-    package, _, rest = kind.removeprefix('sequence<').partition('/')
-    make = getattr(import_module(f'{package}.msg'), re.match(r'\w+', rest)[0])
+    package, name = re.findall(r'(\w+)/(\w+)', kind)[0]
+    make = getattr(import_module(f'{package}.msg'), name)
     made = [make() for _ in values]
     for one, value in zip(made, values, strict=True):
         set_fields(one, value)
