@@ -18,16 +18,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped, Twist, Wrench
 from nav_msgs.msg import Odometry
 
-from marine_sim_ros.autopilot.mavlink_vehicle import Arm, MavlinkVehicle, Mode, SetPoint, Sticks
-from marine_sim_ros.control.allocation import PilotMixer
-from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.autopilot.mavlink_vehicle import Arm, MavlinkVehicle, Mode, Sticks
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.command_publisher import STICKS, full_stick
+from marine_sim_ros.ros.command_publisher import STICKS
 from marine_sim_ros.ros.convert import stamp_ns, state_from
+from marine_sim_ros.ros.mavlink_commands import MavlinkCommands
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter, shared
 from marine_sim_ros.ros.process import run
@@ -65,17 +63,13 @@ class MavlinkNode(SuiteNode):
             (self.environment.origin.latitude, self.environment.origin.longitude),
             self.warn_throttled,
         )  # fmt: skip
-        self._top, self._mixer = full_stick(self), PilotMixer(self.vehicle.thrusters)
+        self._commands = MavlinkCommands(self)
         self._switches = Switches(self, ('arm', *ALL), 'controller')
         self._mode, self._armed, self._told_armed = 'manual', False, False
         self._sticks, self._sticks_at = np.zeros(6), -1e9
         self._state: State | None = None
         self._stamp, self._pressure = 0, None
         self._heard_at, self._beat_at = -1e9, -1e9
-        self._outlets = {
-            topic.name: self.publisher(topic)
-            for topic in (topics.COMMAND_VELOCITY, topics.COMMAND_WRENCH, topics.COMMAND_POSE)
-        }
         self.listen(topics.ODOM, self._on_odom)
         self._listen_to_barometer()
         self.create_timer(1.0 / values['rate'], self._serve, clock=self.wall_clock)
@@ -131,7 +125,7 @@ class MavlinkNode(SuiteNode):
         elif isinstance(request, Sticks):
             self._sticks, self._sticks_at = np.array(request.efforts), now
         elif self._mode == 'guided':
-            self._go(request)
+            self._commands.go(request)
 
     def _set_mode(self, name: str) -> None:
         self._mode = name
@@ -143,35 +137,9 @@ class MavlinkNode(SuiteNode):
         fresh = now - self._sticks_at < STICK_TIMEOUT
         efforts = self._sticks if fresh else np.zeros(6)
         if self._mode == 'manual':
-            thrust = self.vehicle.thrusters.thrust_of_pwm(self._mixer.pwm(efforts))
-            self._publish_wrench(self.vehicle.thrusters.effectiveness @ thrust)
+            self._commands.push(efforts)
         else:
-            self._publish_velocity(efforts * self._top)
-
-    def _publish_wrench(self, wrench: np.ndarray) -> None:
-        message = Wrench()
-        f, t = message.force, message.torque
-        f.x, f.y, f.z, t.x, t.y, t.z = wrench.tolist()
-        self._outlets[topics.COMMAND_WRENCH.name].publish(message)
-
-    def _publish_velocity(self, velocity: np.ndarray) -> None:
-        message = Twist()
-        v, w = message.linear, message.angular
-        v.x, v.y, v.z, w.x, w.y, w.z = velocity.tolist()
-        self._outlets[topics.COMMAND_VELOCITY.name].publish(message)
-
-    def _go(self, request: SetPoint) -> None:
-        if request.position is None:
-            assert request.velocity is not None
-            self._publish_velocity(np.array([*request.velocity, 0.0, 0.0, 0.0]))
-            return
-        message = PoseStamped()
-        message.header.frame_id = 'map'
-        p, q = message.pose.position, message.pose.orientation
-        p.x, p.y, p.z = request.position
-        turned = quaternion_from_rpy(0.0, 0.0, request.yaw)  # NaN frees it
-        q.x, q.y, q.z, q.w = turned.tolist()
-        self._outlets[topics.COMMAND_POSE.name].publish(message)
+            self._commands.drive(efforts)
 
     def close(self) -> None:
         """Close the socket."""

@@ -1,0 +1,85 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The companion of an autopilot as part of a node: its topics, its navigation, the service arm."""
+
+from __future__ import annotations
+
+from std_srvs.srv import SetBool
+
+from marine_sim_ros.autopilot.companion import Companion
+from marine_sim_ros.autopilot.instruments import Instruments
+from marine_sim_ros.autopilot.odometry import DeltaOdometry
+from marine_sim_ros.core.errors import MissingPackageError
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.ros.autopilot_status import StatusPublisher
+from marine_sim_ros.ros.node import SuiteNode
+
+__all__ = ['CompanionPart', 'companion_part']
+
+
+def companion_part(
+    node: SuiteNode, instruments: Instruments, system: int, *, navigate: bool
+) -> CompanionPart | None:
+    """Return the companion of a MAVLink system; None: pymavlink is not installed.
+
+    Raises:
+        MissingPackageError: it is not installed, and needed to navigate.
+    """
+    try:
+        return CompanionPart(node, Companion(system), instruments, navigate=navigate)
+    except MissingPackageError as error:
+        if navigate:
+            raise
+        node.get_logger().info(f'no topics autopilot/*, no service arm: {error}')
+        return None
+
+
+class CompanionPart:
+    """Hears what the autopilot says, and tells it how it moved."""
+
+    def __init__(
+        self, node: SuiteNode, companion: Companion, instruments: Instruments, *, navigate: bool
+    ) -> None:
+        """Offer topics and the service; ``navigate``: send VISION_POSITION_DELTA."""
+        self._node, self._companion, self._navigate = node, companion, navigate
+        self._instruments = instruments
+        self._odometry = DeltaOdometry()
+        self._status = StatusPublisher(node)
+        node.create_service(SetBool, 'arm', self._on_arm)
+
+    @property
+    def address(self) -> str:
+        """UDP address to which the autopilot is to send."""
+        return self._companion.address
+
+    def _on_arm(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        response.success = self._companion.connected
+        response.message = 'asked ArduSub' if response.success else 'ArduSub has said nothing yet'
+        if response.success:
+            self._companion.arm(bool(request.data))
+        return response
+
+    def tick(self, stamp: int, state: State, environment: Environment) -> None:
+        """Talk while the autopilot waits for the frames of a tick (ns)."""
+        companion = self._companion
+        for text in companion.listen():
+            self._node.get_logger().info(f'ArduSub: {text}')
+        self._status.publish(stamp, companion.status, environment.origin.heading)
+        if not companion.connected:
+            return
+        companion.beat(stamp)
+        if not self._navigate:
+            return
+        if stamp % NANOSECONDS == 0 and companion.status.position is None:
+            companion.set_origin(environment.origin.latitude, environment.origin.longitude)
+        velocity = self._instruments.velocity(stamp, state, environment)
+        delta = self._odometry.add(stamp, state, velocity)
+        if delta is not None:
+            companion.move(delta)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._companion.close()
