@@ -46,6 +46,7 @@ ELEMENTS = """
   <drag_element xyz="0.3 0.1 -0.2" axis="0 3 4" linear="2" quadratic="5" mixed="7"/>
   <drag_element xyz="-0.2 0 0.1" axis="1 0 0" mixed="4"/>
   <lift xyz="-0.1 0 0.2">0 3 0  -2 0 5  0 4 0</lift>
+  <lift xyz="0.3 0 0">0 0 0  -6 0 0  0 0 0</lift>
 """
 
 
@@ -71,9 +72,11 @@ def test_elements_and_lift_are_what_they_are_defined_as():
     place = np.array([-0.1, 0, 0.2])
     v = at(place)
     lift = np.cross(np.array([[0, 3, 0], [-2, 0, 5], [0, 4, 0]]) @ v, v)
-    expected += wrench(place, lift)
-    np.testing.assert_allclose(damping(vehicle, moving(nu), STILL), expected, atol=1e-12)
     assert lift @ v == pytest.approx(0)
+    expected += wrench(place, lift)
+    v = at([0.3, 0, 0])
+    expected += wrench([0.3, 0, 0], np.cross([0, -6 * v[0], 0], v))
+    np.testing.assert_allclose(damping(vehicle, moving(nu), STILL), expected, atol=1e-12)
     at_rest = damping(vehicle, moving(np.zeros(6)), STILL)
     np.testing.assert_array_equal(at_rest, 0)
 
@@ -207,3 +210,14 @@ def test_thrust_deduction_takes_its_share_of_force_and_moment():
     less, _ = thrusters(lost, state, STILL, memory, pwm=pwm, dt=1e3)
     np.testing.assert_allclose(less.wrench, 0.75 * full.wrench, atol=1e-9)
     np.testing.assert_array_equal(less.thrust, full.thrust)
+
+
+def test_the_drag_of_one_axis_alone_is_told_for_limits_and_steps():
+    vehicle = described(ELEMENTS.split('<lift')[0])
+    linear, square = vehicle.damping.by_axis
+    center = vehicle.damping.center
+    for axis, speed in enumerate([0.7, 0.7, 0.7, 2.0, 2.0, 2.0]):
+        nu = np.eye(6)[axis] * speed
+        nu[:3] -= np.cross(nu[3:], center)  # of base_link, where the centre is to move so
+        power = -damping(vehicle, moving(nu), STILL) @ nu
+        assert power == pytest.approx(linear[axis] * speed**2 + square[axis] * speed**3)

@@ -24,7 +24,7 @@ from marine_sim_ros.model.vehicle import ThrusterSet
 
 __all__ = ['Columns', 'load_columns', 'recording_of_table']
 
-_KEYS = {'time', 'time_unit', 'frame', 'attitude', 'velocity', 'pwm', 'sticks', 'skip'}
+_KEYS = {'time', 'time_unit', 'frame', 'attitude', 'velocity', 'pwm', 'sticks', 'skip', 'commands'}
 _UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 _COLUMN = re.compile(r'(-?)([^\[\]]+?)(?:\[(\d+)\])?')
 _FLIP = np.array([1.0, -1.0, -1.0])
@@ -43,6 +43,7 @@ class Columns:
         pwm: columns of the pulse widths, µs; or none.
         sticks: column of ArduSub's manual sticks, −1 to 1, by axis; or none.
         skip: rows to leave out at the beginning, by name of the array.
+        held: whether a command holds until the next; else they were interpolated.
     """
 
     time: str
@@ -53,6 +54,7 @@ class Columns:
     pwm: tuple[str, ...] = ()
     sticks: Mapping[str, str] = field(default_factory=dict)
     skip: Mapping[str, int] = field(default_factory=dict)
+    held: bool = True
 
 
 def load_columns(name: str) -> Columns:
@@ -79,6 +81,7 @@ def load_columns(name: str) -> Columns:
         _words(root.child('pwm'), range(1, 65)) if 'pwm' in given else (),
         {axis: text_of(sticks.child(axis)) for axis in sticks.value},
         {name: root.child('skip').child(name).whole(0, 10**6) for name in skip},
+        root.child('commands', 'held').choice(('held', 'interpolated')) == 'held',
     )
 
 
@@ -142,7 +145,9 @@ def recording_of_table(path: str | Path, columns: Columns, thrusters: ThrusterSe
     quaternion = quaternion_of_angles(turned.T).T if turned.shape[1] == 3 else turned
     seconds = (time[:count] - time[0]) * columns.unit
     return checked(
-        Recording(path.stem, seconds, np.asarray(quaternion), moved, pwm[:count])
+        Recording(
+            path.stem, seconds, np.asarray(quaternion), moved, pwm[:count], columns.held
+        )  # fmt: skip
     )
 
 

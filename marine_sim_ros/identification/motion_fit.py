@@ -143,7 +143,7 @@ class Problem:
     """Compiled once for a vehicle, its parameters and a shape of stretches."""
 
     def __init__(
-        self, vehicle: Vehicle, parameters: Sequence[FitParameter], parts: int
+        self, vehicle: Vehicle, parameters: Sequence[FitParameter], parts: int, held: bool
     ) -> None:
         """Prepare the simulation of stretches and its derivatives."""
         jax = require('jax', 'identify with --parameters')
@@ -155,7 +155,8 @@ class Problem:
             body = with_values(vehicle, self.parameters, theta, jnp)
             delay = sum((theta[i] for i in delays), 0.0)
             state = predicted(
-                body, turned(orientation, first[:, :2]), first[:, 2:], time, pwm, delay, parts
+                body, turned(orientation, first[:, :2]), first[:, 2:], time, pwm, delay,
+                parts, held,
             )
             return jnp.concatenate([up_in_body(state.orientation), state.velocity], axis=-1)
 
@@ -333,5 +334,5 @@ def fit_motion(
             f'the recordings have {len(stretches.source)} stretches without a gap; expected '
             f'{_FEWEST} or more: longer recordings, or a shorter --stretch'
         )
-    problem = Problem(vehicle, parameters, parts_of(stretches))
+    problem = Problem(vehicle, parameters, parts_of(stretches), stretches.held)
     return problem.fit(stretches, progress=progress)

@@ -10,11 +10,11 @@ with the thrust at the middle of each step, so that the step hardly shows in wha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import quaternion_product, rotation_vector_quaternion
 from marine_sim_ros.core.state import State
@@ -51,6 +51,7 @@ class Stretches(NamedTuple):
         up: (s, l + 1, 3).
         velocity: (s, l + 1, 6).
         trusted: (s, l + 1).
+        held: whether pulse widths hold until the next.
     """
 
     source: np.ndarray
@@ -61,6 +62,7 @@ class Stretches(NamedTuple):
     up: np.ndarray
     velocity: np.ndarray
     trusted: np.ndarray
+    held: bool
 
 
 def stretches_of(
@@ -72,6 +74,9 @@ def stretches_of(
         recordings: their sources.
         seconds: length.
         every: one begins at every so many samples; None: they follow each other.
+
+    Raises:
+        ParameterError: recordings of both kinds of commands.
     """
     parts: list[tuple[Any, ...]] = []
     tick = float(np.median(np.concatenate([np.diff(r.time) for r in recordings])))
@@ -88,8 +93,13 @@ def stretches_of(
                     up[rows], recording.velocity[rows], trusted[rows],
                 ))  # fmt: skip
     if not parts:
-        return Stretches(*(np.zeros((0,)) for _ in Stretches._fields))
-    return Stretches(*(np.array(column) for column in zip(*parts, strict=True)))
+        return Stretches(*(np.zeros((0,)) for _ in Stretches._fields[:-1]), held=True)
+    held = {recording.held for recording in recordings}
+    if len(held) > 1:
+        raise ParameterError(
+            'some recordings hold their pulse widths and others interpolate them; expected one kind'
+        )
+    return Stretches(*(np.array(column) for column in zip(*parts, strict=True)), held=held.pop())
 
 
 def parts_of(stretches: Stretches) -> int:
@@ -104,23 +114,40 @@ def turned(orientation: Any, angles: Any) -> Any:
     return quaternion_product(orientation, rotation_vector_quaternion(vector))
 
 
-@dataclass(frozen=True)
-class _Moment:
-    """Interpolated pulse widths at a time after each stretch's beginning."""
+def _between(times: Any, values: Any, at: Any) -> Any:
+    """Return values (s, k) at times (s,), on straight lines between rows (s, m, k)."""
+    jax = require('jax', 'identify')
+    jnp = jax.numpy
+    place = jax.vmap(jnp.searchsorted)(times, jax.lax.stop_gradient(at)) - 1
+    place = jnp.clip(place, 0, times.shape[1] - 2)
+    row = jnp.arange(len(at))
+    low, high = times[row, place], times[row, place + 1]
+    share = jnp.clip((at - low) / (high - low), 0.0, 1.0)[:, None]
+    return values[row, place] * (1 - share) + values[row, place + 1] * share
 
-    time: Any
-    pwm: Any
 
-    def __call__(self, at: Any) -> Any:
-        """Return (s, k) at times (s,)."""
-        jax = require('jax', 'identify')
-        jnp = jax.numpy
-        place = jax.vmap(jnp.searchsorted)(self.time, jax.lax.stop_gradient(at)) - 1
-        place = jnp.clip(place, 0, self.time.shape[1] - 2)
-        row = jnp.arange(len(at))
-        low, high = self.time[row, place], self.time[row, place + 1]
-        share = jnp.clip((at - low) / (high - low), 0.0, 1.0)[:, None]
-        return self.pwm[row, place] * (1 - share) + self.pwm[row, place + 1] * share
+def _commands(time: Any, pwm: Any, held: bool) -> Callable[[Any, Any], Any]:
+    """Return the function that gives the mean pulse widths (s, k) over an interval.
+
+    Pulse widths that are held until the next have an integral of straight lines, so the mean is
+    exact, and has a derivative by the delay.
+    """
+    jnp = require('jax.numpy', 'identify')
+
+    def on_lines(begin: Any, end: Any) -> Any:
+        return _between(time, pwm, (begin + end) / 2)
+
+    area = jnp.cumsum(pwm[:, :-1] * jnp.diff(time, axis=1)[..., None], axis=1)
+    area = jnp.concatenate([jnp.zeros_like(area[:, :1]), area], axis=1)
+
+    def stairs(begin: Any, end: Any) -> Any:
+        # The integral ends where the recording does; before it, the first command is held.
+        low = _between(time, area, begin) + pwm[:, 0] * jnp.minimum(begin - time[:, 0], 0)[:, None]
+        high = _between(time, area, end) + pwm[:, 0] * jnp.minimum(end - time[:, 0], 0)[:, None]
+        late = jnp.maximum(end - jnp.maximum(begin, time[:, -1]), 0)[:, None]
+        return (high - low + pwm[:, -1] * late) / (end - begin)[:, None]
+
+    return stairs if held else on_lines
 
 
 def _forces(vehicle: Vehicle, environment: Environment) -> Callable[[State, Any], Any]:
@@ -141,7 +168,7 @@ def _forces(vehicle: Vehicle, environment: Environment) -> Callable[[State, Any]
 
 def predicted(
     vehicle: Vehicle, orientation: Any, velocity: Any, time: Any, pwm: Any,
-    delay: Any = 0.0, parts: int = 4,
+    delay: Any = 0.0, parts: int = 4, held: bool = True,
 ) -> State:  # fmt: skip
     """Return the motion of stretches at the times of their samples, (s, l + 1, ...).
 
@@ -150,15 +177,16 @@ def predicted(
         orientation: (s, 4) at the beginning.
         velocity: (s, 6) likewise.
         time: (s, BEFORE + l + 1) of the commands; from the beginning on those of the result.
-        pwm: (s, BEFORE + l + 1, k) pulse widths, µs, straight lines between their times.
+        pwm: (s, BEFORE + l + 1, k) pulse widths, µs.
         delay: s, by which the commands come late.
         parts: steps of integration from one sample to the next.
+        held: whether pulse widths hold until the next; else they follow straight lines.
     """
     jax = require('jax', 'identify')
     jnp = jax.numpy
     environment = Environment()
     acceleration = _forces(vehicle, environment)
-    command = _Moment(time, pwm)
+    command = _commands(time, pwm, held)
     first = State(
         jnp.zeros((len(orientation), 3)).at[:, 2].set(_DEPTH), jnp.asarray(orientation),
         jnp.asarray(velocity),
@@ -169,10 +197,11 @@ def predicted(
 
     none = jnp.zeros((len(orientation), pwm.shape[-1]))
     # The rotors begin as if the first command had come for long.
-    rotors = follow(first, none, command(time[:, 0] - delay), 1e3)[1]
+    rotors = follow(first, none, command(time[:, 0] - delay - 0.1, time[:, 0] - delay), 1e3)[1]
     for i in range(BEFORE):
         wait = (time[:, i + 1] - time[:, i])[:, None]
-        rotors = follow(first, rotors, command((time[:, i] + time[:, i + 1]) / 2 - delay), wait)[1]
+        sent = command(time[:, i] - delay, time[:, i + 1] - delay)
+        rotors = follow(first, rotors, sent, wait)[1]
 
     def interval(carry: Any, i: Any) -> Any:
         begin = time[:, BEFORE + i]
@@ -181,7 +210,8 @@ def predicted(
 
         def part(j: Any, carry: Any) -> Any:
             state, rotors = carry
-            sent = command(begin + (j + 0.5) * step - delay)
+            at = begin + j * step - delay
+            sent = command(at, at + step)
             made, middle = follow(state, rotors, sent, wide / 2)
             moved = rk4(state, lambda at: acceleration(at, made), wide)
             return moved, follow(state, middle, sent, wide / 2)[1]

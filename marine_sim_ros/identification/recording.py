@@ -33,6 +33,7 @@ class Recording:
         orientation: (n, 4) body FLU to map ENU; the heading counts for nothing.
         velocity: (n, 6) through the water, body FLU, m/s and rad/s.
         pwm: (n, k) pulse widths of the thrusters, µs.
+        held: whether a pulse width holds until the next; else they were interpolated.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Recording:
     orientation: np.ndarray
     velocity: np.ndarray
     pwm: np.ndarray
+    held: bool = True
 
     def __len__(self) -> int:
         """Return n."""
@@ -74,7 +76,7 @@ def checked(recording: Recording) -> Recording:
         )
     tick = float(np.median(np.diff(recording.time[rows])))
     rows = rows[:: max(1, round(_TICK / tick))]
-    return Recording(recording.name, *(p[rows] for p in parts))
+    return Recording(recording.name, *(p[rows] for p in parts), held=recording.held)
 
 
 def recording_of_bag(

@@ -29,7 +29,7 @@ def read_damping(root: Reader) -> Damping:
         root.value_of('damping_center', Reader.vector, np.zeros(3)),
         root.value_of('modulus_damping', _modulus, None),
         _elements([Reader(e, root.source) for e in root.element.findall('drag_element')]),
-        root.value_of('lift', _lift, None),
+        _lift([Reader(e, root.source) for e in root.element.findall('lift')]),
     )
 
 
@@ -109,10 +109,13 @@ def _elements(readers: list[Reader]) -> DragElements | None:
     )  # fmt: skip
 
 
-def _lift(reader: Reader) -> Lift:
+def _lift(readers: list[Reader]) -> Lift | None:
     """Return the lift; F · v = (B v) x v · v = 0 for every B, so none adds energy."""
-    values = reader.numbers({9})
-    center = reader.numbers({3}, reader.attribute('xyz', '0 0 0'))
-    if np.max(np.abs(values)) > 1e9 or np.max(np.abs(center)) > FARTHEST:
-        raise reader.error('has a number that no vehicle has; expected N·s²/m², and a place on it')
-    return Lift(values.reshape(3, 3), center)
+    if not readers:
+        return None
+    values = [r.numbers({9}).reshape(3, 3) for r in readers]
+    centers = [r.numbers({3}, r.attribute('xyz', '0 0 0')) for r in readers]
+    for reader, value, center in zip(readers, values, centers, strict=True):
+        if np.max(np.abs(value)) > 1e9 or np.max(np.abs(center)) > FARTHEST:
+            raise reader.error('has a number that no vehicle has; expected N·s²/m², and a place')
+    return Lift(np.array(values), np.array(centers))

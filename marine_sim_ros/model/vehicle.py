@@ -58,11 +58,11 @@ class DragElements:
 
 @dataclass(frozen=True, eq=False)
 class Lift:
-    """A force across the flow: F = (B v) × v at a centre, with the velocity v of the centre.
+    """Forces across the flow: F = (B v) × v at a centre, with the velocity v of the centre.
 
     Attributes:
-        coefficients: (3, 3) B, N·s²/m².
-        center: (3,) m.
+        coefficients: (k, 3, 3) B, N·s²/m².
+        center: (k, 3) m.
     """
 
     coefficients: np.ndarray
@@ -94,6 +94,23 @@ class Damping:
     def lever_arm(self) -> np.ndarray:
         """(6, 6): velocity of ``base_link`` -> velocity of the centre."""
         return transport(self.center)
+
+    @cached_property
+    def by_axis(self) -> tuple[np.ndarray, np.ndarray]:
+        """(6,) d₁ and (6,) d₂ of the drag d₁ |v| + d₂ v² against motion along one axis alone."""
+        linear, square = np.diag(self.linear), np.diag(self.quadratic)
+        if self.modulus is not None:
+            square = square + np.diag(self.modulus)
+        if self.elements is None:
+            return linear, square
+        parts = self.elements
+        arms = parts.position - self.center
+        rows = np.concatenate([parts.direction, np.cross(arms, parts.direction)], axis=1)
+        # Speed of each place where the vehicle turns at 1 rad/s about each axis.
+        turning = [np.linalg.norm(np.cross(axis, arms), axis=1) for axis in np.eye(3)]
+        speeds = np.stack([*np.ones((3, len(arms))), *turning], axis=1)
+        own = parts.quadratic[:, None] * np.abs(rows) + parts.mixed[:, None] * speeds
+        return linear + parts.linear @ rows**2, square + np.sum(own * rows**2, axis=0)
 
 
 def _some(values: Any) -> bool:

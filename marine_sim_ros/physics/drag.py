@@ -61,11 +61,14 @@ def _elements_matrix(elements: DragElements, center: np.ndarray, velocity: Array
 
 
 def _lift_matrix(lift: Lift, center: np.ndarray, velocity: Array) -> Array:
-    """Return −Hᵀ S(B v) H (..., 6, 6) with v = H ν: antisymmetric, so that it does no work."""
+    """Return −Σ Hᵀ S(B v) H (..., 6, 6) with v = H ν: antisymmetric, so that it does no work."""
     xp = namespace(velocity)
-    arm = constant(xp, transport(lift.center - center)[:3])
-    turn = matvec(constant(xp, lift.coefficients), matvec(arm, velocity))
-    return -(arm.T @ (skew(turn) @ arm))
+    total = 0.0
+    for coefficients, place in zip(lift.coefficients, lift.center, strict=True):
+        arm = constant(xp, transport(place - center)[:3])
+        turn = matvec(constant(xp, coefficients), matvec(arm, velocity))
+        total = total - arm.T @ (skew(turn) @ arm)
+    return total
 
 
 def _length(vector: Array) -> Array:

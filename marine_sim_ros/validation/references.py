@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.yaml_file import YamlReader, config_names, parse_yaml, read_config
-from marine_sim_ros.validation.registry import MANOEUVRES
+from marine_sim_ros.validation.registry import MANOEUVRES, WHERE_MEASURED
 
 __all__ = ['Published', 'Reference', 'load_published', 'parse_published']
 
@@ -86,7 +86,7 @@ def parse_published(text: str, name: str) -> Published:
     compare = _mapping(root.child('compare', {}))
     if len(compare) > 1:
         raise root.child('compare').error(f' has {len(compare)} arguments; expected at most one')
-    references, order = [_reference(r) for r in root.child('references').items()], list(MANOEUVRES)
+    references, order = [_reference(r) for r in root.child('references').items()], [*MANOEUVRES, *WHERE_MEASURED]
     return Published(
         arguments={k: r.word() for k, r in arguments.items()},
         variants={k: tuple(i.word() for i in r.items()) for k, r in compare.items()},
@@ -113,7 +113,7 @@ def _reference(item: YamlReader) -> Reference:
     if not source.strip():
         raise item.child('source').error(' is empty; expected document and place')
     return Reference(
-        quantity=item.child('quantity').choice(tuple(MANOEUVRES)),
+        quantity=item.child('quantity').choice((*MANOEUVRES, *WHERE_MEASURED)),
         low=low,
         high=high,
         tolerance=item.child('tolerance', 0.0).number(0.0, 1.0),
