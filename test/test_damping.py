@@ -122,10 +122,10 @@ def descriptions(draw):
     for _ in range(draw(st.integers(0, 3))):
         axis = np.array([draw(small) for _ in range(3)])
         if np.linalg.norm(axis) > 0.1:
-            l, c, e = (draw(positive) for _ in range(3))
+            a, c, e = (draw(positive) for _ in range(3))
             parts.append(
                 f'<drag_element xyz="{numbers([draw(small) for _ in range(3)])}" '
-                f'axis="{numbers(axis)}" linear="{l!r}" quadratic="{c!r}" mixed="{e!r}"/>'
+                f'axis="{numbers(axis)}" linear="{a!r}" quadratic="{c!r}" mixed="{e!r}"/>'
             )
     return ''.join(draw(st.permutations(parts)))
 
@@ -139,7 +139,8 @@ def test_what_the_reader_accepts_cannot_add_energy(inside, seed):
     try:
         vehicle = described(inside)
     except ModelError as error:
-        assert 'energy' in str(error)
+        if 'energy' not in str(error):
+            raise
         return
     ACCEPTED.append(inside)
     rng = np.random.default_rng(seed)

@@ -56,7 +56,7 @@ def test_gradients_find_what_made_a_run(heavy):
     assert 'little more' in by_name.pop('density')
     assert not any(by_name.values())
     inside = np.abs(found.values - true) <= 1.5 * found.half
-    assert inside[:-1].all(), dict(zip(by_name, zip(found.values, true, found.half)))
+    assert inside[:-1].all(), np.stack([found.values, true, found.half])
     vehicle = found.vehicle(heavy)
     assert vehicle.damping.lift.coefficients[0, 1, 0] == found.values[2]
 
@@ -150,9 +150,10 @@ def test_an_npz_is_read_as_its_mapping_says(heavy, tmp_path):
     np.testing.assert_allclose(recording.up[0], up, atol=1e-12)
     expected = manual_pwm(heavy.thrusters, np.array([0.5, 0, -0.25, 0, 0, 0]))
     np.testing.assert_allclose(recording.pwm[0], expected)
+    mapping.write_text(COLUMNS.replace('time: t', 'time: q'))
+    columns = load_columns(str(mapping))
     with pytest.raises(ParameterError, match="no column 'q'"):
-        mapping.write_text(COLUMNS.replace('time: t', 'time: q'))
-        recording_of_table(tmp_path / 'a.npz', load_columns(str(mapping)), heavy.thrusters)
+        recording_of_table(tmp_path / 'a.npz', columns, heavy.thrusters)
 
 
 def test_a_csv_is_read_and_what_is_missing_is_told(heavy, tmp_path, capsys):

@@ -22,7 +22,7 @@ from marine_sim_ros.validation.sticks import EFFORTS, QUANTITIES, answer
 
 PICTURE = Path(__file__).resolve().parent.parent / 'pictures' / 'tank.png'
 SETS = {'tank2025': '#d62728', 'von_benzon2022': '#1f77b4', 'bluerov2_gz': '#2ca02c'}
-GRID = np.array([-0.75, -0.625, -0.5, -0.375, -0.25, -0.125, 0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75])
+GRID = np.linspace(-0.75, 0.75, 13)
 PANELS = (
     ('surge', 'speed', 'm/s'), ('surge', 'pitch', 'bow up, deg'), ('heave', 'speed', 'm/s'),
     ('heave', 'pitch', 'bow up, deg'), ('sway', 'speed', 'm/s'), ('sway', 'yaw_rate', 'rad/s'),

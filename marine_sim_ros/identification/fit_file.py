@@ -107,7 +107,9 @@ def _index(text: str) -> tuple[Any, ...]:
     parts = []
     for part in text.split(','):
         ends = part.split(':')
-        parts.append(int(part) if len(ends) == 1 else slice(*(int(e) if e else None for e in ends)))
+        parts.append(
+            int(part) if len(ends) == 1 else slice(*(int(e) if e else None for e in ends))
+        )
     return tuple(parts)
 
 

@@ -113,7 +113,7 @@ def recording_of_table(path: str | Path, columns: Columns, thrusters: ThrusterSe
             match[3] is not None and int(match[3]) >= values.shape[1]
         ):
             raise ParameterError(
-                f'{path}: {match[2]} has the shape {values.shape}; expected {text!r} to be a column'
+                f'{path}: {match[2]} has the shape {values.shape}; {text!r} is no column of it'
             )
         values = values if match[3] is None else values[:, int(match[3])]
         return -values if match[1] else values
@@ -147,7 +147,7 @@ def recording_of_table(path: str | Path, columns: Columns, thrusters: ThrusterSe
     return checked(
         Recording(
             path.stem, seconds, np.asarray(quaternion), moved, pwm[:count], columns.held
-        )  # fmt: skip
+        )
     )
 
 

@@ -155,8 +155,14 @@ class Problem:
             body = with_values(vehicle, self.parameters, theta, jnp)
             delay = sum((theta[i] for i in delays), 0.0)
             state = predicted(
-                body, turned(orientation, first[:, :2]), first[:, 2:], time, pwm, delay,
-                parts, held,
+                body,
+                turned(orientation, first[:, :2]),
+                first[:, 2:],
+                time,
+                pwm,
+                delay,
+                parts,
+                held,
             )
             return jnp.concatenate([up_in_body(state.orientation), state.velocity], axis=-1)
 
@@ -224,7 +230,7 @@ class _Search:
             change = self._step()
             if i in (3, 6, 9):
                 self._estimate_deviation()
-            elif i > 9 and change < 1e-5:
+            elif i > 9 and change < 1e-4:
                 settled = True
                 break
         self._estimate_deviation()

@@ -97,7 +97,7 @@ def stretches_of(
     held = {recording.held for recording in recordings}
     if len(held) > 1:
         raise ParameterError(
-            'some recordings hold their pulse widths and others interpolate them; expected one kind'
+            'some recordings hold their pulse widths, others interpolate them; expected one kind'
         )
     return Stretches(*(np.array(column) for column in zip(*parts, strict=True)), held=held.pop())
 

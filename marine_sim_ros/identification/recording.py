@@ -67,7 +67,9 @@ def checked(recording: Recording) -> Recording:
         ParameterError: too little is left.
     """
     parts = (recording.time, recording.orientation, recording.velocity, recording.pwm)
-    finite = np.all([np.isfinite(p).reshape(len(recording), -1).all(axis=1) for p in parts], axis=0)
+    finite = np.all(
+        [np.isfinite(p).reshape(len(recording), -1).all(axis=1) for p in parts], axis=0
+    )
     rows = np.flatnonzero(finite & (np.diff(recording.time, prepend=-np.inf) > 0))
     if len(rows) < _LEAST:
         raise ParameterError(
@@ -107,4 +109,3 @@ def recording_of_bag(
     drift = np.asarray(to_body(orientation, np.broadcast_to(current, (len(orientation), 3))))
     velocity = np.column_stack([moved[order, 7:10] - drift, moved[order, 10:13]])
     return checked(Recording(name, time[order], orientation, velocity, pwm[held]))
-

@@ -49,7 +49,7 @@ def _linear(reader: Reader) -> np.ndarray:
 
 
 def _quadratic(reader: Reader) -> np.ndarray:
-    """Return D_q of F_i = −Σ_j D_ij |ν_j| ν_j, of which the diagonal brakes more than the rest adds.
+    """Return D_q of F_i = −Σ_j D_ij |ν_j| ν_j, whose diagonal brakes more than the rest adds.
 
     With x_i = D_ii^(1/3) |ν_i|, the power is at least Σ x_i³ − Σ |d_ij| x_i x_j², and
     x_i x_j² ≤ x_i³/3 + 2 x_j³/3 (Young's inequality).

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drag: linear and quadratic damping with full 6 x 6 coefficients, of elements, of the hull; lift."""
+"""Drag: linear and quadratic damping with 6 x 6 coefficients, of elements and hull; lift."""
 
 from __future__ import annotations
 

@@ -86,7 +86,10 @@ def parse_published(text: str, name: str) -> Published:
     compare = _mapping(root.child('compare', {}))
     if len(compare) > 1:
         raise root.child('compare').error(f' has {len(compare)} arguments; expected at most one')
-    references, order = [_reference(r) for r in root.child('references').items()], [*MANOEUVRES, *WHERE_MEASURED]
+    references, order = (
+        [_reference(r) for r in root.child('references').items()],
+        [*MANOEUVRES, *WHERE_MEASURED],
+    )
     return Published(
         arguments={k: r.word() for k, r in arguments.items()},
         variants={k: tuple(i.word() for i in r.items()) for k, r in compare.items()},

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One stick at a part of its way, free in six axes: speed, attitude, and what answers beside it."""
+"""One stick at a part of its way, free in six axes: speed, attitude, and other axes' answers."""
 
 from __future__ import annotations
 
@@ -91,8 +91,9 @@ def _all() -> Iterator[tuple[str, Callable[[Vehicle], Measurement]]]:
             for effort in EFFORTS:
                 for quantity in QUANTITIES:
                     name = f'stick_{axis}_{way}_{effort}_{quantity}'
-                    yield name, partial(
-                        _measured, axis=axis, way=way, effort=effort, quantity=quantity
+                    yield (
+                        name,
+                        partial(_measured, axis=axis, way=way, effort=effort, quantity=quantity),
                     )
 
 
