@@ -55,8 +55,10 @@ def test_gradients_find_what_made_a_run(heavy):
     by_name = dict(zip((p.name for p in parameters), found.reasons, strict=True))
     assert 'little more' in by_name.pop('density')
     assert not any(by_name.values())
-    inside = np.abs(found.values - true) <= 1.5 * found.half
-    assert inside[:-1].all(), np.stack([found.values, true, found.half])
+    # At five samples a second, lag and delay are found to a tenth of the interval and more.
+    close = np.array([0.1 * 34.2, 0.1 * 61.0, 0.2 * 10.7, 0.02, 0.03, 0.03, np.inf])
+    far = np.abs(found.values - true) > np.maximum(found.half, close)
+    assert not far.any(), np.stack([found.values, true, found.half])
     vehicle = found.vehicle(heavy)
     assert vehicle.damping.lift.coefficients[0, 1, 0] == found.values[2]
 

@@ -208,6 +208,22 @@ def test_a_decay_from_further_out_starts_there():
     assert decay.period_from(vehicle, 'roll', 10.0).value == decay.period(vehicle, 'roll').value
 
 
+def test_the_identified_set_swims_as_measured(validations):
+    validation = validations['bluerov2_heavy']
+    missed = {card.name: 0 for card in validation.cards}
+    for found in findings(validation):
+        if found.reference.quantity in WHERE_MEASURED and not found.reference.doubt:
+            for name in missed:
+                missed[name] += name not in found.reproduced
+    best, *others = sorted(missed, key=missed.get)
+    assert best == 'tank2025'
+    assert missed['tank2025'] < 8
+    assert all(missed[name] > 2 * missed['tank2025'] for name in others)
+    (card,) = (c for c in validation.cards if c.name == 'tank2025')
+    assert 15 < card.measured['largest_tilt'].value < 25
+    assert card.measured['stick_surge_ahead_62_pitch'].value > 5  # bow up, as nothing else is
+
+
 def test_with_equal_added_masses_nothing_turns_over(name):
     vehicle = load_vehicle(name, coefficients='wu2018')
     alike = vehicle.added_mass.copy()

@@ -24,7 +24,7 @@ __all__ = ['EFFORTS', 'STICKS', 'answer']
 
 EFFORTS = {'25': 0.25, '50': 0.5, '62': 0.625, '75': 0.75}
 """Of the stick, in % of its way."""
-_DURATION, _MEAN, _STEP = 4.0, 1.0, 0.02
+_DURATION, _MEAN, _STEP = 4.0, 1.0, 0.04
 
 
 class Answer(NamedTuple):
