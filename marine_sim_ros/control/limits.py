@@ -45,12 +45,9 @@ def axis_accelerations(vehicle: Vehicle) -> np.ndarray:
 def axis_speeds(vehicle: Vehicle, share: float = 1.0) -> np.ndarray:
     """Return the speed (6,) of each axis at which a share of full thrust meets the drag.
 
-    d₁ v + d₂ v² = τ with the diagonals of the lumped damping.
+    d₁ v + d₂ v² = τ with the damping of motion along one axis.
     """
-    damping = vehicle.damping
-    modulus = np.zeros((6, 6)) if damping.modulus is None else damping.modulus
-    square = np.diag(damping.quadratic) + np.diag(modulus)
-    linear = np.diag(damping.linear)
+    linear, square = vehicle.damping.by_axis
     thrust = share * axis_thrusts(vehicle)
     root = np.sqrt(linear**2 + 4 * square * thrust)
     # The form that neither cancels nor divides by a missing coefficient.

@@ -155,12 +155,12 @@ def rotation_vector(before: Array, after: Array) -> Array:
 
 
 def skew(vector: Array) -> Array:
-    """Return S(a) (3, 3) with S(a) b = a x b."""
+    """Return S(a) (..., 3, 3) with S(a) b = a x b, for vectors (..., 3)."""
     xp = namespace(vector)
-    x, y, z = vector[0], vector[1], vector[2]
+    x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
     zero = 0.0 * x
-    flat = xp.stack([zero, -z, y, z, zero, -x, -y, x, zero])
-    return xp.reshape(flat, (3, 3))
+    flat = xp.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1)
+    return xp.reshape(flat, (*flat.shape[:-1], 3, 3))
 
 
 def transport(offset: Array) -> Array:

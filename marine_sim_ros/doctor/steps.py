@@ -32,9 +32,7 @@ def drag_rates(vehicle: Vehicle) -> np.ndarray:
 
     M is the mass, and the inertia about the centre of mass, with the added mass.
     """
-    linear, quadratic = np.diag(vehicle.damping.linear), np.diag(vehicle.damping.quadratic)
-    modulus = vehicle.damping.modulus
-    squared = quadratic + (0.0 if modulus is None else np.diag(modulus))
+    linear, squared = vehicle.damping.by_axis
     own = np.concatenate([np.full(3, vehicle.inertia.mass), np.diag(vehicle.inertia.tensor)])
     mass = own + np.diag(vehicle.added_mass)
     return np.asarray((linear + 2 * squared * SPEED) / mass)

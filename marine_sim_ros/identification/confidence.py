@@ -24,8 +24,9 @@ _ALIKE = 0.9
 
 
 def covariance(
-    jacobian: np.ndarray, residuals: np.ndarray, stretches: int, prior: np.ndarray
-) -> np.ndarray:
+    jacobian: np.ndarray, residuals: np.ndarray, stretches: int, prior: np.ndarray,
+    channels: int = 6,
+) -> np.ndarray:  # fmt: skip
     """Return the covariance (k, k) of a fit whose residuals may be coloured.
 
     (JᵀJ + P)⁻¹ [Σ_ij J_iᵀ R(i − j) J_j + P] (JᵀJ + P)⁻¹ with the autocorrelation R of each axis's
@@ -34,14 +35,15 @@ def covariance(
     of aerodynamic model parameters estimated from flight test data", eq. 15.
 
     Args:
-        jacobian: J (s · l · 6, k) of weighted residuals.
-        residuals: (s · l · 6,), weighted.
+        jacobian: J (s · l · c, k) of weighted residuals.
+        residuals: (s · l · c,), weighted.
         stretches: s.
-        prior: P (k,), weights of what was known before, far below what a run can tell.
+        prior: P (k,), weights of what was known before.
+        channels: c, numbers that are compared at each time.
     """
     count = jacobian.shape[1]
-    slopes = jacobian.reshape(stretches, -1, 6, count)
-    errors = residuals.reshape(stretches, -1, 6)
+    slopes = jacobian.reshape(stretches, -1, channels, count)
+    errors = residuals.reshape(stretches, -1, channels)
     length = slopes.shape[1]
     inverse = np.linalg.inv(jacobian.T @ jacobian + np.diag(prior))
     middle = np.diag(prior).astype(float)

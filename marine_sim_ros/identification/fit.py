@@ -174,6 +174,11 @@ def identify(
             f'{vehicle.name}: its drag is that of the panels of its hull, which is not fitted; '
             'expected a description without hull drag'
         )
+    if vehicle.damping.elements is not None or vehicle.damping.lift is not None:
+        raise ParameterError(
+            f'{vehicle.name}: its drag elements and lift are not among what is fitted; expected a '
+            'description without, or --fit with a file of parameters'
+        )
     starts = stretches(samples, length)
     if len(starts) < _FEWEST:
         raise ParameterError(

@@ -11,6 +11,7 @@ import numpy as np
 
 from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.model.damping import read_damping
 from marine_sim_ros.model.hull_settings import TAGS
 from marine_sim_ros.model.inertia import Buoyancy
 from marine_sim_ros.model.kinematics import BASE_LINK
@@ -56,6 +57,7 @@ def read_others(root: Reader) -> dict[str, Any]:
 
 LUMPED_TAGS = {
     'added_mass', 'linear_damping', 'quadratic_damping', 'modulus_damping', 'damping_center',
+    'drag_element', 'lift',
 }  # fmt: skip
 """What <hydrodynamics> says of the vehicle as a whole (Fossen's terms)."""
 
@@ -82,12 +84,7 @@ def read_hydrodynamics(root: Reader | None) -> tuple[Damping, np.ndarray]:
     if root is None:
         return Damping(zero, zero, np.zeros(3)), zero
     root.children(TAGS | LUMPED_TAGS)
-    damping = Damping(
-        root.value_of('linear_damping', Reader.matrix6, zero),
-        root.value_of('quadratic_damping', Reader.matrix6, zero),
-        root.value_of('damping_center', Reader.vector, np.zeros(3)),
-        root.value_of('modulus_damping', Reader.matrix6, None),
-    )
+    damping = read_damping(root)
     if wants_estimate(root):
         return damping, zero
     added = root.value_of('added_mass', Reader.matrix6, zero)

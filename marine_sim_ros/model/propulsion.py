@@ -25,6 +25,7 @@ _THRUSTER = {
     'diameter',
     'time_constant',
     'reaction_torque',
+    'thrust_deduction',
     'zero_thrust_advance_ratio',
     'ventilation',
 }
@@ -46,6 +47,7 @@ class ThrusterSpec:
     zero_thrust_pitch: float = 0.0
     rotor_radius: float = T200_DIAMETER / 2
     ventilates: bool = False
+    thrust_deduction: float = 0.0
     meta: dict[str, str] = field(default_factory=dict)
 
 
@@ -87,6 +89,7 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
             (), np.zeros((0, 3)), np.zeros((0, 3)), none, none, none, none, empty, empty, empty,
             none, none,
         )  # fmt: skip
+    lost = [s.thrust_deduction for s in specs]
     return ThrusterSet(
         names=tuple(s.name for s in specs),
         position=np.stack([s.position for s in specs]),
@@ -100,6 +103,7 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
         power_of_thrust=make_table([_of_thrust(s, 2) for s in specs]),
         rotor_radius=np.array([s.rotor_radius for s in specs]),
         ventilates=np.array([float(s.ventilates) for s in specs]),
+        thrust_deduction=np.array(lost) if any(lost) else None,
     )
 
 
@@ -187,8 +191,8 @@ def _read_thruster(reader: Reader, curves: dict[str, np.ndarray]) -> ThrusterSpe
     if direction not in ('cw', 'ccw'):
         raise reader.error(f'direction is {direction!r}; expected cw or ccw')
 
-    def number(name: str, default: float, high: float) -> float:
-        return reader.value_of(name, lambda r: r.number(0.0, high), default)
+    def number(name: str, default: float, high: float, low: float = 0.0) -> float:
+        return reader.value_of(name, lambda r: r.number(low, high), default)
 
     # J₀ n D with n in rev/s is J₀ D / 2π per rad/s.
     diameter = number('diameter', 0.0, 10.0)
@@ -206,6 +210,8 @@ def _read_thruster(reader: Reader, curves: dict[str, np.ndarray]) -> ThrusterSpe
         zero_thrust_pitch=pitch / (2 * np.pi),
         rotor_radius=(diameter or T200_DIAMETER) / 2,
         ventilates=reader.value_of('ventilation', _truth, False),
+        # Below 0 where the thruster gives more than its curve, as with a higher supply.
+        thrust_deduction=number('thrust_deduction', 0.0, 0.9, -1.0),
     )
 
 

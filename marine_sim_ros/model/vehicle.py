@@ -27,8 +27,10 @@ __all__ = [
     'Barometer',
     'Buoyancy',
     'Damping',
+    'DragElements',
     'Frame',
     'Inertia',
+    'Lift',
     'Sensor',
     'ThrusterSet',
     'Vehicle',
@@ -36,8 +38,42 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
+class DragElements:
+    """Parts of a vehicle that resist motion along one direction, each at a place of its own.
+
+    F_k = −(l + c |w| + e |v|) w n, with the velocity v of the place and its part w = n·v.
+
+    Attributes:
+        position: (k, 3) where the force acts, m.
+        direction: (k, 3) unit vectors n.
+        linear: (k,) l, N·s/m.
+        quadratic: (k,) c of the cross-flow principle, N·s²/m².
+        mixed: (k,) e, by the whole speed as of a fin in a stream, N·s²/m².
+    """
+
+    position: np.ndarray
+    direction: np.ndarray
+    linear: np.ndarray
+    quadratic: np.ndarray
+    mixed: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Lift:
+    """Forces across the flow: F = (B v) × v at a centre, with the velocity v of the centre.
+
+    Attributes:
+        coefficients: (k, 3, 3) B, N·s²/m².
+        center: (k, 3) m.
+    """
+
+    coefficients: np.ndarray
+    center: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Damping:
-    """Drag coefficients, positive, at a centre.
+    """Drag coefficients, positive, at a centre; and what acts elsewhere.
 
     Attributes:
         linear: (6, 6) N·s/m and N·m·s/rad.
@@ -45,17 +81,43 @@ class Damping:
         center: (3,) m.
         modulus: (6, 6) K of F_i = −(Σ_j K_ij |ν_j|) ν_i: motion along one axis slows the others;
             None for none.
+        elements: drag at places of their own; None for none.
+        lift: force across the flow; None for none.
     """
 
     linear: np.ndarray
     quadratic: np.ndarray
     center: np.ndarray
     modulus: np.ndarray | None = None
+    elements: DragElements | None = None
+    lift: Lift | None = None
 
     @cached_property
     def lever_arm(self) -> np.ndarray:
         """(6, 6): velocity of ``base_link`` -> velocity of the centre."""
         return transport(self.center)
+
+    @cached_property
+    def by_axis(self) -> tuple[np.ndarray, np.ndarray]:
+        """(6,) d₁ and (6,) d₂ of the drag d₁ |v| + d₂ v² against motion along one axis alone."""
+        linear, square = np.diag(self.linear), np.diag(self.quadratic)
+        if self.modulus is not None:
+            square = square + np.diag(self.modulus)
+        if self.elements is None:
+            return linear, square
+        parts = self.elements
+        arms = parts.position - self.center
+        rows = np.concatenate([parts.direction, np.cross(arms, parts.direction)], axis=1)
+        # Speed of each place where the vehicle turns at 1 rad/s about each axis.
+        turning = [np.linalg.norm(np.cross(axis, arms), axis=1) for axis in np.eye(3)]
+        speeds = np.stack([*np.ones((3, len(arms))), *turning], axis=1)
+        own = parts.quadratic[:, None] * np.abs(rows) + parts.mixed[:, None] * speeds
+        return linear + parts.linear @ rows**2, square + np.sum(own * rows**2, axis=0)
+
+
+def _some(values: Any) -> bool:
+    """Return whether any of an array's values is above 0; of traced ones, any may be."""
+    return not isinstance(values, np.ndarray) or bool(np.any(values > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +137,7 @@ class ThrusterSet:
         power_of_thrust: W of N.
         rotor_radius: (n,) m.
         ventilates: (n,) 1.0 where thrust is lost near the surface, else 0.0.
+        thrust_deduction: (n,) share t of the thrust that the hull takes away again; None: 0.
     """
 
     names: tuple[str, ...]
@@ -89,6 +152,7 @@ class ThrusterSet:
     power_of_thrust: Table
     rotor_radius: np.ndarray
     ventilates: np.ndarray
+    thrust_deduction: np.ndarray | None = None
 
     def __len__(self) -> int:
         """Return the number of thrusters."""
@@ -96,10 +160,23 @@ class ThrusterSet:
 
     @cached_property
     def effectiveness(self) -> np.ndarray:
-        """(6, n) thrust configuration matrix: wrench = B thrust (Fossen 2011, eq. 9.7)."""
+        """(6, n) thrust configuration matrix: wrench = B thrust (Fossen 2011, eq. 9.7).
+
+        A force of (1 − t) T along each axis, t the thrust deduction (Carlton 2018, section 12.3),
+        and the reaction torque of T.
+        """
         twist = self.reaction_torque * self.handedness
-        moment = np.cross(self.position, self.axis) + twist[:, None] * self.axis
-        return np.concatenate([self.axis, moment], axis=1).T.copy()
+        turning = twist[:, None] * self.axis
+        if self.thrust_deduction is None:
+            moment = np.cross(self.position, self.axis) + turning
+            return np.concatenate([self.axis, moment], axis=1).T.copy()
+        kept = self.inflow * (1 - self.thrust_deduction)[:, None]
+        return (kept + np.concatenate([0 * turning, turning], axis=1)).T
+
+    @cached_property
+    def inflow(self) -> np.ndarray:
+        """(n, 6) body velocity -> speed of each thruster along its axis."""
+        return np.concatenate([self.axis, np.cross(self.position, self.axis)], axis=1)
 
     @cached_property
     def levers(self) -> np.ndarray:
@@ -115,17 +192,17 @@ class ThrusterSet:
     @cached_property
     def any_lag(self) -> bool:
         """Whether any rotor takes time to follow."""
-        return bool(np.any(self.time_constant > 0))
+        return _some(self.time_constant)
 
     @cached_property
     def any_inflow_loss(self) -> bool:
         """Whether any thruster loses thrust with the speed of advance."""
-        return bool(np.any(self.zero_thrust_pitch > 0))
+        return _some(self.zero_thrust_pitch)
 
     @cached_property
     def any_ventilation(self) -> bool:
         """Whether any thruster loses thrust near the surface."""
-        return bool(np.any(self.ventilates > 0))
+        return _some(self.ventilates)
 
 
 @dataclass(frozen=True, eq=False)

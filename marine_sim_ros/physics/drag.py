@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Drag: linear and quadratic damping with full 6 x 6 coefficients, and that of the hull."""
+"""Drag: linear and quadratic damping with 6 x 6 coefficients, of elements and hull; lift."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.spatial import cross, skew, transport
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.vehicle import DragElements, Lift, Vehicle
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
 from marine_sim_ros.physics.hull_drag import SweptWater, hull_drag, hull_forces
@@ -21,9 +22,12 @@ __all__ = ['DRAG', 'damping', 'damping_matrix', 'drag', 'drag_components', 'drag
 
 
 def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
-    """Return D(ν) = D_l + D_q diag(|ν|) + diag(K |ν|) (..., 6, 6); drag is −D(ν) ν.
+    """Return D(ν) (..., 6, 6); drag is −D(ν) ν, and νᵀ D(ν) ν ≥ 0.
 
-    Source: Fossen (2011) eq. 6.57 and 6.85; K: thesis "Real-Time ROV Motion Simulator", ch. 5.
+    D = D_l + D_q diag(|ν|) + diag(K |ν|) + Σ_k g_k h_k h_kᵀ + L(ν): drag elements of rows
+    h = [n; r x n] with g = l + c |w| + e |v_r|, and the antisymmetric L of lift. Source: Fossen
+    (2011) eq. 6.57 and 6.85, section 6.4 for drag across the flow; K: thesis "Real-Time ROV
+    Motion Simulator", ch. 5.
 
     Args:
         vehicle: its ``damping`` gives D_l (N·s/m, N·m·s/rad), D_q and K (N·s²/m², N·m·s²/rad²).
@@ -33,10 +37,47 @@ def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
     damping = vehicle.damping
     speeds = xp.abs(velocity)
     result = constant(xp, damping.linear) + constant(xp, damping.quadratic) * speeds[..., None, :]
-    if damping.modulus is None:
-        return result
-    by_all = matvec(constant(xp, damping.modulus), speeds)
-    return result + by_all[..., None, :] * constant(xp, np.eye(6))
+    if damping.modulus is not None:
+        by_all = matvec(constant(xp, damping.modulus), speeds)
+        result = result + by_all[..., None, :] * constant(xp, np.eye(6))
+    if damping.elements is not None:
+        result = result + _elements_matrix(damping.elements, damping.center, velocity)
+    if damping.lift is not None:
+        result = result + _lift_matrix(damping.lift, damping.center, velocity)
+    return result
+
+
+def _elements_matrix(elements: DragElements, center: np.ndarray, velocity: Array) -> Array:
+    """Return Σ_k (l + c |w| + e |v|) h hᵀ (..., 6, 6) about the damping centre."""
+    xp = namespace(velocity)
+    direction = constant(xp, elements.direction)
+    arms = constant(xp, elements.position - center)
+    rows = xp.concat([direction, cross(arms, direction)], axis=-1)
+    speed = xp.abs(matvec(rows, velocity))
+    gain = constant(xp, elements.linear) + constant(xp, elements.quadratic) * speed
+    linear, omega = velocity[..., None, :3], velocity[..., None, 3:]
+    gain = gain + constant(xp, elements.mixed) * _length(linear + cross(omega, arms))
+    return (rows.T * gain[..., None, :]) @ rows
+
+
+def _lift_matrix(lift: Lift, center: np.ndarray, velocity: Array) -> Array:
+    """Return −Σ Hᵀ S(B v) H (..., 6, 6) with v = H ν: antisymmetric, so that it does no work."""
+    xp = namespace(velocity)
+    total = 0.0
+    for coefficients, place in zip(lift.coefficients, lift.center, strict=True):
+        arm = constant(xp, transport(place - center)[:3])
+        turn = matvec(constant(xp, coefficients), matvec(arm, velocity))
+        total = total - arm.T @ (skew(turn) @ arm)
+    return total
+
+
+def _length(vector: Array) -> Array:
+    """Return |v| (...) of vectors (..., 3), with a derivative of 0 at 0."""
+    xp = namespace(vector)
+    square = xp.sum(vector * vector, axis=-1)
+    some = square > 0
+    root = xp.sqrt(xp.where(some, square, xp.ones_like(square)))
+    return xp.where(some, root, xp.zeros_like(square))
 
 
 def damping(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:

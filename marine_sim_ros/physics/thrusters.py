@@ -101,7 +101,7 @@ def _advance_factor(
     """Return the share of the bollard thrust left at the present speed of advance, 0 to 1."""
     set_ = vehicle.thrusters
     xp = namespace(state.velocity)
-    advance = matvec(constant(xp, set_.effectiveness.T), relative_velocity(state, environment))
+    advance = matvec(constant(xp, set_.inflow), relative_velocity(state, environment))
     # K_T(J) = K_T(0) (1 − J/J₀), J = V_a/(n D), n in rev/s (Fossen 2011, eq. 9.118).
     zero_thrust = constant(xp, set_.zero_thrust_pitch) * xp.abs(speed)
     turning = zero_thrust > 1e-9

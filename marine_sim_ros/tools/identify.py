@@ -21,7 +21,6 @@ from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.options import (
-    add_bag_argument,
     add_map_argument,
     add_option,
     xacro_arguments,
@@ -33,7 +32,21 @@ __all__ = ['add_arguments', 'execute']
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    add_bag_argument(parser)
+    parser.add_argument(
+        'bags', metavar='RECORDING', nargs='+',
+        help='rosbag2 folder or file, or a folder of --record; with --fit several, '
+        'and .npz or .csv files',
+    )  # fmt: skip
+    parser.add_argument(
+        '--fit', default='', metavar='FILE',
+        help='fit the parameters of a YAML file, or of one of config/identification, to whole '
+        'motions; needs JAX',
+    )  # fmt: skip
+    parser.add_argument(
+        '--columns', default='', metavar='FILE',
+        help='what the columns of .npz and .csv files mean: a YAML file, or one of '
+        'config/recordings',
+    )  # fmt: skip
     parser.add_argument(
         '--vehicle', default='', metavar='URDF',
         help='shipped name or file: masses, centres, thrusters (default: from the manifest)',
@@ -78,21 +91,19 @@ def execute(options: argparse.Namespace) -> int:
     """Fit and report; 1 where no coefficient is observable."""
     if not 0.2 <= options.stretch <= 600:
         raise ParameterError(f'--stretch is {options.stretch:g}; expected 0.2 to 600 s')
-    maps = parse_maps(options.maps)
     vehicle = _vehicle(options)
-    collectors: list[Collector] = []
+    if options.fit:
+        from marine_sim_ros.tools.identify_motion import fit_recordings
 
-    def rows(record: Any) -> Collector:
-        collectors.append(Collector(record))
-        return collectors[-1]
-
-    with bar('reading') as told:
-        bag = read(options.bag, maps=maps, rows=rows, progress=told)
-    check_maps(maps, {topic for topic, _, _ in bag.topics})
-    collector = _chosen(collectors, set(bag.vehicles), options.namespace)
+        return fit_recordings(options, vehicle, lambda path: _collector(options, path))
+    if len(options.bags) > 1:
+        raise ParameterError(
+            f'{len(options.bags)} recordings; expected one, or --fit with parameters'
+        )
     samples = samples_of(
-        collector, vehicle, current=tuple(options.current), span=(options.begin, options.end)
-    )
+        _collector(options, options.bags[0]), vehicle,
+        current=tuple(options.current), span=(options.begin, options.end),
+    )  # fmt: skip
     with bar('fitting') as told:
         found = identify(vehicle, samples, length=options.stretch, progress=told)
     if options.urdf:
@@ -109,11 +120,26 @@ def execute(options: argparse.Namespace) -> int:
     return 0 if any(e.observable for kind in KINDS for e in found.value(kind)) else 1
 
 
+def _collector(options: argparse.Namespace, path: str) -> Collector:
+    """Return what the vehicle of a bag did."""
+    maps = parse_maps(options.maps)
+    collectors: list[Collector] = []
+
+    def rows(record: Any) -> Collector:
+        collectors.append(Collector(record))
+        return collectors[-1]
+
+    with bar('reading') as told:
+        bag = read(path, maps=maps, rows=rows, progress=told)
+    check_maps(maps, {topic for topic, _, _ in bag.topics})
+    return _chosen(collectors, set(bag.vehicles), options.namespace)
+
+
 def _vehicle(options: argparse.Namespace) -> Vehicle:
     """Return the vehicle that is named, else that of the manifest beside the bag."""
     name, given = options.vehicle, list(options.vehicle_arguments)
     if not name:
-        path = bag_path(options.bag)
+        path = bag_path(options.bags[0])
         folder = path if path.is_dir() else path.parent
         manifest = next(
             (p / 'manifest.json' for p in (folder, folder.parent)

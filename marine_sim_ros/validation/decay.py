@@ -27,9 +27,12 @@ from marine_sim_ros.validation.balance import Balance, balance, floats, neutral_
 from marine_sim_ros.validation.held import STILL, wrench
 from marine_sim_ros.validation.measurement import Measurement
 
-__all__ = ['Swing', 'decrement', 'free_decay', 'natural_period', 'period']
+__all__ = [
+    'Swing', 'decrement', 'free_decay', 'natural_period', 'period', 'period_from', 'undershoot',
+]  # fmt: skip
 
-START = math.radians(10.0)
+START = 10.0
+"""Degrees."""
 _PER_PERIOD = 240
 _MOST_PERIODS = 10
 _CROSSINGS = 3
@@ -84,8 +87,8 @@ def natural_period(vehicle: Vehicle, axis: str) -> float | None:
 
 
 @lru_cache(maxsize=16)
-def free_decay(vehicle: Vehicle, axis: str) -> Swing:
-    """Let a vehicle go ten degrees from rest about an axis, free in six axes, and watch it.
+def free_decay(vehicle: Vehicle, axis: str, degrees: float = START) -> Swing:
+    """Let a vehicle go some degrees from rest about an axis, free in six axes, and watch it.
 
     Period: from the first to the third passage through the attitude of rest. Decrement
     δ = 2 ln(x₀/x₁), x₁ the first extreme on the other side, half a period later. Under water the
@@ -94,14 +97,15 @@ def free_decay(vehicle: Vehicle, axis: str) -> Swing:
     start, expected = balance(vehicle), natural_period(vehicle, axis)
     if start is None or expected is None:
         return Swing(None, None)
+    angle_0 = math.radians(degrees)
     dt = expected / _PER_PERIOD
     simulation = Simulation(
-        vehicle, environment=_water(vehicle), initial=_turned(start, axis, START), dt=dt
+        vehicle, environment=_water(vehicle), initial=_turned(start, axis, angle_0), dt=dt
     )
     pwm = np.full(len(vehicle.thrusters), PWM_NEUTRAL)
     column, middle = (0, start.roll) if axis == 'roll' else (1, start.pitch)
     times: list[float] = []
-    before, extreme = START, 0.0
+    before, extreme = angle_0, 0.0
     for step in range(1, _MOST_PERIODS * _PER_PERIOD + 1):
         simulation.tick(pwm)
         angle = float(rpy_from_quaternion(simulation.state.orientation)[column]) - middle
@@ -110,7 +114,7 @@ def free_decay(vehicle: Vehicle, axis: str) -> Swing:
         if len(times) == 1:
             extreme = max(extreme, abs(angle))
         if len(times) == _CROSSINGS:
-            return Swing(times[-1] - times[0], 2 * math.log(START / extreme))
+            return Swing(times[-1] - times[0], 2 * math.log(angle_0 / extreme))
         before = angle
     return Swing(None, None)
 
@@ -126,3 +130,18 @@ def decrement(vehicle: Vehicle, axis: str) -> Measurement:
     found = free_decay(vehicle, axis).decrement
     title = f'logarithmic decrement, {axis}'
     return Measurement(title, '', found, '' if found else 'does not swing')
+
+
+def undershoot(vehicle: Vehicle, axis: str, degrees: float) -> Measurement:
+    """Return the first extreme on the other side, deg, of a free decay from an angle."""
+    found = free_decay(vehicle, axis, degrees).decrement
+    value = None if found is None else degrees * math.exp(-found / 2)
+    title = f'first undershoot from {degrees:g} deg, {axis}'
+    return Measurement(title, 'deg', value, '' if found else 'does not swing')
+
+
+def period_from(vehicle: Vehicle, axis: str, degrees: float) -> Measurement:
+    """Return the period of a free decay from an angle."""
+    found = free_decay(vehicle, axis, degrees).period
+    title = f'period from {degrees:g} deg, {axis}'
+    return Measurement(title, 's', found, '' if found else 'does not swing')

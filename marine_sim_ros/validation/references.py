@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.yaml_file import YamlReader
-from marine_sim_ros.validation.registry import MANOEUVRES
+from marine_sim_ros.validation.registry import MANOEUVRES, WHERE_MEASURED
 
 __all__ = ['Published', 'Reference', 'load_published', 'parse_published']
 
@@ -68,7 +68,10 @@ def _published(root: YamlReader) -> Published:
     compare = _mapping(root.child('compare', {}))
     if len(compare) > 1:
         raise root.child('compare').error(f' has {len(compare)} arguments; expected at most one')
-    references, order = [_reference(r) for r in root.child('references').items()], list(MANOEUVRES)
+    references, order = (
+        [_reference(r) for r in root.child('references').items()],
+        [*MANOEUVRES, *WHERE_MEASURED],
+    )
     return Published(
         arguments={k: r.word() for k, r in arguments.items()},
         variants={k: tuple(i.word() for i in r.items()) for k, r in compare.items()},
@@ -89,7 +92,7 @@ def _reference(item: YamlReader) -> Reference:
     if not source.strip():
         raise item.child('source').error(' is empty; expected document and place')
     return Reference(
-        quantity=item.child('quantity').choice(tuple(MANOEUVRES)),
+        quantity=item.child('quantity').choice((*MANOEUVRES, *WHERE_MEASURED)),
         low=low,
         high=high,
         tolerance=item.child('tolerance', 0.0).number(0.0, 1.0),

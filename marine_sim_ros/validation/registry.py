@@ -12,8 +12,9 @@ from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.validation import balance, bollard, decay, free_run, speed
 from marine_sim_ros.validation.measurement import DIRECTIONS, Measurement
+from marine_sim_ros.validation.sticks import STICKS
 
-__all__ = ['MANOEUVRES', 'Manoeuvre']
+__all__ = ['MANOEUVRES', 'WHERE_MEASURED', 'Manoeuvre']
 
 Manoeuvre = Callable[[Vehicle], Measurement]
 
@@ -46,3 +47,10 @@ MANOEUVRES: dict[str, Manoeuvre] = {
     **dict(_both_ways('power', bollard.power, ('surge', 'heave'))),
 }
 """Name -> measurement of a vehicle; names are those of config/validation."""
+
+WHERE_MEASURED: dict[str, Manoeuvre] = {
+    'pitch_period_from_48': partial(decay.period_from, axis='pitch', degrees=48.0),
+    'pitch_undershoot_from_48': partial(decay.undershoot, axis='pitch', degrees=48.0),
+    **STICKS,
+}
+"""The same, of manoeuvres that are run only for a vehicle with a measured value of them."""

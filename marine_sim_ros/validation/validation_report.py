@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from marine_sim_ros.model.library import load_vehicle, vehicle_path
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.validation.measurement import Measurement
 from marine_sim_ros.validation.references import Published, Reference, load_published
-from marine_sim_ros.validation.registry import MANOEUVRES
+from marine_sim_ros.validation.registry import MANOEUVRES, WHERE_MEASURED
 
 __all__ = [
     'VERDICTS',
@@ -101,10 +101,12 @@ def verdict(measurement: Measurement, reference: Reference | None) -> str:
 
 
 def make_validation_report(
-    vehicle: Vehicle, name: str, arguments: Mapping[str, str]
+    vehicle: Vehicle, name: str, arguments: Mapping[str, str], measured: Collection[str] = ()
 ) -> ValidationReport:
-    """Return a vehicle's card: all manoeuvres are run."""
-    return ValidationReport(name, arguments, {k: run(vehicle) for k, run in MANOEUVRES.items()})
+    """Return a vehicle's card: all manoeuvres are run, and those that somebody has measured."""
+    more = {k: run for k, run in WHERE_MEASURED.items() if k in measured}
+    runs = {**MANOEUVRES, **more}
+    return ValidationReport(name, arguments, {k: run(vehicle) for k, run in runs.items()})
 
 
 def _silent(share: float) -> None:
@@ -145,11 +147,12 @@ def validate(
     shipped = name_or_path == name
     published = load_published(name) if shipped else Published()
     variants = list(_variants(published, arguments or {}))
+    measured = {reference.quantity for reference in published.references}
     cards = []
     for i, (variant, settings) in enumerate(variants):
         options: dict[str, Any] = dict(settings)
         vehicle = load_vehicle(name_or_path, **options)
-        cards.append(make_validation_report(vehicle, variant or name, settings))
+        cards.append(make_validation_report(vehicle, variant or name, settings, measured))
         progress((i + 1) / len(variants))
     return Validation(name, tuple(cards), published.references)
 

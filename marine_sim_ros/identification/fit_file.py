@@ -1,0 +1,180 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a fit of whole motions may change: numbers of a vehicle, with what is known beforehand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, read_config
+from marine_sim_ros.model.vehicle import Vehicle
+
+__all__ = ['DELAY', 'FitParameter', 'load_fit', 'parse_fit', 'text_of', 'value_at', 'with_values']
+
+DELAY = 'delay'
+"""Path of what belongs to the recordings: seconds by which their commands come late."""
+_KEYS = {'name', 'path', 'unit', 'prior', 'deviation', 'limits'}
+_PART = re.compile(r'([a-z_]+)(?:\[([0-9,: ]+)\])?')
+
+
+@dataclass(frozen=True)
+class FitParameter:
+    """One number to be fitted, with a normal prior.
+
+    Attributes:
+        name: display name.
+        paths: attributes of the vehicle that have this value, such as ``added_mass[0,0]`` or
+            ``thrusters.thrust_deduction[0:4]``; or ``delay``.
+        unit: SI.
+        prior: most likely value beforehand.
+        deviation: its standard deviation.
+        low: least value.
+        high: largest.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+    unit: str
+    prior: float
+    deviation: float
+    low: float
+    high: float
+
+
+def load_fit(name: str) -> tuple[FitParameter, ...]:
+    """Return the parameters of a shipped file of ``config/identification`` or of another.
+
+    Raises:
+        ParameterError: it cannot be read or used.
+    """
+    path, text = read_config(name, 'identification', 'list of parameters', ParameterError)
+    return parse_fit(text, str(path))
+
+
+def parse_fit(text: str, name: str) -> tuple[FitParameter, ...]:
+    """Return the parameters of a YAML text.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    root = YamlReader(name, parse_yaml(text, name, ParameterError), ParameterError)
+    root.mapping({'parameters'}, {'parameters'})
+    found = tuple(_parameter(item) for item in root.child('parameters').items())
+    names = [p.name for p in found]
+    for each in names:
+        if names.count(each) > 1:
+            raise root.error(f': two parameters are named {each!r}; expected one')
+    return found
+
+
+def text_of(reader: YamlReader) -> str:
+    """Return a value that must be a text."""
+    if not isinstance(reader.value, str) or not reader.value.strip():
+        raise reader.error(f' is {reader.value!r}; expected a text')
+    return reader.value
+
+
+def _parameter(item: YamlReader) -> FitParameter:
+    given = item.mapping(_KEYS, {'name', 'path', 'prior', 'deviation'})
+    path = item.child('path')
+    paths = (path.value,) if isinstance(path.value, str) else tuple(
+        text_of(each) for each in path.items()
+    )  # fmt: skip
+    low, high = -np.inf, np.inf
+    if 'limits' in given:
+        limits = [each.number() for each in item.child('limits').items()]
+        if len(limits) != 2 or limits[0] >= limits[1]:
+            raise item.child('limits').error(f' is {limits}; expected [lowest, highest]')
+        low, high = limits
+    prior = item.child('prior').number()
+    if not low <= prior <= high:
+        raise item.child('prior').error(f' is {prior:g}; expected a number within its limits')
+    return FitParameter(
+        text_of(item.child('name')), paths, str(item.child('unit', '').value), prior,
+        item.child('deviation').number(1e-12), low, high,
+    )  # fmt: skip
+
+
+def _index(text: str) -> tuple[Any, ...]:
+    """Return what ``2``, ``0:4`` or ``0,0`` mean as an index."""
+    parts = []
+    for part in text.split(','):
+        ends = part.split(':')
+        parts.append(
+            int(part) if len(ends) == 1 else slice(*(int(e) if e else None for e in ends))
+        )
+    return tuple(parts)
+
+
+def _walk(record: Any, path: Sequence[str], whole: str) -> tuple[str, tuple[Any, ...] | None]:
+    """Return name and index of the first part of a path."""
+    match = _PART.fullmatch(path[0])
+    known = {f.name for f in fields(record)} if is_dataclass(record) else set()
+    if match is None or match[1] not in known or getattr(record, match[1]) is None:
+        raise ParameterError(
+            f'{whole}: {path[0]!r} is unknown; expected one of: {", ".join(sorted(known))}'
+        )
+    return match[1], None if match[2] is None else _index(match[2])
+
+
+def value_at(vehicle: Vehicle, path: str) -> float:
+    """Return the (first) number at a path.
+
+    Raises:
+        ParameterError: there is none.
+    """
+    record: Any = vehicle
+    parts = path.split('.')
+    for i in range(len(parts)):
+        name, index = _walk(record, parts[i:], path)
+        record = getattr(record, name)
+        if index is not None:
+            try:
+                record = np.ravel(np.asarray(record, float)[index])[0]
+            except (IndexError, ValueError, TypeError):
+                raise ParameterError(
+                    f'{path}: is outside of shape {np.shape(record)}; expected an index in it'
+                ) from None
+    if not isinstance(record, float | int | np.floating):
+        raise ParameterError(f'{path}: is no single number; expected an index, as in {path}[0]')
+    return float(record)
+
+
+def _replaced(record: Any, path: Sequence[str], value: Any, xp: Any, whole: str) -> Any:
+    name, index = _walk(record, path, whole)
+    old = getattr(record, name)
+    if len(path) > 1:
+        return replace(record, **{name: _replaced(old, path[1:], value, xp, whole)})
+    if index is None:
+        return replace(record, **{name: value})
+    if xp is np:
+        new = np.array(old, float)
+        new[index] = value
+    else:
+        new = xp.asarray(old).at[index].set(value)
+    return replace(record, **{name: new})
+
+
+def with_values(
+    vehicle: Vehicle, parameters: Sequence[FitParameter], theta: Any, xp: Any = np
+) -> Vehicle:
+    """Return a vehicle with values (k,) in the places of k parameters.
+
+    Args:
+        vehicle: the vehicle to change.
+        parameters: k of them; those of recordings are passed over.
+        theta: (k,) values; traced ones where ``xp`` is ``jax.numpy``.
+        xp: ``numpy`` or ``jax.numpy``.
+    """
+    for i, parameter in enumerate(parameters):
+        for path in parameter.paths:
+            if path != DELAY:
+                vehicle = _replaced(vehicle, path.split('.'), theta[i], xp, path)
+    return vehicle

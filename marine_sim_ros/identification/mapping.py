@@ -1,0 +1,171 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads recordings of other programs: NPZ arrays or CSV columns, named by a small YAML file."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import quaternion_of_angles
+from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, read_config
+from marine_sim_ros.identification.fit_file import text_of
+from marine_sim_ros.identification.recording import Recording, checked
+from marine_sim_ros.identification.sticks import manual_pwm
+from marine_sim_ros.model.vehicle import ThrusterSet
+
+__all__ = ['Columns', 'load_columns', 'recording_of_table']
+
+_KEYS = {'time', 'time_unit', 'frame', 'attitude', 'velocity', 'pwm', 'sticks', 'skip', 'commands'}
+_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
+_COLUMN = re.compile(r'(-?)([^\[\]]+?)(?:\[(\d+)\])?')
+_FLIP = np.array([1.0, -1.0, -1.0])
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where a recording's numbers stand. A column is ``name``, ``name[2]`` or ``-name``.
+
+    Attributes:
+        time: column of the time.
+        unit: seconds per unit of it.
+        down: whether axes are FRD over NED instead of FLU over ENU.
+        attitude: columns of roll, pitch, yaw in rad, or of a quaternion x, y, z, w.
+        velocity: columns of the body's, m/s and rad/s.
+        pwm: columns of the pulse widths, µs; or none.
+        sticks: column of ArduSub's manual sticks, −1 to 1, by axis; or none.
+        skip: rows to leave out at the beginning, by name of the array.
+        held: whether a command holds until the next; else they were interpolated.
+    """
+
+    time: str
+    unit: float
+    down: bool
+    attitude: tuple[str, ...]
+    velocity: tuple[str, ...]
+    pwm: tuple[str, ...] = ()
+    sticks: Mapping[str, str] = field(default_factory=dict)
+    skip: Mapping[str, int] = field(default_factory=dict)
+    held: bool = True
+
+
+def load_columns(name: str) -> Columns:
+    """Return the content of a shipped mapping of ``config/recordings``, or of another file.
+
+    Raises:
+        ParameterError: it cannot be read or used.
+    """
+    where, text = read_config(name, 'recordings', 'mapping of columns', ParameterError)
+    root = YamlReader(str(where), parse_yaml(text, str(where), ParameterError), ParameterError)
+    given = root.mapping(_KEYS, {'time', 'frame', 'attitude', 'velocity'})
+    if ('pwm' in given) == ('sticks' in given):
+        raise root.error(': expected either pwm or sticks')
+    attitude = _words(root.child('attitude'), (3, 4))
+    sticks = root.child('sticks', {})
+    sticks.mapping(set(AXES))
+    skip = root.child('skip', {}).value
+    return Columns(
+        text_of(root.child('time')),
+        _UNITS[root.child('time_unit', 's').choice(tuple(_UNITS))],
+        root.child('frame').choice(('FLU', 'FRD')) == 'FRD',
+        attitude,
+        _words(root.child('velocity'), (6,)),
+        _words(root.child('pwm'), range(1, 65)) if 'pwm' in given else (),
+        {axis: text_of(sticks.child(axis)) for axis in sticks.value},
+        {name: root.child('skip').child(name).whole(0, 10**6) for name in skip},
+        root.child('commands', 'held').choice(('held', 'interpolated')) == 'held',
+    )
+
+
+def _words(reader: YamlReader, counts: tuple[int, ...] | range) -> tuple[str, ...]:
+    words = tuple(text_of(item) for item in reader.items())
+    if len(words) not in counts:
+        text = ' or '.join(map(str, counts)) if len(counts) < 5 else 'one for each thruster'
+        raise reader.error(f' has {len(words)} columns; expected {text}')
+    return words
+
+
+def recording_of_table(path: str | Path, columns: Columns, thrusters: ThrusterSet) -> Recording:
+    """Return a recording of a ``.npz`` or ``.csv`` file.
+
+    Raises:
+        ParameterError: the file, or a column in it, cannot be used.
+    """
+    path = Path(path)
+    table = _npz(path) if path.suffix.lower() == '.npz' else _csv(path)
+
+    def column(text: str) -> np.ndarray:
+        match = _COLUMN.fullmatch(text)
+        if match is None or match[2] not in table:
+            raise ParameterError(
+                f'{path}: has no column {text!r}; expected one of: {", ".join(sorted(table))}'
+            )
+        values = table[match[2]][columns.skip.get(match[2], 0) :]
+        if values.ndim != 1 + (match[3] is not None) or (
+            match[3] is not None and int(match[3]) >= values.shape[1]
+        ):
+            raise ParameterError(
+                f'{path}: {match[2]} has the shape {values.shape}; {text!r} is no column of it'
+            )
+        values = values if match[3] is None else values[:, int(match[3])]
+        return -values if match[1] else values
+
+    velocity = [column(c) for c in columns.velocity]
+    attitude = [column(c) for c in columns.attitude]
+    time = column(columns.time)
+    count = min(len(x) for x in (*velocity, *attitude, time))
+    if columns.sticks:
+        sticks = np.zeros((count, 6))
+        for axis, name in columns.sticks.items():
+            values = column(name)[:count]
+            sticks[: len(values), AXES.index(axis)] = values
+        if columns.down:
+            sticks *= np.tile(_FLIP, 2)
+        pwm = manual_pwm(thrusters, sticks)
+    else:
+        if len(columns.pwm) != len(thrusters):
+            raise ParameterError(
+                f'{path}: {len(columns.pwm)} columns of pwm; expected {len(thrusters)}'
+            )
+        pwm = np.stack([column(c)[:count] for c in columns.pwm], axis=1)
+    count = min(count, len(pwm))
+    moved = np.stack([v[:count] for v in velocity], axis=1)
+    turned = np.stack([a[:count] for a in attitude], axis=1)
+    if columns.down:
+        moved = moved * np.tile(_FLIP, 2)
+        turned = turned * (_FLIP if turned.shape[1] == 3 else np.append(_FLIP, 1.0))
+    quaternion = quaternion_of_angles(turned.T).T if turned.shape[1] == 3 else turned
+    seconds = (time[:count] - time[0]) * columns.unit
+    return checked(
+        Recording(
+            path.stem, seconds, np.asarray(quaternion), moved, pwm[:count], columns.held
+        )
+    )
+
+
+def _npz(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: np.asarray(file[name], float) for name in file.files}
+    except (OSError, ValueError, KeyError) as error:
+        raise ParameterError(f'{path}: cannot be read: {error}; expected NPZ of numbers') from None
+
+
+def _csv(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with path.open(encoding='utf-8', newline='') as file:
+            names, *rows = list(csv.reader(file))
+        table = np.array([[float(x) if x.strip() else np.nan for x in row] for row in rows])
+        return {name.strip(): table[:, i] for i, name in enumerate(names)}
+    except (OSError, ValueError, IndexError) as error:
+        raise ParameterError(
+            f'{path}: cannot be read: {error}; expected CSV of numbers with a line of names'
+        ) from None

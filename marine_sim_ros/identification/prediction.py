@@ -1,0 +1,227 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Simulates many stretches of recordings at once, traceable by JAX.
+
+The forces are those of every engine; the motion is integrated by the classical Runge-Kutta method
+with the thrust at the middle of each step, so that the step hardly shows in what is fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.spatial import quaternion_product, rotation_vector_quaternion
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.identification.recording import Recording
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.physics.force import ForceInputs
+from marine_sim_ros.physics.integration import rk4
+from marine_sim_ros.physics.rigid_body import net_wrench, weight
+from marine_sim_ros.physics.thrusters import ThrusterOutput, thrusters
+
+__all__ = ['BEFORE', 'Stretches', 'parts_of', 'predicted', 'stretches_of', 'turned']
+
+BEFORE = 4
+"""Samples before a stretch whose commands count, because of delay and lag."""
+_GAP = 1.8
+"""Median intervals; a longer one ends a stretch."""
+_STEP = 0.07
+"""s, longest."""
+_DEPTH = -500.0
+"""m; nothing feels the surface."""
+
+
+class Stretches(NamedTuple):
+    """s stretches of l steps.
+
+    Attributes:
+        source: (s,) number of the recording.
+        start: (s,) sample at which it begins.
+        time: (s, BEFORE + l + 1) s, 0 at the beginning.
+        pwm: (s, BEFORE + l + 1, k) µs.
+        orientation: (s, l + 1, 4).
+        up: (s, l + 1, 3).
+        velocity: (s, l + 1, 6).
+        trusted: (s, l + 1).
+        held: whether pulse widths hold until the next.
+    """
+
+    source: np.ndarray
+    start: np.ndarray
+    time: np.ndarray
+    pwm: np.ndarray
+    orientation: np.ndarray
+    up: np.ndarray
+    velocity: np.ndarray
+    trusted: np.ndarray
+    held: bool
+
+
+def stretches_of(
+    recordings: Sequence[Recording], seconds: float, every: int | None = None
+) -> Stretches:
+    """Return all stretches without gaps.
+
+    Args:
+        recordings: their sources.
+        seconds: length.
+        every: one begins at every so many samples; None: they follow each other.
+
+    Raises:
+        ParameterError: recordings of both kinds of commands.
+    """
+    parts: list[tuple[Any, ...]] = []
+    tick = float(np.median(np.concatenate([np.diff(r.time) for r in recordings])))
+    steps = max(2, round(seconds / tick))
+    for number, recording in enumerate(recordings):
+        trusted, up = recording.trusted, recording.up
+        for first in range(BEFORE, len(recording) - steps, every or steps):
+            rows = slice(first, first + steps + 1)
+            around = slice(first - BEFORE, first + steps + 1)
+            time = recording.time[around] - recording.time[first]
+            if np.diff(time).max() < _GAP * tick:
+                parts.append((
+                    number, first, time, recording.pwm[around], recording.orientation[rows],
+                    up[rows], recording.velocity[rows], trusted[rows],
+                ))  # fmt: skip
+    if not parts:
+        return Stretches(*(np.zeros((0,)) for _ in Stretches._fields[:-1]), held=True)
+    held = {recording.held for recording in recordings}
+    if len(held) > 1:
+        raise ParameterError(
+            'some recordings hold their pulse widths, others interpolate them; expected one kind'
+        )
+    return Stretches(*(np.array(column) for column in zip(*parts, strict=True)), held=held.pop())
+
+
+def parts_of(stretches: Stretches) -> int:
+    """Return how many steps of integration fit between two samples."""
+    return max(1, int(np.ceil(float(np.median(np.diff(stretches.time, axis=1))) / _STEP - 0.05)))
+
+
+def turned(orientation: Any, angles: Any) -> Any:
+    """Return attitudes (s, 4) turned about the body's x and y axes by (s, 2), rad."""
+    xp = require('jax.numpy', 'identify')
+    vector = xp.concatenate([angles, xp.zeros_like(angles[:, :1])], axis=1)
+    return quaternion_product(orientation, rotation_vector_quaternion(vector))
+
+
+def _between(times: Any, values: Any, at: Any) -> Any:
+    """Return values (s, k) at times (s,), on straight lines between rows (s, m, k)."""
+    jax = require('jax', 'identify')
+    jnp = jax.numpy
+    place = jax.vmap(jnp.searchsorted)(times, jax.lax.stop_gradient(at)) - 1
+    place = jnp.clip(place, 0, times.shape[1] - 2)
+    row = jnp.arange(len(at))
+    low, high = times[row, place], times[row, place + 1]
+    share = jnp.clip((at - low) / (high - low), 0.0, 1.0)[:, None]
+    return values[row, place] * (1 - share) + values[row, place + 1] * share
+
+
+def _commands(time: Any, pwm: Any, held: bool) -> Callable[[Any, Any], Any]:
+    """Return the function that gives the mean pulse widths (s, k) over an interval.
+
+    Pulse widths that are held until the next have an integral of straight lines, so the mean is
+    exact, and has a derivative by the delay.
+    """
+    jnp = require('jax.numpy', 'identify')
+
+    def on_lines(begin: Any, end: Any) -> Any:
+        return _between(time, pwm, (begin + end) / 2)
+
+    area = jnp.cumsum(pwm[:, :-1] * jnp.diff(time, axis=1)[..., None], axis=1)
+    area = jnp.concatenate([jnp.zeros_like(area[:, :1]), area], axis=1)
+
+    def stairs(begin: Any, end: Any) -> Any:
+        # The integral ends where the recording does; before it, the first command is held.
+        low = _between(time, area, begin) + pwm[:, 0] * jnp.minimum(begin - time[:, 0], 0)[:, None]
+        high = _between(time, area, end) + pwm[:, 0] * jnp.minimum(end - time[:, 0], 0)[:, None]
+        late = jnp.maximum(end - jnp.maximum(begin, time[:, -1]), 0)[:, None]
+        return (high - low + pwm[:, -1] * late) / (end - begin)[:, None]
+
+    return stairs if held else on_lines
+
+
+def _forces(vehicle: Vehicle, environment: Environment) -> Callable[[State, Any], Any]:
+    """Return the function of states and thrusters' outputs that gives ν̇ (s, 6)."""
+    others = [f for f in acting_forces(vehicle, environment) if f.name != 'thrusters']
+
+    def acceleration(state: State, made: ThrusterOutput) -> Any:
+        total = made.wrench + weight(vehicle, state, environment)
+        inputs = ForceInputs(made.thrust, vehicle, {})
+        for force in others:
+            memory = None if force.begin is None else force.begin(vehicle, state)
+            total = total + force.step(vehicle, state, environment, inputs, memory, dt=0.0)[0]
+        net = net_wrench(vehicle, state, environment, total)
+        return (vehicle.inverse_mass_matrix @ net[..., None])[..., 0]
+
+    return acceleration
+
+
+def predicted(
+    vehicle: Vehicle, orientation: Any, velocity: Any, time: Any, pwm: Any,
+    delay: Any = 0.0, parts: int = 4, held: bool = True,
+) -> State:  # fmt: skip
+    """Return the motion of stretches at the times of their samples, (s, l + 1, ...).
+
+    Args:
+        vehicle: the vehicle to simulate; any of its numbers may be traced.
+        orientation: (s, 4) at the beginning.
+        velocity: (s, 6) likewise.
+        time: (s, BEFORE + l + 1) of the commands; from the beginning on those of the result.
+        pwm: (s, BEFORE + l + 1, k) pulse widths, µs.
+        delay: s, by which the commands come late.
+        parts: steps of integration from one sample to the next.
+        held: whether pulse widths hold until the next; else they follow straight lines.
+    """
+    jax = require('jax', 'identify')
+    jnp = jax.numpy
+    environment = Environment()
+    acceleration = _forces(vehicle, environment)
+    command = _commands(time, pwm, held)
+    first = State(
+        jnp.zeros((len(orientation), 3)).at[:, 2].set(_DEPTH), jnp.asarray(orientation),
+        jnp.asarray(velocity),
+    )  # fmt: skip
+
+    def follow(state: State, rotors: Any, sent: Any, seconds: Any) -> tuple[ThrusterOutput, Any]:
+        return thrusters(vehicle, state, environment, rotors, pwm=sent, dt=seconds)
+
+    none = jnp.zeros((len(orientation), pwm.shape[-1]))
+    # The rotors begin as if the first command had come for long.
+    rotors = follow(first, none, command(time[:, 0] - delay - 0.1, time[:, 0] - delay), 1e3)[1]
+    for i in range(BEFORE):
+        wait = (time[:, i + 1] - time[:, i])[:, None]
+        sent = command(time[:, i] - delay, time[:, i + 1] - delay)
+        rotors = follow(first, rotors, sent, wait)[1]
+
+    def interval(carry: Any, i: Any) -> Any:
+        begin = time[:, BEFORE + i]
+        step = (time[:, BEFORE + i + 1] - begin) / parts
+        wide = step[:, None]
+
+        def part(j: Any, carry: Any) -> Any:
+            state, rotors = carry
+            at = begin + j * step - delay
+            sent = command(at, at + step)
+            made, middle = follow(state, rotors, sent, wide / 2)
+            moved = rk4(state, lambda at: acceleration(at, made), wide)
+            return moved, follow(state, middle, sent, wide / 2)[1]
+
+        carry = jax.lax.fori_loop(0, parts, part, carry)
+        return carry, carry[0]
+
+    steps = time.shape[1] - BEFORE - 1
+    _, later = jax.lax.scan(interval, (first, rotors), jnp.arange(steps))
+    return State(*(
+        jnp.concatenate([begin[:, None], jnp.moveaxis(rest, 0, 1)], axis=1)
+        for begin, rest in zip(first, later, strict=True)
+    ))  # fmt: skip

@@ -1,0 +1,86 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""``identify --fit``: chosen numbers of a vehicle from whole motions of several recordings."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.engine.availability import precision
+from marine_sim_ros.identification.bag import Collector
+from marine_sim_ros.identification.fit_file import DELAY, load_fit, value_at
+from marine_sim_ros.identification.mapping import load_columns, recording_of_table
+from marine_sim_ros.identification.motion_fit import MotionFit, fit_motion
+from marine_sim_ros.identification.prediction import stretches_of
+from marine_sim_ros.identification.recording import Recording, recording_of_bag
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.tools.progress import bar
+
+__all__ = ['fit_recordings', 'print_motion_fit']
+
+_TABLES = ('.npz', '.csv')
+
+
+def fit_recordings(
+    options: argparse.Namespace, vehicle: Vehicle, collector: Callable[[str], Collector]
+) -> int:
+    """Fit and report; 1 where nothing could be told.
+
+    Args:
+        options: of the verb.
+        vehicle: the vehicle that made the recordings.
+        collector: function that reads a bag.
+    """
+    parameters = load_fit(options.fit)
+    for parameter in parameters:
+        for path in parameter.paths:
+            if path != DELAY:
+                value_at(vehicle, path)
+    recordings = [_recording(options, vehicle, path, collector) for path in options.bags]
+    with bar('fitting') as told, precision('float64'):
+        stretches = stretches_of(recordings, options.stretch)
+        found = fit_motion(vehicle, parameters, stretches, progress=told)
+    if options.json:
+        print(json.dumps({'vehicle': vehicle.name, **found.to_dict()}, indent=2, allow_nan=False))
+    else:
+        print_motion_fit(vehicle, found)
+    return 0 if any(not reason for reason in found.reasons) else 1
+
+
+def _recording(
+    options: argparse.Namespace, vehicle: Vehicle, path: str,
+    collector: Callable[[str], Collector],
+) -> Recording:  # fmt: skip
+    if Path(path).suffix.lower() not in _TABLES:
+        return recording_of_bag(collector(path), path, tuple(options.current))
+    if not options.columns:
+        raise ParameterError(f'{path}: --columns is missing; expected what its columns mean')
+    return recording_of_table(path, load_columns(options.columns), vehicle.thrusters)
+
+
+def print_motion_fit(vehicle: Vehicle, found: MotionFit) -> None:
+    """Print values with intervals, and what the recordings cannot tell."""
+    print(f'{vehicle.name}: {found.seconds:.0f} s in {found.stretches} stretches')
+    print()
+    rows = [('parameter', 'value', '95 %', 'unit', 'before')]
+    for p, v, h, reason in zip(
+        found.parameters, found.values, found.half, found.reasons, strict=True
+    ):
+        before = f'{p.prior:.4g} ± {1.96 * p.deviation:.2g}'
+        if reason:
+            rows.append((p.name, 'not observable', '', '', before))
+        else:
+            rows.append((p.name, f'{v:.4g}', f'± {h:.2g}', p.unit, before))
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        print('  '.join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip())
+    for p, reason in zip(found.parameters, found.reasons, strict=True):
+        if reason:
+            print(f'not observable: {p.name}: {reason}')
+    if not found.settled:
+        print('doubtful: the fit had not settled when it ended')

@@ -1,0 +1,181 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Numbers of a vehicle are found again in whole motions; recordings of other programs are read."""
+
+import numpy as np
+import pytest
+
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.identification.fit_file import load_fit, parse_fit, value_at, with_values
+from marine_sim_ros.identification.mapping import load_columns, recording_of_table
+from marine_sim_ros.identification.recording import Recording
+from marine_sim_ros.identification.sensors import Noise, noisy_odometry
+from marine_sim_ros.identification.sticks import manual_pwm, motor_factors
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import simulate
+from marine_sim_ros.tools.main import main
+
+FEW = """
+parameters:
+  - {name: surge, path: "added_mass[0,0]", unit: kg, prior: 10, deviation: 15, limits: [0, 80]}
+  - {name: drag, path: "damping.elements.quadratic[0]", prior: 20, deviation: 40, limits: [0, 300]}
+  - {name: lift, path: "damping.lift.coefficients[0,1,0]", prior: 0, deviation: 30}
+  - {name: deduction, path: "thrusters.thrust_deduction[4:8]", prior: 0, deviation: 0.3}
+  - {name: lag, path: "thrusters.time_constant[:]", prior: 0.05, deviation: 0.1, limits: [0.01, 1]}
+  - {name: delay, path: delay, unit: s, prior: 0, deviation: 0.2}
+  - {name: density, path: buoyancy.height, unit: m, prior: 0.25, deviation: 0.1}
+"""
+LATE = 0.2
+
+
+@pytest.fixture(scope='module')
+def heavy():
+    return load_vehicle('bluerov2_heavy', coefficients='tank2025')
+
+
+def test_gradients_find_what_made_a_run(heavy):
+    pytest.importorskip('jax')
+    from marine_sim_ros.engine.availability import precision
+    from marine_sim_ros.identification.motion_fit import fit_motion
+    from marine_sim_ros.identification.prediction import stretches_of
+
+    parameters = parse_fit(FEW, 'few')
+    run = simulate(heavy, load_scenario('excitation'), dt=0.01, duration=40.0)
+    rows = slice(None, None, 20)
+    seen = noisy_odometry(run, 3, Noise(0.01, 0.01, 0.02, 0.03))[rows]
+    # Commands are stamped one sample before they act.
+    sent = np.concatenate([run.pwm[rows][1:], run.pwm[-1:]])
+    recording = Recording('run', run.time[rows], seen[:, 3:7], seen[:, 7:13], sent)
+    with precision('float64'):
+        found = fit_motion(heavy, parameters, stretches_of([recording], 3.0))
+    true = np.array([LATE if p.paths == ('delay',) else value_at(heavy, p.paths[0])
+                     for p in parameters])  # fmt: skip
+    by_name = dict(zip((p.name for p in parameters), found.reasons, strict=True))
+    assert 'little more' in by_name.pop('density')
+    assert not any(by_name.values())
+    # At five samples a second, lag and delay are found to a tenth of the interval and more.
+    close = np.array([0.1 * 34.2, 0.1 * 61.0, 0.2 * 10.7, 0.02, 0.03, 0.03, np.inf])
+    far = np.abs(found.values - true) > np.maximum(found.half, close)
+    assert not far.any(), np.stack([found.values, true, found.half])
+    vehicle = found.vehicle(heavy)
+    assert vehicle.damping.lift.coefficients[0, 1, 0] == found.values[2]
+
+
+def test_values_go_where_paths_point(heavy):
+    parameters = load_fit('bluerov2_heavy')
+    theta = np.arange(len(parameters)) + 1.0
+    changed = with_values(heavy, parameters, theta)
+    for value, parameter in zip(theta, parameters, strict=True):
+        for path in parameter.paths:
+            if path != 'delay':
+                assert value_at(changed, path) == value
+    np.testing.assert_array_equal(
+        changed.thrusters.thrust_deduction[:4], changed.thrusters.thrust_deduction[0]
+    )
+    assert heavy.added_mass[0, 0] != 1.0
+
+
+@pytest.mark.parametrize(
+    ('path', 'message'),
+    [
+        ('mass', 'expected one of: added_mass'),
+        ('damping.lift', 'no single number'),
+        ('added_mass[7,0]', 'outside of shape'),
+        ('manipulator.mass', 'unknown'),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_told(heavy, path, message):
+    with pytest.raises(ParameterError, match=message):
+        value_at(heavy, path)
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('parameters: [{name: a, path: b, prior: 2, deviation: 1, limits: [0, 1]}]', 'within'),
+        ('parameters: [{name: a, path: b, prior: 2, deviation: 1, limits: [1]}]', 'lowest'),
+        ('parameters: [{name: a, path: b, prior: 2}]', 'deviation'),
+        ('parameters: [{name: a, path: b, prior: 2, deviation: 0}]', 'expected'),
+    ],
+)
+def test_a_file_of_parameters_that_cannot_be_used_is_told(text, message):
+    with pytest.raises(ParameterError, match=message) as error:
+        parse_fit(text, 'fit.yaml')
+    assert '\n' not in str(error.value)
+
+
+def test_sticks_are_mixed_as_ardusub_does(heavy):
+    # Source: ArduSub, AP_Motors6DOF::setup_motors, SUB_FRAME_VECTORED_6DOF; its axes are FRD
+    # with throttle up: roll, pitch, yaw, throttle, forward, lateral.
+    theirs = np.array([
+        [0, 0, 1, 0, -1, 1], [0, 0, -1, 0, -1, -1], [0, 0, -1, 0, 1, 1], [0, 0, 1, 0, 1, -1],
+        [1, -1, 0, -1, 0, 0], [-1, -1, 0, -1, 0, 0], [1, 1, 0, -1, 0, 0], [-1, 1, 0, -1, 0, 0],
+    ])  # fmt: skip
+    in_flu = theirs[:, [4, 5, 3, 0, 1, 2]] * [1, -1, 1, 1, -1, -1]
+    np.testing.assert_array_equal(motor_factors(heavy.thrusters), in_flu)
+    pwm = manual_pwm(heavy.thrusters, np.array([0.8, 0.0, 0.5, 0.0, 0.0, 0.8]))
+    assert np.abs(pwm[:4] - 1500).max() == pytest.approx(400)  # scaled back together
+    np.testing.assert_allclose(np.abs(pwm[4:] - 1500), 200)
+
+
+COLUMNS = """
+time: t
+time_unit: ms
+frame: FRD
+attitude: ["angle[0]", "angle[1]", "angle[2]"]
+velocity: ["v[0]", "v[1]", "v[2]", "v[3]", "v[4]", "v[5]"]
+sticks: {surge: "-stick[0]", heave: "stick[1]"}
+skip: {t: 2}
+"""
+
+
+def test_an_npz_is_read_as_its_mapping_says(heavy, tmp_path):
+    n = 30
+    mapping = tmp_path / 'columns.yaml'
+    mapping.write_text(COLUMNS)
+    angles = np.tile([0.1, 0.2, 0.3], (n, 1))
+    np.savez(
+        tmp_path / 'a.npz', t=np.arange(n + 2) * 200.0, angle=angles, v=np.tile(range(6), (n, 1)),
+        stick=np.tile([-0.5, 0.25], (n, 1)),
+    )  # fmt: skip
+    recording = recording_of_table(
+        tmp_path / 'a.npz', load_columns(str(mapping)), heavy.thrusters
+    )  # fmt: skip
+    assert len(recording) == n
+    np.testing.assert_allclose(np.diff(recording.time), 0.2)
+    np.testing.assert_allclose(recording.velocity[0], [0, -1, -2, 3, -4, -5])
+    # Roll is the same in both frames; pitch and yaw turn the other way.
+    pitch, roll = 0.2, 0.1
+    up = -np.array([-np.sin(pitch), -np.sin(roll) * np.cos(pitch), -np.cos(roll) * np.cos(pitch)])
+    np.testing.assert_allclose(recording.up[0], up, atol=1e-12)
+    expected = manual_pwm(heavy.thrusters, np.array([0.5, 0, -0.25, 0, 0, 0]))
+    np.testing.assert_allclose(recording.pwm[0], expected)
+    mapping.write_text(COLUMNS.replace('time: t', 'time: q'))
+    columns = load_columns(str(mapping))
+    with pytest.raises(ParameterError, match="no column 'q'"):
+        recording_of_table(tmp_path / 'a.npz', columns, heavy.thrusters)
+
+
+def test_a_csv_is_read_and_what_is_missing_is_told(heavy, tmp_path, capsys):
+    names = ['t', *'xyzw', *(f'v{i}' for i in range(6)), *(f'm{i}' for i in range(8))]
+    rows = [[0.1 * i, 0, 0, 0, 1, *[0.0] * 6, *[1500] * 8] for i in range(40)]
+    rows[7][6] = ''
+    table = '\n'.join([','.join(names), *(','.join(map(str, r)) for r in rows)])
+    (tmp_path / 'a.csv').write_text(table + '\n')
+    (tmp_path / 'm.yaml').write_text(
+        'time: t\nframe: FLU\nattitude: [x, y, z, w]\n'
+        f'velocity: [{", ".join(names[5:11])}]\npwm: [{", ".join(names[11:])}]\n'
+    )
+    recording = recording_of_table(
+        tmp_path / 'a.csv', load_columns(str(tmp_path / 'm.yaml')), heavy.thrusters
+    )  # fmt: skip
+    assert len(recording) == 39
+    common = ['identify', str(tmp_path / 'a.csv'), '--vehicle', 'bluerov2_heavy']
+    assert main([*common, '--set', 'coefficients:=tank2025', '--fit', 'bluerov2_heavy']) != 0
+    assert '--columns is missing' in capsys.readouterr().err
+    fit = tmp_path / 'fit.yaml'
+    fit.write_text('parameters: [{name: a, path: b, prior: 2, deviation: 1}]')
+    assert main([*common, '--fit', str(fit), '--columns', 'saabmarine2025']) != 0
+    assert "'b' is unknown" in capsys.readouterr().err
