@@ -76,7 +76,7 @@ def forgotten_mass(context: DescriptionContext) -> list[Diagnostic]:
         made_of = any(e.element.find('buoyancy_material') is not None for e in bodies)
         contact = link.find(CONTACT_MATERIAL)  # may give the mass by its density
         made_of |= contact is not None and 'density' in map(str, contact.attrib.values())
-        other = link.get('name') == 'base_link' and vehicle.inertia.mass > 0
+        other = link.get('name') == context.base_link and vehicle.inertia.mass > 0
         mass = link.find('inertial/mass')
         nothing = mass is None or float(mass.get('value') or 0) == 0
         if nothing and not made_of and not other and solid > 0.01 * vehicle.inertia.mass:

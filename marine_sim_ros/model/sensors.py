@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from marine_sim_ros.core.registry import SENSORS
+from marine_sim_ros.model.kinematics import base_name
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.model.xml import Reader
 
@@ -26,12 +27,12 @@ class Mounting(NamedTuple):
     fluid_density: float
 
     def frame(self, reader: Reader) -> Frame:
-        """Return the link that an element's attribute ``link`` names; default: base_link.
+        """Return the link that an element's attribute ``link`` names; default: the body's.
 
         Raises:
             ModelError: a link that is unknown.
         """
-        link = reader.attribute('link', 'base_link')
+        link = reader.attribute('link', base_name(self.frames))
         if link not in self.frames:
             known = ', '.join(sorted(self.frames))
             raise reader.error(f'link {link!r} is unknown; expected one of: {known}')

@@ -42,9 +42,8 @@ from marine_sim_ros.ros.convert import (
 from marine_sim_ros.ros.parameters import Parameter, declare, shared
 from marine_sim_ros.ros.throttled_publisher import ThrottledPublisher
 
-__all__ = ['BASE_LINK', 'COMMON', 'AccelerationPublisher', 'SuiteNode', 'WrenchPublisher']
+__all__ = ['COMMON', 'AccelerationPublisher', 'SuiteNode', 'WrenchPublisher']
 
-BASE_LINK = 'base_link'
 WARN_PERIOD = 5.0
 FASTEST_WATER = 100.0
 """m/s; no current is faster."""
@@ -120,7 +119,7 @@ class SuiteNode(Node):
             water_density=self.values['water_density'],
             current=self.values['current'],
         )
-        self.body_frame = self.values['frame_prefix'] + BASE_LINK
+        self.body_frame = self.values['frame_prefix'] + self.vehicle.base_link
         self.finished = False
         self.exit_code = 0
         self._complaints: dict[str, bool] = {}
