@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.importers.description import Hydrodynamics, Link, Sourced, Volume
+from marine_sim_ros.importers.description import Hydrodynamics, Link, Shape, Sourced, Volume
 from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.importers.geometry import box_around, gazebo_volume, solid
 
@@ -20,6 +20,7 @@ _FLOATS = 1.15
 """A vehicle that could displace more than this times its mass floats at the surface."""
 _LIGHTEST, _HEAVIEST = 1e-4, 25.0
 _NEUTRAL = 1000.0
+_OVER = np.array([0.0, 0.0, 0.02])
 
 
 def complete(draft: Draft) -> None:
@@ -29,7 +30,10 @@ def complete(draft: Draft) -> None:
         draft.assume(f'water of {_NEUTRAL:g} kg/m³: no density in the source')
     if draft.hydrodynamics is not None:
         draft.hydrodynamics = replace(draft.hydrodynamics, water_density=draft.water_density)
-    if draft.notes.get('hull'):
+    if draft.format == 'Stonefish' and _too_large(draft):
+        draft.volumes.clear()
+        _hull(draft)
+    elif draft.notes.get('hull'):
         _hull(draft)
     elif not draft.volumes and draft.format != 'Stonefish':
         _by_collisions(draft)
@@ -39,11 +43,25 @@ def complete(draft: Draft) -> None:
         draft.hydrodynamics = Hydrodynamics(draft.water_density, none, none, none)
 
 
+def _too_large(draft: Draft) -> bool:
+    """Return whether the lumped volumes could carry much more than the vehicle."""
+    assert draft.water_density is not None
+    water = sum(v.volume.value for v in draft.volumes) * draft.water_density.value
+    if water <= _FLOATS * draft.mass:
+        return False
+    draft.assume(
+        f'the parts displace {water:.4g} kg of water and the vehicle weighs {draft.mass:.4g} kg: '
+        'it floats by their shape'
+    )
+    return True
+
+
 def _displacing(draft: Draft) -> dict[str, float]:
     """Return the volume (m³) of the collisions of every link that has any."""
     result = {}
     for name, link in list(draft.links.items()):
-        kept, told = [], []
+        kept: list[Shape] = []
+        told: list[str] = []
         volume = 0.0
         for shape in link.collisions:
             try:
@@ -113,7 +131,7 @@ def _neutral(draft: Draft) -> None:
     edge = float(f'{volume ** (1 / 3):.3g}')
     draft.volumes.append(
         Volume(draft.base, Sourced(volume, rule, True),
-               Sourced(draft.center_of_mass() + [0.0, 0.0, 0.02], rule, True),
+               Sourced(draft.center_of_mass() + _OVER, rule, True),
                Sourced(edge, 'edge of a cube of the volume', True))
     )  # fmt: skip
 
@@ -136,5 +154,3 @@ def _hull(draft: Draft) -> None:
         draft.links[name] = replace(
             link, collisions=tuple(replace(s, material=material) for s in link.collisions)
         )
-
-

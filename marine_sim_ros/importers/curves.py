@@ -61,10 +61,12 @@ def sampled_curve(
     commands = np.concatenate([
         np.linspace(lowest, 0, _STEPS, endpoint=False), np.linspace(0, highest, _STEPS + 1)
     ])  # fmt: skip
-    pulses = np.concatenate([
-        np.linspace(LOWEST, MIDDLE, _STEPS, endpoint=False),
-        np.linspace(MIDDLE, HIGHEST, _STEPS + 1),
-    ])
+    pulses = np.concatenate(
+        [
+            np.linspace(LOWEST, MIDDLE, _STEPS, endpoint=False),
+            np.linspace(MIDDLE, HIGHEST, _STEPS + 1),
+        ]
+    )
     thrust = np.array([thrust_of(float(c)) for c in commands])
     mirrored = bool(thrust[-1] < thrust[0])
     if mirrored:  # thrust against the axis: the axis is turned

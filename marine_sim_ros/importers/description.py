@@ -13,8 +13,8 @@ import numpy as np
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
 __all__ = [
-    'Hydrodynamics', 'ImportedVehicle', 'Inertial', 'Joint', 'Link', 'Pressure', 'Shape', 'Sourced',
-    'Thruster', 'Volume',
+    'Hydrodynamics', 'ImportedVehicle', 'Inertial', 'Joint', 'Link', 'Pressure', 'Shape',
+    'Sourced', 'Thruster', 'Volume',
 ]  # fmt: skip
 
 T = TypeVar('T')

@@ -25,7 +25,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-
 class _Channel(NamedTuple):
     """A channel of an autopilot: its commands (N or rad/s) at two pulse widths (µs)."""
 
@@ -156,7 +155,7 @@ def read_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
     if text_of(reader, 'disable_added_mass').lower() in ('true', '1'):
         added = np.zeros((6, 6))
     if text_of(reader, 'default_current'):
-        draft.drop(f'{origin_of(reader)}: <default_current> belongs to the environment (--current)')
+        draft.drop(f'{origin_of(reader)}: <default_current>: give --current')
     linear = _terms(reader, '')
     same, modulus = _quadratic(reader, draft)
     if np.trace(linear) > 0 or np.trace(same) > 0:
@@ -312,7 +311,7 @@ def _curve(
     if factor:
         ends = [float(np.sign(f) * np.sqrt(abs(f) / factor)) for f in (least, most)]
         if channel is not None:
-            ends = [float(np.clip(c, *sorted(ends))) for c in (channel.low, channel.high)]
+            ends = [min(max(c, ends[0]), ends[1]) for c in (channel.low, channel.high)]
             if ends[0] * ends[1] > 0:
                 ends[0] = 0.0
         low, high = sorted(ends)

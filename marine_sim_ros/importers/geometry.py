@@ -9,55 +9,39 @@ from pathlib import Path
 
 import numpy as np
 
-from marine_sim_ros.core.errors import MarineSimError, ModelError
-from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.description import Shape
 from marine_sim_ros.model.geometry import shapes
-from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.geometry.meshes import load_mesh
 
 __all__ = ['box_around', 'gazebo_volume', 'solid']
+
+_DOT = 1e-4
+"""m; a smaller shape is a placeholder."""
 
 
 def solid(shape: Shape, folder: Path, told: list[str]) -> shapes.Shape:
     """Return the solid of a shape in the frame of its link.
 
-    A mesh that cannot be closed is replaced by its convex hull, which is told.
-
     Raises:
-        ModelError: a mesh that cannot be read.
+        ModelError: a mesh that cannot be read, or a shape without a size.
     """
     made = _own_frame(shape, folder, told)
     return shapes.moved(made, rotation_matrix(shape.pose.quaternion), shape.pose.translation)
 
 
 def _own_frame(shape: Shape, folder: Path, told: list[str]) -> shapes.Shape:
+    if shape.kind != 'mesh' and min(shape.size) < _DOT:
+        raise ModelError(f'its size is {min(shape.size):g} m; it is smaller than {_DOT:g} m')
     if shape.kind == 'box':
         return shapes.box(np.array(shape.size))
     if shape.kind == 'cylinder':
         return shapes.cylinder(*shape.size)
     if shape.kind == 'sphere':
         return shapes.sphere(*shape.size)
-    try:
-        return load_mesh(shape.uri, np.array(shape.size), base=folder)
-    except ModelError as error:
-        return _wrapped(shape, folder, told, error)
-
-
-def _wrapped(
-    shape: Shape, folder: Path, told: list[str], reason: MarineSimError
-) -> shapes.Shape:
-    """Return the convex hull of a mesh that has no inside of its own."""
-    require('trimesh', f'mesh {shape.uri}')
-    mesh = read_mesh(mesh_path(shape.uri, folder))
-    mesh.vertices = mesh.vertices * np.array(shape.size)
-    try:
-        hull = mesh.convex_hull
-        made = shapes.shape_of(np.array(hull.vertices, float), np.array(hull.faces))
-    except Exception:  # of flat or empty meshes scipy and trimesh raise types of their own
-        raise ModelError(str(reason)) from None
-    told.append(f'{Path(shape.uri).name}: its convex hull is taken ({reason})')
+    made = load_mesh(shape.uri, np.array(shape.size), base=folder)
+    told.extend(made.warnings)
     return made
 
 

@@ -9,12 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers import buoyancy
-from marine_sim_ros.importers.description import ImportedVehicle, Inertial, Sourced
+from marine_sim_ros.importers.description import ImportedVehicle, Inertial, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.geometry import solid
+from marine_sim_ros.importers.lenient import parse_file
 from marine_sim_ros.importers.plugins import apply_plugins
 from marine_sim_ros.importers.sdf_reader import read_sdf
 from marine_sim_ros.importers.stonefish_reader import read_stonefish
@@ -24,8 +26,6 @@ from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.xacro_expansion import expand_description
 
 __all__ = ['import_vehicle']
-
-_FORMATS = {'sdf': 'SDF', 'robot': 'URDF', 'scenario': 'Stonefish'}
 
 
 def import_vehicle(path: Path, options: Options | None = None) -> ImportedVehicle:
@@ -53,21 +53,24 @@ def import_vehicle(path: Path, options: Options | None = None) -> ImportedVehicl
 def _read(path: Path, options: Options) -> Draft:
     if not path.is_file():
         raise ModelError(f'{path}: is no file; expected SDF, URDF, xacro or a Stonefish scenario')
-    if path.suffix == '.scn':
-        return read_stonefish(path, options)
-    arguments = dict(options.arguments)
-    if options.base_link and path.suffix in ('.urdf', '.xacro'):
-        arguments['base_link'] = options.base_link
-    description = expand_description(path, arguments)
-    root = xml.parse(description.text, description.source)
-    if root.tag not in _FORMATS:
+    if path.suffix in ('.urdf', '.xacro'):
+        description = expand_description(path, options.arguments)
+        source: str = description.source
+        root = xml.parse(description.text, source)
+    else:
+        source, root = str(path), parse_file(path)
+    if path.suffix == '.scn' and root.tag == 'robot':
+        whole = etree.Element('scenario')
+        whole.append(root)
+        root = whole
+    if root.tag == 'scenario':
+        return read_stonefish(root, path, options)
+    if root.tag not in ('sdf', 'robot'):
         raise ModelError(
             f'{path}: the root element is <{root.tag}>; expected <sdf>, <robot> or <scenario>'
         )
-    if root.tag == 'scenario':
-        return read_stonefish(path, options)
     read = read_sdf if root.tag == 'sdf' else read_urdf
-    draft, plugins = read(root, description.source, path, options)
+    draft, plugins = read(root, source, path, options)
     apply_plugins(draft, plugins)
     return draft
 
@@ -75,11 +78,11 @@ def _read(path: Path, options: Options) -> Draft:
 def _check_shapes(draft: Draft) -> None:
     """Leave out collisions and name visuals whose meshes are not there."""
     for name, link in list(draft.links.items()):
-        kept, told = [], []
+        kept: list[Shape] = []
+        told: list[str] = []
         for shape in link.collisions:
             try:
-                if shape.kind == 'mesh':
-                    solid(shape, draft.folder, told)
+                solid(shape, draft.folder, told)
             except ModelError as error:
                 draft.drop(f'{shape.origin}: the collision is left out: {error}')
                 continue

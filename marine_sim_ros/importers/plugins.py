@@ -48,8 +48,8 @@ def _waves(plugin: Plugin, draft: Draft) -> None:
     draft.notes['float_by_collisions'] = True
     draft.notes['drag_by_panels'] = True
     draft.assume(
-        f'{origin_of(plugin.reader)} {plugin.label}: its collisions float by their volume and drag '
-        'by their panels, with our own coefficients'
+        f'{origin_of(plugin.reader)} {plugin.label}: its collisions float by their volume and '
+        'drag by their panels, with our own coefficients'
     )
 
 

@@ -8,7 +8,8 @@ Source: SDFormat 1.11 specification, "Pose Frame Semantics".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import contextlib
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.importers.description import Inertial, Joint, Link, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, Options, Plugin, number, origin_of, text_of
+from marine_sim_ros.importers.lenient import parse_file
 from marine_sim_ros.importers.tree import choose_base, grow_tree
-from marine_sim_ros.model import xml
 from marine_sim_ros.model.kinematics import FARTHEST
 from marine_sim_ros.model.packages import package_folder
 from marine_sim_ros.model.xml import Element, Reader
@@ -95,10 +96,8 @@ def _model_file(uri: str, folder: Path) -> Path:
     name = uri.partition('://')[2] if '://' in uri else uri
     places = [folder / name, *(parent / name for parent in folder.parents[:4])]
     package, _, below = name.partition('/')
-    try:
+    with contextlib.suppress(ModelError):
         places.insert(0, package_folder(package, folder) / below)
-    except ModelError:
-        pass
     for place in places:
         if place.is_file():
             return place
@@ -119,10 +118,8 @@ def _mesh_uri(uri: str, folder: Path) -> str:
     name = uri.partition('://')[2] if '://' in uri else uri
     package, _, below = name.partition('/')
     places = [folder / name, *(parent / name for parent in folder.resolve().parents[:4])]
-    try:
+    with contextlib.suppress(ModelError):
         places.insert(0, package_folder(package, folder) / below)
-    except ModelError:
-        pass
     for place in places:
         if place.is_file():
             return place.resolve().as_uri()
@@ -141,9 +138,7 @@ class _SdfReader:
         found, folder = self._choose(root, source)
         reader = Reader(found, source)
         name = reader.attribute('name', self.path.stem)
-        self.draft = Draft(
-            self.options.model or name, str(self.path), 'SDF', folder, self.options
-        )
+        self.draft = Draft(self.options.model or name, str(self.path), 'SDF', folder, self.options)
         model = self._model(found, source, folder, 0)
         self._walk(model, '', IDENTITY)
         if self.world is not None:
@@ -182,7 +177,7 @@ class _SdfReader:
             uri = (include.findtext('uri') or '').strip()
             try:
                 file = _model_file(uri, self.path.parent)
-                model = self._root(file).find('model')
+                model = parse_file(file).find('model')
             except ModelError:
                 continue
             if model is not None:
@@ -190,13 +185,6 @@ class _SdfReader:
                 model.set('_folder', str(file.parent))
                 result.append(model)
         return result
-
-    def _root(self, file: Path) -> Element:
-        try:
-            text = file.read_text(encoding='utf-8')
-        except (OSError, UnicodeDecodeError) as error:
-            raise ModelError(f'{file}: cannot be read: {error}') from None
-        return xml.parse(text, str(file))
 
     def _model(self, element: Element, source: str, folder: Path, depth: int) -> _Model:
         """Return a model with its frames and what it includes."""
@@ -227,7 +215,7 @@ class _SdfReader:
         except ModelError as error:
             self.draft.drop(f'{origin_of(reader)}: {error}')
             return
-        root = self._root(file)
+        root = parse_file(file)
         found = root.find('model')
         if found is None:
             self.draft.drop(f'{origin_of(reader)}: {uri!r} has no <model>')
@@ -269,7 +257,9 @@ class _SdfReader:
         if mass is not None:
             self.draft.notes.setdefault('fluid_added_mass', {})[name] = Reader(mass, reader.source)
         for sensor in reader.element.findall('sensor'):
-            self.draft.notes.setdefault('sensors', []).append((name, Reader(sensor, reader.source)))
+            self.draft.notes.setdefault('sensors', []).append(
+                (name, Reader(sensor, reader.source))
+            )
             for plugin in sensor.findall('plugin'):
                 self.plugins.append(Plugin(Reader(plugin, reader.source), name))
 
@@ -296,7 +286,9 @@ class _SdfReader:
         joint = Joint(
             prefix + name, kind, parent, child, poses[parent].seen(poses[child]),
             origin=origin_of(reader),
-            **limits,
+            lower=limits.get('lower', 0.0),
+            upper=limits.get('upper', 0.0),
+            velocity=limits.get('velocity', 1.0),
         )  # fmt: skip
         if kind == 'fixed':
             self.draft.joints[joint.name] = joint
@@ -304,23 +296,20 @@ class _SdfReader:
         frame = at.then(model.pose(name))  # the frame of the joint, in the vehicle
         turn = rotation_matrix(poses[child].seen(frame).quaternion)
         axis = self._axis(reader, model, frame, at)
-        along = tuple(float(x) for x in turn @ axis)
+        along = turn @ axis
         self._add_moving(joint, along, poses[child].seen(frame), axis, poses[parent].seen(frame))
 
     def _add_moving(
-        self, joint: Joint, along: Any, offset: Pose, axis: np.ndarray, place: Pose
+        self, joint: Joint, along: np.ndarray, offset: Pose, axis: np.ndarray, place: Pose
     ) -> None:
-        """Add a joint that moves; where it is not at the child's origin, with a link of its own."""
-        from dataclasses import replace
-
+        """Add a joint that moves; away from the child's origin with a link of its own."""
         if joint.kind == 'continuous' or np.allclose(offset.translation, 0, atol=1e-9):
-            self.draft.joints[joint.name] = replace(joint, axis=along)
+            self.draft.joints[joint.name] = replace(joint, axis=_three(along))
             return
         hinge = f'{joint.name}_frame'
         self.draft.links[hinge] = Link(hinge)
         self.draft.notes['poses'][hinge] = IDENTITY
-        own = tuple(float(x) for x in axis)
-        self.draft.joints[joint.name] = replace(joint, child=hinge, pose=place, axis=own)
+        self.draft.joints[joint.name] = replace(joint, child=hinge, pose=place, axis=_three(axis))
         self.draft.joints[f'{joint.name}_offset'] = Joint(
             f'{joint.name}_offset', 'fixed', hinge, joint.child, offset.seen(IDENTITY),
             origin=joint.origin,
@@ -354,6 +343,11 @@ class _SdfReader:
         return rotation_matrix(frame.seen(inside).quaternion) @ axis
 
 
+def _three(values: np.ndarray) -> tuple[float, float, float]:
+    x, y, z = (float(v) for v in values)
+    return x, y, z
+
+
 def _inertial(reader: Reader, draft: Draft) -> Inertial | None:
     """Return the <inertial> of a link; a link without one weighs 1 kg in SDF."""
     element = reader.element.find('inertial')
@@ -381,9 +375,6 @@ def _inertial(reader: Reader, draft: Draft) -> Inertial | None:
     return Inertial(mass, _pose(inertial)[0], Sourced(tensor, origin))
 
 
-_SCALED = {'mesh': 3}
-
-
 def _shape(reader: Reader, folder: Path, draft: Draft) -> Shape | None:
     """Return a visual or collision, or None with a note."""
     geometry = reader.element.find('geometry')
@@ -407,9 +398,7 @@ def _shape(reader: Reader, folder: Path, draft: Draft) -> Shape | None:
     return None
 
 
-def _round(
-    shape: Reader, pose: Pose, origin: str, colour: Any, draft: Draft
-) -> Shape | None:
+def _round(shape: Reader, pose: Pose, origin: str, colour: Any, draft: Draft) -> Shape | None:
     radius = number(shape, 'radius', 0.5, 1e-6, FARTHEST)
     assert radius is not None
     if shape.element.tag == 'sphere':

@@ -10,12 +10,14 @@ it runs; here its formulas are lumped once, see ``_lump``.
 
 from __future__ import annotations
 
+import ast
+import math
+import operator
 import re
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +26,6 @@ from marine_sim_ros.core.spatial import (
     quaternion_from_rpy,
     quaternion_product,
     rotation_matrix,
-    rotation_vector_quaternion,
 )
 from marine_sim_ros.importers.curves import along, sampled_curve
 from marine_sim_ros.importers.description import (
@@ -40,10 +41,11 @@ from marine_sim_ros.importers.description import (
 )
 from marine_sim_ros.importers.draft import Draft, Options, origin_of
 from marine_sim_ros.importers.geometry import box_around, solid
+from marine_sim_ros.importers.lenient import parse_file
 from marine_sim_ros.importers.tree import grow_tree
-from marine_sim_ros.model import xml
 from marine_sim_ros.model.geometry import shapes
 from marine_sim_ros.model.geometry.added_mass import estimate_added_mass
+from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.inertia import Inertia, combined_inertia
 from marine_sim_ros.model.kinematics import FARTHEST
 from marine_sim_ros.model.packages import package_folder
@@ -60,8 +62,8 @@ _CF = 0.1
 """Stonefish's C_f of a body as a share of its C_d."""
 _DEEPEST = 10
 _ARG = re.compile(r'\$\(arg\s+([^)\s]+)\s*\)')
+_SUM = re.compile(r'\$\{([^}]{1,200})\}')
 _FIND = re.compile(r'\$\(find\s+([^)\s]+)\s*\)')
-_ROS = re.compile(r'\$\(param\s+[^)]*\)')
 
 
 def _pose(reader: Reader | None) -> Pose:
@@ -81,6 +83,34 @@ def _mesh_pose(pose: Pose) -> Pose:
     return Pose(pose.translation, np.asarray(quaternion_product(pose.quaternion, _TURNED)))
 
 
+_OPERATORS: dict[type, Callable[..., float]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.USub: operator.neg, ast.UAdd: operator.pos,
+}  # fmt: skip
+
+
+def _evaluated(text: str, reader: Reader) -> str:
+    """Return the value of an expression of numbers, pi, + - * / and brackets."""
+
+    def value(node: ast.AST) -> float:
+        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+            return float(node.value)
+        if isinstance(node, ast.Name) and node.id == 'pi':
+            return math.pi
+        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+            return _OPERATORS[type(node.op)](value(node.left), value(node.right))
+        if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
+            return _OPERATORS[type(node.op)](value(node.operand))
+        raise ValueError
+
+    try:
+        return repr(value(ast.parse(text.strip(), mode='eval').body))
+    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, OverflowError):
+        raise reader.error(
+            f'${{{text[:40]}}} cannot be evaluated; expected numbers, pi, + - * / and brackets'
+        ) from None
+
+
 class _Files:
     """Reads a scenario and what it includes, arguments replaced."""
 
@@ -88,20 +118,10 @@ class _Files:
         self.path, self.arguments = path, dict(arguments)
         self.missing: list[str] = []
 
-    def read(self) -> tuple[Element, str]:
-        text = self._text(self.path)
-        root = xml.parse(text, str(self.path))
+    def fill(self, root: Element) -> None:
+        """Replace arguments in the scenario, and put in what it includes."""
         self._replace(root, str(self.path), self.arguments)
         self._include(root, str(self.path), self.arguments, 0)
-        return root, str(self.path)
-
-    def _text(self, path: Path) -> str:
-        try:
-            if path.stat().st_size > xml.MAX_BYTES:
-                raise ModelError(f'{path}: larger than {xml.MAX_BYTES / 1e6:.0f} MB')
-            return path.read_text(encoding='utf-8-sig', errors='strict')
-        except (OSError, UnicodeDecodeError) as error:
-            raise ModelError(f'{path}: cannot be read: {error}') from None
 
     def _replace(self, root: Element, source: str, arguments: Mapping[str, str]) -> None:
         for element in root.iter():
@@ -116,16 +136,19 @@ class _Files:
     def _filled(self, text: str, reader: Reader, arguments: Mapping[str, str]) -> str:
         def argument(match: re.Match[str]) -> str:
             name = match[1]
-            if name not in arguments:
-                if name not in ('robot_name', 'vehicle_name', 'name'):
-                    raise reader.error(
-                        f'needs the argument {name!r}; expected --set {name}:=VALUE'
-                    )
+            if name not in arguments and name in ('robot_name', 'vehicle_name', 'name'):
                 return self.path.stem
-            return arguments[name]
+            return arguments.get(name, match[0])  # a number that is needed will say so
 
-        text = _ARG.sub(argument, text)
-        return _FIND.sub(lambda m: str(package_folder(m[1], self.path.parent)), text)
+        def folder(match: re.Match[str]) -> str:
+            try:
+                return str(package_folder(match[1], self.path.parent))
+            except ModelError as error:
+                self.missing.append(f'{origin_of(reader)}: {error}')
+                return match[0]
+
+        filled = _FIND.sub(folder, _ARG.sub(argument, text))
+        return _SUM.sub(lambda m: _evaluated(m[1], reader), filled)
 
     def _include(
         self, root: Element, source: str, arguments: Mapping[str, str], depth: int
@@ -141,14 +164,12 @@ class _Files:
                     f'{origin_of(reader)}: {name!r} is not there; expected --package-path FOLDER'
                 )
                 continue
-            given = {
-                str(a.get('name')): str(a.get('value')) for a in include.findall('arg')
-            }
-            inner = xml.parse(self._text(file), str(file))
+            given = {str(a.get('name')): str(a.get('value')) for a in include.findall('arg')}
+            inner = parse_file(file)
             self._replace(inner, str(file), {**arguments, **given})
             self._include(inner, str(file), {**arguments, **given}, depth + 1)
             parent = include.getparent()
-            for child in inner:
+            for child in list(inner):
                 child.set('_source', str(child.get('_source', file)))
                 if parent is not None:
                     parent.append(child)
@@ -161,10 +182,11 @@ class _Files:
 
 
 class _Part(NamedTuple):
-    """A part of a link: its shape and solid in the link's frame, its mass, and its roles."""
+    """A part of a link: its shape and solid in the link's frame, what it displaces, its roles."""
 
     shape: Shape
     solid: shapes.Shape
+    volume: float
     mass: float
     buoyant: bool
     external: bool
@@ -181,12 +203,10 @@ class _StonefishReader:
         self.materials: dict[str, float] = {}
         self.drags: dict[str, tuple[np.ndarray, np.ndarray, str]] = {}
 
-    def read(self) -> Draft:
+    def read(self, root: Element) -> Draft:
         files = _Files(self.path, self.options.arguments)
-        root, source = files.read()
-        if root.tag != 'scenario':
-            raise ModelError(f'{source}: the root element is <{root.tag}>; expected <scenario>')
-        self.source = source
+        files.fill(root)
+        source = self.source = str(self.path)
         robot = self._choose(root)
         reader = Reader(robot, str(robot.get('_source', source)))
         self.draft = Draft(
@@ -265,7 +285,7 @@ class _StonefishReader:
         self.draft.links[name] = replace(
             self.draft.links[name],
             visuals=tuple(self._visuals(reader, name)) or visuals,
-            collisions=visuals,
+            collisions=tuple(p.shape for p in self.parts[name] if p.buoyant or p.external),
         )
 
     def _properties(self, reader: Reader, name: str) -> None:
@@ -359,25 +379,30 @@ class _StonefishReader:
         shape = self._shape(reader, pose)
         if shape is None:
             return
-        told: list[str] = []
         try:
-            made = solid(shape, self.path.parent, told)
+            made = _solid(shape, self.path.parent)
         except ModelError as error:
             self.draft.drop(f'{shape.origin}: the part is left out: {error}')
             return
-        for text in told:
-            self.draft.assume(f'{shape.origin}: {text}')
-        if shape.kind == 'mesh' and len(made.faces) > 20000:
-            self.draft.assume(f'{shape.origin}: the mesh has {len(made.faces)} triangles')
+        volume = self._wall(reader, made)
         buoyant = reader.attribute('buoyant', 'true').lower() not in ('false', '0')
-        physics = reader.attribute('physics', 'submerged')
-        in_water = physics in ('submerged', 'floating')
+        whole: Any = reader.element.getparent() if 'part' in reader.element.tag else None
+        owner = reader if whole is None else Reader(whole, reader.source)
+        in_water = owner.attribute('physics', 'submerged') in ('submerged', 'floating')
         self.parts[link].append(
-            _Part(shape, made, self._mass(reader, made), buoyant and in_water,
+            _Part(shape, made, volume, self._mass(reader, volume), buoyant and in_water,
                   not internal and in_water, reader)
         )  # fmt: skip
 
-    def _mass(self, reader: Reader, made: shapes.Shape) -> float:
+    def _wall(self, reader: Reader, made: shapes.Shape) -> float:
+        """Return the volume of a part: of its wall where it has a thickness."""
+        thickness = reader.element.find('physical/thickness')
+        if thickness is None:
+            return made.volume
+        shell = Reader(thickness, reader.source).attribute_number('value', 0.0, 0.0, 1e3)
+        return min(made.area * shell, made.volume) if shell > 0 else made.volume
+
+    def _mass(self, reader: Reader, volume: float) -> float:
         mass = reader.child('mass')
         if mass is not None:
             return mass.attribute_number('value', 0.0, 0.0, 1e9)
@@ -388,12 +413,7 @@ class _StonefishReader:
                 f'{origin_of(reader)}: material {name!r} is not in the file; neutral, '
                 f'{self.density.value:g} kg/m³'
             )
-        density = self.materials.get(name, self.density.value)
-        thickness = reader.element.find('physical/thickness')
-        if thickness is not None:
-            shell = Reader(thickness, reader.source).attribute_number('value', 0.0, 0.0, 1e3)
-            return min(density * made.area * shell, density * made.volume)
-        return density * made.volume
+        return self.materials.get(name, self.density.value) * volume
 
     def _rest(self, robot: Reader) -> None:
         """Take joints and pressure sensors; name what is left."""
@@ -506,6 +526,9 @@ class _StonefishReader:
     def _thruster(self, reader: Reader) -> None:
         specs, model = reader.child('specs'), reader.child('thrust_model')
         propeller = reader.child('propeller')
+        if specs is not None and propeller is not None and specs.element.get('max_rpm'):
+            self._old_thruster(reader, specs, propeller)
+            return
         if specs is None or model is None or propeller is None:
             raise reader.error('expected <specs>, <propeller> and <thrust_model>')
         most = specs.attribute_number('max_setpoint', 0.0, 0.0, 1e6)
@@ -528,6 +551,26 @@ class _StonefishReader:
             made, direction='cw' if right else 'ccw',
             diameter=Sourced(diameter, origin_of(propeller)) if diameter > 0 else None,
             time_constant=self._lag(reader),
+        )  # fmt: skip
+
+    def _old_thruster(self, reader: Reader, specs: Reader, propeller: Reader) -> None:
+        """Take a thruster of Stonefish before 1.4: k_T and the largest rpm."""
+        constant = specs.attribute_number('thrust_coeff', 0.0, 0.0, 1e3)
+        astern = specs.attribute_number('thrust_coeff_backward', constant, 0.0, 1e3)
+        most = specs.attribute_number('max_rpm', 0.0, 0.0, 1e6) * np.pi / 30
+        diameter = propeller.attribute_number('diameter', 0.0, 0.0, 10.0)
+        right = propeller.attribute('right', 'true').lower() in ('true', '1')
+        sign = -1.0 if specs.attribute('inverted', 'false').lower() in ('true', '1') else 1.0
+        factor = self.density.value * diameter**4 / (2 * np.pi) ** 2
+        self._add_thruster(
+            reader, lambda w: factor * (constant if w >= 0 else astern) * w * abs(w), -most, most,
+            sign, speed=True,
+        )  # fmt: skip
+        origin = origin_of(specs)
+        self.draft.thrusters[-1] = replace(
+            self.draft.thrusters[-1], direction='cw' if right else 'ccw',
+            diameter=Sourced(diameter, origin_of(propeller)) if diameter > 0 else None,
+            zero_thrust_advance_ratio=Sourced(1.0, f'{origin}: k_T(J) = k_T (1 − J)'),
         )  # fmt: skip
 
     def _lag(self, reader: Reader) -> Sourced[float] | None:
@@ -654,8 +697,7 @@ class _StonefishReader:
         volume = sum(s.volume for s in solids)
         amid = sum(s.volume * s.center for s in solids) / volume
         second = sum(
-            s.second_moment + s.volume * np.outer(s.center - amid, s.center - amid)
-            for s in solids
+            s.second_moment + s.volume * np.outer(s.center - amid, s.center - amid) for s in solids
         )
         added = estimate_added_mass(float(volume), np.asarray(amid), np.asarray(second), density)
         draft.assume('added mass: of the ellipsoid as large and as long as the outer parts')
@@ -670,16 +712,35 @@ class _StonefishReader:
         )
 
     def _displace(self, link: str, parts: list[_Part]) -> None:
-        volume = sum(p.solid.volume for p in parts)
+        volume = sum(p.volume for p in parts)
         if volume <= 0:
             return
-        center = sum(p.solid.volume * p.solid.center for p in parts) / volume
+        center = sum(p.volume * p.solid.center for p in parts) / volume
         low, high = box_around([p.solid for p in parts])
         origin = f'{parts[0].shape.origin}: volume of {len(parts)} buoyant part(s)'
         self.draft.volumes.append(
             Volume(link, Sourced(float(volume), origin), Sourced(np.asarray(center), origin),
                    Sourced(float(high[2] - low[2]), 'height of the buoyant parts'))
         )  # fmt: skip
+
+
+def _solid(shape: Shape, folder: Path) -> shapes.Shape:
+    """Return the solid of a shape in its link; a mesh as Stonefish takes it, not repaired."""
+    if shape.kind != 'mesh':
+        return solid(shape, folder, [])
+    mesh = read_mesh(mesh_path(shape.uri, folder))
+    if not len(mesh.faces):
+        raise ModelError(f'{shape.uri}: the mesh has no triangles')
+    vertices = np.array(mesh.vertices, float) * np.array(shape.size)
+    if not np.all(np.abs(vertices) < FARTHEST):
+        raise ModelError(f'{shape.uri}: the mesh has vertices beyond {FARTHEST:g} m')
+    made = shapes.shape_of(vertices, np.array(mesh.faces))
+    if made.volume < 0:
+        made = shapes.shape_of(vertices, np.array(mesh.faces)[:, ::-1])
+    if not made.volume > 0:
+        raise ModelError(f'{shape.uri}: the mesh encloses no volume')
+    turn = rotation_matrix(shape.pose.quaternion)
+    return shapes.moved(made, turn, shape.pose.translation)
 
 
 def _tensor(made: shapes.Shape, mass: float) -> np.ndarray:
@@ -699,9 +760,7 @@ class _Skin(NamedTuple):
     cf: np.ndarray
 
 
-def _drag(
-    skins: list[_Skin], density: float, center: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _drag(skins: list[_Skin], density: float, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the linear (6,) and quadratic (6,) damping of panels about a point (3,).
 
     With the velocity w of a panel against the water, its area A and outward normal n:
@@ -734,14 +793,15 @@ def _drag(
     return np.maximum(linear, 0.0), np.maximum(quadratic, 0.0)
 
 
-def read_stonefish(path: Path, options: Options) -> Draft:
+def read_stonefish(root: Element, path: Path, options: Options) -> Draft:
     """Return the robot of a Stonefish scenario.
 
     Args:
+        root: the <scenario> element.
         path: the file.
         options: what to take; its arguments stand for $(arg NAME).
 
     Raises:
         ModelError: no robot, or anything in it that cannot be used.
     """
-    return _StonefishReader(path, options).read()
+    return _StonefishReader(path, options).read(root)

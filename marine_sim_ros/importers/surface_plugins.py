@@ -53,9 +53,10 @@ def read_surface(plugin: Plugin, draft: Draft) -> None:
         f'{origin_of(reader)}: the whole cylinder displaces; in the source no more than its '
         'lower half does'
     )
+    up = np.array([0.0, 0.0, radius.value])
     size = (radius.value, length.value / len(points))
     shapes = tuple(
-        Shape('cylinder', size, Pose(point + [0.0, 0.0, radius.value], _ALONG_X),
+        Shape('cylinder', size, Pose(point + up, _ALONG_X),
               origin_of(reader))
         for point in points
     )  # fmt: skip

@@ -67,9 +67,7 @@ def grow_tree(draft: Draft) -> None:
             del rest[name]
             turned = joint if joint.parent == at else _turned(joint, draft)
             if turned.child in reached:
-                draft.drop(
-                    f'{joint.origin}: joint {name!r} closes a loop; our vehicles are trees'
-                )
+                draft.drop(f'{joint.origin}: joint {name!r} closes a loop; our vehicles are trees')
                 continue
             reached.add(turned.child)
             queue.append(turned.child)

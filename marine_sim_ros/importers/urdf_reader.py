@@ -115,9 +115,7 @@ def _inertial(link: Reader) -> Inertial | None:
     )
 
 
-def _shapes(
-    link: Reader, tag: str, colours: dict[str, tuple[float, ...]]
-) -> tuple[Shape, ...]:
+def _shapes(link: Reader, tag: str, colours: dict[str, tuple[float, ...]]) -> tuple[Shape, ...]:
     result = []
     for element in link.element.findall(tag):
         reader = Reader(element, link.source)

@@ -52,9 +52,16 @@ def _box(reader: Reader) -> np.ndarray | None:
     return np.array([0.0 if f is None else f.value for f in found])
 
 
-def _volume(reader: Reader, link: str, draft: Draft) -> None:
+def _lumped_mass(draft: Draft, link: str) -> float:
+    """Return the mass of a link with those that hang on it by fixed joints, as in Gazebo."""
     inertial = draft.links[link].inertial
-    mass = 0.0 if inertial is None else inertial.mass.value
+    below = [j for j in draft.joints.values() if j.parent == link and j.kind == 'fixed']
+    own = 0.0 if inertial is None else inertial.mass.value
+    return own + sum(_lumped_mass(draft, joint.child) for joint in below)
+
+
+def _volume(reader: Reader, link: str, draft: Draft) -> None:
+    mass = _lumped_mass(draft, link)
     assert draft.water_density is not None
     density = draft.water_density.value
     volume = number(reader, 'volume', None, 0.0, 1e6)
@@ -200,9 +207,7 @@ def _cylinder(model: Reader, link: Reader, density: float, draft: Draft) -> _Ter
     drag[at] = -0.5 * front * np.pi * radius**2 * density
     turning = np.full(3, across * length**2 / 12)
     turning[at] = 0.0
-    return _Terms(
-        np.diag([*added, *turning]), np.zeros((6, 6)), np.diag([*drag, 0.0, 0.0, 0.0])
-    )
+    return _Terms(np.diag([*added, *turning]), np.zeros((6, 6)), np.diag([*drag, 0.0, 0.0, 0.0]))
 
 
 def _spheroid(model: Reader, link: Reader, density: float, draft: Draft) -> _Terms:
@@ -299,7 +304,10 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
         raise reader.error('has no <conversion>')
     thrust_of, table = _conversion(Reader(conversion, reader.source))
     efficiency = number(reader, 'thrust_efficiency', 1.0, 0.0, 1.0)
-    gain, propeller = number(reader, 'gain', 1.0), number(reader, 'propeller_efficiency', 1.0, 0, 1)
+    gain, propeller = (
+        number(reader, 'gain', 1.0),
+        number(reader, 'propeller_efficiency', 1.0, 0, 1),
+    )
     assert efficiency is not None
     assert gain is not None
     assert propeller is not None

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -39,7 +40,7 @@ def _comment(text: str) -> str:
     return f'<!-- {safe.rstrip("-")} -->'
 
 
-def _noted(value: Sourced[object]) -> str:
+def _noted(value: Sourced[Any]) -> str:
     return _comment(('assumed: ' if value.assumed else '') + value.origin)
 
 
@@ -117,7 +118,7 @@ def _joint(joint: Joint) -> Iterator[str]:
     ends = f'<parent link={quoteattr(joint.parent)}/> <child link={quoteattr(joint.child)}/>'
     yield f'    {ends} {_origin(joint.pose)}'.rstrip()
     if joint.kind != 'fixed':
-        yield f'    <axis xyz="{numbers(joint.axis)}"/>'
+        yield f'    <axis xyz="{numbers(np.round(joint.axis, _DECIMALS))}"/>'
     if joint.kind in ('revolute', 'prismatic'):
         yield (
             f'    <limit lower="{numbers(joint.lower)}" upper="{numbers(joint.upper)}" '
@@ -126,7 +127,7 @@ def _joint(joint: Joint) -> Iterator[str]:
     yield '  </joint>'
 
 
-def _element(tag: str, value: Sourced[object], text: str, indent: str = '    ') -> str:
+def _element(tag: str, value: Sourced[Any], text: str, indent: str = '    ') -> str:
     return f'{indent}<{tag}>{text}</{tag}>  {_noted(value)}'
 
 
@@ -174,11 +175,12 @@ def _is_linear(rows: np.ndarray) -> bool:
     )
 
 
-def _thruster(thruster: Thruster) -> Iterator[str]:
+def _thruster(thruster: Thruster, curve: str) -> Iterator[str]:
+    """Yield a thruster with the name of its curve; empty for a linear one."""
     rows = thruster.curve.value
     name = quoteattr(thruster.name)
-    curve = '' if _is_linear(rows) else f' curve={name}'
-    yield f'    <thruster name={name} direction="{thruster.direction}"{curve}>'
+    used = f' curve={quoteattr(curve)}' if curve else ''
+    yield f'    <thruster name={name} direction="{thruster.direction}"{used}>'
     if origin := _origin(thruster.pose):
         yield f'      {origin}'
     if not curve:
@@ -193,26 +195,28 @@ def _thruster(thruster: Thruster) -> Iterator[str]:
     yield '    </thruster>'
 
 
-
-
-def _curves(thrusters: Iterable[Thruster]) -> Iterator[str]:
-    for thruster in thrusters:
-        rows = thruster.curve.value
-        if _is_linear(rows):
-            continue
-        yield f'    <curve name={quoteattr(thruster.name)}>  {_noted(thruster.curve)}'
-        for row in rows:
-            yield f'      {numbers(row)}'
-        yield '    </curve>'
-
-
 def _thrusters(thrusters: tuple[Thruster, ...]) -> Iterator[str]:
+    """Yield curves, one for thrusters that have the same, and thrusters."""
     if not thrusters:
         return
     yield '  <thrusters>'
-    yield from _curves(thrusters)
+    names: dict[bytes, str] = {}
+    used = []
     for thruster in thrusters:
-        yield from _thruster(thruster)
+        rows = thruster.curve.value
+        if _is_linear(rows):
+            used.append('')
+            continue
+        key = rows.tobytes()
+        if key not in names:
+            names[key] = thruster.name
+            yield f'    <curve name={quoteattr(thruster.name)}>  {_noted(thruster.curve)}'
+            for row in rows:
+                yield f'      {numbers(np.round(row, _DECIMALS))}'
+            yield '    </curve>'
+        used.append(names[key])
+    for thruster, curve in zip(thrusters, used, strict=True):
+        yield from _thruster(thruster, curve)
     yield '  </thrusters>'
 
 
@@ -241,11 +245,11 @@ def _lines(vehicle: ImportedVehicle, folder: Path | None) -> Iterator[str]:
     if vehicle.hydrodynamics is not None:
         yield from _hydrodynamics(vehicle.hydrodynamics)
     for pressure in vehicle.pressures:
-        link = f'name={quoteattr(pressure.name)} link={quoteattr(pressure.link)}'
+        names = f'name={quoteattr(pressure.name)} link={quoteattr(pressure.link)}'
         variance = pressure.variance
         inner = '' if variance is None else f'<variance>{numbers(variance.value)}</variance>'
         note = '' if variance is None else f'  {_noted(variance)}'
-        yield f'  <barometer {link}>{inner}</barometer>{note}'
+        yield f'  <barometer {names}>{inner}</barometer>{note}'
     yield from _thrusters(vehicle.thrusters)
     yield '</robot>'
 

@@ -31,7 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='file to write (default: standard output)',
     )  # fmt: skip
     parser.add_argument(
-        '--model', default='', metavar='NAME',
+        '--model',
+        default='',
+        metavar='NAME',
         help='model or robot to take, of a file that has several (default: the only one)',
     )
     parser.add_argument(
