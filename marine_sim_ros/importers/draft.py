@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,12 +109,19 @@ def numbers(reader: Reader, name: str, count: tuple[int, ...]) -> Sourced[np.nda
     return None if child is None else Sourced(child.numbers(set(count)), origin_of(child))
 
 
+def _usable(name: str, file: Path) -> str:
+    """Return a name that a ROS namespace takes: letters, digits and underscores."""
+    plain = file.stem if '$' in name else name
+    plain = re.sub(r'\W+', '_', plain, flags=re.ASCII).strip('_')
+    return plain if re.match('[A-Za-z]', plain) else f'vehicle_{plain}'.rstrip('_')
+
+
 class Draft:
     """A vehicle while it is read; ``finish`` makes it a description."""
 
     def __init__(self, name: str, file: str, kind: str, folder: Path, options: Options) -> None:
         """Start an empty vehicle of a file of a kind."""
-        self.name, self.file, self.format = name, file, kind
+        self.name, self.file, self.format = _usable(name, Path(file)), file, kind
         self.folder, self.options = folder, options
         self.base = ''
         self.links: dict[str, Link] = {}

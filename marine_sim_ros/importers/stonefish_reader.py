@@ -129,7 +129,7 @@ class _Files:
                 continue
             for key, value in list(element.attrib.items()):
                 text = str(value)
-                if '$(' not in text:
+                if '$' not in text:
                     continue
                 element.set(key, self._filled(text, Reader(element, source), arguments))
 
