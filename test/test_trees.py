@@ -64,8 +64,7 @@ def test_the_body_moves_the_same_whatever_it_is_called(written, name, tmp_path):
         'duration: 1\ninitial: {position: [0, 0, -3], rpy: [0.2, 0.1, 0]}\nsegments: [{at: 0.0}]\n'
     )
     runs = [
-        simulate(load_vehicle(v), load_scenario(str(scenario)))
-        for v in (TREES['base_link'], path)
+        simulate(load_vehicle(v), load_scenario(str(scenario))) for v in (TREES['base_link'], path)
     ]
     assert runs[0].sha256 == runs[1].sha256
     assert not [f for f in examine(load_context(str(path), {})) if f.check == 'frames']
@@ -150,8 +149,10 @@ def with_added_mass(uneven):
     added = ADDED.copy()
     added[1, 5], added[5, 1] = -0.3, -0.3 + uneven
     text = ' '.join(f'{x:g}' for x in added.ravel())
-    return urdf('base_link').replace('damping>20', f'damping>20').replace(
-        '<quadratic', f'<added_mass>{text}</added_mass><quadratic'
+    return (
+        urdf('base_link')
+        .replace('damping>20', 'damping>20')
+        .replace('<quadratic', f'<added_mass>{text}</added_mass><quadratic')
     )
 
 

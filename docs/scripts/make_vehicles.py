@@ -13,6 +13,8 @@ repository of :data:`VEHICLES`, as ``git clone https://github.com/OWNER/NAME OWN
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import re
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
 PAGE = ROOT / 'docs' / 'reference' / 'vehicles.md'
 START, END = '<!-- imported -->', '<!-- /imported -->'
 
@@ -133,17 +136,42 @@ CODES = (
 """Letter, meaning, and pattern of the assumptions that it stands for."""
 
 
-def command(*words: object, timeout: float = 300.0) -> subprocess.CompletedProcess[str]:
-    """Run marine_sim and return what it did."""
-    environment = {**os.environ, 'PYTHONPATH': str(ROOT) + os.pathsep
-                   + os.environ.get('PYTHONPATH', '')}  # fmt: skip
-    line = [sys.executable, '-m', 'marine_sim_ros.tools.main', *map(str, words)]
+def verb(*words: object) -> tuple[int, str, str]:
+    """Run a verb of marine_sim in this process; return its exit code, output and messages."""
+    from marine_sim_ros.tools.main import main as marine_sim
+
+    out, told, code = io.StringIO(), io.StringIO(), 0
+    folders = os.environ.pop('ROS_PACKAGE_PATH', None)
     try:
-        return subprocess.run(
-            line, capture_output=True, text=True, timeout=timeout, env=environment, check=False
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(told):
+            marine_sim([str(word) for word in words])
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    except Exception as error:
+        code, told = 3, io.StringIO(f'{type(error).__name__}: {error}')
+    finally:
+        os.environ.pop('ROS_PACKAGE_PATH', None)
+        if folders is not None:
+            os.environ['ROS_PACKAGE_PATH'] = folders
+    return code, out.getvalue(), told.getvalue()
+
+
+def graph_hash(*words: object, folder: Path) -> tuple[str, str]:
+    """Run the node graph in a process; return the hash of its trajectory and what it said."""
+    environment = {
+        **os.environ, 'PYTHONPATH': f'{ROOT}{os.pathsep}{os.environ.get("PYTHONPATH", "")}'
+    }  # fmt: skip
+    line = [sys.executable, '-m', 'marine_sim_ros.tools.main', 'run', *map(str, words)]
+    line += ['--composed', '--real-time-factor', '0', '--record', str(folder)]
+    try:
+        done = subprocess.run(
+            line, capture_output=True, text=True, timeout=400, env=environment, check=False
         )
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(line, 124, '', f'not done after {timeout:g} s')
+        return '', 'not done after 400 s'
+    manifest = folder / 'manifest.json'
+    run = json.loads(manifest.read_text()) if manifest.is_file() else {}
+    return run.get('trajectory_sha256', ''), (done.stdout + done.stderr)[-300:]
 
 
 def _scenario(text: str, thrusters: int, folder: Path) -> Path:
@@ -151,8 +179,8 @@ def _scenario(text: str, thrusters: int, folder: Path) -> Path:
     on = f', pwm: {[1600] * thrusters}' if thrusters else ''
     path = folder / 'push.yaml'
     path.write_text(
-        f'duration: 2\ninitial: {{position: [0, 0, {depth}], rpy: [0.05, 0, 0]}}\n'
-        f'segments: [{{at: 0.0}}, {{at: 0.5{on}}}]\n'
+        f'duration: 0.6\ninitial: {{position: [0, 0, {depth}], rpy: [0.05, 0, 0]}}\n'
+        f'segments: [{{at: 0.0}}, {{at: 0.1{on}}}]\n'
     )
     return path
 
@@ -164,34 +192,34 @@ def examine(vehicle: Published, sources: Path, *, graph: bool) -> dict[str, Any]
         folder = Path(name)
         urdf = folder / 'vehicle.urdf'
         packages = [w for p in vehicle.packages for w in ('--package-path', sources / p)]
-        done = command('import', sources / vehicle.file, '-o', urdf, *packages, *vehicle.arguments)
-        lines = done.stderr.strip().splitlines()
-        row['imported'] = done.returncode == 0
-        if done.returncode:
+        code, _, told = verb(
+            'import', sources / vehicle.file, '-o', urdf, *packages, *vehicle.arguments
+        )
+        lines = told.strip().splitlines()
+        row['imported'] = code == 0
+        if code:
             row['reason'] = lines[-1] if lines else ''
             return row
         row['assumed'] = [line for line in lines if line.startswith('assumed: ')]
         row['dropped'] = [line for line in lines if line.startswith('not taken: ')]
         row['summary'] = lines[-1]
-        found = json.loads(command('doctor', urdf, '--json', *packages).stdout or '{}')
+        found = json.loads(verb('doctor', urdf, '--json', *packages)[1] or '{}')
         severities = [f['severity'] for f in found.get('findings', [])]
         row['errors'], row['warnings'] = severities.count('error'), severities.count('warning')
+        row['findings'] = [
+            f'{f["severity"]}: {f["check"]}: {f["message"]}'
+            for f in found.get('findings', []) if f['severity'] != 'hint'
+        ]  # fmt: skip
         text = urdf.read_text()
-        count = text.count('<thruster ')
-        push = _scenario(text, count, folder)
-        done = command('simulate', urdf, '--scenario', push, *packages)
-        hashes = re.findall(r'trajectory_sha256 (\w+)', done.stdout)
-        row['simulated'] = hashes[0] if done.returncode == 0 and hashes else ''
-        row['simulate_message'] = done.stderr[-300:]
+        push = _scenario(text, text.count('<thruster '), folder)
+        code, said, told = verb('simulate', urdf, '--scenario', push, *packages)
+        hashes = re.findall(r'trajectory_sha256 (\w+)', said)
+        row['simulated'] = hashes[0] if code == 0 and hashes else ''
+        row['message'] = '' if row['simulated'] else told[-300:]
         if graph and row['simulated']:
-            done = command(
-                'run', urdf, '--scenario', push, '--composed', '--real-time-factor', 0,
-                '--record', folder / 'run', *packages,
-            )  # fmt: skip
-            manifest = folder / 'run' / 'manifest.json'
-            run = json.loads(manifest.read_text()) if manifest.is_file() else {}
-            row['run'] = run.get('trajectory_sha256', '')
-            row['run_message'] = (done.stdout + done.stderr)[-300:]
+            row['run'], row['message'] = graph_hash(
+                urdf, '--scenario', push, *packages, folder=folder / 'run'
+            )
     return row
 
 
@@ -230,17 +258,23 @@ def main() -> None:
     parser.add_argument('folder', type=Path)
     parser.add_argument('--only', nargs='*', default=[], help='names of vehicles')
     parser.add_argument('--results', type=Path, default=Path('vehicles.json'))
-    parser.add_argument('--no-run', action='store_true', help='do not start the node graph')
+    parser.add_argument(
+        '--run-every', type=int, default=1, metavar='N',
+        help='start the node graph of every Nth vehicle (default: of all)',
+    )  # fmt: skip
+    parser.add_argument('--table', action='store_true', help='write the table of old results')
     options = parser.parse_args()
     rows: dict[str, Any] = {}
     if options.results.is_file():
         rows = json.loads(options.results.read_text())
-    for vehicle in VEHICLES:
-        if not options.only or vehicle.name in options.only:
-            row = examine(vehicle, options.folder, graph=not options.no_run)
+    for i, vehicle in enumerate(VEHICLES):
+        wanted = not options.only or vehicle.name in options.only
+        if wanted and not options.table:
+            row = examine(vehicle, options.folder, graph=i % options.run_every == 0)
             rows[vehicle.name] = row
             options.results.write_text(json.dumps(rows, indent=1))
-            print(vehicle.name, row.get('summary', row.get('reason')), flush=True)
+            sys.stdout.write(f'{vehicle.name}: {row.get("summary", row.get("reason"))}\n')
+            sys.stdout.flush()
     text = PAGE.read_text()
     if START in text:
         made = table([rows[v.name] for v in VEHICLES if v.name in rows])

@@ -131,7 +131,8 @@ def vehicle_from_urdf(
     """
     root = xml.parse(text, source)
     if root.tag != 'robot':
-        raise ModelError(f'{source}: the root element is <{root.tag}>; expected <robot>')
+        other = '; marine_sim import reads it' if root.tag in ('sdf', 'scenario') else ''
+        raise ModelError(f'{source}: the root element is <{root.tag}>; expected <robot>{other}')
     body = base_link_of(root, source, base_link)
     told = [*fix_locked_joints(root, source)]
     if reroot(root, source, body) or told:
