@@ -20,7 +20,7 @@ SDF = (
 <joint name="shaft" type="revolute"><parent>base_link</parent><child>propeller</child>
 <axis><xyz>0 0 1</xyz></axis></joint>
 <plugin filename="gz-sim-hydrodynamics-system" name="gz::sim::systems::Hydrodynamics">
-<link_name>base_link</link_name><xDotU>-5</xDotU><yDotV>-6</yDotV><zDotW>-7</zDotW>
+<link_name>base_link</link_name><xDotU>-5</xDotU><yDotV>-6</yDotV><zDotW>-7</zDotW><nDotR>-1</nDotR>
 <yDotR>-0.5</yDotR><nDotV>-0.5</nDotV><xU>-4</xU><nR>-1</nR><yR>-0.2</yR>
 <xUabsU>-18</xUabsU><yVabsR>-3</yVabsR><mQabsQ>-2</mQabsQ><zVabsV>-0.7</zVabsV></plugin>
 <plugin filename="gz-sim-thruster-system" name="gz::sim::systems::Thruster">
@@ -30,13 +30,14 @@ SDF = (
 </model></sdf>
 """
     % INERTIA
-)  # noqa: UP031 - braces would have to be doubled
+)
 
 UUV = """<robot name="auv"><link name="auv/base_link"><inertial><mass value="20"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="3"/></inertial></link>
 <link name="auv/thruster_0"><inertial><mass value="0.5"/>
 <inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>
-<joint name="auv/thruster_0_joint" type="continuous"><origin xyz="-0.5 0 0.1" rpy="0 0 3.14159265"/>
+<joint name="auv/thruster_0_joint" type="continuous">
+<origin xyz="-0.5 0 0.1" rpy="0 0 3.14159265"/>
 <parent link="auv/base_link"/><child link="auv/thruster_0"/><axis xyz="1 0 0"/></joint>
 <gazebo><plugin name="u" filename="libuuv_underwater_object_ros_plugin.so">
 <fluid_density>1025</fluid_density><link name="auv/base_link"><volume>0.02</volume>

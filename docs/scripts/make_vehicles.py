@@ -45,6 +45,7 @@ DAVE = ('Field-Robotics-Lab+dave', *UUV, 'uuvsimulator+eca_a9')
 STONEFISH = 'markusbuchholz+stonefish_ros2_marine_robotics/sf_ws/src/cola2_stonefish_ros2'
 DAVE_SDF = 'IOES-Lab+dave/models/dave_robot_models/description'
 DRONES = 'vortexntnu+vortex-stonefish-sim/stonefish_sim/drones'
+DAVE_URDF = 'Field-Robotics-Lab+dave/urdf/robots'
 BLUE = 'Robotic-Decision-Making-Lab+blue/blue_description/description'
 
 VEHICLES = (
@@ -98,11 +99,11 @@ VEHICLES = (
               'Liquid-ai+Plankton/uuv_descriptions/robots/rexrov_default.xacro',
               ('Liquid-ai+Plankton',)),
     Published('Smilodon (dave)', 'UUV Simulator',
-              'Field-Robotics-Lab+dave/urdf/robots/smilodon_description/urdf/smilodon.xacro', DAVE),
+              f'{DAVE_URDF}/smilodon_description/urdf/smilodon.xacro', DAVE),
     Published('Caracara (dave)', 'UUV Simulator',
-              'Field-Robotics-Lab+dave/urdf/robots/caracara_description/urdf/caracara.xacro', DAVE),
+              f'{DAVE_URDF}/caracara_description/urdf/caracara.xacro', DAVE),
     Published('Caldus (dave)', 'UUV Simulator',
-              'Field-Robotics-Lab+dave/urdf/robots/caldus_description/urdf/caldus.xacro', DAVE),
+              f'{DAVE_URDF}/caldus_description/urdf/caldus.xacro', DAVE),
     Published('Girona 500', 'Stonefish', f'{STONEFISH}/scenarios/girona500.scn'),
     Published('Girona 500 (stonefish)', 'Stonefish',
               'patrykcieslak+stonefish/Tests/Data/girona500auv_full.scn'),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -88,16 +89,24 @@ def _check_shapes(draft: Draft) -> None:
                 continue
             kept.append(shape)
         seen = []
-        for shape in link.visuals:
-            try:
-                there = shape.kind != 'mesh' or mesh_path(shape.uri, draft.folder).is_file()
-            except ModelError:
-                there = False
-            if there:
+        for shape in map(partial(_placed, folder=draft.folder), link.visuals):
+            if shape.kind != 'mesh' or shape.uri.startswith('file:'):
                 seen.append(shape)
             else:
                 draft.drop(f'{shape.origin}: the mesh {shape.uri} is not there')
-        draft.links[name] = replace(link, collisions=tuple(kept), visuals=tuple(seen))
+        placed = tuple(_placed(shape, folder=draft.folder) for shape in kept)
+        draft.links[name] = replace(link, collisions=placed, visuals=tuple(seen))
+
+
+def _placed(shape: Shape, folder: Path) -> Shape:
+    """Return a shape whose mesh is named by its file, where that is there."""
+    if shape.kind != 'mesh':
+        return shape
+    try:
+        path = mesh_path(shape.uri, folder).resolve()
+    except ModelError:
+        return shape
+    return replace(shape, uri=path.as_uri()) if path.is_file() else shape
 
 
 def _check_inertias(draft: Draft) -> None:

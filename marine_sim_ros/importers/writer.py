@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -57,7 +58,7 @@ def _uri(uri: str, folder: Path | None) -> str:
     if folder is None or not uri.startswith('file:///'):
         return uri
     try:
-        return str(Path(uri.removeprefix('file://')).relative_to(folder.resolve()))
+        return str(Path(unquote(uri.removeprefix('file://'))).relative_to(folder.resolve()))
     except ValueError:
         return uri
 
