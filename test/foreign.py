@@ -10,9 +10,8 @@ from marine_sim_ros.model.urdf import vehicle_from_urdf
 
 INERTIA = """<inertia><ixx>0.1</ixx><iyy>0.2</iyy><izz>0.3</izz>
 <ixy>0</ixy><ixz>0</ixz><iyz>0</iyz></inertia>"""
-SDF = (
-    """<?xml version="1.0"?><sdf version="1.10"><model name="rov">
-<link name="base_link"><inertial><pose>0 0 -0.01 0 0 0</pose><mass>10</mass>%s</inertial>
+SDF = f"""<?xml version="1.0"?><sdf version="1.10"><model name="rov">
+<link name="base_link"><inertial><pose>0 0 -0.01 0 0 0</pose><mass>10</mass>{INERTIA}</inertial>
 <collision name="c"><pose>0 0 0.05 0 0 0</pose>
 <geometry><box><size>0.5 0.4 0.05</size></box></geometry></collision></link>
 <link name="propeller"><pose>-0.2 0.1 0 0 1.5707963267948966 0</pose>
@@ -20,8 +19,8 @@ SDF = (
 <joint name="shaft" type="revolute"><parent>base_link</parent><child>propeller</child>
 <axis><xyz>0 0 1</xyz></axis></joint>
 <plugin filename="gz-sim-hydrodynamics-system" name="gz::sim::systems::Hydrodynamics">
-<link_name>base_link</link_name><xDotU>-5</xDotU><yDotV>-6</yDotV><zDotW>-7</zDotW><nDotR>-1</nDotR>
-<yDotR>-0.5</yDotR><nDotV>-0.5</nDotV><xU>-4</xU><nR>-1</nR><yR>-0.2</yR>
+<link_name>base_link</link_name><xDotU>-5</xDotU><yDotV>-6</yDotV><zDotW>-7</zDotW>
+<nDotR>-1</nDotR><yDotR>-0.5</yDotR><nDotV>-0.5</nDotV><xU>-4</xU><nR>-1</nR><yR>-0.2</yR>
 <xUabsU>-18</xUabsU><yVabsR>-3</yVabsR><mQabsQ>-2</mQabsQ><zVabsV>-0.7</zVabsV></plugin>
 <plugin filename="gz-sim-thruster-system" name="gz::sim::systems::Thruster">
 <joint_name>shaft</joint_name><thrust_coefficient>0.02</thrust_coefficient>
@@ -29,8 +28,6 @@ SDF = (
 <max_thrust_cmd>50</max_thrust_cmd><min_thrust_cmd>-40</min_thrust_cmd></plugin>
 </model></sdf>
 """
-    % INERTIA
-)
 
 UUV = """<robot name="auv"><link name="auv/base_link"><inertial><mass value="20"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="3"/></inertial></link>

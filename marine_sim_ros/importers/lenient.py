@@ -24,9 +24,8 @@ def _lenient(text: str) -> str:
     """Return the text without comments, line breaks kept, with its prefixes declared."""
     text = _COMMENT.sub(lambda match: '\n' * match[0].count('\n'), text)
     inside = ' '.join(re.findall(r'<[^>]*>', text))
-    missing = sorted(
-        set(_PREFIX.findall(inside)) - set(_DECLARED.findall(text)) - {'xml', 'xmlns'}
-    )
+    known = {*_DECLARED.findall(text), 'xml', 'xmlns'}
+    missing = sorted(set(_PREFIX.findall(inside)) - known)
     if not missing:
         return text
     names = ''.join(f' xmlns:{prefix}="urn:{prefix}"' for prefix in missing)
