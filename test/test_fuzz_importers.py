@@ -11,7 +11,7 @@ import os
 import numpy as np
 import pytest
 from foreign import SDF, STONEFISH, UUV, VRX, imported
-from hypothesis import given
+from hypothesis import given, settings
 from test_fuzz_urdf import memory, mutated, usual
 
 from marine_sim_ros import MarineSimError
@@ -27,7 +27,7 @@ __all__ = ['memory']  # a fixture, used by all tests of this module
 def test_mutated_files(name, tmp_path):
     original, suffix = FORMATS[name]
 
-    @usual(EXAMPLES)
+    @settings(parent=usual(EXAMPLES), deadline=60_000)
     @given(mutated(original))
     def check(text):
         message = vehicle = None

@@ -244,7 +244,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         )  # fmt: skip
         same = row['simulated'] and row.get('run') == row['simulated']
         ran = 'yes' if same else 'simulate' if row['simulated'] and 'run' not in row else 'no'
-        doctor = f'{row["errors"]} errors' if row['errors'] else f'{row["warnings"]} warnings'
+        count, word = (row['errors'], 'error') if row['errors'] else (row['warnings'], 'warning')
+        doctor = f'{count} {word}{"" if count == 1 else "s"}'
         head.append(
             f'| {row["name"]} | {row["kind"]} | {mass} | {water} | {thrusters} | {doctor} | {ran} '
             f'| {letters or "–"} | {len(row["dropped"])} | 0 |'

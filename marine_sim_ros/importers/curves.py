@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_vector_quaternion
 from marine_sim_ros.importers.description import Sourced
 from marine_sim_ros.importers.draft import Draft
@@ -78,8 +79,15 @@ def sampled_curve(
 
 
 def along(position: np.ndarray, axis: np.ndarray) -> Pose:
-    """Return a pose at a position (3,) whose z axis is along an axis (3,)."""
-    axis = axis / np.linalg.norm(axis)
+    """Return a pose at a position (3,) whose z axis is along an axis (3,).
+
+    Raises:
+        ModelError: an axis without length.
+    """
+    length = float(np.linalg.norm(axis))
+    if not 1e-9 < length < np.inf:
+        raise ModelError(f'a thruster has the axis {axis.tolist()}; expected a direction')
+    axis = axis / length
     up = np.array([0.0, 0.0, 1.0])
     turn = np.cross(up, axis)
     sine, cosine = float(np.linalg.norm(turn)), float(axis[2])

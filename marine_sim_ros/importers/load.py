@@ -90,12 +90,19 @@ def _check_shapes(draft: Draft) -> None:
             kept.append(shape)
         seen = []
         for shape in map(partial(_placed, folder=draft.folder), link.visuals):
-            if shape.kind != 'mesh' or shape.uri.startswith('file:'):
+            if shape.kind != 'mesh' or _is_there(shape, draft.folder):
                 seen.append(shape)
             else:
                 draft.drop(f'{shape.origin}: the mesh {shape.uri} is not there')
         placed = tuple(_placed(shape, folder=draft.folder) for shape in kept)
         draft.links[name] = replace(link, collisions=placed, visuals=tuple(seen))
+
+
+def _is_there(shape: Shape, folder: Path) -> bool:
+    try:
+        return mesh_path(shape.uri, folder).is_file()
+    except ModelError:
+        return False
 
 
 def _placed(shape: Shape, folder: Path) -> Shape:
