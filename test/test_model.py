@@ -118,7 +118,9 @@ BAD = {
         '<!DOCTYPE r [<!ENTITY a SYSTEM "file:///etc/passwd">]><robot name="r">&a;</robot>',
         'DOCTYPE'),
     'not a robot': ('<sdf/>', 'expected <robot>'),
-    'no base_link': ('<robot name="r"><link name="hull"/></robot>', "no link 'base_link'"),
+    'two roots': (
+        '<robot name="r"><link name="hull"/><link name="keel"/></robot>',
+        "no link 'base_link' and 2 roots (hull, keel)"),
     'no mass': ('<robot name="r"><link name="base_link"/></robot>', 'no mass'),
     'unknown element': (
         MINIMAL.format('<hydrodynamics><added_mas>1</added_mas></hydrodynamics>'),

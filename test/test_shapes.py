@@ -320,10 +320,16 @@ def test_small_holes_are_closed_and_told(load, count):
     assert found.volume == pytest.approx(trimesh.creation.icosphere(subdivisions=2).volume)
 
 
-def test_large_holes_are_not(load):
+def test_what_has_large_holes_is_wrapped_and_told(load):
     ball = trimesh.creation.icosphere(subdivisions=3)
     ball.update_faces(ball.triangles_center[:, 2] < 0.5)
-    bad(load, content(ball, 'stl'), 'not watertight .48 open edges')
+    pieces = trimesh.util.concatenate([ball, ball.copy().apply_translation([5, 0, 0])])
+    found = load(content(pieces, 'stl'))
+    ball.remove_unreferenced_vertices()
+    assert found.volume == pytest.approx(2 * ball.convex_hull.volume, rel=1e-6)
+    assert 'not watertight (96 open edges' in found.warnings[-1]
+    assert 'the convex hull of each of its 2 piece(s)' in found.warnings[-1]
+    assert f'became {found.volume:.3g} m³' in found.warnings[-1]
 
 
 def test_faces_are_turned_outwards_and_told(load):
@@ -354,7 +360,9 @@ def test_bodies_that_overlap_count_once_and_touching_ones_are_told(load):
         load(content(trimesh.util.concatenate([cube(), cube(at=(3, 0, 0))]), 'stl')).warnings == ()
     )
     touching = trimesh.util.concatenate([cube(), cube(at=(1, 0, 0))])
-    bad(load, content(touching, 'stl'), '4 shared by more than two triangles')
+    found = load(content(touching, 'stl'))
+    assert '4 shared by more than two triangles' in found.warnings[0]
+    assert found.volume == pytest.approx(12, rel=1e-6)
 
 
 def test_a_cavity_stays_one(load):

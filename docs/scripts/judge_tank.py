@@ -116,9 +116,7 @@ def angles(orientation: np.ndarray) -> np.ndarray:
     return np.degrees(np.asarray(rpy_from_quaternion(orientation))[..., :2])
 
 
-def errors(
-    vehicle: Vehicle, held: Sequence[Recording], seconds: float, late: float
-) -> np.ndarray:
+def errors(vehicle: Vehicle, held: Sequence[Recording], seconds: float, late: float) -> np.ndarray:
     """Return RMS errors (8,) at the end of predictions from every start: m/s, rad/s, degrees."""
     stretches = stretches_of(held, seconds, every=1)
     moved = followed(vehicle, stretches, late)

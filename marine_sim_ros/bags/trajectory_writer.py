@@ -29,9 +29,10 @@ __all__ = ['write_recording']
 class _Messages:
     """Builds the messages of one tick."""
 
-    def __init__(self, store: BagStorage) -> None:
+    def __init__(self, store: BagStorage, body_frame: str) -> None:
         self._make, self._fill = store.message, store.fill
         self.knows = lru_cache(maxsize=None)(store.knows)
+        self.body_frame = body_frame
 
     def header(self, stamp: int, frame: str) -> Any:
         sec, nanosec = divmod(int(stamp), NANOSECONDS)
@@ -47,7 +48,7 @@ class _Messages:
             'geometry_msgs/msg/Wrench',
             force=self.vector(values[:3]), torque=self.vector(values[3:]),
         )  # fmt: skip
-        header = self.header(stamp, 'base_link')
+        header = self.header(stamp, self.body_frame)
         return self._make('geometry_msgs/msg/WrenchStamped', header=header, wrench=wrench)
 
     def odometry(self, trajectory: Trajectory, i: int) -> Any:
@@ -67,7 +68,7 @@ class _Messages:
         return self._make(
             'nav_msgs/msg/Odometry',
             header=self.header(trajectory.stamp[i], 'map'),
-            child_frame_id='base_link',
+            child_frame_id=self.body_frame,
             pose=self._make('geometry_msgs/msg/PoseWithCovariance', pose=pose, covariance=none),
             twist=self._make(
                 'geometry_msgs/msg/TwistWithCovariance', twist=twist, covariance=none
@@ -142,7 +143,7 @@ def write_recording(
         RecordingError: the folder cannot be written.
     """
     store = storage('a recording')
-    make = _Messages(store)
+    make = _Messages(store, vehicle.base_link)
     namespace = '/' + (settings.namespace or vehicle.name)
     manifest = Manifest({**asdict(settings), **more}, vehicle)
     folder.mkdir(parents=True, exist_ok=True)

@@ -87,4 +87,4 @@ def plugin_world(world: str, vehicle: Vehicle, *, step: float) -> GazeboWorld:
         _add_thruster(model, position, axis, joint)
     place.append(model)
     name, label = place.get('name', ''), model.get('name', '')
-    return GazeboWorld(to_text(root), name, label, step_nanoseconds(step))
+    return GazeboWorld(to_text(root), name, label, 'base_link', step_nanoseconds(step))

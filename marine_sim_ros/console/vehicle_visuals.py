@@ -14,7 +14,6 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.joints import MOVING
-from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader, parse
 from marine_sim_ros.sdf.poses import Pose, read_origin
@@ -78,8 +77,8 @@ def _visuals(
     return found
 
 
-def _links(root: Reader, base: Path | None, told: list[str]) -> list[dict[str, Any]]:
-    """Return all links, parents before children: each with its joint to the parent."""
+def _links(root: Reader, body: str, base: Path | None, told: list[str]) -> list[dict[str, Any]]:
+    """Return all links, the body first, parents before children: each with its joint."""
     colours = read_colours(root)
     links = {e.get('name', ''): Reader(e, root.source) for e in root.element.findall('link')}
     children: dict[str, list[Reader]] = {}
@@ -89,7 +88,7 @@ def _links(root: Reader, base: Path | None, told: list[str]) -> list[dict[str, A
         if parent is not None:
             children.setdefault(parent.attribute('link'), []).append(joint)
     result: list[dict[str, Any]] = []
-    queue: list[tuple[str, str, Reader | None]] = [(BASE_LINK, '', None)]
+    queue: list[tuple[str, str, Reader | None]] = [(body, '', None)]
     while queue:
         name, parent_name, by = queue.pop(0)
         entry: dict[str, Any] = {'name': name, 'parent': parent_name}
@@ -124,7 +123,7 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
     """
     told: list[str] = []
     root = Reader(parse(vehicle.urdf, vehicle.name), vehicle.name)
-    links = _links(root, base, told)
+    links = _links(root, vehicle.base_link, base, told)
     arm, thrusters, hull = vehicle.manipulator, vehicle.thrusters, vehicle.hull
     voxels = None if hull is None else hull.voxels
     return {

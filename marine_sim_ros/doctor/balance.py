@@ -22,6 +22,8 @@ __all__ = ['displaced_mass', 'forgotten_mass', 'metacentric_height', 'righting']
 
 HEAVY, LIGHT = 0.9, 1.25
 """Displaced mass over mass: below, it sinks like a stone; above, it is a boat."""
+BOAT = 15.0
+"""Displaced mass, all of its hull under water, over mass of a boat; a WAM-V has 5 to 8."""
 SMALL = 0.002
 """m; a centre of buoyancy less than this above that of gravity rights nothing."""
 TRIM = np.radians(15.0)
@@ -47,7 +49,8 @@ def displaced_mass(context: DescriptionContext) -> list[Diagnostic]:
     net = (ratio - 1) * mass * Environment().gravity
     lift = full_thrust(vehicle.thrusters, np.array([0.0, 0.0, -1.0 if net > 0 else 1.0]))
     advice = 'weigh it with all its sensors and ballast; check volume, water density and units'
-    if not 0.5 <= ratio <= 3:
+    boat = lift == 0 and vehicle.hull is not None and vehicle.hull.voxels is not None
+    if not 0.5 <= ratio <= (BOAT if boat else 3):
         return [context.error(element, text, advice)]
     if ratio < HEAVY or (ratio > LIGHT and lift > 0):
         way = 'sinks' if net < 0 else 'floats up'
@@ -76,7 +79,7 @@ def forgotten_mass(context: DescriptionContext) -> list[Diagnostic]:
         made_of = any(e.element.find('buoyancy_material') is not None for e in bodies)
         contact = link.find(CONTACT_MATERIAL)  # may give the mass by its density
         made_of |= contact is not None and 'density' in map(str, contact.attrib.values())
-        other = link.get('name') == 'base_link' and vehicle.inertia.mass > 0
+        other = link.get('name') == context.base_link and vehicle.inertia.mass > 0
         mass = link.find('inertial/mass')
         nothing = mass is None or float(mass.get('value') or 0) == 0
         if nothing and not made_of and not other and solid > 0.01 * vehicle.inertia.mass:

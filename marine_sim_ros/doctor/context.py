@@ -16,7 +16,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Edit, Place, Severity
 from marine_sim_ros.doctor.extents import Extent, geometry_extents
 from marine_sim_ros.model import xml
-from marine_sim_ros.model.kinematics import IDENTITY
+from marine_sim_ros.model.base import BASE_LINK, base_link_of, fix_locked_joints, reroot
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Frame, Vehicle
@@ -37,6 +37,7 @@ class DescriptionContext:
         expanded: whether xacro made the text, so that its lines are not those of the file.
         loaded: the vehicle, or None where the description is refused.
         refusal: reason of the refusal.
+        base_link: name of the body's link.
     """
 
     path: Path
@@ -45,6 +46,7 @@ class DescriptionContext:
     expanded: bool
     loaded: Vehicle | None
     refusal: str = ''
+    base_link: str = BASE_LINK
 
     @property
     def vehicle(self) -> Vehicle:
@@ -55,7 +57,9 @@ class DescriptionContext:
     @cached_property
     def frames(self) -> dict[str, Frame]:
         """Frames of all links by name."""
-        return {IDENTITY.name: IDENTITY, **{f.name: f for f in self.vehicle.frames}}
+        name = self.base_link
+        base = Frame(name, '', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
+        return {name: base, **{f.name: f for f in self.vehicle.frames}}
 
     @cached_property
     def extents(self) -> tuple[Extent, ...]:
@@ -117,13 +121,16 @@ def load_context(name_or_path: str, arguments: Mapping[str, str]) -> Description
         ModelError: no file, no XML, no robot, or xacro refuses it: nothing to examine.
     """
     path = vehicle_path(name_or_path)
-    text, source, expanded = expand_description(path, arguments)
+    text, source, expanded, wanted = expand_description(path, arguments)
     root = xml.parse(text, source)
     if root.tag != 'robot':
         raise ModelError(f'{path}: the root element is <{root.tag}>; expected <robot>')
-    vehicle, refusal = None, ''
+    vehicle, refusal, body = None, '', wanted or BASE_LINK
     try:
-        vehicle = vehicle_from_urdf(text, source=source, base=path.parent)
+        body = base_link_of(root, source, wanted)
+        fix_locked_joints(root, source)
+        reroot(root, source, body)
+        vehicle = vehicle_from_urdf(text, source=source, base=path.parent, base_link=body)
     except ModelError as error:
         refusal = str(error)
-    return DescriptionContext(path, root, source, expanded, vehicle, refusal)
+    return DescriptionContext(path, root, source, expanded, vehicle, refusal, body)

@@ -10,7 +10,6 @@ import re
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic
 from marine_sim_ros.model.joints import MOVING
-from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.xml import Element
 
 __all__ = ['frame_names', 'moving_hull', 'one_tree', 'sensor_links']
@@ -30,7 +29,7 @@ def _parent_of(root: Element) -> dict[str, str]:
 
 
 def one_tree(context: DescriptionContext) -> list[Diagnostic]:
-    """Every link hangs on ``base_link`` by joints, or tf cannot say where it is."""
+    """Every link hangs on the body by joints, or tf cannot say where it is."""
     root = context.root
     parent = _parent_of(root)
     links = {str(link.get('name')): link for link in root.findall('link')}
@@ -49,27 +48,28 @@ def one_tree(context: DescriptionContext) -> list[Diagnostic]:
         while at in parent and parent[at] not in seen:
             at = parent[at]
             seen.add(at)
-        if at != BASE_LINK:
+        if at != context.base_link:
             result.append(context.error(
-                link, f'does not hang on {BASE_LINK!r}', 'add a joint from a link that does',
+                link, f'does not hang on {context.base_link!r}',
+                'add a joint from a link that does',
             ))  # fmt: skip
     return result
 
 
 def frame_names(context: DescriptionContext) -> list[Diagnostic]:
-    """Names are frame ids of tf2: no slash, no blanks; map, odom and the like are taken."""
+    """Names are frame ids of tf2: no slash at an end, no blanks, not map or odom."""
     result = []
     for link in context.root.findall('link'):
         name = str(link.get('name'))
-        if not re.fullmatch(r'[A-Za-z_][\w.-]*', name):
+        if not re.fullmatch(r'[A-Za-z_][\w.-]*(/[\w.-]+)*', name):
             result.append(context.warning(
                 link, f'{name!r} is an odd name for a frame',
-                'take letters, digits and underscores, as in "sonar_link" (REP 105, tf2)',
+                'take letters, digits and underscores, as in "sonar_link", "rov/sonar_link" (tf2)',
             ))  # fmt: skip
         if name in _WORLD:
             result.append(context.warning(
                 link, f'{name!r} is the name of a frame of the world (REP 105)',
-                'take another; the dynamics publishes map -> base_link',
+                'take another; the dynamics publishes map -> the body',
             ))  # fmt: skip
     return result
 

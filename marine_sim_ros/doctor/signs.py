@@ -70,14 +70,31 @@ def looks_down(context: DescriptionContext) -> list[Diagnostic]:
     )]  # fmt: skip
 
 
+def _takes_energy(text: str) -> bool:
+    """Return whether the symmetric part of a matrix in a text is positive semi-definite."""
+    try:
+        numbers = np.array([float(word) for word in text.split()])
+    except ValueError:
+        return False
+    if len(numbers) != 36 or not np.all(np.isfinite(numbers)):
+        return False
+    matrix = numbers.reshape(6, 6)
+    moments = np.linalg.eigvalsh(matrix + matrix.T)
+    return bool(moments[0] >= -1e-9 * max(1.0, abs(moments[-1])))
+
+
 def negative_damping(context: DescriptionContext) -> list[Diagnostic]:
-    """Coefficients with the sign of the literature, X_u < 0, instead of positive ones."""
+    """Coefficients with the sign of the literature, X_u < 0, instead of positive ones.
+
+    Only the symmetric part of a matrix gains or takes energy, νᵀ D ν; negative numbers off the
+    diagonal are right as long as it is positive semi-definite.
+    """
     result = []
     for tag in ('linear_damping', 'quadratic_damping', 'modulus_damping', 'added_mass'):
         for element in context.root.findall(f'hydrodynamics/{tag}'):
             text = element.text or ''
             values = [w for w in text.split() if w.startswith('-') and w.strip('-0.')]
-            if values:
+            if values and not _takes_energy(text):
                 result.append(context.error(
                     element, f'has negative numbers ({" ".join(values[:3])}), as the literature '
                     'writes X_u', 'give positive coefficients: a force against the motion, a mass',

@@ -83,6 +83,6 @@ def bridge_parameters(made: GazeboWorld, dt: float, *, delivery: str) -> dict[st
     return {
         'delivery': delivery,
         'world': made.name,
-        'link': f'{made.model}::base_link',
+        'link': f'{made.model}::{made.link}',
         'impulse_ratio': step_nanoseconds(dt) / made.physics_step,
     }

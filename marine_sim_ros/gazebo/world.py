@@ -43,6 +43,7 @@ class GazeboWorld:
         text: text of the SDF file.
         name: name of the world.
         model: name of the vehicle in it.
+        link: name of its link that takes the wrench.
         physics_step: ns.
         warnings: changes made to the world.
     """
@@ -50,6 +51,7 @@ class GazeboWorld:
     text: str
     name: str
     model: str
+    link: str
     physics_step: int
     warnings: tuple[str, ...] = ()
 
@@ -103,14 +105,14 @@ def run_world(
     for element in vehicle.findall('pose'):
         vehicle.remove(element)
     add_pose(vehicle, pose)
+    link = vehicle.get('canonical_link', 'base_link')
     if delivery == IN_SERVER:
-        link = vehicle.get('canonical_link', 'base_link')
         _add_seat(found[0], label, link, step, lockstep=lockstep)
         _add_probe(vehicle, link)
     else:
         _add_pose_publisher(vehicle, label, 0.0 if lockstep else NANOSECONDS / step)
     found[0].append(vehicle)
-    return GazeboWorld(to_text(root), name, label, own, tuple(warnings))
+    return GazeboWorld(to_text(root), name, label, link, own, tuple(warnings))
 
 
 def _set(parent: Element, tag: str, value: float) -> None:

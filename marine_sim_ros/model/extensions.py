@@ -14,7 +14,7 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.damping import read_damping
 from marine_sim_ros.model.hull_settings import TAGS
 from marine_sim_ros.model.inertia import Buoyancy
-from marine_sim_ros.model.kinematics import BASE_LINK
+from marine_sim_ros.model.kinematics import base_name
 from marine_sim_ros.model.vehicle import Damping, Frame
 from marine_sim_ros.model.xml import Reader
 
@@ -62,6 +62,8 @@ LUMPED_TAGS = {
 """What <hydrodynamics> says of the vehicle as a whole (Fossen's terms)."""
 
 ESTIMATE = 'estimate'
+UNEVEN = 0.1
+"""Largest |M − Mᵀ| of an added mass that is symmetrised, as a share of its largest number."""
 
 
 def wants_estimate(root: Reader | None) -> bool:
@@ -78,8 +80,12 @@ def wants_estimate(root: Reader | None) -> bool:
     return bool(attribute) or inside
 
 
-def read_hydrodynamics(root: Reader | None) -> tuple[Damping, np.ndarray]:
-    """Return damping and added mass (6, 6); without the element all zeros."""
+def read_hydrodynamics(root: Reader | None, warnings: list[str]) -> tuple[Damping, np.ndarray]:
+    """Return damping and added mass (6, 6); without the element all zeros.
+
+    A published added mass may differ from its transpose by rounding or by how it was computed; of
+    one that is nearly symmetric the symmetric part (M + Mᵀ)/2 is taken, with a warning.
+    """
     zero = np.zeros((6, 6))
     if root is None:
         return Damping(zero, zero, np.zeros(3)), zero
@@ -88,9 +94,18 @@ def read_hydrodynamics(root: Reader | None) -> tuple[Damping, np.ndarray]:
     if wants_estimate(root):
         return damping, zero
     added = root.value_of('added_mass', Reader.matrix6, zero)
-    if not np.allclose(added, added.T):
+    if np.allclose(added, added.T):
+        return damping, added
+    uneven = float(np.max(np.abs(added - added.T)) / np.max(np.abs(added)))
+    if uneven > UNEVEN:
         raise root.error('<added_mass> is not symmetric; expected M_A = M_Aᵀ')
-    return damping, added
+    warnings.append(
+        root.warning(
+            f'<added_mass> is not symmetric, by {uneven:.2g} of its largest number; '
+            '(M + Mᵀ)/2 is taken'
+        )
+    )
+    return damping, (added + added.T) / 2
 
 
 def read_volumes(
@@ -98,7 +113,7 @@ def read_volumes(
 ) -> dict[str, Buoyancy]:
     """Return the displaced volumes that <buoyancy link=""> elements give, by link, body frame.
 
-    The link is ``base_link`` where none is named; the height over which buoyancy is lost at the
+    The link is the body's where none is named; the height over which buoyancy is lost at the
     surface is that of the whole vehicle, so it stands in the first.
 
     Raises:
@@ -108,7 +123,7 @@ def read_volumes(
     for element in root.element.findall('buoyancy'):
         reader = Reader(element, root.source)
         reader.children({'volume', 'center_of_volume', 'height'})
-        link = reader.attribute('link', BASE_LINK)
+        link = reader.attribute('link', base_name(frames))
         if link not in frames:
             raise reader.error(
                 f'link {link!r} is unknown; expected one of: {", ".join(sorted(frames))}'

@@ -11,6 +11,7 @@ from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = ['foreign_plugins', 'ignored']
 
+IMPORT = 'marine_sim import reads plugins of Gazebo, UUV Simulator and VRX'
 READ = (
     'libOrca…Plugin.so, <thrusters>, <buoyancy>, <hydrodynamics>, <barometer> and '
     '<sensor type="" link="">'
@@ -32,7 +33,7 @@ def ignored(robot: Element, source: str) -> tuple[str, ...]:
     return sensors + tuple(
         Reader(plugin, source).warning(
             f'plugin {plugin.get("filename", "without a filename")} is ignored: '
-            f'marine_sim_ros reads {READ}'
+            f'marine_sim_ros reads {READ}; {IMPORT}'
         )
         for plugin in foreign_plugins(robot)
     )

@@ -13,7 +13,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.inertia import Buoyancy, Inertia, combined_buoyancy, combined_inertia
-from marine_sim_ros.model.kinematics import BASE_LINK
+from marine_sim_ros.model.kinematics import base_name
 from marine_sim_ros.model.manipulator import Manipulator
 from marine_sim_ros.model.vehicle import Frame
 
@@ -36,12 +36,12 @@ def _carriers(robot: Any, joints: list[Any]) -> dict[str, int]:
     return result
 
 
-def _ordered(robot: Any) -> list[Any]:
+def _ordered(robot: Any, base: str) -> list[Any]:
     """Return the joints that move, parents before children."""
     children: dict[str, list[Any]] = {}
     for joint in robot.joints:
         children.setdefault(joint.parent, []).append(joint)
-    result, queue = [], [BASE_LINK]
+    result, queue = [], [base]
     while queue:
         for joint in children.get(queue.pop(0), ()):
             queue.append(joint.child)
@@ -98,11 +98,11 @@ def read_manipulator(
     Raises:
         ModelError: a moving joint without usable limits or axis.
     """
-    joints = _ordered(robot)
+    joints = _ordered(robot, base_name(frames))
     if not joints:
         return None
     carriers = _carriers(robot, joints)
-    base = frames[BASE_LINK]
+    base = frames[base_name(frames)]
     at = [frames[joint.child] for joint in joints]
     turns = [rotation_matrix(frame.quaternion) for frame in at]
     parent = [carriers[joint.parent] for joint in joints]

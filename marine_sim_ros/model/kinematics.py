@@ -16,27 +16,30 @@ from marine_sim_ros.core.spatial import (
     quaternion_product,
     rotation_matrix,
 )
+from marine_sim_ros.model.base import BASE_LINK
 from marine_sim_ros.model.inertia import Inertia, combined_inertia
 from marine_sim_ros.model.vehicle import Frame
 
 __all__ = [
-    'BASE_LINK',
     'FARTHEST',
     'HEAVIEST',
     'usable_pose',
-    'IDENTITY',
+    'base_name',
     'fixed_frames',
     'link_inertias',
     'origin',
     'total_inertia',
 ]
 
-BASE_LINK = 'base_link'
 FARTHEST = 1e4
 """m; no part of a vehicle is farther away."""
 HEAVIEST = 1e9
 """kg; twice the heaviest ship."""
-IDENTITY = Frame(BASE_LINK, '', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
+
+
+def base_name(frames: Mapping[str, Frame]) -> str:
+    """Return the name of the body's link, which is the first frame."""
+    return next(iter(frames))
 
 
 def origin(pose: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -53,23 +56,23 @@ def usable_pose(translation: np.ndarray, quaternion: np.ndarray) -> bool:
     return bool(np.all(np.abs(translation) <= FARTHEST) and np.all(np.isfinite(quaternion)))
 
 
-def fixed_frames(robot: Any, source: str) -> dict[str, Frame]:
-    """Return every link's frame relative to ``base_link``, joints at zero.
+def fixed_frames(robot: Any, source: str, base: str = BASE_LINK) -> dict[str, Frame]:
+    """Return every link's frame relative to the body's link, which comes first; joints at zero.
 
     Raises:
-        ModelError: no ``base_link``, a joint that names no link, or no single tree.
+        ModelError: no such link, a joint that names no link, or no single tree.
     """
     names = [link.name for link in robot.links]
-    if BASE_LINK not in names:
+    if base not in names:
         raise ModelError(
-            f'{source}: has no link {BASE_LINK!r}; found: {", ".join(names[:8]) or "no links"}'
+            f'{source}: has no link {base!r}; found: {", ".join(names[:8]) or "no links"}'
         )
     for name in names:
         if names.count(name) > 1:
             raise ModelError(f'{source}: two links are named {name!r}; expected unique names')
-    children = _joints_by_parent(robot, names, source)
-    frames = {BASE_LINK: IDENTITY}
-    queue = [BASE_LINK]
+    children = _joints_by_parent(robot, names, source, base)
+    frames = {base: Frame(base, '', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))}
+    queue = [base]
     while queue:
         parent = frames[queue.pop(0)]
         for joint in children.get(parent.name, ()):
@@ -83,24 +86,26 @@ def fixed_frames(robot: Any, source: str) -> dict[str, Frame]:
     lost = [name for name in names if name not in frames]
     if lost:
         raise ModelError(
-            f'{source}: link {lost[0]!r} does not hang on {BASE_LINK!r}; '
-            f'expected one tree with {BASE_LINK!r} at its root'
+            f'{source}: link {lost[0]!r} does not hang on {base!r}; '
+            f'expected one tree with {base!r} at its root'
         )
     return frames
 
 
-def _joints_by_parent(robot: Any, names: list[str], source: str) -> dict[str, list[Any]]:
+def _joints_by_parent(
+    robot: Any, names: list[str], source: str, base: str
+) -> dict[str, list[Any]]:
     """Return the joints below each link; no link has two parents and the base has none."""
     children: dict[str, list[Any]] = {}
-    seen = {BASE_LINK}
+    seen = {base}
     for joint in robot.joints:
         for end in (joint.parent, joint.child):
             if end not in names:
                 raise ModelError(f'{source}: joint {joint.name!r} names no link: {end!r}')
         if joint.child in seen:
             raise ModelError(
-                f'{source}: link {joint.child!r} has two parents, or is {BASE_LINK!r}; '
-                f'expected one tree with {BASE_LINK!r} at its root'
+                f'{source}: link {joint.child!r} has two parents, or is {base!r}; '
+                f'expected one tree with {base!r} at its root'
             )
         seen.add(joint.child)
         children.setdefault(joint.parent, []).append(joint)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -19,7 +19,7 @@ from marine_sim_ros.model.hull import check_terms
 from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.model.xacro_expansion import expand_description
+from marine_sim_ros.model.xacro_expansion import BASE_ARGUMENT, expand_description
 
 __all__ = ['load_vehicle', 'vehicle_beside', 'vehicle_names', 'vehicle_path', 'xacro_arguments']
 
@@ -85,6 +85,7 @@ def load_vehicle(
     *,
     voltage: float | None = None,
     hull_forces: Sequence[str] | None = None,
+    base_link: str = '',
     progress: Progress = no_progress,
     **arguments: str,
 ) -> Vehicle:
@@ -94,6 +95,8 @@ def load_vehicle(
         name_or_path: ``'bluerov2'``, ``'my.urdf.xacro'``, or a text that starts with ``<``.
         voltage: supply voltage of the thrusters, V; default: the highest that has a curve.
         hull_forces: kinds of panel forces to keep, of ``model.hull.FORCE_TERMS``; default: all.
+        base_link: name of the body's link; default: ``base_link``, or the one that is found by
+            :func:`~marine_sim_ros.model.base.base_link_of`.
         progress: function that is called with the completed share of long work, 0 to 1; it is not
             called without long work.
         **arguments: xacro arguments, such as ``coefficients='wu2018'``.
@@ -105,32 +108,37 @@ def load_vehicle(
     if text.lstrip().startswith('<'):
         if arguments:
             raise ModelError('robot_description: a URDF text takes no xacro arguments')
-        return _switched(vehicle_from_urdf(text, voltage=voltage, progress=progress), hull_forces)
+        made = vehicle_from_urdf(text, voltage=voltage, base_link=base_link, progress=progress)
+        return _switched(made, hull_forces)
     path = vehicle_path(text)
-    settings: Mapping[str, str] = {k: str(v) for k, v in arguments.items()}
+    settings = {k: str(v) for k, v in arguments.items()}
+    if base_link:
+        settings[BASE_ARGUMENT] = base_link
     description = expand_description(path, settings)
     vehicle = vehicle_from_urdf(
         description.text,
         source=description.source,
         voltage=voltage,
         base=path.parent,
+        base_link=base_link,
         progress=progress,
     )
     return _switched(vehicle, hull_forces)
 
 
-def vehicle_beside(name_or_path: str, text: str) -> Vehicle:
+def vehicle_beside(name_or_path: str, text: str, base_link: str = '') -> Vehicle:
     """Return the vehicle of a URDF text whose other files are where those of another one are.
 
     Args:
         name_or_path: the other one: a shipped name or the path of a URDF or xacro file.
         text: URDF, xacro expanded.
+        base_link: name of the body's link.
 
     Raises:
         ModelError: it cannot be found, read or used.
     """
     path = vehicle_path(name_or_path)
-    return vehicle_from_urdf(text, source=str(path), base=path.parent)
+    return vehicle_from_urdf(text, source=str(path), base=path.parent, base_link=base_link)
 
 
 def _switched(vehicle: Vehicle, hull_forces: Sequence[str] | None) -> Vehicle:

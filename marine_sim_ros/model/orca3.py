@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.model.kinematics import BASE_LINK
+from marine_sim_ros.model.kinematics import base_name
 from marine_sim_ros.model.propulsion import (
     ThrusterSpec,
     linear_curve,
@@ -76,16 +76,16 @@ def _unknown(reader: Reader, known: set[str]) -> list[str]:
     return warnings
 
 
-def _check_base_link(reader: Reader) -> None:
+def _check_base_link(reader: Reader, base: str) -> None:
     child = reader.child('base_link')
-    name = (child.element.text or '').strip() if child else BASE_LINK
-    if name != BASE_LINK:
-        raise reader.error(f'<base_link> is {name!r}; expected {BASE_LINK!r} (REP 105)')
+    name = (child.element.text or '').strip() if child else base
+    if name != base:
+        raise reader.error(f'<base_link> is {name!r}; expected {base!r}, the body')
 
 
-def _thrusters(reader: Reader) -> tuple[ThrusterSet, list[str]]:
+def _thrusters(reader: Reader, base: str) -> tuple[ThrusterSet, list[str]]:
     warnings = _unknown(reader, {'base_link', 'thrust_dz_pwm', 'thruster', 'ros'})
-    _check_base_link(reader)
+    _check_base_link(reader, base)
     dead_zone = _number(reader, 'thrust_dz_pwm', 35.0, 0.0, 399.0)
     specs = []
     for index, element in enumerate(reader.element.findall('thruster')):
@@ -113,9 +113,9 @@ def _thrusters(reader: Reader) -> tuple[ThrusterSet, list[str]]:
     return thruster_set(specs), warnings
 
 
-def _buoyancy(reader: Reader) -> tuple[Buoyancy, list[str]]:
+def _buoyancy(reader: Reader, base: str) -> tuple[Buoyancy, list[str]]:
     known = {'base_link', 'center_of_volume', 'fluid_density', 'height', 'volume'}
-    _check_base_link(reader)
+    _check_base_link(reader, base)
     return Buoyancy(
         _number(reader, 'volume', 0.01, 0.0, 1e6),
         reader.value_of('center_of_volume', Reader.vector, np.zeros(3)),
@@ -124,9 +124,9 @@ def _buoyancy(reader: Reader) -> tuple[Buoyancy, list[str]]:
     ), _unknown(reader, known)
 
 
-def _drag(reader: Reader) -> tuple[Damping, list[str]]:
+def _drag(reader: Reader, base: str) -> tuple[Damping, list[str]]:
     known = {'base_link', 'center_of_mass', 'linear_drag', 'angular_drag'}
-    _check_base_link(reader)
+    _check_base_link(reader, base)
     linear = reader.value_of('linear_drag', Reader.vector, LINEAR_DRAG)
     angular = reader.value_of('angular_drag', Reader.vector, ANGULAR_DRAG)
     if np.any(linear < 0) or np.any(angular < 0):
@@ -185,6 +185,7 @@ def apply_plugins(
         ModelError: an Orca3 plugin this package does not know, or one that is given twice.
     """
     seen: set[str] = set()
+    base = base_name(frames)
     for gazebo, element in _plugins(robot):
         kind = str(element.get('filename')).split(_PREFIX)[1].removesuffix('Plugin.so')
         reader = Reader(element, source)
@@ -192,16 +193,16 @@ def apply_plugins(
             raise reader.error(f'a second {_PREFIX}{kind}Plugin.so; expected one')
         seen.add(kind)
         if kind == 'Thruster':
-            part, warnings = _thrusters(reader)
+            part, warnings = _thrusters(reader, base)
             vehicle = replace(vehicle, thrusters=part)
         elif kind == 'Buoyancy':
-            volume, warnings = _buoyancy(reader)
+            volume, warnings = _buoyancy(reader, base)
             vehicle = replace(vehicle, buoyancy=volume)
         elif kind == 'Drag':
-            damping, warnings = _drag(reader)
+            damping, warnings = _drag(reader, base)
             vehicle = replace(vehicle, damping=damping)
         elif kind == 'Barometer':
-            link = gazebo.get('reference') or BASE_LINK
+            link = gazebo.get('reference') or base
             sensor, warnings = _barometer(reader, link, frames)
             vehicle = replace(
                 vehicle,

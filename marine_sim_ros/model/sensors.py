@@ -21,7 +21,7 @@ from marine_sim_ros.core.spatial import (
 )
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.yaml_file import YamlReader
-from marine_sim_ros.model.kinematics import FARTHEST, IDENTITY, usable_pose
+from marine_sim_ros.model.kinematics import FARTHEST, IDENTITY, base_name, usable_pose
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -50,12 +50,12 @@ class Mounting(NamedTuple):
     preset: Mapping[str, Any] = {}
 
     def frame(self, reader: Reader) -> Frame:
-        """Return the link that an element's attribute ``link`` names; default: base_link.
+        """Return the link that an element's attribute ``link`` names; default: the body's.
 
         Raises:
             ModelError: a link that is unknown.
         """
-        link = reader.attribute('link', 'base_link')
+        link = reader.attribute('link', base_name(self.frames))
         if link not in self.frames:
             known = ', '.join(sorted(self.frames))
             raise reader.error(f'link {link!r} is unknown; expected one of: {known}')

@@ -19,6 +19,7 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model import extensions, orca3, xml
+from marine_sim_ros.model.base import base_link_of, fix_locked_joints, reroot
 from marine_sim_ros.model.collisions import Collision, read_collisions
 from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.contact_points import contact_points
@@ -33,7 +34,7 @@ from marine_sim_ros.model.hull_reader import read_hull
 from marine_sim_ros.model.hull_settings import HullSettings
 from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.joints import read_manipulator
-from marine_sim_ros.model.kinematics import BASE_LINK, fixed_frames, link_inertias, total_inertia
+from marine_sim_ros.model.kinematics import fixed_frames, link_inertias, total_inertia
 from marine_sim_ros.model.manipulator import Manipulator
 from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.mass.reader import read_mass_from_parts
@@ -112,6 +113,7 @@ def vehicle_from_urdf(
     source: str = 'robot_description',
     voltage: float | None = None,
     base: Path | None = None,
+    base_link: str = '',
     progress: Progress = no_progress,
 ) -> Vehicle:
     """Return the vehicle that a URDF (xacro expanded) describes.
@@ -121,6 +123,7 @@ def vehicle_from_urdf(
         source: source of the text, for messages.
         voltage: supply voltage of the thrusters, V.
         base: folder that relative mesh names start from.
+        base_link: name of the body's link; empty: see :func:`~.base.base_link_of`.
         progress: function that is called with the completed share of long work.
 
     Raises:
@@ -128,18 +131,23 @@ def vehicle_from_urdf(
     """
     root = xml.parse(text, source)
     if root.tag != 'robot':
-        raise ModelError(f'{source}: the root element is <{root.tag}>; expected <robot>')
+        other = '; marine_sim import reads it' if root.tag in ('sdf', 'scenario') else ''
+        raise ModelError(f'{source}: the root element is <{root.tag}>; expected <robot>{other}')
+    body = base_link_of(root, source, base_link)
+    told = [*fix_locked_joints(root, source)]
+    if reroot(root, source, body) or told:
+        text = etree.tostring(root, encoding='unicode')
     robot = _standard_urdf(root, source)
-    frames = fixed_frames(robot, source)
+    frames = fixed_frames(robot, source, body)
     reader = Reader(root, source)
-    damping, added_mass = extensions.read_hydrodynamics(reader.child('hydrodynamics'))
+    damping, added_mass = extensions.read_hydrodynamics(reader.child('hydrodynamics'), told)
     tags = read_contact_tags(reader)
     shapes = partial(_shapes, robot, reader, frames, base)
     if tags.densities:
         set_mass_from_density(robot, reader, frames, shapes(), tags, shipped_materials())
     hull = read_hull(robot, reader, frames, base)
     density = hull.water_density
-    built = read_mass_from_parts(reader, density, base, progress)
+    built = read_mass_from_parts(reader, density, base, progress, body)
     inertias = link_inertias(robot, frames, source, {**hull.inertias, **built.inertias})
     volumes = {**built.volumes, **extensions.read_volumes(reader, frames, density)}
     nothing = Buoyancy(0.0, np.zeros(3), 1.0, density)
@@ -154,14 +162,21 @@ def vehicle_from_urdf(
         extensions=extensions.read_others(reader),
         hull=hull.hull,
         frames=tuple(f for f in frames.values() if f.parent),
-        warnings=hull.warnings + built.warnings + tags.warnings + ignored(root, source),
+        warnings=(
+            *told,
+            *hull.warnings,
+            *built.warnings,
+            *tags.warnings,
+            *ignored(root, source),
+        ),
         urdf=text,
+        base_link=body,
         files=(*built.files, *_collision_meshes(root, base)),
         find_contact=partial(_contact, shapes, tags),
     )
     equipped = orca3.apply_plugins(vehicle, root, frames, source)
     if equipped.buoyancy is not vehicle.buoyancy:
-        volumes[BASE_LINK] = equipped.buoyancy
+        volumes[body] = equipped.buoyancy
     arm = read_manipulator(robot, frames, inertias, volumes, equipped.buoyancy, source)
     if arm is not None:
         equipped = replace(equipped, find_contact=partial(_contact, shapes, tags, arm.links))

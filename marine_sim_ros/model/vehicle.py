@@ -293,6 +293,7 @@ class Vehicle:
         urdf: the URDF as it was read, xacro expanded.
         files: beside it that its masses and shapes are read from: parts, meshes.
         extensions: what the elements of forces and controllers say, by element.
+        base_link: name of the body's link, the frame of its state and forces.
         find_contact: makes ``contact``; called where a scene has something to touch, so that
             meshes nobody needs are not read.
     """
@@ -311,6 +312,7 @@ class Vehicle:
     urdf: str = field(default='', repr=False)
     files: tuple[Path, ...] = ()
     extensions: Mapping[str, Any] = field(default_factory=dict)
+    base_link: str = 'base_link'
     find_contact: Callable[[], ContactPoints] = field(default=no_contact, repr=False)
 
     @cached_property

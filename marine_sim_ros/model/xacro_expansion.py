@@ -11,14 +11,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lxml import etree
+
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model import xml
+from marine_sim_ros.model.base import base_link_of, reroot
 from marine_sim_ros.model.packages import package_folder
 
-__all__ = ['Description', 'expand_description', 'read_description']
+__all__ = ['BASE_ARGUMENT', 'Description', 'expand_description', 'read_description']
 
 _DECLARED = re.compile(r'<xacro:arg\s[^>]*?\bname\s*=\s*["\']([^"\']+)["\']')
 _USED = re.compile(r'\$\(arg\s+([^\s)]+)\s*\)|\bxacro\.arg\(\s*["\']([^"\']+)["\']\s*\)')
+BASE_ARGUMENT = 'base_link'
+"""Argument that names the body's link, whether the file has xacro or not (--base-link)."""
 _MARK = 'marine_sim_ros_origin'
 """Attribute that carries an element's number in the table of origins through the expansion."""
 
@@ -30,16 +35,25 @@ class Description(NamedTuple):
         text: URDF, xacro expanded.
         source: the file's name, which knows where each line of the text is from.
         expanded: whether the file has xacro, so that its lines are not those of the text.
+        base_link: name of the body's link that an argument ``base_link`` gives; empty: none.
     """
 
     text: str
     source: xml.Source
     expanded: bool
+    base_link: str = ''
 
 
 def read_description(path: Path, arguments: Mapping[str, str]) -> str:
-    """Return the URDF text of a file; see :func:`expand_description`."""
-    return expand_description(path, arguments).text
+    """Return the URDF text of a file with the body at the root of its tree.
+
+    Raises:
+        ModelError: see :func:`expand_description` and :func:`~.base.reroot`.
+    """
+    text, source, _, wanted = expand_description(path, arguments)
+    root = xml.parse(text, source)
+    turned = reroot(root, source, base_link_of(root, source, wanted))
+    return etree.tostring(root, encoding='unicode') if turned else text
 
 
 def expand_description(path: Path, arguments: Mapping[str, str]) -> Description:
@@ -49,14 +63,16 @@ def expand_description(path: Path, arguments: Mapping[str, str]) -> Description:
         ModelError: the file cannot be read, is not text, or xacro rejects it.
     """
     text = _read(path)
+    wanted = str(arguments.get(BASE_ARGUMENT, ''))
     if path.suffix == '.xacro' or re.search(r'\bxmlns:xacro\s*=', text):
-        return _Expansion(path).run(arguments)
+        return _Expansion(path).run(arguments)._replace(base_link=wanted)
+    arguments = {k: v for k, v in arguments.items() if k != BASE_ARGUMENT}
     if arguments:
         raise ModelError(
             f'{path}: has no xacro, so it takes no arguments; '
             f'got {", ".join(f"{k}:={v}" for k, v in arguments.items())}'
         )
-    return Description(text, xml.Source(path), False)
+    return Description(text, xml.Source(path), False, wanted)
 
 
 def _read(path: Path) -> str:
@@ -93,7 +109,7 @@ class _Expansion:
                 raise self._refusal(error, xacro.filestack, arguments) from None
         known = self._arguments()
         for name in arguments:
-            if name not in known:
+            if name not in known and name != BASE_ARGUMENT:
                 raise ModelError(
                     f'{self.path}: unknown xacro argument {name!r}; '
                     f'expected one of: {", ".join(sorted(known)) or "none"}'

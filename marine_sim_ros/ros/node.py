@@ -41,9 +41,8 @@ from marine_sim_ros.ros.convert import (
 from marine_sim_ros.ros.parameters import Parameter, declare, shared
 from marine_sim_ros.ros.throttled_publisher import ThrottledPublisher
 
-__all__ = ['BASE_LINK', 'COMMON', 'SuiteNode', 'SpatialPublisher']
+__all__ = ['COMMON', 'SpatialPublisher', 'SuiteNode']
 
-BASE_LINK = 'base_link'
 WARN_PERIOD = 5.0
 FASTEST_WATER = 100.0
 """m/s; no current is faster."""
@@ -119,7 +118,7 @@ class SuiteNode(Node):
             water_density=self.values['water_density'],
             current=self.values['current'],
         )
-        self.body_frame = self.values['frame_prefix'] + BASE_LINK
+        self.body_frame = self.values['frame_prefix'] + self.vehicle.base_link
         self.finished = False
         self.exit_code = 0
         self._complaints: dict[str, bool] = {}

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from marine_sim_ros.model.inertia import Inertia
 from marine_sim_ros.model.joints import MOVING
-from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
@@ -52,13 +51,13 @@ class Body:
 
 
 def frame_poses(vehicle: Vehicle) -> dict[str, Pose]:
-    """Return the pose of every link in ``base_link``, joints at zero."""
+    """Return the pose of every link in the body's, joints at zero."""
     poses = {f.name: Pose(f.translation, f.quaternion) for f in vehicle.frames}
-    return {BASE_LINK: IDENTITY, **poses}
+    return {vehicle.base_link: IDENTITY, **poses}
 
 
 def bodies(vehicle: Vehicle, root: Reader) -> list[Body]:
-    """Return the bodies of a vehicle, ``base_link`` first, parents before children."""
+    """Return the bodies of a vehicle, its base first, parents before children."""
     above = {}
     for element in root.element.findall('joint'):
         joint = Reader(element, root.source)
@@ -72,7 +71,8 @@ def bodies(vehicle: Vehicle, root: Reader) -> list[Body]:
         members.setdefault(first, []).append(name)
     arm = vehicle.manipulator
     inertia = vehicle.inertia if arm is None else arm.body
-    result = [Body(BASE_LINK, _rooted(BASE_LINK, members), IDENTITY, inertia)]
+    base = vehicle.base_link
+    result = [Body(base, _rooted(base, members), IDENTITY, inertia)]
     child_of = {joint.attribute('name'): child for child, joint in above.items()}
     for i, name in enumerate(() if arm is None else arm.names):
         assert arm is not None

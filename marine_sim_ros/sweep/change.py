@@ -98,7 +98,7 @@ def described(
     for parameter, value in numbers:
         path = parameter.name.removeprefix('urdf.')
         text = with_number(text, path, partial(_number, parameter, value=value))
-    return vehicle_beside(source, text) if numbers else vehicle
+    return vehicle_beside(source, text, vehicle.base_link) if numbers else vehicle
 
 
 def changed(case: Case, parameter: Parameter, value: float) -> Case:

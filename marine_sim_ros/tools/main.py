@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 
 from marine_sim_ros import __version__
 from marine_sim_ros.core.errors import MarineSimError, RunError
@@ -29,6 +30,7 @@ VERBS = {
     'validate': 'Run standard manoeuvres of a vehicle, and compare them with published values.',
     'analyze': 'Analyse bags, without ROS: an HTML report, metrics and tables; compare several.',
     'identify': 'Find drag, added mass and rotor lag of the vehicle that made a bag, without ROS.',
+    'import': 'Write our URDF of a vehicle described for Gazebo, UUV Simulator, VRX or Stonefish.',
     'export-sdf': 'Write the SDF model of a vehicle, for Gazebo.',
     'demo': 'Take a two-minute tour: a dive in this process, the same as a ROS graph, a console.',
     'list': 'List names to choose from: vehicles, environments, scenarios, controllers, ...',
@@ -48,10 +50,16 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     for name, text in VERBS.items():
         verb = verbs.add_parser(name, help=text, description=text)
         if name == asked:
-            module = import_module(f'marine_sim_ros.tools.{name.replace("-", "_")}')
+            module = import_module(f'marine_sim_ros.tools.{_module(name)}')
             module.add_arguments(verb)
             verb.set_defaults(execute=module.execute)
     return result
+
+
+def _module(verb: str) -> str:
+    """Return the name of a verb's module; an underscore follows words of Python."""
+    name = verb.replace('-', '_')
+    return f'{name}_' if iskeyword(name) else name
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -48,6 +48,23 @@ def _add_package_path(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def _add_base_link(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        '--base-link', dest='vehicle_arguments', action=_BaseLink, default=[], metavar='LINK',
+        help="link that is the vehicle's body, the same as --set base_link:=LINK (default: "
+        'base_link, a link NAME/base_link, or the root of the tree)',
+    )  # fmt: skip
+
+
+class _BaseLink(argparse.Action):
+    """Adds the vehicle argument base_link:=NAME."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
+                 values: Any, option_string: str | None = None) -> None:  # fmt: skip
+        del parser, option_string
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), f'base_link:={values}'])
+
+
 class _Deprecated(argparse.Action):
     """Does what another action does, and says which name replaces this one."""
 
@@ -73,8 +90,9 @@ def add_option(
         empty: meaning of an empty value, where it differs from that of a run.
     """
     known = OPTIONS[name]
-    if name == 'vehicle_arguments':  # both are about how a description is expanded
+    if name == 'vehicle_arguments':  # all are about how a description is read
         _add_package_path(parser)
+        _add_base_link(parser)
     if positional:
         return parser.add_argument(name, metavar=known.metavar, help=known.text)
     default = '' if empty else known.default

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from marine_sim_ros.analysis.bags.roles import OURS, accepted, role_of
+from marine_sim_ros.analysis.bags.roles import DRIVERS, OURS, accepted, role_of
 from marine_sim_ros.analysis.bags.vehicle import Channel, VehicleRecord
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 
@@ -85,9 +85,10 @@ def vehicles_of(
             else:
                 mapped[name or ''] = topic
             continue
-        namespace, name = _split(topic)
+        namespace, name = ('', None) if _driver(topic)[1] else _split(topic)
         if name is not None and message_type in accepted(role_of(name) or ''):
             found.setdefault(namespace, {}).setdefault(name, topic)
+    _add_drivers(found, topics, maps)
     # Any robot has joints: alone they make no vehicle.
     found = {n: names for n, names in found.items() if set(names) != {'joint_states'}}
     if mapped:
@@ -100,6 +101,26 @@ def vehicles_of(
             record.add(Channel(name, topic, topics[topic], role_of(name) or ''))
         result[namespace] = record
     return dict(sorted(result.items()))
+
+
+def _driver(topic: str) -> tuple[str, str]:
+    """Return namespace and name of a topic of a common driver; empty where it is none."""
+    for name in DRIVERS:
+        if f'/{topic.strip("/")}'.endswith(f'/{name}'):
+            return topic.strip('/').removesuffix(name).strip('/'), name
+    return '', ''
+
+
+def _add_drivers(
+    found: dict[str, dict[str, str]], topics: Mapping[str, str], maps: Mapping[str, str]
+) -> None:
+    """Add the topics of common drivers, as of MAVROS, where a vehicle has none of ours."""
+    for driver, ours in DRIVERS.items():
+        for topic, message_type in topics.items():
+            namespace, name = _driver(topic)
+            known = name == driver and topic not in maps
+            if known and message_type in accepted(role_of(ours) or ''):
+                found.setdefault(namespace, {}).setdefault(ours, topic)
 
 
 def _owner(found: Mapping[str, Mapping[str, str]], mapped: Mapping[str, str]) -> str:

@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 from marine_sim_ros.analysis.bags.mapping import vehicles_of
 from marine_sim_ros.analysis.bags.roles import EXTRA_TYPES
 from marine_sim_ros.analysis.bags.vehicle import Channel, Rows, VehicleRecord
-from marine_sim_ros.bags.storage import BagReader, storage
+from marine_sim_ros.bags.storage import STORAGES, BagReader, BagStorage, storage
 from marine_sim_ros.core.errors import MarineSimError, RecordingError
+from marine_sim_ros.core.extras import require
 
 __all__ = ['Bag', 'bag_path', 'opened', 'read']
 
-_FILES = ('.mcap', '.db3')
+_FILES = ('.mcap', '.db3', '.bag')
 _EVERY = 2000
 
 
@@ -58,7 +61,7 @@ def bag_path(text: str) -> Path:
         raise RecordingError(f'{text}: does not exist; expected a rosbag2 folder or file')
     if path.is_file():
         if path.suffix not in _FILES:
-            raise RecordingError(f'{text}: is not a bag; expected a folder, .mcap or .db3')
+            raise RecordingError(f'{text}: is not a bag; expected a folder, .mcap, .db3 or .bag')
         return path
     if (path / 'metadata.yaml').exists():
         return path
@@ -151,7 +154,7 @@ def _stream(
 @contextmanager
 def opened(path: Path, text: str) -> Iterator[BagReader]:
     """Open a bag; whatever a damaged one makes of its reader becomes one line."""
-    store = storage('reading a bag')
+    store = storage('reading a bag') if path.suffix != '.bag' else _ros1(text)
     try:
         with store.reader(path, EXTRA_TYPES) as reader:
             yield reader
@@ -165,6 +168,12 @@ def opened(path: Path, text: str) -> Iterator[BagReader]:
         if 'magic' in reason or 'footer' in reason:
             hint = '; it is cut off or no MCAP: `mcap recover` saves what is in it'
         raise RecordingError(f'{text}: cannot be read: {reason}{hint}') from None
+
+
+def _ros1(text: str) -> BagStorage:
+    """Return what reads a bag of ROS 1: rosbags alone does."""
+    require('rosbags', f'{text}: a bag of ROS 1')
+    return cast(BagStorage, import_module(STORAGES['rosbags']).STORAGE)
 
 
 def _nothing(topics: Mapping[str, str]) -> str:

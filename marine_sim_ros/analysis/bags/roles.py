@@ -11,7 +11,16 @@ from typing import Any
 
 from marine_sim_ros.control.setpoints import QUANTITIES
 
-__all__ = ['EXTRA_TYPES', 'OURS', 'ODOM_COLUMNS', 'accepted', 'labels_of', 'numbers_of', 'role_of']
+__all__ = [
+    'DRIVERS',
+    'EXTRA_TYPES',
+    'OURS',
+    'ODOM_COLUMNS',
+    'accepted',
+    'labels_of',
+    'numbers_of',
+    'role_of',
+]
 
 Row = tuple[float, ...]
 _NAN = math.nan
@@ -34,6 +43,18 @@ OURS = {
     'joint_states': 'joints',
 }
 """Role of each topic; below wrench/ and drag/ there are wrenches."""
+DRIVERS = {
+    'local_position/odom': 'odom',
+    'global_position/local': 'odom',
+    'odometry/filtered': 'odom',
+    'rc/out': 'thrusters/pwm',
+    'imu/static_pressure': 'barometer/pressure',
+    'imu/temperature_baro': 'barometer/temperature',
+}
+"""Topics of MAVROS and robot_localization that say what one of ours says; the first there is
+counts, and one of ours before it."""
+_UNUSED = 65535.0
+"""A channel that an RC override leaves alone (MAVLink, RC_CHANNELS_OVERRIDE)."""
 _READINGS = {'pressure', 'temperature'}
 """Topics of sensors, below the sensor's own name."""
 
@@ -67,6 +88,10 @@ def _data(m: Any) -> Row:
     return tuple(map(float, m.data))
 
 
+def _overrides(m: Any) -> Row:
+    return tuple(_NAN if c == _UNUSED else c for c in map(float, m.channels))
+
+
 def _thrust(m: Any) -> Row:
     count = len(m.name) or len(m.effort) or len(m.velocity)
     return (*_padded(m.effort, count), *_padded(m.velocity, count))
@@ -96,7 +121,7 @@ _TYPES: dict[str, dict[str, Callable[[Any], Row]]] = {
     'pwm': {
         **_ARRAYS,
         'mavros_msgs/msg/RCOut': lambda m: tuple(map(float, m.channels)),
-        'mavros_msgs/msg/OverrideRCIn': lambda m: tuple(map(float, m.channels)),
+        'mavros_msgs/msg/OverrideRCIn': _overrides,
     },
     'thrust': {'sensor_msgs/msg/JointState': _thrust},
     'power': _ARRAYS,

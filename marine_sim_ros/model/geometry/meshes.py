@@ -21,6 +21,8 @@ __all__ = ['load_mesh']
 
 _HUGE = 1e6
 """m; beyond, double precision no longer separates vertices 1e-8 m apart."""
+MAX_PIECES = 40
+"""Pieces of a mesh that are wrapped one by one."""
 _LARGE = 1000.0
 """m; a longer vehicle is more likely in millimetres."""
 
@@ -28,9 +30,10 @@ _LARGE = 1000.0
 def load_mesh(uri: str, scale: np.ndarray, *, base: Path | None = None) -> Shape:
     """Return the closed shape of a mesh file: STL, OBJ or DAE.
 
-    Holes are closed, faces turned outwards and overlapping bodies made one, each reported in
-    ``warnings``; duplicate vertices are merged, and triangles without area dropped, silently.
-    Of a DAE the unit and the scene's transforms count, its up_axis does not, as in RViz.
+    Holes are closed, faces turned outwards and overlapping bodies made one; what cannot be closed
+    is wrapped by convex hulls. Each is reported in ``warnings``. Duplicate vertices are merged,
+    and triangles without area dropped, silently. Of a DAE the unit and the scene's transforms
+    count, its up_axis does not, as in RViz.
 
     Args:
         uri: URI that :func:`mesh_path` accepts.
@@ -82,13 +85,13 @@ def _closed(mesh: Any, path: Path) -> Shape:
         raise ModelError(f'{path}: the mesh has no triangles with an area')
     if not mesh.is_watertight:
         mesh.update_faces(mesh.nondegenerate_faces())
-        _close_holes(mesh, path, told)
+        mesh = _close_holes(mesh, path, told)
     if not mesh.is_winding_consistent:
         require('networkx', f'{path}: repair of the mesh')
         mesh.fix_normals()
         told.append(f'{path}: triangles that faced inwards were turned')
     if not mesh.is_winding_consistent:
-        raise ModelError(f'{path}: the mesh has no inside; expected a closed hull')
+        mesh = _wrapped(mesh, path, told, 'its triangles have no inside')
     shape = shape_of(np.array(mesh.vertices, float), np.array(mesh.faces))
     if shape.volume < 0:
         mesh.invert()
@@ -102,17 +105,54 @@ def _closed(mesh: Any, path: Path) -> Shape:
     return shape_of(vertices, faces, tuple(told))
 
 
-def _close_holes(mesh: Any, path: Path, told: list[str]) -> None:
+def _close_holes(mesh: Any, path: Path, told: list[str]) -> Any:
+    """Return the mesh with its holes closed, or wrapped where they cannot be."""
     require('networkx', f'{path}: repair of the mesh')
     holes = _holes(mesh)
+    before = mesh.copy()
     mesh.fill_holes()
-    if not mesh.is_watertight:
-        counts = _shares(mesh)[1]
-        raise ModelError(
-            f'{path}: the mesh is not watertight ({np.sum(counts == 1)} open edges, '
-            f'{np.sum(counts > 2)} shared by more than two triangles); expected a closed surface'
-        )
-    told.append(f'{path}: {holes} hole(s) closed; expected a closed surface')
+    if mesh.is_watertight:
+        told.append(f'{path}: {holes} hole(s) closed; expected a closed surface')
+        return mesh
+    counts = _shares(mesh)[1]
+    return _wrapped(
+        before, path, told, f'it is not watertight ({np.sum(counts == 1)} open edges, '
+        f'{np.sum(counts > 2)} shared by more than two triangles)',
+    )  # fmt: skip
+
+
+def _wrapped(mesh: Any, path: Path, told: list[str], why: str) -> Any:
+    """Return the convex hulls of a mesh's closed and open pieces, one around each.
+
+    Pieces are what connected triangles form; of more than MAX_PIECES the hull of all is taken.
+
+    Raises:
+        ModelError: a mesh that is flat.
+    """
+    trimesh = require('trimesh', f'{path}: repair of the mesh')
+    require('scipy', f'{path}: repair of the mesh')
+    groups = trimesh.graph.connected_components(
+        mesh.face_adjacency, nodes=np.arange(len(mesh.faces)), min_len=1
+    )
+    pieces = [mesh.submesh([group], append=True) for group in groups[: MAX_PIECES + 1]]
+    if len(groups) > MAX_PIECES:
+        pieces = [mesh]
+    hulls = []
+    for piece in pieces:
+        try:
+            hull = piece.convex_hull
+        except Exception:  # of flat pieces Qhull and trimesh raise types of their own
+            continue
+        if hull.volume > 0:
+            hulls.append(hull)
+    if not hulls:
+        raise ModelError(f'{path}: the mesh encloses no volume; expected a closed hull')
+    result = trimesh.util.concatenate(hulls)
+    told.append(
+        f'{path}: {why}; it is wrapped: the convex hull of each of its {len(hulls)} piece(s), '
+        f'{abs(mesh.volume):.3g} m³ became {result.volume:.3g} m³'
+    )
+    return result
 
 
 def _shares(mesh: Any) -> tuple[np.ndarray, np.ndarray]:

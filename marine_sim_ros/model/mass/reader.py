@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.model.base import BASE_LINK
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
-from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.mass.cache import cached
 from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.mass.part_list import content_key, load_parts, part_files
@@ -62,18 +62,23 @@ def mass_of_file(
 
 
 def read_mass_from_parts(
-    root: Reader, water_density: float, base: Path | None, progress: Progress = no_progress
+    root: Reader,
+    water_density: float,
+    base: Path | None,
+    progress: Progress = no_progress,
+    link: str = BASE_LINK,
 ) -> MassReading:
-    """Return mass and buoyancy of ``base_link`` from its parts; without the element, nothing.
+    """Return mass and buoyancy of the body from its parts; without the element, nothing.
 
     ``<mass_from_parts file="parts.yaml" voxel_size="0.002"/>`` below <robot> stands instead of
-    the <inertial> of ``base_link`` and of <buoyancy>.
+    the <inertial> of the body's link and of <buoyancy>.
 
     Args:
         root: the <robot> element.
         water_density: water density for which the vehicle is trimmed, kg/m³.
         base: folder that relative names start from.
         progress: function that is called with the completed share, 0 to 1, if there is work.
+        link: name of the body's link.
 
     Raises:
         ModelError: one line with file, line, element, and what was expected.
@@ -82,7 +87,7 @@ def read_mass_from_parts(
     if reader is None:
         return MassReading({})
     reader.children(())
-    _refuse_rivals(root, reader)
+    _refuse_rivals(root, reader, link)
     uri = reader.attribute('file')
     size = reader.number(_FINEST, _COARSEST, reader.attribute('voxel_size'))
     try:
@@ -93,25 +98,25 @@ def read_mass_from_parts(
         raise reader.error(f'{uri}: the parts weigh nothing; expected a density above 0')
     floats = Buoyancy(found.volume, found.center_of_volume, max(found.height, size), water_density)
     return MassReading(
-        {BASE_LINK: Inertia(found.mass, found.center_of_mass, found.inertia)},
-        {BASE_LINK: floats},
+        {link: Inertia(found.mass, found.center_of_mass, found.inertia)},
+        {link: floats},
         tuple(reader.warning(text) for text in found.warnings),
         part_files(uri, base),
     )
 
 
-def _refuse_rivals(root: Reader, reader: Reader) -> None:
+def _refuse_rivals(root: Reader, reader: Reader, base: str) -> None:
     """Raise where something else says what the parts say."""
     for link in root.element.findall('link'):
         for tag in ('inertial', 'collision/buoyancy_material'):
-            if link.get('name') == BASE_LINK and link.find(tag) is not None:
+            if link.get('name') == base and link.find(tag) is not None:
                 raise reader.error(
-                    f'gives the mass of {BASE_LINK!r}, and so does its <{tag.split("/")[-1]}>; '
+                    f'gives the mass of {base!r}, and so does its <{tag.split("/")[-1]}>; '
                     'expected one of them'
                 )
     for element in root.element.findall('buoyancy'):
-        if element.get('link', BASE_LINK) == BASE_LINK:
+        if element.get('link', base) == base:
             raise reader.error(
-                f'gives the volume of {BASE_LINK!r}, and so does <buoyancy> '
+                f'gives the volume of {base!r}, and so does <buoyancy> '
                 f'(line {Reader(element, root.source).line}); expected one of them'
             )

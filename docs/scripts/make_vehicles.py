@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Imports published vehicles, checks and runs them, and writes the table of vehicles.md.
+
+Their sources are not part of this repository. FOLDER has one folder OWNER+NAME for each
+repository of :data:`VEHICLES`, as ``git clone https://github.com/OWNER/NAME OWNER+NAME`` makes it.
+
+    python docs/scripts/make_vehicles.py FOLDER [--only NAME ...] [--results FILE.json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+PAGE = ROOT / 'docs' / 'reference' / 'vehicles.md'
+START, END = '<!-- imported -->', '<!-- /imported -->'
+
+
+class Published(NamedTuple):
+    """A published vehicle: its name here, format, file, and what import needs beside it."""
+
+    name: str
+    kind: str
+    file: str
+    packages: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+
+
+UUV = ('uuvsimulator+uuv_simulator',)
+DAVE = ('Field-Robotics-Lab+dave', *UUV, 'uuvsimulator+eca_a9')
+STONEFISH = 'markusbuchholz+stonefish_ros2_marine_robotics/sf_ws/src/cola2_stonefish_ros2'
+DAVE_SDF = 'IOES-Lab+dave/models/dave_robot_models/description'
+DRONES = 'vortexntnu+vortex-stonefish-sim/stonefish_sim/drones'
+DAVE_URDF = 'Field-Robotics-Lab+dave/urdf/robots'
+BLUE = 'Robotic-Decision-Making-Lab+blue/blue_description/description'
+
+VEHICLES = (
+    Published('BlueROV2 (bluerov2_ignition)', 'SDF',
+              'clydemcqueen+bluerov2_ignition/models/bluerov2/model.sdf'),
+    Published('BlueROV2 Heavy (bluerov2_ignition)', 'SDF',
+              'clydemcqueen+bluerov2_ignition/models/bluerov2_heavy/model.sdf'),
+    Published('Orca4', 'SDF', 'clydemcqueen+orca4/orca_description/models/orca4/model.sdf'),
+    Published('BlueROV2 (dave)', 'SDF', f'{DAVE_SDF}/bluerov2/model.sdf'),
+    Published('BlueROV2 Heavy (dave)', 'SDF', f'{DAVE_SDF}/bluerov2_heavy/model.sdf'),
+    Published('RexROV (dave)', 'SDF', f'{DAVE_SDF}/rexrov/model.sdf'),
+    Published('Slocum glider (dave)', 'SDF', f'{DAVE_SDF}/glider_slocum/model.sdf'),
+    Published('BlueBoat (SITL_Models)', 'wave-sim SDF',
+              'ArduPilot+SITL_Models/Gazebo/models/blueboat/model.sdf'),
+    Published('Catamaran (SITL_Models)', 'wave-sim SDF',
+              'ArduPilot+SITL_Models/Gazebo/models/catamaran/model.sdf'),
+    Published('WAM-V (asv_wave_sim)', 'wave-sim SDF',
+              'markusbuchholz+stonefish_ros2_marine_robotics/gz_ws/src/asv_wave_sim/'
+              'gz-waves-models/models/wam-v/model.sdf'),
+    Published('RoboBoat 1 (vrx)', 'VRX', 'osrf+vrx/vrx_gz/models/roboboat01/model.sdf'),
+    Published('RoboBoat 2 (vrx)', 'VRX', 'osrf+vrx/vrx_gz/models/roboboat02/model.sdf'),
+    Published('WAM-V (vrx)', 'VRX', 'osrf+vrx/vrx_urdf/wamv_gazebo/urdf/wamv_gazebo.urdf.xacro',
+              ('osrf+vrx',)),
+    Published('BlueROV2 (blue)', 'URDF, Gazebo', f'{BLUE}/bluerov2/config.xacro', (),
+              ('--set', 'use_sim:=true')),
+    Published('BlueROV2 Heavy (blue)', 'URDF, Gazebo', f'{BLUE}/bluerov2_heavy/config.xacro', (),
+              ('--set', 'use_sim:=true')),
+    Published('BlueROV2 (CentraleNantesROV)', 'URDF, Gazebo',
+              'CentraleNantesROV+bluerov2/bluerov2_description/urdf/bluerov2.xacro'),
+    Published('RexROV', 'UUV Simulator',
+              'uuvsimulator+uuv_simulator/uuv_descriptions/robots/rexrov_default.xacro', UUV),
+    Published('RexROV with sonar', 'UUV Simulator',
+              'uuvsimulator+uuv_simulator/uuv_descriptions/robots/rexrov_sonar.xacro', UUV),
+    Published('RexROV 2', 'UUV Simulator',
+              'uuvsimulator+rexrov2/rexrov2_description/robots/rexrov2_default.xacro', UUV),
+    Published('LAUV', 'UUV Simulator',
+              'uuvsimulator+lauv_gazebo/lauv_description/robots/default.xacro',
+              (*UUV, 'uuvsimulator+lauv_gazebo')),
+    Published('ECA A9', 'UUV Simulator',
+              'uuvsimulator+eca_a9/eca_a9_description/robots/eca_a9_default.urdf.xacro',
+              (*UUV, 'uuvsimulator+eca_a9')),
+    Published('Desistek SAGA', 'UUV Simulator',
+              'uuvsimulator+desistek_saga/desistek_saga_description/robots/'
+              'desistek_saga_default.xacro', (*UUV, 'uuvsimulator+desistek_saga')),
+    Published('BlueROV2 (FletcherFT)', 'UUV Simulator',
+              'FletcherFT+bluerov2/bluerov2_description/robots/default.xacro', UUV),
+    Published('Sphere (test model)', 'UUV Simulator',
+              'uuvsimulator+uuv_simulator/uuv_gazebo_plugins/uuv_gazebo_ros_plugins/test/models/'
+              'sphere_vehicle/model.xacro', UUV),
+    Published('RexROV (Plankton)', 'UUV Simulator',
+              'Liquid-ai+Plankton/uuv_descriptions/robots/rexrov_default.xacro',
+              ('Liquid-ai+Plankton',)),
+    Published('Smilodon (dave)', 'UUV Simulator',
+              f'{DAVE_URDF}/smilodon_description/urdf/smilodon.xacro', DAVE),
+    Published('Caracara (dave)', 'UUV Simulator',
+              f'{DAVE_URDF}/caracara_description/urdf/caracara.xacro', DAVE),
+    Published('Caldus (dave)', 'UUV Simulator',
+              f'{DAVE_URDF}/caldus_description/urdf/caldus.xacro', DAVE),
+    Published('Girona 500', 'Stonefish', f'{STONEFISH}/scenarios/girona500.scn'),
+    Published('Girona 500 (stonefish)', 'Stonefish',
+              'patrykcieslak+stonefish/Tests/Data/girona500auv_full.scn'),
+    Published('Sparus II', 'Stonefish', f'{STONEFISH}/scenarios/sparus2.scn'),
+    Published('BlueROV (cola2)', 'Stonefish', f'{STONEFISH}/scenarios/bluerov.scn'),
+    Published('BlueBoat (cola2)', 'Stonefish', f'{STONEFISH}/scenarios/blueboat.scn'),
+    Published('BlueROV2 (stonefish_bluerov2)', 'Stonefish',
+              'ricardoGrando+stonefish_bluerov2/scenarios/bluerov2.scn'),
+    Published('Sonobot', 'Stonefish', 'ricardoGrando+stonefish_bluerov2/scenarios/sonobot.scn'),
+    Published('Orca (vortex)', 'Stonefish', f'{DRONES}/orca.scn'),
+    Published('Nautilus (vortex)', 'Stonefish', f'{DRONES}/nautilus.scn'),
+    Published('Freya (vortex)', 'Stonefish', f'{DRONES}/freya.scn'),
+    Published('Cyberfish (vortex)', 'Stonefish', f'{DRONES}/cyberfish.scn'),
+    Published('SAM', 'Stonefish',
+              'smarc-project+smarc_stonefish_sims/sam_stonefish_sim/data/sam_auv/sam_auv.scn'),
+    Published('BlueROV2 (workshop)', 'Stonefish',
+              'GitSRealpe+roscon25_es_stonefish_workshop/bluerov_stonefish/scenarios/robot/'
+              'bluerov.scn'),
+)  # fmt: skip
+
+CODES = (
+    ('B', 'volumes by the collisions', r'of the collisions|no volume in the source'),
+    ('S', 'floats by its shape', r'floats by their|whole cylinder'),
+    ('T', 'largest thrust by rule', r'no largest thrust|as much thrust astern'),
+    ('A', 'added mass: estimated, or made symmetric', r'added mass'),
+    ('D', 'damping: estimated, or none', r'C_d|\|ν\||no damping|damping is positive|\|u\|'),
+    ('ρ', 'density of the water', r'no density'),
+    ('M', 'mass, inertia or material', r'inertia of a body|material|no <inertial>'),
+    ('W', 'meshes wrapped or closed', r'wrapped|closed|turned|made one'),
+)
+"""Letter, meaning, and pattern of the assumptions that it stands for."""
+
+
+def verb(*words: object) -> tuple[int, str, str]:
+    """Run a verb of marine_sim in this process; return its exit code, output and messages."""
+    from marine_sim_ros.tools.main import main as marine_sim
+
+    out, told, code = io.StringIO(), io.StringIO(), 0
+    folders = os.environ.pop('ROS_PACKAGE_PATH', None)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(told):
+            marine_sim([str(word) for word in words])
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    except Exception as error:
+        code, told = 3, io.StringIO(f'{type(error).__name__}: {error}')
+    finally:
+        os.environ.pop('ROS_PACKAGE_PATH', None)
+        if folders is not None:
+            os.environ['ROS_PACKAGE_PATH'] = folders
+    return code, out.getvalue(), told.getvalue()
+
+
+def graph_hash(*words: object, folder: Path) -> tuple[str, str]:
+    """Run the node graph in a process; return the hash of its trajectory and what it said."""
+    environment = {
+        **os.environ, 'PYTHONPATH': f'{ROOT}{os.pathsep}{os.environ.get("PYTHONPATH", "")}'
+    }  # fmt: skip
+    line = [sys.executable, '-m', 'marine_sim_ros.tools.main', 'run', *map(str, words)]
+    line += ['--composed', '--real-time-factor', '0', '--record', str(folder)]
+    try:
+        done = subprocess.run(
+            line, capture_output=True, text=True, timeout=400, env=environment, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return '', 'not done after 400 s'
+    manifest = folder / 'manifest.json'
+    run = json.loads(manifest.read_text()) if manifest.is_file() else {}
+    return run.get('trajectory_sha256', ''), (done.stdout + done.stderr)[-300:]
+
+
+def _scenario(text: str, thrusters: int, folder: Path) -> Path:
+    depth = 0.0 if '<buoyancy_material' in text else -3.0
+    on = f', pwm: {[1600] * thrusters}' if thrusters else ''
+    path = folder / 'push.yaml'
+    path.write_text(
+        f'duration: 0.6\ninitial: {{position: [0, 0, {depth}], rpy: [0.05, 0, 0]}}\n'
+        f'segments: [{{at: 0.0}}, {{at: 0.1{on}}}]\n'
+    )
+    return path
+
+
+def examine(vehicle: Published, sources: Path, *, graph: bool) -> dict[str, Any]:
+    """Return one row: import, doctor, simulate and run of a vehicle."""
+    row: dict[str, Any] = {'name': vehicle.name, 'kind': vehicle.kind}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        urdf = folder / 'vehicle.urdf'
+        packages = [w for p in vehicle.packages for w in ('--package-path', sources / p)]
+        code, _, told = verb(
+            'import', sources / vehicle.file, '-o', urdf, *packages, *vehicle.arguments
+        )
+        lines = told.strip().splitlines()
+        row['imported'] = code == 0
+        if code:
+            row['reason'] = lines[-1] if lines else ''
+            return row
+        row['assumed'] = [line for line in lines if line.startswith('assumed: ')]
+        row['dropped'] = [line for line in lines if line.startswith('not taken: ')]
+        row['summary'] = lines[-1]
+        found = json.loads(verb('doctor', urdf, '--json', *packages)[1] or '{}')
+        severities = [f['severity'] for f in found.get('findings', [])]
+        row['errors'], row['warnings'] = severities.count('error'), severities.count('warning')
+        row['findings'] = [
+            f'{f["severity"]}: {f["check"]}: {f["message"]}'
+            for f in found.get('findings', []) if f['severity'] != 'hint'
+        ]  # fmt: skip
+        text = urdf.read_text()
+        push = _scenario(text, text.count('<thruster '), folder)
+        code, said, told = verb('simulate', urdf, '--scenario', push, *packages)
+        hashes = re.findall(r'trajectory_sha256 (\w+)', said)
+        row['simulated'] = hashes[0] if code == 0 and hashes else ''
+        row['message'] = '' if row['simulated'] else told[-300:]
+        if graph and row['simulated']:
+            row['run'], row['message'] = graph_hash(
+                urdf, '--scenario', push, *packages, folder=folder / 'run'
+            )
+    return row
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return the table of the page."""
+    head = [
+        '| vehicle | format | mass, kg | displaces, kg | thrusters | doctor | simulate = run '
+        '| assumed | not taken | changed lines |',
+        '|---|---|---|---|---|---|---|---|---|---|',
+    ]
+    for row in rows:
+        if not row['imported']:
+            head.append(f'| {row["name"]} | {row["kind"]} | refused | | | | | | | |')
+            continue
+        mass, water, thrusters = re.findall(
+            r'([\d.e+-]+) kg, displaces ([\d.e+-]+) kg of water, (\d+) thr', row['summary']
+        )[0]
+        letters = ''.join(
+            code for code, _, pattern in CODES
+            if any(re.search(pattern, text) for text in row['assumed'])
+        )  # fmt: skip
+        same = row['simulated'] and row.get('run') == row['simulated']
+        ran = 'yes' if same else 'simulate' if row['simulated'] and 'run' not in row else 'no'
+        count, word = (row['errors'], 'error') if row['errors'] else (row['warnings'], 'warning')
+        doctor = f'{count} {word}{"" if count == 1 else "s"}'
+        head.append(
+            f'| {row["name"]} | {row["kind"]} | {mass} | {water} | {thrusters} | {doctor} | {ran} '
+            f'| {letters or "–"} | {len(row["dropped"])} | 0 |'
+        )
+    legend = '; '.join(f'{code}: {meaning}' for code, meaning, _ in CODES)
+    return '\n'.join(head) + f'\n\nAssumed: {legend}.\n'
+
+
+def main() -> None:
+    """Examine them all and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('folder', type=Path)
+    parser.add_argument('--only', nargs='*', default=[], help='names of vehicles')
+    parser.add_argument('--results', type=Path, default=Path('vehicles.json'))
+    parser.add_argument(
+        '--run-every', type=int, default=1, metavar='N',
+        help='start the node graph of every Nth vehicle (default: of all)',
+    )  # fmt: skip
+    parser.add_argument('--table', action='store_true', help='write the table of old results')
+    options = parser.parse_args()
+    rows: dict[str, Any] = {}
+    if options.results.is_file():
+        rows = json.loads(options.results.read_text())
+    for i, vehicle in enumerate(VEHICLES):
+        wanted = not options.only or vehicle.name in options.only
+        if wanted and not options.table:
+            row = examine(vehicle, options.folder, graph=i % options.run_every == 0)
+            rows[vehicle.name] = row
+            options.results.write_text(json.dumps(rows, indent=1))
+            sys.stdout.write(f'{vehicle.name}: {row.get("summary", row.get("reason"))}\n')
+            sys.stdout.flush()
+    text = PAGE.read_text()
+    if START in text:
+        made = table([rows[v.name] for v in VEHICLES if v.name in rows])
+        before, after = text.split(START)[0], text.split(END)[1]
+        PAGE.write_text(f'{before}{START}\n{made}{END}{after}')
+
+
+if __name__ == '__main__':
+    main()

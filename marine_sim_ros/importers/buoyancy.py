@@ -1,0 +1,156 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where a source leaves the buoyancy to the collisions: lumped volumes, or a hull that floats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.importers.description import Hydrodynamics, Link, Shape, Sourced, Volume
+from marine_sim_ros.importers.draft import Draft
+from marine_sim_ros.importers.geometry import box_around, gazebo_volume, solid
+
+__all__ = ['complete']
+
+_FLOATS = 1.15
+"""A vehicle that could displace more than this times its mass floats at the surface."""
+_LIGHTEST, _HEAVIEST = 1e-4, 25.0
+_NEUTRAL = 1000.0
+_OVER = np.array([0.0, 0.0, 0.02])
+
+
+def complete(draft: Draft) -> None:
+    """Add what the source does not say: density, volumes, an empty hydrodynamics."""
+    if draft.water_density is None:
+        draft.water_density = Sourced(_NEUTRAL, 'no density in the source', True)
+        draft.assume(f'water of {_NEUTRAL:g} kg/m³: no density in the source')
+    if draft.hydrodynamics is not None:
+        draft.hydrodynamics = replace(draft.hydrodynamics, water_density=draft.water_density)
+    if draft.format == 'Stonefish' and _too_large(draft):
+        draft.volumes.clear()
+        _hull(draft)
+    elif draft.notes.get('hull'):
+        _hull(draft)
+    elif not draft.volumes and draft.format != 'Stonefish':
+        _by_collisions(draft)
+    if draft.hydrodynamics is None and not draft.notes.get('drag_by_panels'):
+        none = Sourced(np.zeros((6, 6)), 'none in the source')
+        draft.assume('no damping and no added mass in the source')
+        draft.hydrodynamics = Hydrodynamics(draft.water_density, none, none, none)
+
+
+def _too_large(draft: Draft) -> bool:
+    """Return whether the lumped volumes could carry much more than the vehicle."""
+    assert draft.water_density is not None
+    water = sum(v.volume.value for v in draft.volumes) * draft.water_density.value
+    if water <= _FLOATS * draft.mass:
+        return False
+    draft.assume(
+        f'the parts displace {water:.4g} kg of water and the vehicle weighs {draft.mass:.4g} kg: '
+        'it floats by their shape'
+    )
+    return True
+
+
+def _displacing(draft: Draft) -> dict[str, float]:
+    """Return the volume (m³) of the collisions of every link that has any."""
+    result = {}
+    for name, link in list(draft.links.items()):
+        kept: list[Shape] = []
+        told: list[str] = []
+        volume = 0.0
+        for shape in link.collisions:
+            try:
+                volume += abs(solid(shape, draft.folder, told).volume)
+            except ModelError as error:
+                draft.drop(f'{shape.origin}: the collision is left out: {error}')
+                continue
+            kept.append(shape)
+        for text in told:
+            draft.assume(f'link {name!r}: {text}')
+        draft.links[name] = replace(link, collisions=tuple(kept))
+        if volume > 0:
+            result[name] = volume
+    return result
+
+
+def _by_collisions(draft: Draft) -> None:
+    """Take the volumes of the collisions, as gz::sim::systems::Buoyancy does."""
+    volumes = _displacing(draft)
+    enabled = draft.notes.get('enabled')
+    if enabled is not None:
+        whole = {draft.name, ''} & set(enabled)
+        volumes = volumes if whole else {
+            n: v for n, v in volumes.items() if any(e.endswith(n) for e in enabled)
+        }  # fmt: skip
+    assert draft.water_density is not None
+    total = sum(volumes.values()) * draft.water_density.value
+    if not volumes:
+        _neutral(draft)
+        return
+    if draft.notes.get('float_by_collisions') or total > _FLOATS * draft.mass:
+        draft.assume(
+            f'the collisions displace {total:.4g} kg of water and the vehicle weighs '
+            f'{draft.mass:.4g} kg: it floats by their shape'
+        )
+        _hull(draft)
+        return
+    draft.assume('buoyancy: of the collisions, as the Buoyancy system of Gazebo counts them')
+    for name in volumes:
+        _lumped(draft, draft.links[name])
+
+
+def _lumped(draft: Draft, link: Link) -> None:
+    parts = [gazebo_volume(s, draft.folder, []) for s in link.collisions]
+    volume = sum(v for v, _ in parts)
+    center = sum(v * c for v, c in parts) / volume
+    low, high = box_around([solid(s, draft.folder, []) for s in link.collisions])
+    first = link.collisions[0].origin
+    draft.volumes.append(
+        Volume(
+            link.name, Sourced(float(volume), f'{first}: volume of {len(parts)} collision(s)'),
+            Sourced(np.asarray(center), f'{first}: their origins'),
+            Sourced(float(high[2] - low[2]), 'height of the collisions'),
+        )
+    )  # fmt: skip
+
+
+def _neutral(draft: Draft) -> None:
+    """Assume that a vehicle without any volume is neutral, with its centres at one height."""
+    assert draft.water_density is not None
+    total = draft.mass
+    if total <= 0:
+        raise ModelError(f'{draft.file}: {draft.name!r} has no mass; expected <inertial>')
+    rule = 'no volume in the source: neutral, m/ρ, its centre 0.02 m over that of mass'
+    draft.assume(rule)
+    volume = total / draft.water_density.value
+    edge = float(f'{volume ** (1 / 3):.3g}')
+    draft.volumes.append(
+        Volume(draft.base, Sourced(volume, rule, True),
+               Sourced(draft.center_of_mass() + _OVER, rule, True),
+               Sourced(edge, 'edge of a cube of the volume', True))
+    )  # fmt: skip
+
+
+def _hull(draft: Draft) -> None:
+    """Let the collisions float: each link has a material as dense as its mass in their volume."""
+    assert draft.water_density is not None
+    for name, volume in _displacing(draft).items():
+        link = draft.links[name]
+        mass = 0.0 if link.inertial is None else link.inertial.mass.value
+        density = mass / (draft.water_density.value * volume)
+        if not _LIGHTEST <= density <= _HEAVIEST:
+            draft.drop(
+                f'collisions of link {name!r}: {mass:.3g} kg in {volume:.3g} m³ cannot float'
+            )
+            draft.links[name] = replace(link, collisions=())
+            continue
+        material = f'{name.replace("/", "_")}_displacement'
+        draft.materials[material] = Sourced(density, f'm/(ρ V) of link {name!r}')
+        draft.links[name] = replace(
+            link, collisions=tuple(replace(s, material=material) for s in link.collisions)
+        )

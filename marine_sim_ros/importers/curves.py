@@ -1,0 +1,98 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Thrust over pulse width, from what other simulators say of a thruster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import rotation_vector_quaternion
+from marine_sim_ros.importers.description import Sourced
+from marine_sim_ros.importers.draft import Draft
+from marine_sim_ros.sdf.poses import Pose
+
+__all__ = ['along', 'linear_curve', 'sampled_curve', 'thrust_limit']
+
+LOWEST, MIDDLE, HIGHEST = 1100.0, 1500.0, 1900.0
+"""µs of full reverse, none and full forward."""
+_SHARE = 0.1
+_STEPS = 20
+"""Rows on each side of zero of a curve that is not linear."""
+RPM = 60 / (2 * np.pi)
+
+
+def thrust_limit(draft: Draft, name: str) -> Sourced[float]:
+    """Return the largest thrust of a thruster whose source has none.
+
+    It is --max-thrust, or else a tenth of the vehicle's weight.
+    """
+    given = draft.options.max_thrust
+    if given > 0:
+        return Sourced(given, f'--max-thrust {given:g}', True)
+    most = float(f'{_SHARE * draft.mass * 9.80665:.3g}')
+    rule = f'no largest thrust in the source: {_SHARE:g} of the weight, {most:g} N (--max-thrust)'
+    draft.assume(f'thruster {name!r}: {rule}')
+    return Sourced(most, rule, True)
+
+
+def linear_curve(low: float, high: float) -> np.ndarray:
+    """Return the rows of a thrust that is linear in the pulse width on each side of zero."""
+    rows = [[LOWEST, low, 0.0, 0.0], [MIDDLE, 0.0, 0.0, 0.0], [HIGHEST, high, 0.0, 0.0]]
+    return np.array(rows)
+
+
+def sampled_curve(
+    thrust_of: Callable[[float], float], lowest: float, highest: float, *, speed: bool = True
+) -> tuple[np.ndarray, bool]:
+    """Return the rows of a thrust that is a function of a command, and whether it was mirrored.
+
+    The command (rad/s, or of another unit without ``speed``) is linear in the pulse width from
+    1100 µs, where it is lowest, over 1500 µs, where it is 0, to 1900 µs.
+
+    Args:
+        thrust_of: thrust in N of a command.
+        lowest: lowest command, 0 or less.
+        highest: highest command, 0 or more.
+        speed: whether the command is the speed of the propeller.
+    """
+    commands = np.concatenate([
+        np.linspace(lowest, 0, _STEPS, endpoint=False), np.linspace(0, highest, _STEPS + 1)
+    ])  # fmt: skip
+    pulses = np.concatenate(
+        [
+            np.linspace(LOWEST, MIDDLE, _STEPS, endpoint=False),
+            np.linspace(MIDDLE, HIGHEST, _STEPS + 1),
+        ]
+    )
+    thrust = np.array([thrust_of(float(c)) for c in commands])
+    mirrored = bool(thrust[-1] < thrust[0])
+    if mirrored:  # thrust against the axis: the axis is turned
+        thrust = -thrust
+    thrust = np.maximum.accumulate(np.where(np.abs(thrust) < 1e-12, 0.0, thrust))
+    thrust = thrust - float(np.interp(MIDDLE, pulses, thrust))
+    rpm = np.abs(commands) * RPM if speed else np.zeros(len(commands))
+    return np.stack([pulses, thrust, np.zeros(len(pulses)), rpm], axis=1), mirrored
+
+
+def along(position: np.ndarray, axis: np.ndarray) -> Pose:
+    """Return a pose at a position (3,) whose z axis is along an axis (3,).
+
+    Raises:
+        ModelError: an axis without length.
+    """
+    length = float(np.linalg.norm(axis))
+    if not 1e-9 < length < np.inf:
+        raise ModelError(f'a thruster has the axis {axis.tolist()}; expected a direction')
+    axis = axis / length
+    up = np.array([0.0, 0.0, 1.0])
+    turn = np.cross(up, axis)
+    sine, cosine = float(np.linalg.norm(turn)), float(axis[2])
+    if sine < 1e-12:
+        turn = np.zeros(3) if cosine > 0 else np.array([np.pi, 0.0, 0.0])
+    else:
+        turn = turn / sine * np.arctan2(sine, cosine)
+    return Pose(np.asarray(position, float), np.asarray(rotation_vector_quaternion(turn)))

@@ -1,0 +1,214 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What every importer reads a vehicle into: values, each with its origin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from marine_sim_ros.sdf.poses import IDENTITY, Pose
+
+__all__ = [
+    'Hydrodynamics', 'ImportedVehicle', 'Inertial', 'Joint', 'Link', 'Pressure', 'Shape',
+    'Sourced', 'Thruster', 'Volume',
+]  # fmt: skip
+
+T = TypeVar('T')
+
+
+@dataclass(frozen=True, eq=False)
+class Sourced(Generic[T]):
+    """A value and where it is from.
+
+    Attributes:
+        value: the value, in our units and frames.
+        origin: ``file:line <element>``, or the rule by which it was found.
+        assumed: whether no source gives it.
+    """
+
+    value: T
+    origin: str
+    assumed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A visual or a collision.
+
+    Attributes:
+        kind: ``box``, ``cylinder``, ``sphere`` or ``mesh``.
+        size: edges (3) of a box, radius and length of a cylinder, radius of a sphere, scale (3)
+            of a mesh; m.
+        pose: pose in its link.
+        origin: where it is from.
+        uri: file of a mesh.
+        colour: red, green, blue, alpha from 0 to 1, or None.
+        material: name of a material of :attr:`ImportedVehicle.materials`, or empty.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    pose: Pose
+    origin: str
+    uri: str = ''
+    colour: tuple[float, float, float, float] | None = None
+    material: str = ''
+
+
+@dataclass(frozen=True, eq=False)
+class Inertial:
+    """Mass in kg, pose of the centre of mass, and tensor (3, 3) in kg·m² in the axes of it."""
+
+    mass: Sourced[float]
+    pose: Pose
+    tensor: Sourced[np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A link: what it weighs and looks like."""
+
+    name: str
+    inertial: Inertial | None = None
+    visuals: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint; its frame is that of the child.
+
+    Attributes:
+        name: unique name.
+        kind: ``fixed``, ``revolute``, ``continuous`` or ``prismatic``.
+        parent: name of a link.
+        child: name of a link.
+        pose: pose of the child in the parent, at zero.
+        axis: (3,) in the child.
+        lower: rad or m.
+        upper: rad or m.
+        velocity: largest rate, rad/s or m/s.
+        origin: where it is from.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    pose: Pose = IDENTITY
+    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    lower: float = 0.0
+    upper: float = 0.0
+    velocity: float = 1.0
+    origin: str = ''
+
+
+@dataclass(frozen=True, eq=False)
+class Volume:
+    """What a link displaces: m³, (3,) m in the link, and the height in m at the surface."""
+
+    link: str
+    volume: Sourced[float]
+    center: Sourced[np.ndarray]
+    height: Sourced[float]
+
+
+@dataclass(frozen=True, eq=False)
+class Hydrodynamics:
+    """Lumped hydrodynamics about the origin of the base, in its axes (FLU).
+
+    Attributes:
+        water_density: kg/m³.
+        added_mass: (6, 6), positive.
+        linear: (6, 6) of F = −D ν.
+        quadratic: (6, 6) of F_i = −Σ D_q,ij |ν_j| ν_j.
+        modulus: (6, 6) of F_i = −(Σ K_ij |ν_j|) ν_i, or None.
+        center: (3,) m, the point that the damping acts on.
+    """
+
+    water_density: Sourced[float]
+    added_mass: Sourced[np.ndarray]
+    linear: Sourced[np.ndarray]
+    quadratic: Sourced[np.ndarray]
+    modulus: Sourced[np.ndarray] | None = None
+    center: Sourced[np.ndarray] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Thruster:
+    """A thruster in the frame of the base.
+
+    Attributes:
+        name: unique name.
+        pose: its thrust acts along the z axis of this pose.
+        curve: rows (k, 4) of pulse width in µs, thrust in N, power in W and speed in rpm.
+        direction: ``cw`` or ``ccw``.
+        time_constant: s, or None.
+        diameter: m, or None.
+        zero_thrust_advance_ratio: or None.
+    """
+
+    name: str
+    pose: Pose
+    curve: Sourced[np.ndarray]
+    direction: str = 'ccw'
+    time_constant: Sourced[float] | None = None
+    diameter: Sourced[float] | None = None
+    zero_thrust_advance_ratio: Sourced[float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Pressure:
+    """A pressure sensor: the link that carries it, and the variance of its noise in Pa²."""
+
+    name: str
+    link: str
+    variance: Sourced[float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ImportedVehicle:
+    """A vehicle as a file describes it, in our units and frames.
+
+    Attributes:
+        name: name of the robot.
+        file: file that was read.
+        format: name of its format.
+        base: name of the body's link.
+        links: all links, the base first.
+        joints: one per link but the base.
+        hydrodynamics: lumped terms, or None.
+        volumes: displaced volumes.
+        thrusters: in the order of their pulse widths.
+        pressures: pressure sensors.
+        materials: relative density by name of a material.
+        assumptions: what no source gives, and the rule that was used.
+        dropped: what was not taken over, and why.
+    """
+
+    name: str
+    file: str
+    format: str
+    base: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    hydrodynamics: Hydrodynamics | None
+    volumes: tuple[Volume, ...]
+    thrusters: tuple[Thruster, ...]
+    pressures: tuple[Pressure, ...]
+    materials: tuple[tuple[str, Sourced[float]], ...]
+    assumptions: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+    @property
+    def mass(self) -> float:
+        """Of all links, kg."""
+        return sum(link.inertial.mass.value for link in self.links if link.inertial)
+
+    def link(self, name: str) -> Any:
+        """Return the link of a name, or None."""
+        return next((link for link in self.links if link.name == name), None)

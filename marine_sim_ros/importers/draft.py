@@ -1,0 +1,215 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A vehicle while it is read: what the readers of plugins add to and look up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.importers.description import (
+    Hydrodynamics,
+    ImportedVehicle,
+    Joint,
+    Link,
+    Pressure,
+    Sourced,
+    Thruster,
+    Volume,
+)
+from marine_sim_ros.model.xml import Element, Reader, Source
+from marine_sim_ros.sdf.poses import IDENTITY, Pose
+
+__all__ = ['Draft', 'Options', 'Plugin', 'number', 'numbers', 'origin_of', 'text_of']
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user says of an import.
+
+    Attributes:
+        model: name of the model or robot to take, where a file has several; empty: the only one.
+        base_link: name of the body's link; empty: found by the tree.
+        max_thrust: largest thrust (N) of thrusters whose source has no limit; 0: by rule.
+        arguments: xacro or scenario arguments.
+    """
+
+    model: str = ''
+    base_link: str = ''
+    max_thrust: float = 0.0
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Plugin:
+    """A <plugin> of SDF or of a <gazebo> block.
+
+    Attributes:
+        reader: reader of its element.
+        reference: link of the <gazebo reference=""> or of the SDF element around it, or empty.
+    """
+
+    reader: Reader
+    reference: str = ''
+
+    @property
+    def file(self) -> str:
+        """The name of its library."""
+        return str(self.reader.element.get('filename', ''))
+
+    @property
+    def label(self) -> str:
+        """Its name and its library, for messages."""
+        name = self.reader.element.get('name', '')
+        return f'{name} ({self.file})' if name and self.file else name or self.file or 'no name'
+
+
+def origin_of(reader: Reader) -> str:
+    """Return ``file:line <element>`` of an element, the file without its folder."""
+    source = reader.source if isinstance(reader.source, Source) else Source(reader.source)
+    file, line = source.origin(reader.line)
+    return f'{Path(file).name}:{line} <{reader.element.tag}>'
+
+
+def _child(reader: Reader, name: str) -> Reader | None:
+    """Return the first child of a name; simulators read the first of several."""
+    found = reader.element.find(name)
+    return None if found is None else Reader(found, reader.source)
+
+
+def text_of(reader: Reader, name: str, default: str = '') -> str:
+    """Return the text of a child, without blanks around it."""
+    child = _child(reader, name)
+    return default if child is None else (child.element.text or '').strip()
+
+
+def number(
+    reader: Reader, name: str, default: float | None = None, low: float = -1e12, high: float = 1e12
+) -> Sourced[float] | None:
+    """Return the number in a child, or the simulator's default, or None where there is neither."""
+    child = _child(reader, name)
+    if child is not None:
+        return Sourced(child.number(low, high), origin_of(child))
+    if default is None:
+        return None
+    return Sourced(default, f'default of the simulator: <{name}> is not given')
+
+
+def numbers(reader: Reader, name: str, count: tuple[int, ...]) -> Sourced[np.ndarray] | None:
+    """Return the numbers in a child, or None."""
+    child = _child(reader, name)
+    return None if child is None else Sourced(child.numbers(set(count)), origin_of(child))
+
+
+def _usable(name: str, file: Path) -> str:
+    """Return a name that a ROS namespace takes: letters, digits and underscores."""
+    plain = file.stem if '$' in name else name
+    plain = re.sub(r'\W+', '_', plain, flags=re.ASCII).strip('_')
+    return plain if re.match('[A-Za-z]', plain) else f'vehicle_{plain}'.rstrip('_')
+
+
+class Draft:
+    """A vehicle while it is read; ``finish`` makes it a description."""
+
+    def __init__(self, name: str, file: str, kind: str, folder: Path, options: Options) -> None:
+        """Start an empty vehicle of a file of a kind."""
+        self.name, self.file, self.format = _usable(name, Path(file)), file, kind
+        self.folder, self.options = folder, options
+        self.base = ''
+        self.links: dict[str, Link] = {}
+        self.joints: dict[str, Joint] = {}
+        self.hydrodynamics: Hydrodynamics | None = None
+        self.water_density: Sourced[float] | None = None
+        self.volumes: list[Volume] = []
+        self.thrusters: list[Thruster] = []
+        self.pressures: list[Pressure] = []
+        self.materials: dict[str, Sourced[float]] = {}
+        self.assumptions: list[str] = []
+        self.dropped: list[str] = []
+        self.notes: dict[str, Any] = {}
+
+    @property
+    def mass(self) -> float:
+        """Of all links, kg."""
+        return sum(link.inertial.mass.value for link in self.links.values() if link.inertial)
+
+    def assume(self, text: str) -> None:
+        """Note an assumption, once."""
+        if text not in self.assumptions:
+            self.assumptions.append(text)
+
+    def drop(self, text: str) -> None:
+        """Note what is not taken over, once."""
+        if text not in self.dropped:
+            self.dropped.append(text)
+
+    def drop_element(self, element: Element, source: str, why: str) -> None:
+        """Note an element that is not taken over."""
+        reader = Reader(element, source)
+        name = element.get('name')
+        label = f'{origin_of(reader)[:-1]} name="{name}">' if name else origin_of(reader)
+        self.drop(f'{label}: {why}')
+
+    def parent_joints(self) -> dict[str, Joint]:
+        """Return the joint above each link."""
+        return {joint.child: joint for joint in self.joints.values()}
+
+    def pose_of(self, link: str) -> Pose:
+        """Return the pose of a link in the base, joints at zero.
+
+        Raises:
+            ModelError: the link does not hang on the base.
+        """
+        above = self.parent_joints()
+        pose, at, seen = IDENTITY, link, set()
+        while at != self.base:
+            if at not in above or at in seen:
+                raise ModelError(
+                    f'{self.file}: link {link!r} does not hang on {self.base!r}; expected one '
+                    'tree, or --base-link'
+                )
+            seen.add(at)
+            pose = above[at].pose.then(pose)
+            at = above[at].parent
+        return pose
+
+    def center_of_mass(self) -> np.ndarray:
+        """Return the centre of mass (3,) of all links in the base, joints at zero."""
+        total, moment = 0.0, np.zeros(3)
+        for name, link in self.links.items():
+            if link.inertial is not None:
+                at = self.pose_of(name).then(link.inertial.pose).translation
+                total += link.inertial.mass.value
+                moment = moment + link.inertial.mass.value * at
+        return moment / total if total > 0 else moment
+
+    def known_link(self, reader: Reader, name: str) -> str:
+        """Return the name of a link that exists, or raise with the place."""
+        if name not in self.links:
+            raise reader.error(
+                f'names the link {name!r}; expected one of: {", ".join(list(self.links)[:8])}'
+            )
+        return name
+
+    def rotation_of(self, link: str) -> np.ndarray:
+        """Return the rotation (3, 3) from a link to the base."""
+        return np.asarray(rotation_matrix(self.pose_of(link).quaternion))
+
+    def finish(self) -> ImportedVehicle:
+        """Return the description."""
+        names = sorted(self.links, key=lambda name: name != self.base)
+        return ImportedVehicle(
+            self.name, self.file, self.format, self.base,
+            tuple(self.links[name] for name in names), tuple(self.joints.values()),
+            self.hydrodynamics, tuple(self.volumes), tuple(self.thrusters),
+            tuple(self.pressures), tuple(self.materials.items()), tuple(self.assumptions),
+            tuple(self.dropped),
+        )  # fmt: skip

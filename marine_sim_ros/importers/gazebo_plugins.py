@@ -1,0 +1,367 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Gazebo's own systems: Hydrodynamics, Thruster, Buoyancy; channels of ArduPilotPlugin.
+
+Source: gz-sim, src/systems/{hydrodynamics,thruster,buoyancy}; ardupilot_gazebo.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.spatial import transport
+from marine_sim_ros.importers.curves import along, linear_curve, sampled_curve, thrust_limit
+from marine_sim_ros.importers.description import Hydrodynamics, Sourced, Thruster
+from marine_sim_ros.importers.draft import Draft, Plugin, number, origin_of, text_of
+from marine_sim_ros.model.xml import Reader
+
+__all__ = [
+    'read_ardupilot', 'read_buoyancy', 'read_fluid_added_mass', 'read_hydrodynamics',
+    'read_thruster', 'set_hydrodynamics',
+]  # fmt: skip
+
+
+class _Channel(NamedTuple):
+    """A channel of an autopilot: its commands (N or rad/s) at two pulse widths (µs)."""
+
+    number: int
+    low: float
+    high: float
+    first: float
+    last: float
+    origin: str
+
+
+_ROWS, _COLUMNS = 'xyzkmn', 'UVWPQR'
+_UNLIMITED = 1000.0
+"""N; the system's default limit, which stands for none."""
+
+
+def set_hydrodynamics(
+    draft: Draft,
+    reader: Reader,
+    link: str,
+    added: np.ndarray,
+    linear: np.ndarray,
+    quadratic: np.ndarray,
+    modulus: np.ndarray,
+    *,
+    origins: tuple[str, str, str] | None = None,
+) -> None:
+    """Take lumped terms about the origin of a link over to the base.
+
+    Args:
+        draft: the vehicle.
+        reader: the element that gives them.
+        link: link that they act on.
+        added: (6, 6) added mass, positive.
+        linear: (6, 6) of F = −D ν.
+        quadratic: (6, 6) of F_i = −Σ D_ij |ν_j| ν_j.
+        modulus: (6, 6) of F_i = −(Σ K_ij |ν_j|) ν_i.
+        origins: where added mass, linear and quadratic terms are from.
+    """
+    at = origin_of(reader)
+    if draft.hydrodynamics is not None:
+        draft.drop(f'{at}: hydrodynamics of link {link!r}: only those of one link are taken')
+        return
+    own = draft.pose_of(link)
+    turn = draft.rotation_of(link)
+    if not np.allclose(turn, np.eye(3), atol=1e-9):
+        rotate = np.kron(np.eye(2), turn)
+        added, linear = rotate @ added @ rotate.T, rotate @ linear @ rotate.T
+        swap = np.round(np.abs(rotate))
+        if not np.allclose(np.abs(rotate), swap, atol=1e-6):
+            draft.drop(f'{at}: link {link!r} is turned; its quadratic terms are about our axes')
+        quadratic, modulus = swap @ quadratic @ swap.T, swap @ modulus @ swap.T
+    lever = transport(own.translation)
+    names = origins or (at, at, at)
+    draft.hydrodynamics = Hydrodynamics(
+        draft.water_density or Sourced(1000.0, 'no density in the source', True),
+        Sourced(_positive(draft, lever.T @ added @ lever, names[0]), names[0]),
+        Sourced(linear, names[1]),
+        Sourced(quadratic, names[2]),
+        Sourced(modulus, names[2]) if np.any(modulus) else None,
+        Sourced(own.translation, f'origin of link {link!r}') if np.any(own.translation) else None,
+    )
+
+
+def _positive(draft: Draft, added: np.ndarray, where: str) -> np.ndarray:
+    """Return an added mass as we take it: symmetric, and positive on the diagonal."""
+    uneven = float(np.max(np.abs(added - added.T)))
+    if uneven > 1e-9 * max(1.0, float(np.max(np.abs(added)))):
+        draft.assume(f'{where}: the added mass is not symmetric (by {uneven:.3g}); (M + Mᵀ)/2')
+    added = (added + added.T) / 2
+    if added.any() and np.linalg.eigvalsh(added)[0] < -1e-9 * np.max(np.abs(added)):
+        values, vectors = np.linalg.eigh(added)
+        added = vectors @ np.diag(np.maximum(values, 0.0)) @ vectors.T
+        draft.assume(f'{where}: the added mass is not positive; its negative parts are set to 0')
+    return added
+
+
+def _terms(reader: Reader, middle: str) -> np.ndarray:
+    """Return a (6, 6) of elements such as xU or xDotU."""
+    result = np.zeros((6, 6))
+    for (i, row), (j, column) in product(enumerate(_ROWS), enumerate(_COLUMNS)):
+        found = number(reader, f'{row}{middle}{column}')
+        result[i, j] = 0.0 if found is None else found.value
+    return result
+
+
+def _quadratic(reader: Reader, draft: Draft) -> tuple[np.ndarray, np.ndarray]:
+    """Return the terms F_i = c |ν_k| ν_j with j = k, and those with j = i (6, 6)."""
+    same, modulus = np.zeros((6, 6)), np.zeros((6, 6))
+    for i, j, k in product(range(6), repeat=3):
+        value = 0.0
+        for middle in ('abs', ''):
+            name = f'{_ROWS[i]}{_COLUMNS[j]}{middle}{_COLUMNS[k]}'
+            found = number(reader, name)
+            if found is None or not found.value:
+                continue
+            value += found.value
+            if not middle:
+                draft.assume(f'{found.origin}: taken as <{name[:2]}abs{name[2:]}>, with |ν|')
+        if not value:
+            continue
+        if j == k:
+            same[i, j] += value
+        elif j == i:
+            modulus[i, k] += value
+        else:
+            draft.drop(
+                f'{origin_of(reader)}: {_ROWS[i]}{_COLUMNS[j]}abs{_COLUMNS[k]} = {value:g}: a '
+                'term of three different axes has no place here'
+            )
+    return same, modulus
+
+
+def read_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
+    """Take gz::sim::systems::Hydrodynamics; its coefficients are negative where they damp."""
+    reader = plugin.reader
+    link = draft.known_link(reader, text_of(reader, 'link_name', draft.base).replace('::', '/'))
+    density = number(reader, 'water_density', None, 1.0, 2e4)
+    if density is not None and draft.water_density is None:
+        draft.water_density = density
+    added = _terms(reader, 'Dot')
+    if np.any(np.diag(added) > 0):
+        draft.assume(
+            f'{origin_of(reader)}: its added mass is positive; Gazebo would take it as negative '
+            'mass, here it is taken as mass'
+        )
+        added = -added
+    if text_of(reader, 'disable_added_mass').lower() in ('true', '1'):
+        added = np.zeros((6, 6))
+    if text_of(reader, 'default_current'):
+        draft.drop(f'{origin_of(reader)}: <default_current>: give --current')
+    linear = _terms(reader, '')
+    same, modulus = _quadratic(reader, draft)
+    if np.trace(linear) > 0 or np.trace(same) > 0:
+        draft.assume(
+            f'{origin_of(reader)}: its damping is positive, which would drive the vehicle in '
+            'Gazebo; it is taken as damping'
+        )
+        linear = -linear if np.trace(linear) > 0 else linear
+        if np.trace(same) > 0:
+            same, modulus = -same, -modulus
+    if draft.hydrodynamics is not None or not _base_side(draft, link):
+        draft.drop(
+            f'{origin_of(reader)}: hydrodynamics of link {link!r}: only those of the body are '
+            'taken'
+        )
+        return
+    fluid = _fluid(draft, link)
+    set_hydrodynamics(
+        draft, reader, link, -added + (0 if fluid is None else fluid[0]),
+        _damping(-linear), _damping(-same), -modulus,
+        origins=(fluid[1] if fluid is not None and fluid[0].any() else origin_of(reader),
+                 origin_of(reader), origin_of(reader)),
+    )  # fmt: skip
+
+
+def _base_side(draft: Draft, link: str) -> bool:
+    """Return whether only fixed joints are between a link and the base."""
+    above = draft.parent_joints()
+    while link != draft.base:
+        if above[link].kind != 'fixed':
+            return False
+        link = above[link].parent
+    return True
+
+
+def _damping(matrix: np.ndarray) -> np.ndarray:
+    return np.asarray(matrix + 0.0)
+
+
+def _fluid(draft: Draft, link: str) -> tuple[np.ndarray, str] | None:
+    """Return the <fluid_added_mass> (6, 6) of a link, and its origin."""
+    reader = draft.notes.get('fluid_added_mass', {}).pop(link, None)
+    if reader is None:
+        return None
+    result = np.zeros((6, 6))
+    for (i, a), (j, b) in product(enumerate('xyzpqr'), repeat=2):
+        found = number(reader, a + b)
+        if found is not None:
+            result[i, j] = result[j, i] = found.value
+    return result, origin_of(reader)
+
+
+def read_fluid_added_mass(draft: Draft) -> None:
+    """Take what <fluid_added_mass> is left where no Hydrodynamics plugin took it."""
+    for link in list(draft.notes.get('fluid_added_mass', {})):
+        reader = draft.notes['fluid_added_mass'][link]
+        if link not in draft.links:
+            draft.drop(f'{origin_of(reader)}: of link {link!r}, which is left out')
+            continue
+        found = _fluid(draft, link)
+        if found is None or not found[0].any():
+            continue
+        none = np.zeros((6, 6))
+        set_hydrodynamics(draft, reader, link, found[0], none, none, none)
+
+
+def read_buoyancy(plugin: Plugin, draft: Draft) -> None:
+    """Take the density of gz::sim::systems::Buoyancy; its volumes are those of the collisions."""
+    reader = plugin.reader
+    density = number(reader, 'uniform_fluid_density', None, 1.0, 2e4)
+    graded = reader.element.find('graded_buoyancy/default_density')
+    if density is None and graded is not None:
+        inner = Reader(graded, reader.source)
+        density = Sourced(inner.number(1.0, 2e4), origin_of(inner))
+    if density is None:
+        density = Sourced(1000.0, 'default of the Buoyancy system')
+    draft.water_density = density
+    enabled = [(e.text or '').strip() for e in reader.element.findall('enable')]
+    if enabled:
+        draft.notes['enabled'] = enabled
+
+
+def read_ardupilot(plugin: Plugin, draft: Draft) -> None:
+    """Note the channels of ArduPilotPlugin: command = multiplier · (x + offset), x from 0 to 1."""
+    channels: dict[str, _Channel] = {}
+    for element in plugin.reader.element.findall('control'):
+        control = Reader(element, plugin.reader.source)
+        joint = text_of(control, 'jointName')
+        multiplier = number(control, 'multiplier', 1.0)
+        offset = number(control, 'offset', 0.0)
+        assert multiplier is not None
+        assert offset is not None
+        try:
+            channel = int(control.attribute('channel', '0'))
+        except ValueError:
+            raise control.error('channel is no whole number') from None
+        lowest = multiplier.value * offset.value
+        pulses = [
+            number(control, tag, default, 0.0, 1e4)
+            for tag, default in (('servo_min', 1000.0), ('servo_max', 2000.0))
+        ]
+        first, last = (p.value for p in pulses if p is not None)
+        if not first < last:
+            raise control.error(f'servo_min {first:g} is not below servo_max {last:g}')
+        channels[joint] = _Channel(
+            channel, lowest, lowest + multiplier.value, first, last, origin_of(control)
+        )
+    draft.notes['channels'] = channels
+
+
+def read_thruster(plugin: Plugin, draft: Draft) -> None:
+    """Take gz::sim::systems::Thruster: a force along the axis of its joint, at the child link."""
+    reader = plugin.reader
+    name = text_of(reader, 'joint_name').replace('::', '/')
+    joint = draft.joints.get(name)
+    if joint is None:
+        draft.drop(f'{origin_of(reader)}: joint {name!r} of a thruster does not exist')
+        return
+    pose = draft.pose_of(joint.child)
+    axis = draft.rotation_of(joint.child) @ np.array(joint.axis)
+    label = joint.name
+    channel = draft.notes.get('channels', {}).get(name)
+    coefficient = number(reader, 'thrust_coefficient')
+    diameter = number(reader, 'propeller_diameter', None, 1e-4, 10.0)
+    density = number(reader, 'fluid_density', 1000.0, 1.0, 2e4)
+    assert density is not None
+    constant = abs(coefficient.value) if coefficient is not None else 1.0
+    factor = constant * density.value * (diameter.value if diameter else 0.02) ** 4
+    by_speed = text_of(reader, 'use_angvel_cmd').lower() in ('true', '1') and factor > 0
+    curve, mirrored, origin = _curve(reader, draft, channel, label, factor if by_speed else 0.0)
+    if factor > 0 and not by_speed:
+        curve[:, 3] = np.sqrt(np.abs(curve[:, 1]) / factor) * 60 / (2 * np.pi)
+    if text_of(reader, 'deadband'):
+        draft.drop(f'{origin_of(reader)}: <deadband> of thruster {label!r}')
+    draft.thrusters.append(
+        Thruster(
+            label, along(pose.translation, -axis if mirrored else axis), Sourced(curve, *origin),
+            'cw' if coefficient is not None and coefficient.value < 0 else 'ccw',
+            diameter=diameter,
+        )
+    )  # fmt: skip
+    draft.notes.setdefault('order', {})[label] = None if channel is None else channel.number
+
+
+def _curve(
+    reader: Reader, draft: Draft, channel: _Channel | None, label: str, factor: float
+) -> tuple[np.ndarray, bool, tuple[str, bool]]:
+    """Return the rows of a thruster's curve, whether its axis is turned, and its origin.
+
+    With a factor k the command is a speed and the thrust k ω |ω|; else it is the thrust.
+    """
+    least, most, origin = _limits(reader, draft, label, known=channel is not None)
+    if factor:
+        ends = [float(np.sign(f) * np.sqrt(abs(f) / factor)) for f in (least, most)]
+        if channel is not None:
+            ends = [min(max(c, ends[0]), ends[1]) for c in (channel.low, channel.high)]
+            if ends[0] * ends[1] > 0:
+                ends[0] = 0.0
+        low, high = sorted(ends)
+        rows, mirrored = sampled_curve(lambda w: factor * w * abs(w), min(low, 0), max(high, 0))
+        return rows, mirrored != (ends[0] > ends[1]), origin
+    if channel is None:
+        return linear_curve(least, most), False, origin
+    low, high = (float(np.clip(c, least, most)) for c in (channel.low, channel.high))
+    mirrored = high < low
+    if mirrored:
+        low, high = -low, -high
+    return _through_zero(low, high, channel), mirrored, (channel.origin, False)
+
+
+def _through_zero(low: float, high: float, channel: _Channel) -> np.ndarray:
+    """Return the rows of a thrust (N) that is linear between two pulse widths (µs)."""
+    pulses, thrust = [channel.first, channel.last], [low, high]
+    if low > 0 or high < 0:
+        pulses, thrust = [channel.first - 1, *pulses], [min(0.0, low), low, high]
+        if high < 0:
+            pulses, thrust = [channel.first, channel.last, channel.last + 1], [low, high, 0.0]
+    elif low < 0 < high:
+        middle = channel.first - low * (channel.last - channel.first) / (high - low)
+        pulses, thrust = [channel.first, middle, channel.last], [low, 0.0, high]
+    rows = np.zeros((len(pulses), 4))
+    rows[:, 0], rows[:, 1] = pulses, thrust
+    return rows
+
+
+def _limits(
+    reader: Reader, draft: Draft, label: str, *, known: bool
+) -> tuple[float, float, tuple[str, bool]]:
+    """Return the least and the largest command (N) of a thruster, and where they are from.
+
+    Args:
+        reader: the plugin.
+        draft: the vehicle.
+        label: name of the thruster.
+        known: whether an autopilot's channel limits it too.
+    """
+    most, least = number(reader, 'max_thrust_cmd'), number(reader, 'min_thrust_cmd')
+    if most is None and not known:
+        limit = thrust_limit(draft, label)
+        return -limit.value, limit.value, (limit.origin, True)
+    high = _UNLIMITED if most is None else most.value
+    low = -_UNLIMITED if least is None else least.value
+    origin = 'default of the simulator' if most is None else most.origin
+    if least is None and most is not None:
+        draft.assume(f'thruster {label!r}: as much thrust astern as ahead, {high:g} N')
+        low = -high
+    if not low < high:
+        raise reader.error(f'max_thrust_cmd {high:g} is not above min_thrust_cmd {low:g}')
+    return min(low, 0.0), max(high, 0.0), (origin, False)

@@ -1,0 +1,164 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A file of another simulator -> an imported vehicle: the reader of its format, then checks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from lxml import etree
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.importers import buoyancy
+from marine_sim_ros.importers.description import ImportedVehicle, Inertial, Shape, Sourced
+from marine_sim_ros.importers.draft import Draft, Options
+from marine_sim_ros.importers.geometry import solid
+from marine_sim_ros.importers.lenient import parse_file
+from marine_sim_ros.importers.plugins import apply_plugins
+from marine_sim_ros.importers.sdf_reader import read_sdf
+from marine_sim_ros.importers.stonefish_reader import read_stonefish
+from marine_sim_ros.importers.urdf_reader import read_urdf
+from marine_sim_ros.model import xml
+from marine_sim_ros.model.geometry.mesh_files import mesh_path
+from marine_sim_ros.model.xacro_expansion import expand_description
+
+__all__ = ['import_vehicle']
+
+
+def import_vehicle(path: Path, options: Options | None = None) -> ImportedVehicle:
+    """Return the vehicle of a file: SDF, URDF or xacro with <gazebo> blocks, Stonefish.
+
+    Args:
+        path: the file.
+        options: what to take of it.
+
+    Raises:
+        ModelError: one line with file, line, element, and what was expected.
+    """
+    options = options or Options()
+    draft = _read(path, options)
+    for pressure in list(draft.pressures):
+        if pressure.link not in draft.links:
+            draft.pressures.remove(pressure)
+    buoyancy.complete(draft)
+    _check_shapes(draft)
+    _check_inertias(draft)
+    _check_joints(draft)
+    return draft.finish()
+
+
+def _read(path: Path, options: Options) -> Draft:
+    if not path.is_file():
+        raise ModelError(f'{path}: is no file; expected SDF, URDF, xacro or a Stonefish scenario')
+    if path.suffix in ('.urdf', '.xacro'):
+        description = expand_description(path, options.arguments)
+        source: str = description.source
+        root = xml.parse(description.text, source)
+    else:
+        source, root = str(path), parse_file(path)
+    if path.suffix == '.scn' and root.tag == 'robot':
+        whole = etree.Element('scenario')
+        whole.append(root)
+        root = whole
+    if root.tag == 'scenario':
+        return read_stonefish(root, path, options)
+    if root.tag not in ('sdf', 'robot'):
+        raise ModelError(
+            f'{path}: the root element is <{root.tag}>; expected <sdf>, <robot> or <scenario>'
+        )
+    read = read_sdf if root.tag == 'sdf' else read_urdf
+    draft, plugins = read(root, source, path, options)
+    apply_plugins(draft, plugins)
+    return draft
+
+
+def _check_shapes(draft: Draft) -> None:
+    """Leave out collisions and name visuals whose meshes are not there."""
+    for name, link in list(draft.links.items()):
+        kept: list[Shape] = []
+        told: list[str] = []
+        for shape in link.collisions:
+            try:
+                solid(shape, draft.folder, told)
+            except ModelError as error:
+                draft.drop(f'{shape.origin}: the collision is left out: {error}')
+                continue
+            kept.append(shape)
+        seen = []
+        for shape in map(partial(_placed, folder=draft.folder), link.visuals):
+            if shape.kind != 'mesh' or _is_there(shape, draft.folder):
+                seen.append(shape)
+            else:
+                draft.drop(f'{shape.origin}: the mesh {shape.uri} is not there')
+        placed = tuple(_placed(shape, folder=draft.folder) for shape in kept)
+        draft.links[name] = replace(link, collisions=placed, visuals=tuple(seen))
+
+
+def _is_there(shape: Shape, folder: Path) -> bool:
+    try:
+        return mesh_path(shape.uri, folder).is_file()
+    except ModelError:
+        return False
+
+
+def _placed(shape: Shape, folder: Path) -> Shape:
+    """Return a shape whose mesh is named by its file, where that is there."""
+    if shape.kind != 'mesh':
+        return shape
+    try:
+        path = mesh_path(shape.uri, folder).resolve()
+    except ModelError:
+        return shape
+    return replace(shape, uri=path.as_uri()) if path.is_file() else shape
+
+
+def _check_inertias(draft: Draft) -> None:
+    """Replace inertias that no body can have by that of a ball of water."""
+    for name, link in list(draft.links.items()):
+        inertial = link.inertial
+        if inertial is None:
+            continue
+        mass, tensor = inertial.mass.value, inertial.tensor.value
+        moments = np.linalg.eigvalsh((tensor + tensor.T) / 2)
+        if moments[0] >= 0 and (mass == 0 or moments[2] > 0):
+            continue
+        radius = (3 * max(mass, 1e-6) / (4 * np.pi * 1000)) ** (1 / 3)
+        made = 0.4 * mass * radius**2 * np.eye(3)
+        rule = f'{inertial.tensor.origin}: no inertia of a body; that of a ball of water'
+        draft.assume(f'link {name!r}: {rule}')
+        draft.links[name] = replace(
+            link, inertial=Inertial(inertial.mass, inertial.pose, Sourced(made, rule, True))
+        )
+
+
+def _check_joints(draft: Draft) -> None:
+    """Fix joints that cannot be an arm's: those of fins, without mass, or not free at 0."""
+    fixed = dict(draft.notes.get('fixed', {}))
+    for name, joint in list(draft.joints.items()):
+        if joint.kind not in ('revolute', 'prismatic'):
+            continue
+        if name in fixed:
+            why = fixed[name]
+        elif not (np.isfinite([joint.lower, joint.upper]).all()
+                  and joint.lower <= 0 <= joint.upper and joint.lower < joint.upper):  # fmt: skip
+            why = f'its limits {joint.lower:g} to {joint.upper:g} do not hold 0, where it starts'
+        elif _mass_below(draft, joint.child) <= 0:
+            why = 'what it moves weighs nothing'
+        else:
+            continue
+        draft.drop(f'{joint.origin}: joint {name!r} is fixed: {why}')
+        draft.joints[name] = replace(joint, kind='fixed')
+
+
+def _mass_below(draft: Draft, link: str) -> float:
+    total, queue = 0.0, [link]
+    while queue:
+        at = queue.pop()
+        inertial = draft.links[at].inertial
+        total += 0.0 if inertial is None else inertial.mass.value
+        queue += [j.child for j in draft.joints.values() if j.parent == at]
+    return total

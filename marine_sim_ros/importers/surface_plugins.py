@@ -1,0 +1,84 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Surface vessels of VRX: hulls of the Surface plugin, SimpleHydrodynamics.
+
+Source: vrx, vrx_gz/src/{Surface,SimpleHydrodynamics}.cc.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.importers.description import Shape, Sourced
+from marine_sim_ros.importers.draft import Draft, Plugin, number, origin_of, text_of
+from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
+from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.sdf.poses import Pose
+
+__all__ = ['read_simple_hydrodynamics', 'read_surface']
+
+_DENSITY = 997.7735
+"""kg/m³, default of the plugins."""
+_PAIRS = (('x', 'U'), ('y', 'V'), ('z', 'W'), ('k', 'P'), ('m', 'Q'), ('n', 'R'))
+_ALONG_X = quaternion_from_rpy(0.0, np.pi / 2, 0.0)
+
+
+def read_surface(plugin: Plugin, draft: Draft) -> None:
+    """Take vrx::Surface: the lower half of a cylinder that floats, divided among its points."""
+    reader = plugin.reader
+    link = draft.known_link(reader, text_of(reader, 'link_name').replace('::', '/'))
+    length = number(reader, 'hull_length', 4.9, 1e-3, 1e4)
+    radius = number(reader, 'hull_radius', 0.213, 1e-3, 1e4)
+    density = number(reader, 'fluid_density', _DENSITY, 1.0, 2e4)
+    assert length is not None
+    assert radius is not None
+    draft.water_density = density
+    points = [
+        Reader(p, reader.source).numbers({3}) for p in reader.element.findall('points/point')
+    ]
+    if not points:
+        raise reader.error('has no <points><point>')
+    if 'hull' not in draft.notes:
+        for name, known in draft.links.items():
+            if known.collisions:
+                draft.drop(f'collisions of link {name!r}: the hulls of the Surface plugin replace '
+                           'them')  # fmt: skip
+                draft.links[name] = replace(known, collisions=())
+    draft.notes['hull'] = True
+    draft.assume(
+        f'{origin_of(reader)}: the whole cylinder displaces; in the source no more than its '
+        'lower half does'
+    )
+    up = np.array([0.0, 0.0, radius.value])
+    size = (radius.value, length.value / len(points))
+    shapes = tuple(
+        Shape('cylinder', size, Pose(point + up, _ALONG_X),
+              origin_of(reader))
+        for point in points
+    )  # fmt: skip
+    known = draft.links[link]
+    draft.links[link] = replace(known, collisions=known.collisions + shapes)
+
+
+def read_simple_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
+    """Take vrx::SimpleHydrodynamics; its coefficients are positive where they damp."""
+    reader = plugin.reader
+    name = text_of(reader, 'link_name') or text_of(reader, 'bodyName') or draft.base
+    link = draft.known_link(reader, name.replace('::', '/'))
+    density = number(reader, 'waterDensity')
+    if density is not None and draft.water_density is None:
+        draft.water_density = Sourced(density.value, density.origin)
+    added, linear, quadratic = (np.zeros((6, 6)) for _ in range(3))
+    for i, (row, column) in enumerate(_PAIRS):
+        for matrix, tag in (
+            (added, f'{row}Dot{column}'), (linear, f'{row}{column}'),
+            (quadratic, f'{row}{column}{column}'), (quadratic, f'{row}{column}abs{column}'),
+        ):  # fmt: skip
+            found = number(reader, tag)
+            if found is not None:
+                matrix[i, i] += abs(found.value)
+    set_hydrodynamics(draft, reader, link, added, linear, quadratic, np.zeros((6, 6)))

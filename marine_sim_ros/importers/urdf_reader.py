@@ -1,0 +1,182 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""URDF and xacro with <gazebo> blocks -> links, joints and plugins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.importers.description import Inertial, Joint, Link, Shape, Sourced
+from marine_sim_ros.importers.draft import Draft, Options, Plugin, origin_of
+from marine_sim_ros.importers.tree import choose_base, grow_tree
+from marine_sim_ros.model.extensions import robot_elements
+from marine_sim_ros.model.kinematics import FARTHEST
+from marine_sim_ros.model.orca3 import has_plugins
+from marine_sim_ros.model.xml import Element, Reader
+from marine_sim_ros.sdf.poses import read_origin
+
+__all__ = ['read_urdf']
+
+_STANDARD = {'link', 'joint', 'gazebo', 'material', 'transmission'}
+
+
+def read_urdf(
+    root: Element, source: str, path: Path, options: Options
+) -> tuple[Draft, list[Plugin]]:
+    """Return the vehicle of a URDF (xacro expanded) with the plugins that act on it.
+
+    Args:
+        root: the <robot> element.
+        source: name of the file, for messages.
+        path: the file.
+        options: what to take.
+
+    Raises:
+        ModelError: anything in it that cannot be used.
+    """
+    ours = sorted({e.tag for e in root if e.tag in robot_elements()})
+    if has_plugins(root) or ours:
+        what = f'<{ours[0]}>' if ours else 'plugins of Orca3'
+        raise ModelError(
+            f'{path}: has {what}, so it needs no import; expected marine_sim run {path}'
+        )
+    draft = Draft(str(root.get('name') or path.stem), str(path), 'URDF', path.parent, options)
+    colours = _colours(root, source)
+    for element in root.findall('link'):
+        link = _link(Reader(element, source), colours)
+        if link.name in draft.links:
+            raise Reader(element, source).error('a second link of this name')
+        draft.links[link.name] = link
+    for element in root.findall('joint'):
+        joint = _joint(Reader(element, source), draft)
+        draft.joints[joint.name] = joint
+    for element in root:
+        if element.tag not in _STANDARD:
+            draft.drop_element(element, source, 'is not read')
+    draft.base = choose_base(draft)
+    grow_tree(draft)
+    return draft, _plugins(root, source, draft)
+
+
+def _plugins(root: Element, source: str, draft: Draft) -> list[Plugin]:
+    result = []
+    for gazebo in root.findall('gazebo'):
+        reference = str(gazebo.get('reference', ''))
+        for plugin in gazebo.iter('plugin'):
+            result.append(Plugin(Reader(plugin, source), reference))
+        for sensor in gazebo.findall('sensor'):
+            draft.notes.setdefault('sensors', []).append((reference, Reader(sensor, source)))
+        for mass in gazebo.iter('fluid_added_mass'):
+            draft.notes.setdefault('fluid_added_mass', {})[reference] = Reader(mass, source)
+    return result
+
+
+def _colours(root: Element, source: str) -> dict[str, tuple[float, ...]]:
+    result = {}
+    for material in root.iter('material'):
+        colour = material.find('color')
+        if colour is not None and material.get('name'):
+            reader = Reader(colour, source)
+            values = reader.numbers({4}, reader.attribute('rgba', '0.7 0.7 0.7 1'))
+            result[str(material.get('name'))] = tuple(float(np.clip(v, 0, 1)) for v in values)
+    return result
+
+
+def _link(reader: Reader, colours: dict[str, tuple[float, ...]]) -> Link:
+    return Link(
+        reader.attribute('name'), _inertial(reader),
+        _shapes(reader, 'visual', colours), _shapes(reader, 'collision', {}),
+    )  # fmt: skip
+
+
+def _inertial(link: Reader) -> Inertial | None:
+    element = link.element.find('inertial')
+    if element is None:
+        return None
+    inertial = Reader(element, link.source)
+    mass = inertial.child('mass')
+    if mass is None:
+        return None
+    moments = inertial.child('inertia')
+    tensor = np.zeros((3, 3))
+    if moments is not None:
+        for i, a in enumerate('xyz'):
+            for j, b in enumerate('xyz'):
+                key = 'i' + ''.join(sorted(a + b))
+                tensor[i, j] = moments.attribute_number(key, 0.0, -1e17, 1e17)
+    return Inertial(
+        Sourced(mass.attribute_number('value', 0.0, 0.0, 1e9), origin_of(mass)),
+        read_origin(inertial),
+        Sourced(tensor, origin_of(moments or inertial)),
+    )
+
+
+def _shapes(link: Reader, tag: str, colours: dict[str, tuple[float, ...]]) -> tuple[Shape, ...]:
+    result = []
+    for element in link.element.findall(tag):
+        reader = Reader(element, link.source)
+        geometry = element.find('geometry')
+        inner = None if geometry is None else next((g for g in geometry), None)
+        if inner is None:
+            continue
+        shape = Reader(inner, link.source)
+        kind, size, uri = _size(shape)
+        named = element.find('material')
+        colour = None if named is None else colours.get(str(named.get('name')))
+        result.append(
+            Shape(kind, size, read_origin(reader), origin_of(reader), uri, colour)  # type: ignore[arg-type]
+        )
+    return tuple(result)
+
+
+def _size(shape: Reader) -> tuple[str, tuple[float, ...], str]:
+    """Return kind, size and URI of a geometry."""
+    tag = str(shape.element.tag)
+    if tag == 'box':
+        values = shape.numbers({3}, shape.attribute('size'))
+    elif tag == 'cylinder':
+        values = shape.numbers({2}, f'{shape.attribute("radius")} {shape.attribute("length")}')
+    elif tag == 'sphere':
+        values = shape.numbers({1}, shape.attribute('radius'))
+    elif tag == 'mesh':
+        scale = shape.numbers({1, 3}, shape.attribute('scale', '1 1 1'))
+        return 'mesh', tuple(float(x) for x in np.ones(3) * scale), shape.attribute('filename')
+    else:
+        raise shape.error('is no shape; expected <box>, <cylinder>, <sphere> or <mesh>')
+    if np.any(np.abs(values) > FARTHEST) or np.any(values <= 0):
+        raise shape.error(f'has the size {values.tolist()}; expected positive lengths in m')
+    return tag, tuple(float(x) for x in values), ''
+
+
+def _joint(reader: Reader, draft: Draft) -> Joint:
+    ends = []
+    for end in ('parent', 'child'):
+        element = reader.child(end)
+        if element is None:
+            raise reader.error(f'has no <{end}>')
+        ends.append(draft.known_link(element, element.attribute('link')))
+    kind = reader.attribute('type')
+    axis = reader.child('axis')
+    along = np.array([1.0, 0.0, 0.0])
+    if axis is not None:
+        along = axis.numbers({3}, axis.attribute('xyz', '1 0 0'))
+    limit = reader.child('limit')
+    lower = upper = 0.0
+    velocity = 1.0
+    if limit is not None:
+        lower, upper = limit.attribute_number('lower', 0.0), limit.attribute_number('upper', 0.0)
+        velocity = limit.attribute_number('velocity', 0.0)
+    if kind not in ('fixed', 'revolute', 'continuous', 'prismatic'):
+        draft.drop(f'{origin_of(reader)}: {kind} joints are fixed here')
+        kind = 'fixed'
+    if kind in ('revolute', 'prismatic') and (lower == upper == 0.0 or velocity <= 0):
+        kind = 'fixed'
+    return Joint(
+        reader.attribute('name'), kind, ends[0], ends[1], read_origin(reader),
+        (float(along[0]), float(along[1]), float(along[2])), lower, upper, velocity,
+        origin_of(reader),
+    )  # fmt: skip

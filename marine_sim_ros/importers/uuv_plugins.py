@@ -1,0 +1,391 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Plugins of UUV Simulator and Plankton: underwater objects, thrusters, fins, sensors.
+
+Source: uuv_simulator, uuv_gazebo_plugins/src: BuoyantObject, HydrodynamicModel, ThrusterPlugin,
+ThrusterConversionFcn. Its hydrodynamic models reckon in NED (x forward, y starboard, z down),
+with coefficients that are negative where they damp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.importers.curves import along, sampled_curve, thrust_limit
+from marine_sim_ros.importers.description import Pressure, Sourced, Thruster, Volume
+from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origin_of, text_of
+from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
+from marine_sim_ros.model.xml import Reader
+
+__all__ = ['FLIP', 'read_fin', 'read_pressure', 'read_uuv_thruster', 'read_underwater_object']
+
+FLIP = np.diag([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])
+"""NED <-> FLU of a twist or a wrench."""
+_DENSITY = 1028.0
+"""kg/m³, default of the simulator."""
+
+
+def read_underwater_object(plugin: Plugin, draft: Draft) -> None:
+    """Take libuuv_underwater_object: a volume and a hydrodynamic model for each link."""
+    density = number(plugin.reader, 'fluid_density', _DENSITY, 1.0, 2e4)
+    draft.water_density = density
+    links = [Reader(e, plugin.reader.source) for e in plugin.reader.element.findall('link')]
+    for reader in sorted(links, key=lambda r: r.attribute('name', '') != draft.base):
+        link = draft.known_link(reader, reader.attribute('name'))
+        _volume(reader, link, draft)
+        model = reader.element.find('hydrodynamic_model')
+        if model is not None:
+            _model(Reader(model, reader.source), reader, link, draft)
+
+
+def _box(reader: Reader) -> np.ndarray | None:
+    """Return length, width and height of a <box>, or None."""
+    element = reader.element.find('box')
+    if element is None:
+        return None
+    box = Reader(element, reader.source)
+    found = [number(box, tag, None, 0.0, 1e4) for tag in ('length', 'width', 'height')]
+    return np.array([0.0 if f is None else f.value for f in found])
+
+
+def _lumped_mass(draft: Draft, link: str) -> float:
+    """Return the mass of a link with those that hang on it by fixed joints, as in Gazebo."""
+    inertial = draft.links[link].inertial
+    below = [j for j in draft.joints.values() if j.parent == link and j.kind == 'fixed']
+    own = 0.0 if inertial is None else inertial.mass.value
+    return own + sum(_lumped_mass(draft, joint.child) for joint in below)
+
+
+def _volume(reader: Reader, link: str, draft: Draft) -> None:
+    mass = _lumped_mass(draft, link)
+    assert draft.water_density is not None
+    density = draft.water_density.value
+    volume = number(reader, 'volume', None, 0.0, 1e6)
+    if text_of(reader, 'neutrally_buoyant').lower() in ('1', 'true'):
+        volume = Sourced(mass / density, f'{origin_of(reader)}: neutrally buoyant: m/ρ')
+    if volume is None:
+        draft.assume(f'{origin_of(reader)}: link {link!r} has no <volume>: it displaces nothing')
+        return
+    center = numbers(reader, 'center_of_buoyancy', (3,))
+    if center is None:
+        center = Sourced(np.zeros(3), 'default of the simulator: origin of the link')
+    box = _box(reader)
+    if box is not None and box[2] > 0:
+        height = Sourced(float(box[2]), f'{origin_of(reader)}: <box><height>')
+    else:
+        edge = float(f'{max(volume.value, 1e-9) ** (1 / 3):.3g}')
+        height = Sourced(edge, 'no <box>: the edge of a cube of the volume', True)
+        draft.assume(f'link {link!r}: no <box>: buoyancy is lost over {edge:g} m at the surface')
+    if reader.element.find('metacentric_width') is not None:
+        draft.drop(f'{origin_of(reader)}: <metacentric_width>: no righting moment at the surface')
+    draft.volumes.append(Volume(link, volume, center, height))
+
+
+class _Terms(NamedTuple):
+    """Added mass (positive), linear and quadratic damping (negative where they damp), in NED."""
+
+    added: np.ndarray
+    linear: np.ndarray
+    quadratic: np.ndarray
+
+
+def _matrix(reader: Reader, name: str, draft: Draft) -> np.ndarray:
+    """Return a (6, 6) of 6 or 36 numbers; zero where it is not given."""
+    found = numbers(reader, name, (1, 6, 36))
+    if found is None:
+        return np.zeros((6, 6))
+    if len(found.value) == 1:
+        draft.drop(f'{found.origin}: one number; expected 6 or 36')
+        return np.zeros((6, 6))
+    return np.diag(found.value) if len(found.value) == 6 else found.value.reshape(6, 6)
+
+
+def _model(model: Reader, link: Reader, name: str, draft: Draft) -> None:
+    kind = text_of(model, 'type')
+    fossen = _Terms(
+        _matrix(model, 'added_mass', draft),
+        _matrix(model, 'linear_damping', draft),
+        _matrix(model, 'quadratic_damping', draft),
+    )
+    shapes: dict[str, Callable[..., _Terms]] = {
+        'sphere': _sphere, 'cylinder': _cylinder, 'spheroid': _spheroid, 'box': _box_model,
+    }  # fmt: skip
+    if kind != 'fossen' and kind not in shapes:
+        draft.drop(f'{origin_of(model)}: model {kind!r}; expected fossen, {", ".join(shapes)}')
+        return
+    assert draft.water_density is not None
+    terms = fossen
+    if kind != 'fossen':
+        made = shapes[kind](model, link, draft.water_density.value, draft)
+        terms = _Terms(
+            np.where(made.added != 0, made.added, fossen.added), fossen.linear,
+            np.where(made.quadratic != 0, made.quadratic, fossen.quadratic),
+        )  # fmt: skip
+    modulus = np.zeros((6, 6))
+    forward = _matrix(model, 'linear_damping_forward_speed', draft)
+    if np.any(forward):
+        modulus[:, 0] = -np.diag(forward)
+        draft.assume(
+            f'{origin_of(model)}: <linear_damping_forward_speed> acts with |u|, in the source '
+            'with u'
+        )
+        if np.any(forward - np.diag(np.diag(forward))):
+            draft.drop(
+                f'{origin_of(model)}: the terms of <linear_damping_forward_speed> off the diagonal'
+            )
+    quadratic = np.diag(np.diag(terms.quadratic))
+    if np.any(terms.quadratic - quadratic):
+        draft.drop(
+            f'{origin_of(model)}: the terms of <quadratic_damping> off the diagonal, which the '
+            'simulator does not use either'
+        )
+    if not _on_the_body(name, draft, origin_of(model)):
+        return
+    set_hydrodynamics(
+        draft, model, name, FLIP @ terms.added @ FLIP, -FLIP @ terms.linear @ FLIP + 0.0,
+        -quadratic + 0.0, modulus,
+    )  # fmt: skip
+
+
+def _on_the_body(link: str, draft: Draft, where: str) -> bool:
+    above = draft.parent_joints()
+    at = link
+    while at != draft.base:
+        if above[at].kind not in ('fixed',):
+            draft.drop(f'{where}: hydrodynamics of link {link!r}, which moves with a joint')
+            return False
+        at = above[at].parent
+    return True
+
+
+def _length(model: Reader, link: Reader, name: str, pick: Callable[..., float]) -> float:
+    """Return a length of a model, or the one that the simulator picks from the <box>."""
+    found = number(model, name, None, 1e-6, 1e4)
+    if found is not None:
+        return found.value
+    box = _box(link)
+    if box is None or not np.all(box > 0):
+        raise model.error(f'has no <{name}>, and the link no <box> to take it from')
+    return float(pick(box))
+
+
+def _sphere(model: Reader, link: Reader, density: float, draft: Draft) -> _Terms:
+    del draft
+    radius = _length(model, link, 'radius', min)
+    added = 2 / 3 * density * np.pi * radius**3
+    drag = -0.5 * density * 0.5 * np.pi * radius**2
+    ahead = np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    return _Terms(added * ahead, np.zeros((6, 6)), drag * ahead)
+
+
+_CIRCLE = ((1, 0.91), (2, 0.85), (4, 0.87), (7, 0.99))
+_SIDE = ((1, 0.63), (2, 0.68), (5, 0.74), (10, 0.82), (np.inf, 0.98))
+
+
+def _cylinder(model: Reader, link: Reader, density: float, draft: Draft) -> _Terms:
+    radius = _length(model, link, 'radius', min)
+    length = _length(model, link, 'length', max)
+    box = _box(link)
+    axis = text_of(model, 'axis')
+    if not axis:
+        axis = 'ijk'[int(np.argmax(box))] if box is not None else 'i'
+    if axis not in ('i', 'j', 'k'):
+        raise model.error(f'<axis> is {axis!r}; expected i, j or k')
+    ratio = length / (2 * radius)
+    front = next((cd for most, cd in _CIRCLE if ratio <= most), 0.99)
+    side = next(cd for most, cd in _SIDE if ratio <= most)
+    if ratio > _CIRCLE[-1][0]:
+        draft.assume(f'{origin_of(model)}: C_d 0.99 of its ends, as of a ratio of 7')
+    at = 'ijk'.index(axis)
+    across = np.pi * density * radius**2 * length
+    added, drag = np.full(3, across), np.full(3, -0.5 * side * radius * length * density)
+    added[at] = density * np.pi * radius**2
+    drag[at] = -0.5 * front * np.pi * radius**2 * density
+    turning = np.full(3, across * length**2 / 12)
+    turning[at] = 0.0
+    return _Terms(np.diag([*added, *turning]), np.zeros((6, 6)), np.diag([*drag, 0.0, 0.0, 0.0]))
+
+
+def _spheroid(model: Reader, link: Reader, density: float, draft: Draft) -> _Terms:
+    """Lamb's added mass of a prolate spheroid (Fossen 2011, section 6.3)."""
+    radius = _length(model, link, 'radius', min)
+    length = _length(model, link, 'length', max)
+    a, b = length / 2, radius
+    if not a > b:
+        raise model.error(f'length {length:g} is not above 2 radius {2 * radius:g}')
+    e = np.sqrt(1 - (b / a) ** 2)
+    log = np.log((1 + e) / (1 - e))
+    alpha = 2 * (1 - e**2) / e**3 * (0.5 * log - e)
+    beta = 1 / e**2 - (1 - e**2) / (2 * e**3) * log
+    mass = 4 / 3 * np.pi * density * a * b**2
+    ahead, across = alpha / (2 - alpha) * mass, beta / (2 - beta) * mass
+    ratio = (b**2 - a**2) ** 2 * (alpha - beta)
+    turning = -0.2 * mass * ratio / (2 * (b**2 - a**2) + (b**2 + a**2) * (beta - alpha))
+    draft.assume(f'{origin_of(model)}: a spheroid: added mass by Lamb, damping as it is given')
+    diagonal = [ahead, across, across, 0.0, abs(turning), abs(turning)]
+    return _Terms(np.diag(diagonal), np.zeros((6, 6)), np.zeros((6, 6)))
+
+
+def _box_model(model: Reader, link: Reader, density: float, draft: Draft) -> _Terms:
+    """Quadratic damping of a box, ½ ρ C_d A with C_d = 1, as in the simulator."""
+    factor = number(model, 'cd', 1.0, 0.0, 1e3)
+    assert factor is not None
+    sizes = [
+        _length(model, link, tag, lambda box, i=i: box[i])
+        for i, tag in enumerate(('length', 'width', 'height'))
+    ]
+    length, width, height = sizes
+    draft.assume(f'{origin_of(model)}: a box: drag ½ ρ C_d A, added mass as it is given')
+    areas = np.array([width * height, length * height, length * width])
+    drag = -0.5 * factor.value * density * areas
+    return _Terms(np.zeros((6, 6)), np.zeros((6, 6)), np.diag([*drag, 0.0, 0.0, 0.0]))
+
+
+def _conversion(reader: Reader) -> tuple[Callable[[float], float], Sourced[float] | None]:
+    """Return the thrust (N) of a state of the rotor, and the largest state that a table has."""
+    kind = text_of(reader, 'type')
+
+    def needed(name: str) -> float:
+        found = number(reader, name)
+        if found is None:
+            raise reader.error(f'has no <{name}>, which {kind} needs')
+        return found.value
+
+    if kind == 'Basic':
+        constant = needed('rotorConstant')
+        return (lambda w: constant * w * abs(w)), None
+    if kind == 'Bessa':
+        left, right = needed('rotorConstantL'), needed('rotorConstantR')
+        low, high = needed('deltaL'), needed('deltaR')
+
+        def dead_zone(w: float) -> float:
+            x = w * abs(w)
+            return left * min(x - low, 0.0) + right * max(x - high, 0.0)
+
+        return dead_zone, None
+    if kind == 'LinearInterp':
+        tables = [numbers(reader, tag, tuple(range(1, 2001)))
+                  for tag in ('inputValues', 'outputValues')]  # fmt: skip
+        if tables[0] is None or tables[1] is None or len(tables[0].value) != len(tables[1].value):
+            raise reader.error('expected as many <inputValues> as <outputValues>')
+        order = np.argsort(tables[0].value, kind='stable')
+        at, thrust = tables[0].value[order], tables[1].value[order]
+        most = Sourced(float(np.max(np.abs(at))), tables[0].origin)
+        return (lambda w: float(np.interp(w, at, thrust))), most
+    raise reader.error(f'conversion {kind!r}; expected Basic, Bessa or LinearInterp')
+
+
+def _speed_of(thrust_of: Callable[[float], float], thrust: float) -> float:
+    """Return the state of a rotor at which its thrust has a magnitude."""
+    low, high = 0.0, 1.0
+    while abs(thrust_of(high)) < thrust and high < 1e9:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if abs(thrust_of(middle)) < thrust else (low, middle)
+    return high
+
+
+def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
+    """Take libuuv_thruster: a thrust along the axis of its joint, on its link."""
+    reader = plugin.reader
+    link = draft.known_link(reader, text_of(reader, 'linkName'))
+    name = text_of(reader, 'jointName')
+    joint = draft.joints.get(name)
+    axis = np.array([1.0, 0.0, 0.0] if joint is None else joint.axis)
+    if joint is None:
+        draft.assume(f'{origin_of(reader)}: joint {name!r} does not exist; the thrust is along x')
+    conversion = reader.element.find('conversion')
+    if conversion is None:
+        raise reader.error('has no <conversion>')
+    thrust_of, table = _conversion(Reader(conversion, reader.source))
+    efficiency = number(reader, 'thrust_efficiency', 1.0, 0.0, 1.0)
+    gain, propeller = (
+        number(reader, 'gain', 1.0),
+        number(reader, 'propeller_efficiency', 1.0, 0, 1),
+    )
+    assert efficiency is not None
+    assert gain is not None
+    assert propeller is not None
+    least, most = (number(reader, tag) for tag in ('thrustMin', 'thrustMax'))
+
+    def thrust(state: float) -> float:
+        value = efficiency.value * thrust_of(propeller.value * state)
+        value = value if least is None else max(value, least.value)
+        return value if most is None else min(value, most.value)
+
+    thruster_id = text_of(reader, 'thrusterID') or str(len(draft.thrusters))
+    label = f'thruster_{thruster_id}'
+    low, high, origin = _states(reader, draft, label, thrust, table, most)
+    factor = gain.value
+    curve, mirrored = sampled_curve(thrust, *sorted((factor * low, factor * high)))
+    pose = draft.pose_of(link)
+    turned = draft.rotation_of(link) @ axis
+    draft.thrusters.append(
+        Thruster(
+            label, along(pose.translation, -turned if mirrored else turned),
+            Sourced(curve, origin[0], origin[1]), time_constant=_time_constant(reader, draft),
+        )
+    )  # fmt: skip
+    digits = thruster_id.isdigit()
+    draft.notes.setdefault('order', {})[label] = int(thruster_id) if digits else None
+
+
+def _states(
+    reader: Reader, draft: Draft, label: str, thrust: Callable[[float], float],
+    table: Sourced[float] | None, most: Sourced[float] | None,
+) -> tuple[float, float, tuple[str, bool]]:  # fmt: skip
+    """Return the lowest and highest command of a thruster, and where they are from."""
+    low, high = number(reader, 'clampMin'), number(reader, 'clampMax')
+    if low is not None and high is not None and low.value < high.value:
+        return min(low.value, 0.0), max(high.value, 0.0), (origin_of(reader), False)
+    if table is not None:
+        return -table.value, table.value, (table.origin, False)
+    if most is not None:
+        state = _speed_of(thrust, abs(most.value) * (1 - 1e-12))
+        return -state, state, (most.origin, False)
+    limit = thrust_limit(draft, label)
+    state = _speed_of(thrust, limit.value)
+    return -state, state, (f'{origin_of(reader)}; {limit.origin}', True)
+
+
+def _time_constant(reader: Reader, draft: Draft) -> Sourced[float] | None:
+    element = reader.element.find('dynamics')
+    if element is None:
+        return None
+    dynamics = Reader(element, reader.source)
+    kind = text_of(dynamics, 'type')
+    if kind in ('ZeroOrder', ''):
+        return None
+    if kind == 'FirstOrder':
+        return number(dynamics, 'timeConstant', None, 0.0, 60.0)
+    draft.drop(f'{origin_of(dynamics)}: {kind} dynamics of a rotor; it follows at once here')
+    return None
+
+
+def read_fin(plugin: Plugin, draft: Draft) -> None:
+    """Note a fin: fins steer nothing here yet, and their joint stays at 0."""
+    reader = plugin.reader
+    name = text_of(reader, 'joint_name')
+    draft.notes.setdefault('fixed', {})[name] = 'its fin stays at 0'
+    draft.drop(f'{origin_of(reader)}: fin {name!r}: lift and drag of fins are not simulated')
+
+
+def read_pressure(plugin: Plugin, draft: Draft) -> None:
+    """Take a pressure sensor; its noise is in kPa in the source."""
+    reader = plugin.reader
+    link = text_of(reader, 'link_name', plugin.reference)
+    if link not in draft.links:
+        draft.drop(f'{origin_of(reader)}: a pressure sensor on link {link!r}, which is not there')
+        return
+    sigma = number(reader, 'noise_sigma', None, 0.0, 1e6)
+    variance = None
+    if sigma is not None:
+        variance = Sourced((1000 * sigma.value) ** 2, f'{sigma.origin}, kPa')
+    number_of = len(draft.pressures)
+    name = 'barometer' if not number_of else f'barometer_{number_of + 1}'
+    draft.pressures.append(Pressure(name, link, variance))

@@ -1,0 +1,265 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""An imported vehicle -> our URDF, with a comment on the origin of every number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from marine_sim_ros.core.spatial import rpy_from_quaternion
+from marine_sim_ros.importers.description import (
+    Hydrodynamics,
+    ImportedVehicle,
+    Joint,
+    Link,
+    Shape,
+    Sourced,
+    Thruster,
+    Volume,
+)
+from marine_sim_ros.sdf.elements import numbers
+from marine_sim_ros.sdf.poses import Pose
+
+__all__ = ['urdf_text']
+
+_DECIMALS = 12
+_HEAD = """<?xml version="1.0" encoding="utf-8"?>
+<!-- Written by marine_sim import; numbers are followed by where they are from. -->
+"""
+
+
+def _comment(text: str) -> str:
+    """Return a comment; two hyphens may not stand in one."""
+    safe = ''.join(c if c.isprintable() else ' ' for c in text).replace('--', '- -')
+    return f'<!-- {safe.rstrip("-")} -->'
+
+
+def _noted(value: Sourced[Any]) -> str:
+    return _comment(('assumed: ' if value.assumed else '') + value.origin)
+
+
+def _origin(pose: Pose, tag: str = 'origin') -> str:
+    xyz = np.round(pose.translation, _DECIMALS)
+    rpy = np.round(np.asarray(rpy_from_quaternion(pose.quaternion)), _DECIMALS)
+    if not np.any(xyz) and not np.any(rpy):
+        return ''
+    return f'<{tag} xyz="{numbers(xyz)}" rpy="{numbers(rpy)}"/>'
+
+
+def _uri(uri: str, folder: Path | None) -> str:
+    """Return the URI of a mesh, relative where it lies below the folder of the output."""
+    if folder is None or not uri.startswith('file:///'):
+        return uri
+    try:
+        return str(Path(unquote(uri.removeprefix('file://'))).relative_to(folder.resolve()))
+    except ValueError:
+        return uri
+
+
+def _geometry(shape: Shape, folder: Path | None) -> str:
+    if shape.kind == 'box':
+        inner = f'<box size="{numbers(shape.size)}"/>'
+    elif shape.kind == 'cylinder':
+        radius, length = (numbers(v) for v in shape.size)
+        inner = f'<cylinder radius="{radius}" length="{length}"/>'
+    elif shape.kind == 'sphere':
+        inner = f'<sphere radius="{numbers(shape.size)}"/>'
+    else:
+        scale = '' if set(shape.size) == {1.0} else f' scale="{numbers(shape.size)}"'
+        inner = f'<mesh filename={quoteattr(_uri(shape.uri, folder))}{scale}/>'
+    return f'<geometry>{inner}</geometry>'
+
+
+def _shape(tag: str, shape: Shape, folder: Path | None) -> Iterator[str]:
+    yield f'    <{tag}>  {_comment(shape.origin)}'
+    if origin := _origin(shape.pose):
+        yield f'      {origin}'
+    yield f'      {_geometry(shape, folder)}'
+    if tag == 'visual' and shape.colour is not None:
+        yield f'      <material name=""><color rgba="{numbers(shape.colour)}"/></material>'
+    if tag == 'collision' and shape.material:
+        yield f'      <buoyancy_material name={quoteattr(shape.material)}/>'
+    yield f'    </{tag}>'
+
+
+def _link(link: Link, folder: Path | None) -> Iterator[str]:
+    name = quoteattr(link.name)
+    if link.inertial is None and not link.visuals and not link.collisions:
+        yield f'  <link name={name}/>'
+        return
+    yield f'  <link name={name}>'
+    if link.inertial is not None:
+        yield '    <inertial>'
+        if origin := _origin(link.inertial.pose):
+            yield f'      {origin}'
+        mass, tensor = link.inertial.mass, link.inertial.tensor
+        yield f'      <mass value="{numbers(mass.value)}"/>  {_noted(mass)}'
+        entries = ' '.join(
+            f'i{a}{b}="{numbers((tensor.value[i, j] + tensor.value[j, i]) / 2)}"'
+            for i, a in enumerate('xyz') for j, b in enumerate('xyz') if i <= j
+        )  # fmt: skip
+        yield f'      <inertia {entries}/>  {_noted(tensor)}'
+        yield '    </inertial>'
+    for tag, shapes in (('visual', link.visuals), ('collision', link.collisions)):
+        for shape in shapes:
+            yield from _shape(tag, shape, folder)
+    yield '  </link>'
+
+
+def _joint(joint: Joint) -> Iterator[str]:
+    note = f'  {_comment(joint.origin)}' if joint.origin else ''
+    yield f'  <joint name={quoteattr(joint.name)} type="{joint.kind}">{note}'
+    ends = f'<parent link={quoteattr(joint.parent)}/> <child link={quoteattr(joint.child)}/>'
+    yield f'    {ends} {_origin(joint.pose)}'.rstrip()
+    if joint.kind != 'fixed':
+        yield f'    <axis xyz="{numbers(np.round(joint.axis, _DECIMALS))}"/>'
+    if joint.kind in ('revolute', 'prismatic'):
+        yield (
+            f'    <limit lower="{numbers(joint.lower)}" upper="{numbers(joint.upper)}" '
+            f'velocity="{numbers(joint.velocity)}" effort="0"/>'
+        )
+    yield '  </joint>'
+
+
+def _element(tag: str, value: Sourced[Any], text: str, indent: str = '    ') -> str:
+    return f'{indent}<{tag}>{text}</{tag}>  {_noted(value)}'
+
+
+def _matrix(tag: str, value: Sourced[np.ndarray]) -> Iterator[str]:
+    matrix = value.value
+    diagonal = np.diag(np.diag(matrix))
+    if np.array_equal(matrix, diagonal):
+        yield _element(tag, value, numbers(np.diag(matrix)))
+        return
+    yield f'    <{tag}>  {_noted(value)}'
+    for row in matrix:
+        yield f'      {numbers(row)}'
+    yield f'    </{tag}>'
+
+
+def _hydrodynamics(terms: Hydrodynamics) -> Iterator[str]:
+    yield '  <hydrodynamics>'
+    density = terms.water_density
+    yield _element('water_density', density, numbers(density.value))
+    yield from _matrix('added_mass', terms.added_mass)
+    yield from _matrix('linear_damping', terms.linear)
+    yield from _matrix('quadratic_damping', terms.quadratic)
+    if terms.modulus is not None:
+        yield from _matrix('modulus_damping', terms.modulus)
+    if terms.center is not None:
+        yield _element('damping_center', terms.center, numbers(terms.center.value))
+    yield '  </hydrodynamics>'
+
+
+def _volume(volume: Volume) -> Iterator[str]:
+    yield f'  <buoyancy link={quoteattr(volume.link)}>'
+    yield _element('volume', volume.volume, numbers(volume.volume.value))
+    yield _element('center_of_volume', volume.center, numbers(volume.center.value))
+    yield _element('height', volume.height, numbers(volume.height.value))
+    yield '  </buoyancy>'
+
+
+def _is_linear(rows: np.ndarray) -> bool:
+    """Return whether <linear> says what a curve does: 1100 µs, a dead zone, 1900 µs."""
+    return (
+        len(rows) == 3
+        and np.array_equal(rows[:, 0], [1100.0, 1500.0, 1900.0])
+        and rows[0, 1] <= 0 <= rows[2, 1]
+        and not np.any(rows[:, 3])
+    )
+
+
+def _thruster(thruster: Thruster, curve: str) -> Iterator[str]:
+    """Yield a thruster with the name of its curve; empty for a linear one."""
+    rows = thruster.curve.value
+    name = quoteattr(thruster.name)
+    used = f' curve={quoteattr(curve)}' if curve else ''
+    yield f'    <thruster name={name} direction="{thruster.direction}"{used}>'
+    if origin := _origin(thruster.pose):
+        yield f'      {origin}'
+    if not curve:
+        forces = f'pos_force="{numbers(rows[2, 1])}" neg_force="{numbers(-rows[0, 1])}"'
+        yield f'      <linear {forces} dead_zone="0"/>  {_noted(thruster.curve)}'
+    for tag, value in (
+        ('diameter', thruster.diameter), ('time_constant', thruster.time_constant),
+        ('zero_thrust_advance_ratio', thruster.zero_thrust_advance_ratio),
+    ):  # fmt: skip
+        if value is not None:
+            yield _element(tag, value, numbers(value.value), '      ')
+    yield '    </thruster>'
+
+
+def _thrusters(thrusters: tuple[Thruster, ...]) -> Iterator[str]:
+    """Yield curves, one for thrusters that have the same, and thrusters."""
+    if not thrusters:
+        return
+    yield '  <thrusters>'
+    names: dict[bytes, str] = {}
+    used = []
+    for thruster in thrusters:
+        rows = thruster.curve.value
+        if _is_linear(rows):
+            used.append('')
+            continue
+        key = rows.tobytes()
+        if key not in names:
+            names[key] = thruster.name
+            yield f'    <curve name={quoteattr(thruster.name)}>  {_noted(thruster.curve)}'
+            for row in rows:
+                yield f'      {numbers(np.round(row, _DECIMALS))}'
+            yield '    </curve>'
+        used.append(names[key])
+    for thruster, curve in zip(thrusters, used, strict=True):
+        yield from _thruster(thruster, curve)
+    yield '  </thrusters>'
+
+
+def _notes(vehicle: ImportedVehicle) -> Iterator[str]:
+    yield f'  {_comment(f"{vehicle.format} of {Path(vehicle.file).name}")}'
+    for text in vehicle.assumptions:
+        yield f'  {_comment("assumed: " + text)}'
+    for text in vehicle.dropped:
+        yield f'  {_comment("not taken: " + text)}'
+
+
+def _lines(vehicle: ImportedVehicle, folder: Path | None) -> Iterator[str]:
+    yield f'<robot name={quoteattr(vehicle.name)}>'
+    yield from _notes(vehicle)
+    for name, density in vehicle.materials:
+        yield (
+            f'  <buoyancy_material name={quoteattr(name)}><density '
+            f'value="{numbers(density.value)}"/></buoyancy_material>  {_noted(density)}'
+        )
+    for link in vehicle.links:
+        yield from _link(link, folder)
+    for joint in vehicle.joints:
+        yield from _joint(joint)
+    for volume in vehicle.volumes:
+        yield from _volume(volume)
+    if vehicle.hydrodynamics is not None:
+        yield from _hydrodynamics(vehicle.hydrodynamics)
+    for pressure in vehicle.pressures:
+        names = f'name={quoteattr(pressure.name)} link={quoteattr(pressure.link)}'
+        variance = pressure.variance
+        inner = '' if variance is None else f'<variance>{numbers(variance.value)}</variance>'
+        note = '' if variance is None else f'  {_noted(variance)}'
+        yield f'  <barometer {names}>{inner}</barometer>{note}'
+    yield from _thrusters(vehicle.thrusters)
+    yield '</robot>'
+
+
+def urdf_text(vehicle: ImportedVehicle, folder: Path | None = None) -> str:
+    """Return the URDF of an imported vehicle.
+
+    Args:
+        vehicle: the vehicle.
+        folder: folder of the output; meshes below it are named relative to it.
+    """
+    return _HEAD + '\n'.join(_lines(vehicle, folder)) + '\n'

@@ -1,0 +1,47 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Mutated files of other simulators: each imports into a usable vehicle, or is one clear line.
+
+IMPORT_EXAMPLES has the number of examples of each format, 50 where it is not set.
+"""
+
+import os
+
+import numpy as np
+import pytest
+from foreign import SDF, STONEFISH, UUV, VRX, imported
+from hypothesis import given, settings
+from test_fuzz_urdf import memory, mutated, usual
+
+from marine_sim_ros import MarineSimError
+
+EXAMPLES = int(os.environ.get('IMPORT_EXAMPLES', '50'))
+FORMATS = {'sdf': (SDF, '.sdf'), 'uuv': (UUV, '.urdf'), 'vrx': (VRX, '.urdf'),
+           'stonefish': (STONEFISH, '.scn')}  # fmt: skip
+
+__all__ = ['memory']  # a fixture, used by all tests of this module
+
+
+@pytest.mark.parametrize('name', FORMATS)
+def test_mutated_files(name, tmp_path):
+    original, suffix = FORMATS[name]
+
+    @settings(parent=usual(EXAMPLES), deadline=60_000)
+    @given(mutated(original))
+    def check(text):
+        message = vehicle = None
+        try:
+            _, vehicle = imported(tmp_path, text.encode('utf-8', 'replace').decode(), suffix)
+        except MarineSimError as error:
+            message = str(error)
+        if vehicle is None:
+            assert message.strip()
+            assert '\n' not in message
+            return
+        assert np.all(np.isfinite(vehicle.mass_matrix))
+        assert np.min(np.linalg.eigvalsh(vehicle.mass_matrix)) > 0
+        assert np.all(np.isfinite(vehicle.damping.linear))
+        assert np.all(np.isfinite(vehicle.thrusters.effectiveness))
+
+    check()
