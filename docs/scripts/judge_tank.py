@@ -44,7 +44,7 @@ HELD = ('11_10_52', '11_46_03', '12_09_45')
 SETS = ('tank2025', 'von_benzon2022', 'maker', 'bluerov2_gz', 'orca3', 'wu2018')
 LATE = {'tank2025': -0.174}
 USUALLY_LATE = -0.123
-"""s, by which the recordings' commands come late. A fit finds it together with the rotors' lag: the
+"""s, by which the recordings' commands come late. A fit finds it with the rotors' lag: the
 first with the 0.19 s of tank2025, the second with the 0.1 s of all other sets."""
 FITS = (('tank2025', 'tank2025', 'bluerov2_heavy'), ('diagonal', 'von_benzon2022', 'diagonal'))
 """Name, coefficients to start from, parameters."""
@@ -116,9 +116,7 @@ def angles(orientation: np.ndarray) -> np.ndarray:
     return np.degrees(np.asarray(rpy_from_quaternion(orientation))[..., :2])
 
 
-def errors(
-    vehicle: Vehicle, held: Sequence[Recording], seconds: float, late: float
-) -> np.ndarray:
+def errors(vehicle: Vehicle, held: Sequence[Recording], seconds: float, late: float) -> np.ndarray:
     """Return RMS errors (8,) at the end of predictions from every start: m/s, rad/s, degrees."""
     stretches = stretches_of(held, seconds, every=1)
     moved = followed(vehicle, stretches, late)

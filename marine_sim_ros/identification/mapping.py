@@ -145,9 +145,7 @@ def recording_of_table(path: str | Path, columns: Columns, thrusters: ThrusterSe
     quaternion = quaternion_of_angles(turned.T).T if turned.shape[1] == 3 else turned
     seconds = (time[:count] - time[0]) * columns.unit
     return checked(
-        Recording(
-            path.stem, seconds, np.asarray(quaternion), moved, pwm[:count], columns.held
-        )
+        Recording(path.stem, seconds, np.asarray(quaternion), moved, pwm[:count], columns.held)
     )
 
 
