@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from marine_sim_ros import Environment, load_vehicle
@@ -133,7 +133,7 @@ def descriptions(draw):
 ACCEPTED = []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(descriptions(), st.integers(0, 2**32 - 1))
 def test_what_the_reader_accepts_cannot_add_energy(inside, seed):
     try:
@@ -148,18 +148,17 @@ def test_what_the_reader_accepts_cannot_add_energy(inside, seed):
     nu = rng.normal(0, 1, (300, 6)) * 10.0 ** rng.uniform(-3, 1, (300, 6))
     nu *= rng.random((300, 6)) < 0.7
     wrench = np.asarray(damping(vehicle, moving(nu), STILL))
-    power = np.sum(wrench * nu, axis=1)
-    size = np.sum(np.abs(wrench * nu), axis=1)
-    assert np.all(power <= 1e-9 * size)
     d = np.asarray(damping_matrix(vehicle, nu))
-    assert np.all(np.einsum('ni,nij,nj->n', nu, d, nu) >= -1e-9 * np.abs(d).max() * np.sum(nu**2))
+    rounding = 1e-9 * np.abs(d).max(axis=(1, 2)) * np.sum(nu**2, axis=1)
+    assert np.all(np.sum(wrench * nu, axis=1) <= rounding)
+    assert np.all(np.einsum('ni,nij,nj->n', nu, d, nu) >= -rounding)
 
 
 def test_some_couplings_were_accepted_and_some_refused():
     """Of the test before, which would show nothing if the reader refused everything."""
     if not ACCEPTED:
         pytest.skip('it runs after the test before')
-    assert len(ACCEPTED) > 20
+    assert len(ACCEPTED) > 8
 
 
 @pytest.mark.parametrize(

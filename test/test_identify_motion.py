@@ -8,8 +8,8 @@ import pytest
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.identification.fit_file import load_fit, parse_fit, value_at, with_values
-from marine_sim_ros.identification.mapping import load_columns, recording_of_table
+from marine_sim_ros.identification.fit_file import FITS, value_at, with_values
+from marine_sim_ros.identification.mapping import COLUMNS, recording_of_table
 from marine_sim_ros.identification.recording import Recording
 from marine_sim_ros.identification.sensors import Noise, noisy_odometry
 from marine_sim_ros.identification.sticks import manual_pwm, motor_factors
@@ -41,7 +41,7 @@ def test_gradients_find_what_made_a_run(heavy):
     from marine_sim_ros.identification.motion_fit import fit_motion
     from marine_sim_ros.identification.prediction import stretches_of
 
-    parameters = parse_fit(FEW, 'few')
+    parameters = FITS.parse(FEW, 'few')
     run = simulate(heavy, load_scenario('excitation'), dt=0.01, duration=40.0)
     rows = slice(None, None, 20)
     seen = noisy_odometry(run, 3, Noise(0.01, 0.01, 0.02, 0.03))[rows]
@@ -64,7 +64,7 @@ def test_gradients_find_what_made_a_run(heavy):
 
 
 def test_values_go_where_paths_point(heavy):
-    parameters = load_fit('bluerov2_heavy')
+    parameters = FITS.load('bluerov2_heavy')
     theta = np.arange(len(parameters)) + 1.0
     changed = with_values(heavy, parameters, theta)
     for value, parameter in zip(theta, parameters, strict=True):
@@ -102,7 +102,7 @@ def test_a_path_that_leads_nowhere_is_told(heavy, path, message):
 )
 def test_a_file_of_parameters_that_cannot_be_used_is_told(text, message):
     with pytest.raises(ParameterError, match=message) as error:
-        parse_fit(text, 'fit.yaml')
+        FITS.parse(text, 'fit.yaml')
     assert '\n' not in str(error.value)
 
 
@@ -120,7 +120,7 @@ def test_sticks_are_mixed_as_ardusub_does(heavy):
     np.testing.assert_allclose(np.abs(pwm[4:] - 1500), 200)
 
 
-COLUMNS = """
+MAPPING = """
 time: t
 time_unit: ms
 frame: FRD
@@ -134,14 +134,14 @@ skip: {t: 2}
 def test_an_npz_is_read_as_its_mapping_says(heavy, tmp_path):
     n = 30
     mapping = tmp_path / 'columns.yaml'
-    mapping.write_text(COLUMNS)
+    mapping.write_text(MAPPING)
     angles = np.tile([0.1, 0.2, 0.3], (n, 1))
     np.savez(
         tmp_path / 'a.npz', t=np.arange(n + 2) * 200.0, angle=angles, v=np.tile(range(6), (n, 1)),
         stick=np.tile([-0.5, 0.25], (n, 1)),
     )  # fmt: skip
     recording = recording_of_table(
-        tmp_path / 'a.npz', load_columns(str(mapping)), heavy.thrusters
+        tmp_path / 'a.npz', COLUMNS.load(str(mapping)), heavy.thrusters
     )  # fmt: skip
     assert len(recording) == n
     np.testing.assert_allclose(np.diff(recording.time), 0.2)
@@ -152,8 +152,8 @@ def test_an_npz_is_read_as_its_mapping_says(heavy, tmp_path):
     np.testing.assert_allclose(recording.up[0], up, atol=1e-12)
     expected = manual_pwm(heavy.thrusters, np.array([0.5, 0, -0.25, 0, 0, 0]))
     np.testing.assert_allclose(recording.pwm[0], expected)
-    mapping.write_text(COLUMNS.replace('time: t', 'time: q'))
-    columns = load_columns(str(mapping))
+    mapping.write_text(MAPPING.replace('time: t', 'time: q'))
+    columns = COLUMNS.load(str(mapping))
     with pytest.raises(ParameterError, match="no column 'q'"):
         recording_of_table(tmp_path / 'a.npz', columns, heavy.thrusters)
 
@@ -169,7 +169,7 @@ def test_a_csv_is_read_and_what_is_missing_is_told(heavy, tmp_path, capsys):
         f'velocity: [{", ".join(names[5:11])}]\npwm: [{", ".join(names[11:])}]\n'
     )
     recording = recording_of_table(
-        tmp_path / 'a.csv', load_columns(str(tmp_path / 'm.yaml')), heavy.thrusters
+        tmp_path / 'a.csv', COLUMNS.load(str(tmp_path / 'm.yaml')), heavy.thrusters
     )  # fmt: skip
     assert len(recording) == 39
     common = ['identify', str(tmp_path / 'a.csv'), '--vehicle', 'bluerov2_heavy']

@@ -17,7 +17,7 @@ import numpy as np
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.engine.availability import precision
-from marine_sim_ros.identification.fit_file import DELAY, FitParameter, load_fit, value_at
+from marine_sim_ros.identification.fit_file import DELAY, FITS, FitParameter, value_at
 from marine_sim_ros.identification.motion_fit import MotionFit, Problem
 from marine_sim_ros.identification.prediction import parts_of, stretches_of
 from marine_sim_ros.identification.recording import Recording
@@ -52,7 +52,7 @@ def truth(vehicle: Vehicle, parameters: tuple[FitParameter, ...]) -> np.ndarray:
 def fits(seeds: range) -> tuple[np.ndarray, list[MotionFit]]:
     """Return the truth (k,) and a fit for each seed."""
     vehicle = load_vehicle('bluerov2_heavy', coefficients='tank2025')
-    parameters = load_fit('bluerov2_heavy')
+    parameters = FITS.load('bluerov2_heavy')
     run = simulate(vehicle, load_scenario('excitation'), dt=STEP)
     found = []
     with precision('float64'):

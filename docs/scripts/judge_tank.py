@@ -29,8 +29,8 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.thrust import Propulsion
-from marine_sim_ros.identification.fit_file import DELAY, load_fit
-from marine_sim_ros.identification.mapping import load_columns, recording_of_table
+from marine_sim_ros.identification.fit_file import DELAY, FITS
+from marine_sim_ros.identification.mapping import COLUMNS, recording_of_table
 from marine_sim_ros.identification.motion_fit import MotionFit, fit_motion
 from marine_sim_ros.identification.prediction import BEFORE, Stretches, stretches_of
 from marine_sim_ros.identification.recording import Recording
@@ -44,20 +44,20 @@ HELD = ('11_10_52', '11_46_03', '12_09_45')
 SETS = ('tank2025', 'von_benzon2022', 'maker', 'bluerov2_gz', 'orca3', 'wu2018')
 LATE = {'tank2025': -0.174}
 USUALLY_LATE = -0.123
-"""s, by which the recordings' commands come late. A fit finds it together with the rotors' lag: the
+"""s, by which the recordings' commands come late. A fit finds it with the rotors' lag: the
 first with the 0.19 s of tank2025, the second with the 0.1 s of all other sets."""
-FITS = (('tank2025', 'tank2025', 'bluerov2_heavy'), ('diagonal', 'von_benzon2022', 'diagonal'))
+CASES = (('tank2025', 'tank2025', 'bluerov2_heavy'), ('diagonal', 'von_benzon2022', 'diagonal'))
 """Name, coefficients to start from, parameters."""
 STRETCH = 4.0
 """s, of the fit."""
 STEP = 0.02
 HORIZONS = (1.0, 5.0)
-COLUMNS = ('u', 'v', 'w', 'p', 'q', 'r', 'roll', 'pitch')
+SHOWN = ('u', 'v', 'w', 'p', 'q', 'r', 'roll', 'pitch')
 
 
 def recordings(folder: Path, names: Sequence[str], vehicle: Vehicle) -> list[Recording]:
     """Return the recordings of some files."""
-    columns = load_columns('saabmarine2025')
+    columns = COLUMNS.load('saabmarine2025')
     found = sorted(folder.glob('rosbag2_2025_05_27-*_data_all.npz'))
     chosen = [path for path in found if any(name in path.name for name in names)]
     if len(chosen) != len(names):
@@ -130,7 +130,7 @@ def errors(vehicle: Vehicle, held: Sequence[Recording], seconds: float, late: fl
 
 def table(rows: dict[str, dict[float, np.ndarray]]) -> str:
     """Return errors of all sets in Markdown."""
-    lines = ['| set | s | ' + ' | '.join(COLUMNS) + ' |', '|---|--:|' + '--:|' * 8]
+    lines = ['| set | s | ' + ' | '.join(SHOWN) + ' |', '|---|--:|' + '--:|' * 8]
     for name, by_horizon in rows.items():
         for seconds, values in by_horizon.items():
             shown = [f'{v:.3f}' for v in values[:6]] + [f'{v:.1f}' for v in values[6:]]
@@ -146,7 +146,7 @@ def fitted(folder: Path, coefficients: str, parameters: str) -> tuple[Vehicle, f
         vehicle = replace(vehicle, thrusters=replace(vehicle.thrusters, thrust_deduction=none))
     known = recordings(folder, FITTED, vehicle)
     with precision('float64'):
-        found = fit_motion(vehicle, load_fit(parameters), stretches_of(known, STRETCH))
+        found = fit_motion(vehicle, FITS.load(parameters), stretches_of(known, STRETCH))
     print_motion_fit(vehicle, found)
     return found.vehicle(vehicle), delay_of(found)
 
@@ -167,7 +167,7 @@ def main() -> None:
     vehicles = {name: load_vehicle('bluerov2_heavy', coefficients=name) for name in SETS}
     late = dict(LATE)
     if options.fit:
-        for name, start, file in FITS:
+        for name, start, file in CASES:
             vehicles[name], late[name] = fitted(options.folder, start, file)
     held = recordings(options.folder, HELD, vehicles['tank2025'])
     rows = {

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, read_config
+from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['DELAY', 'FitParameter', 'load_fit', 'parse_fit', 'text_of', 'value_at', 'with_values']
+__all__ = ['DELAY', 'FITS', 'FitParameter', 'text_of', 'value_at', 'with_values']
 
 DELAY = 'delay'
 """Path of what belongs to the recordings: seconds by which their commands come late."""
@@ -48,23 +49,8 @@ class FitParameter:
     high: float
 
 
-def load_fit(name: str) -> tuple[FitParameter, ...]:
-    """Return the parameters of a shipped file of ``config/identification`` or of another.
-
-    Raises:
-        ParameterError: it cannot be read or used.
-    """
-    path, text = read_config(name, 'identification', 'list of parameters', ParameterError)
-    return parse_fit(text, str(path))
-
-
-def parse_fit(text: str, name: str) -> tuple[FitParameter, ...]:
-    """Return the parameters of a YAML text.
-
-    Raises:
-        ParameterError: one line with what, where, and what was expected.
-    """
-    root = YamlReader(name, parse_yaml(text, name, ParameterError), ParameterError)
+def _parameters(root: YamlReader) -> tuple[FitParameter, ...]:
+    """Return the parameters of a file."""
     root.mapping({'parameters'}, {'parameters'})
     found = tuple(_parameter(item) for item in root.child('parameters').items())
     names = [p.name for p in found]
@@ -100,6 +86,10 @@ def _parameter(item: YamlReader) -> FitParameter:
         text_of(item.child('name')), paths, str(item.child('unit', '').value), prior,
         item.child('deviation').number(1e-12), low, high,
     )  # fmt: skip
+
+
+FITS = ConfigFiles('identification', _parameters)
+"""Files of parameters with their priors: config/identification."""
 
 
 def _index(text: str) -> tuple[Any, ...]:

@@ -14,15 +14,16 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_of_angles
-from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, read_config
+from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.identification.fit_file import text_of
 from marine_sim_ros.identification.recording import Recording, checked
 from marine_sim_ros.identification.sticks import manual_pwm
 from marine_sim_ros.model.vehicle import ThrusterSet
 
-__all__ = ['Columns', 'load_columns', 'recording_of_table']
+__all__ = ['COLUMNS', 'Columns', 'recording_of_table']
 
 _KEYS = {'time', 'time_unit', 'frame', 'attitude', 'velocity', 'pwm', 'sticks', 'skip', 'commands'}
 _UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
@@ -57,14 +58,8 @@ class Columns:
     held: bool = True
 
 
-def load_columns(name: str) -> Columns:
-    """Return the content of a shipped mapping of ``config/recordings``, or of another file.
-
-    Raises:
-        ParameterError: it cannot be read or used.
-    """
-    where, text = read_config(name, 'recordings', 'mapping of columns', ParameterError)
-    root = YamlReader(str(where), parse_yaml(text, str(where), ParameterError), ParameterError)
+def _columns(root: YamlReader) -> Columns:
+    """Return the content of a mapping file."""
     given = root.mapping(_KEYS, {'time', 'frame', 'attitude', 'velocity'})
     if ('pwm' in given) == ('sticks' in given):
         raise root.error(': expected either pwm or sticks')
@@ -83,6 +78,10 @@ def load_columns(name: str) -> Columns:
         {name: root.child('skip').child(name).whole(0, 10**6) for name in skip},
         root.child('commands', 'held').choice(('held', 'interpolated')) == 'held',
     )
+
+
+COLUMNS = ConfigFiles('recordings', _columns)
+"""Mappings of columns: config/recordings."""
 
 
 def _words(reader: YamlReader, counts: tuple[int, ...] | range) -> tuple[str, ...]:

@@ -93,13 +93,15 @@ def stretches_of(
                     up[rows], recording.velocity[rows], trusted[rows],
                 ))  # fmt: skip
     if not parts:
-        return Stretches(*(np.zeros((0,)) for _ in Stretches._fields[:-1]), held=True)
+        none = np.zeros(0)
+        return Stretches(none, none, none, none, none, none, none, none, True)
     held = {recording.held for recording in recordings}
     if len(held) > 1:
         raise ParameterError(
             'some recordings hold their pulse widths, others interpolate them; expected one kind'
         )
-    return Stretches(*(np.array(column) for column in zip(*parts, strict=True)), held=held.pop())
+    columns: list[Any] = [np.array(column) for column in zip(*parts, strict=True)]
+    return Stretches(*columns, held.pop())
 
 
 def parts_of(stretches: Stretches) -> int:

@@ -78,7 +78,8 @@ def checked(recording: Recording) -> Recording:
         )
     tick = float(np.median(np.diff(recording.time[rows])))
     rows = rows[:: max(1, round(_TICK / tick))]
-    return Recording(recording.name, *(p[rows] for p in parts), held=recording.held)
+    time, orientation, velocity, pwm = (p[rows] for p in parts)
+    return Recording(recording.name, time, orientation, velocity, pwm, recording.held)
 
 
 def recording_of_bag(

@@ -14,6 +14,8 @@ from marine_sim_ros.model.xml import Reader
 __all__ = ['read_damping']
 
 _ROUNDING = 1e-9
+_NOTHING = 1e-60
+"""Of roots of coefficients; what is less counts as 0, so that nothing overflows."""
 
 
 def read_damping(root: Reader) -> Damping:
@@ -38,7 +40,7 @@ def _linear(reader: Reader) -> np.ndarray:
     matrix = reader.matrix6()
     # Divided by what each axis has of its own, so that units do not matter.
     size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
-    scale = np.where(size > 0, size, 1.0)
+    scale = np.where(size > _NOTHING, size, 1.0)
     least = float(np.min(np.linalg.eigvalsh((matrix + matrix.T) / 2 / np.outer(scale, scale))))
     if least < -_ROUNDING:
         raise reader.error(
@@ -58,12 +60,12 @@ def _quadratic(reader: Reader) -> np.ndarray:
     root = np.cbrt(np.diag(matrix))
     rest = np.abs(matrix - np.diag(np.diag(matrix)))
     coupled = (rest > 0).any(axis=0) | (rest > 0).any(axis=1)
-    if np.any(coupled & (root == 0)):
+    if np.any(coupled & (root <= _NOTHING)):
         raise reader.error(
             'couples an axis that has no coefficient of its own, which can add energy; expected a '
             'number on the diagonal of each axis with numbers beside it'
         )
-    safe = np.where(root > 0, root, 1.0)
+    safe = np.where(root > _NOTHING, root, 1.0)
     share = rest / np.outer(safe, safe**2)
     most = share.sum(axis=1) / 3 + 2 * share.sum(axis=0) / 3
     if np.any(most > 1 + _ROUNDING):

@@ -13,8 +13,8 @@ from pathlib import Path
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.identification.bag import Collector
-from marine_sim_ros.identification.fit_file import DELAY, load_fit, value_at
-from marine_sim_ros.identification.mapping import load_columns, recording_of_table
+from marine_sim_ros.identification.fit_file import DELAY, FITS, value_at
+from marine_sim_ros.identification.mapping import COLUMNS, recording_of_table
 from marine_sim_ros.identification.motion_fit import MotionFit, fit_motion
 from marine_sim_ros.identification.prediction import stretches_of
 from marine_sim_ros.identification.recording import Recording, recording_of_bag
@@ -36,7 +36,7 @@ def fit_recordings(
         vehicle: the vehicle that made the recordings.
         collector: function that reads a bag.
     """
-    parameters = load_fit(options.fit)
+    parameters = FITS.load(options.fit)
     for parameter in parameters:
         for path in parameter.paths:
             if path != DELAY:
@@ -60,7 +60,7 @@ def _recording(
         return recording_of_bag(collector(path), path, tuple(options.current))
     if not options.columns:
         raise ParameterError(f'{path}: --columns is missing; expected what its columns mean')
-    return recording_of_table(path, load_columns(options.columns), vehicle.thrusters)
+    return recording_of_table(path, COLUMNS.load(options.columns), vehicle.thrusters)
 
 
 def print_motion_fit(vehicle: Vehicle, found: MotionFit) -> None:
