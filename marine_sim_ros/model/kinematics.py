@@ -25,6 +25,7 @@ __all__ = [
     'HEAVIEST',
     'usable_pose',
     'base_name',
+    'body_frame',
     'fixed_frames',
     'link_inertias',
     'origin',
@@ -40,6 +41,11 @@ HEAVIEST = 1e9
 def base_name(frames: Mapping[str, Frame]) -> str:
     """Return the name of the body's link, which is the first frame."""
     return next(iter(frames))
+
+
+def body_frame(name: str = BASE_LINK) -> Frame:
+    """Return the frame of the body's link in itself."""
+    return Frame(name, '', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
 
 
 def origin(pose: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +77,7 @@ def fixed_frames(robot: Any, source: str, base: str = BASE_LINK) -> dict[str, Fr
         if names.count(name) > 1:
             raise ModelError(f'{source}: two links are named {name!r}; expected unique names')
     children = _joints_by_parent(robot, names, source, base)
-    frames = {base: Frame(base, '', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))}
+    frames = {base: body_frame(base)}
     queue = [base]
     while queue:
         parent = frames[queue.pop(0)]

@@ -21,7 +21,7 @@ from marine_sim_ros.core.spatial import (
 )
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.yaml_file import YamlReader
-from marine_sim_ros.model.kinematics import FARTHEST, IDENTITY, base_name, usable_pose
+from marine_sim_ros.model.kinematics import FARTHEST, base_name, body_frame, usable_pose
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -46,7 +46,7 @@ class Mounting(NamedTuple):
 
     frames: dict[str, Frame]
     fluid_density: float
-    place: Frame = IDENTITY
+    place: Frame = body_frame()
     preset: Mapping[str, Any] = {}
 
     def frame(self, reader: Reader) -> Frame:
