@@ -40,7 +40,9 @@ SEABED_STIFFNESS = 3e6
 """Pa/m of the projected area: MoorDyn's default for soft ground."""
 CREEP = 0.01
 """m/s; below it the seabed's friction is viscous, μ N v/CREEP."""
-TOLERANCE = 1e-6
+ENGAGED = 1e-4
+"""Strain from which on a segment has all its damping: no jump where it becomes taut."""
+TOLERANCE = 1e-5
 """m; Newton's method ends with a step below it in which no segment became taut or slack."""
 ITERATIONS = 12
 
@@ -170,7 +172,8 @@ def _frozen(tether: Tether, environment: Environment, memory: CableState, dt: An
     spring = xp.where(partly, spring, xp.zeros_like(spring))
     opposing = opposing + dt * spring[..., None, None] * _outer(up)
     mass = (cable.mass * lengths)[..., None, None] * constant(xp, np.eye(3)) + carried
-    damping = xp.where(segments.taut, cable.axial_damping / tether.piece * ones, 0.0 * ones)
+    engaged = xp.clip(segments.tension / (ENGAGED * cable.axial_stiffness), 0.0, 1.0)
+    damping = cable.axial_damping / tether.piece * engaged
     gap, normal = _surfaces(environment, position, cable.diameter / 2)
     return _Frozen(mass, opposing, push, damping, segments.direction, held, gap, normal)
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.control_flow import traced
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import cross, in_map, to_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
@@ -37,6 +39,19 @@ def _has_tether(vehicle: Vehicle, environment: Environment) -> bool:
     return 'tether' in vehicle.extensions
 
 
+def _at_the_start(tether: Tether, ends: Array) -> CableState:
+    cable = tether.cable
+    longest = tether.length * (1 + cable.breaking_load / cable.axial_stiffness)
+    if not traced(namespace(ends)):
+        distance = float(np.max(np.linalg.norm(ends[..., 1, :] - ends[..., 0, :], axis=-1)))
+        if distance > longest:
+            raise ParameterError(
+                f'tether: the vehicle starts {distance:.1f} m from the anchor; expected at most '
+                f'{longest:.1f} m, at which the tether of {tether.length:g} m breaks'
+            )
+    return hung_between(tether, ends)
+
+
 def _step(
     vehicle: Vehicle,
     state: State,
@@ -50,12 +65,15 @@ def _step(
     """Return the pull of the cable at the tick (..., 6), and the cable then.
 
     The inertia of the half segment at the vehicle is left out of its pull.
+
+    Raises:
+        ParameterError: the first tick is farther from the anchor than the cable reaches.
     """
     del inputs
     tether: Tether = vehicle.extensions['tether']
     xp = namespace(state.position)
     ends = tether_ends(tether, state, environment)
-    cable = hung_between(tether, ends) if memory is None else memory
+    cable = _at_the_start(tether, ends) if memory is None else memory
     cable = cable_step(tether, environment, cable, ends, dt)
     force = to_body(state.orientation, cable.pull[..., 0, :])
     lever_arm = constant(xp, tether.position) + xp.zeros_like(force)
