@@ -7,9 +7,9 @@ Subscribes: odom. Publishes: wrench/tether, one per odom, same stamp; ``rate`` t
 simulated time tether/tension (JointState: effort is the cable's pull in N at ``vehicle`` and at
 ``anchor``) and tether/shape (Path in map, from the vehicle to the anchor).
 Parameters: the common ones, and those below; the cable is the vehicle's <tether>.
-Failure: an odom that is not finite is answered with a zero wrench and a warning. A vehicle without
-a tether, and one that starts farther from the anchor than its tether reaches, end the node with one
-line. A tether that parts is reported once; it pulls no more until time goes back.
+Failure: an odom that is not finite is answered with a zero wrench and a warning. A vehicle
+without a tether, and one that starts farther from the anchor than its tether reaches, end the node
+with one line. A tether that parts is reported once; it pulls no more until time goes back.
 """
 
 from __future__ import annotations

@@ -248,7 +248,8 @@ def _matrix(
     straight = straight + xp.concat([bend[..., 1:], none], axis=-1)
     eye = constant(xp, np.eye(3))
     own = own + straight[..., None, None] * eye
-    beside = -joint[..., 1:-1, :, :] - (2.0 * (bend[..., 1:] + bend[..., :-1]))[..., None, None] * eye
+    pair = 2.0 * (bend[..., 1:] + bend[..., :-1])
+    beside = -joint[..., 1:-1, :, :] - pair[..., None, None] * eye
     batch = own.shape[:-3]
     flat = xp.concat(
         [
@@ -375,7 +376,8 @@ def hung_between(tether: Tether, ends: Array) -> CableState:
     none = xp.zeros_like(distance)
     low, high = in_turn(xp, 60, halve, (none, none + 2 * np.pi / n))
     course = (low + high) / 2 * constant(xp, (n - 1) / 2 - np.arange(n))
-    run, off = xp.cumulative_sum(xp.cos(course), axis=-1), xp.cumulative_sum(xp.sin(course), axis=-1)
+    run = xp.cumulative_sum(xp.cos(course), axis=-1)
+    off = xp.cumulative_sum(xp.sin(course), axis=-1)
     along = run / run[..., -1:]  # of the chord
     inner = (
         ends[..., :1, :]
