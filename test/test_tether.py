@@ -61,6 +61,22 @@ def test_the_banded_solution_is_the_dense_one():
     np.testing.assert_allclose(found[1], np.linalg.solve(2 * matrix, right[1]), rtol=1e-10)
 
 
+def test_a_batch_of_cables_is_each_of_them():
+    spec = tether(HEAVY, 20.0, 8, [12.0, 0, 0])
+    starts = ends_of(spec) + np.array([[[0.0, 0, 0], [0, 0, 0]], [[1.0, 2, 3], [0, 0, 0]]])
+    floor = Plane('floor', np.array([0.0, 0.0, -52.0]), np.array([0.0, 0.0, 1.0]), 'sand')
+    environment = Environment(current=np.array([0.3, 0.1, 0]), scene=Scene((floor,)))
+    both, alone = hung_between(spec, starts), [hung_between(spec, ends) for ends in starts]
+    for _ in range(50):
+        both = cable_step(spec, environment, both, starts, 0.1)
+        alone = [
+            cable_step(spec, environment, s, e, 0.1) for s, e in zip(alone, starts, strict=True)
+        ]
+    for i, state in enumerate(alone):
+        np.testing.assert_allclose(both.position[i], state.position, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(both.pull[i], state.pull, rtol=0, atol=1e-3)
+
+
 def test_a_heavy_cable_hangs_as_a_catenary():
     """y = a cosh(x/a) with 2 a sinh(D/2a) = L; at the end T = w a cosh(D/2a)."""
     length, span = 60.0, 40.0

@@ -15,7 +15,7 @@ from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['CABLES', 'Cable', 'Tether', 'read_tether']
+__all__ = ['CABLES', 'FRESH_WATER', 'Cable', 'Tether', 'read_tether']
 
 SEGMENT = 3.0
 """m; wanted length of a segment, where a tether does not say how many it has."""

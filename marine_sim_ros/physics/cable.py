@@ -32,7 +32,7 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.banded import solve_banded
 from marine_sim_ros.core.control_flow import in_turn, while_loop
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.tether import Tether
+from marine_sim_ros.model.tether import FRESH_WATER, Tether
 
 __all__ = ['CableState', 'cable_energy', 'cable_step', 'hung_between']
 
@@ -126,7 +126,9 @@ def _segments(tether: Tether, position: Array, held: Array) -> _Segments:
     return _Segments(apart / length[..., None], length, tension, taut)
 
 
-def _frozen(tether: Tether, environment: Environment, memory: CableState, dt: Any) -> _Frozen:
+def _frozen(
+    tether: Tether, environment: Environment, memory: CableState, density: float, dt: Any
+) -> _Frozen:
     cable, half = tether.cable, tether.piece / 2
     position, velocity = memory.position, memory.velocity
     xp = namespace(position)
@@ -136,7 +138,6 @@ def _frozen(tether: Tether, environment: Environment, memory: CableState, dt: An
     along = _outer(segments.direction)
     across = constant(xp, np.eye(3)) - along
     lengths = _at_nodes(half * ones, half * ones, -1)
-    density = environment.density_for(1000.0)
     # Buoyancy fades over a diameter at the surface.
     depth = environment.elevation(position) - position[..., 2]
     wet = xp.clip(depth / cable.diameter + 0.5, 0.0, 1.0)
@@ -284,7 +285,13 @@ def _places(count: int) -> np.ndarray:
 
 
 def cable_step(
-    tether: Tether, environment: Environment, memory: CableState, ends: Array, dt: Any
+    tether: Tether,
+    environment: Environment,
+    memory: CableState,
+    ends: Array,
+    dt: Any,
+    *,
+    density: float | None = None,
 ) -> CableState:
     """Return the cable when its ends have moved in a time.
 
@@ -294,9 +301,12 @@ def cable_step(
         memory: the cable before.
         ends: (..., 2, 3) of the vehicle's end and the anchor now, map, m.
         dt: time, s; 0 leaves all nodes but the ends where they are.
+        density: of the water, kg/m³; None: the environment's, or that of fresh water.
     """
     xp = namespace(memory.position)
-    frozen = _frozen(tether, environment, memory, dt)
+    if density is None:
+        density = environment.density_for(FRESH_WATER)
+    frozen = _frozen(tether, environment, memory, density, dt)
     before = xp.concat([memory.position[..., :1, :], memory.position[..., -1:, :]], axis=-2)
     pace = (ends - before) / xp.where(dt > 0, dt * xp.ones_like(ends), xp.ones_like(ends))
     pace = pace * xp.where(dt > 0, xp.ones_like(ends), xp.zeros_like(ends))
@@ -337,7 +347,8 @@ def cable_step(
 def cable_energy(tether: Tether, environment: Environment, state: CableState) -> Array:
     """Return kinetic, elastic, bending and potential energy (...) in J, surfaces left out."""
     xp = namespace(state.position)
-    frozen = _frozen(tether, environment, state, 0.0)
+    density = environment.density_for(FRESH_WATER)
+    frozen = _frozen(tether, environment, state, density, 0.0)
     segments = _segments(tether, state.position, frozen.held)
     moving = 0.5 * xp.sum(state.velocity * _times(frozen.mass, state.velocity), axis=(-2, -1))
     stretch = segments.tension**2 * tether.piece / (2 * tether.cable.axial_stiffness)
