@@ -76,6 +76,8 @@ __all__ = [
     'SCENE_MARKERS',
     'SERVOS',
     'SETPOINTS',
+    'TETHER_SHAPE',
+    'TETHER_TENSION',
     'TF',
     'TF_STATIC',
     'THRUSTER_POWER',
@@ -220,6 +222,9 @@ CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP)
 """What the controller asks of the thrusters, about the centre of mass."""
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
+TETHER_TENSION = Topic('tether/tension', JointState, QUEUE, per_tick=False, open_ended=True)
+"""name: vehicle, anchor; effort: pull of the cable there, N."""
+TETHER_SHAPE = Topic('tether/shape', Path, QUEUE, per_tick=False)
 GAZEBO_STATE = Topic('gazebo/state', Odometry, QUEUE, per_tick=False)
 """Between gazebo_bridge and ros_gz_bridge, which knows no latched topics."""
 GAZEBO_CLOCK = Topic('gazebo/clock', Clock, QUEUE, per_tick=False)
@@ -324,6 +329,8 @@ def recorded(
         result = (*result, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
     if vehicle.manipulator is not None:
         result = (*result, JOINT_STATES, ARM_COMMANDS)
+    if 'tether' in sources:
+        result = (*result, TETHER_TENSION, TETHER_SHAPE)
     if controller:
         commands = (COMMAND_VELOCITY, COMMAND_POSE, COMMAND_PATH, COMMAND_WRENCH)
         result = (*result, SETPOINTS, CONTROLLER_WRENCH, *commands)

@@ -1,0 +1,400 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A cable in water as lumped masses: n segments between n + 1 nodes, of which the ends are held.
+
+Each segment gives half its mass, weight, buoyancy, added mass and drag to each of its nodes. Its
+tension is E A ε + C ε̇ while it is stretched, and 0 where it is slack: a cable does not push.
+Bending is (E I/2 l³) Σ |x_{i−1} − 2 x_i + x_{i+1}|². Drag is Morison's (1950), across and along
+the segment apart; added mass acts across. Source of the terms: Hall and Goupee (2015), Ocean
+Engineering 104, 590-603, sections 2.1 to 2.4.
+
+A step is implicit Euler: with x⁺ = x + dt v⁺, the velocities v⁺ solve
+
+    M (v⁺ − v) = dt F(x⁺, v⁺)
+
+by Newton's method. The elastic, bending and contact energies are convex in x⁺, and what depends
+on v⁺ opposes it, so that the step is the minimum of a convex function: it exists for any stiffness
+and dt, and with M held the energy cannot grow. The matrix is block-pentadiagonal, symmetric and
+positive definite: a step is O(n). M, the directions of drag and of damping, the drag's |v| and the
+distance to surfaces are those of the step's start; the change of the added mass's momentum that
+comes from the turning of a segment is left out, as in the source.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.banded import solve_banded
+from marine_sim_ros.core.control_flow import in_turn, while_loop
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.tether import FRESH_WATER, Tether
+
+__all__ = ['CableState', 'cable_energy', 'cable_step', 'hung_between']
+
+SEABED_STIFFNESS = 3e6
+"""Pa/m of the projected area: MoorDyn's default for soft ground."""
+CREEP = 0.01
+"""m/s; below it the seabed's friction is viscous, μ N v/CREEP."""
+ENGAGED = 1e-4
+"""Strain from which on a segment has all its damping: no jump where it becomes taut."""
+TOLERANCE = 1e-5
+"""m; Newton's method ends with a step below it in which no segment became taut or slack."""
+ITERATIONS = 12
+
+
+class CableState(NamedTuple):
+    """A cable at a tick.
+
+    Attributes:
+        position: (..., n + 1, 3) of the nodes, from the vehicle's end, map, m.
+        velocity: (..., n + 1, 3) of the nodes, m/s.
+        pull: (..., 2, 3) force of the cable on the vehicle and on the anchor, map, N.
+        attached: (...) 1 until the breaking load was exceeded, then 0.
+    """
+
+    position: Array
+    velocity: Array
+    pull: Array
+    attached: Array
+
+
+class _Segments(NamedTuple):
+    """Unit vectors (..., n, 3), lengths (..., n) in m, tensions (..., n) in N; where taut."""
+
+    direction: Array
+    length: Array
+    tension: Array
+    taut: Array
+
+
+class _Frozen(NamedTuple):
+    """What a step holds at its start.
+
+    Attributes:
+        mass: (..., n + 1, 3, 3), with added mass, kg.
+        opposing: (..., n + 1, 3, 3) G of the force −G v, N·s/m.
+        push: (..., n + 1, 3) force on a node at rest, N.
+        damping: (..., n) C/l of the segments, N·s/m.
+        direction: (..., n, 3) along which that acts.
+        held: (..., n) 1, and 0 for a segment that has parted.
+        gap: (..., k, n + 1) distance to surfaces, m.
+        normal: (..., k, n + 1, 3) of these.
+    """
+
+    mass: Array
+    opposing: Array
+    push: Array
+    damping: Array
+    direction: Array
+    held: Array
+    gap: Array
+    normal: Array
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return namespace(a).sum(a * b, axis=-1)
+
+
+def _times(matrix: Array, vector: Array) -> Array:
+    return namespace(vector).sum(matrix * vector[..., None, :], axis=-1)
+
+
+def _outer(a: Array) -> Array:
+    return a[..., :, None] * a[..., None, :]
+
+
+def _at_nodes(below: Array, above: Array, axis: int) -> Array:
+    """Return what each node has of the segment after it and of the one before it, summed."""
+    xp = namespace(below)
+    cut = (..., slice(0, 1), *(slice(None),) * (-axis - 1))
+    none = xp.zeros_like(below[cut])
+    return xp.concat([below, none], axis=axis) + xp.concat([none, above], axis=axis)
+
+
+def _segments(tether: Tether, position: Array, held: Array) -> _Segments:
+    xp = namespace(position)
+    apart = position[..., 1:, :] - position[..., :-1, :]
+    length = xp.sqrt(_dot(apart, apart) + 1e-24)
+    strain = length / tether.piece - 1.0
+    taut = (strain > 0) & (held > 0)
+    tension = xp.where(taut, tether.cable.axial_stiffness * strain, xp.zeros_like(strain))
+    return _Segments(apart / length[..., None], length, tension, taut)
+
+
+def _frozen(
+    tether: Tether, environment: Environment, memory: CableState, density: float, dt: Any
+) -> _Frozen:
+    cable, half = tether.cable, tether.piece / 2
+    position, velocity = memory.position, memory.velocity
+    xp = namespace(position)
+    ones = xp.ones_like(position[..., 1:, 0])
+    held = xp.concat([memory.attached[..., None] * ones[..., :1], ones[..., 1:]], axis=-1)
+    segments = _segments(tether, position, held)
+    along = _outer(segments.direction)
+    across = constant(xp, np.eye(3)) - along
+    lengths = _at_nodes(half * ones, half * ones, -1)
+    # Buoyancy fades over a diameter at the surface.
+    depth = environment.elevation(position) - position[..., 2]
+    wet = xp.clip(depth / cable.diameter + 0.5, 0.0, 1.0)
+    displaced = density * cable.displaced * lengths * wet
+    water = environment.velocity(position)
+
+    relative = velocity - water
+    added = cable.added_mass * density * cable.displaced * half
+    drag = 0.5 * density * cable.diameter * half
+
+    def opposed(node: Array) -> Array:
+        """Return the drag matrices (..., n, 3, 3) of half segments that move so, N·s/m."""
+        parallel = _dot(node, segments.direction)
+        rest = node - parallel[..., None] * segments.direction
+        normal = cable.normal_drag * xp.sqrt(_dot(rest, rest))
+        tangential = np.pi * cable.tangential_drag * xp.abs(parallel)
+        return drag * (normal[..., None, None] * across + tangential[..., None, None] * along)
+
+    weight = -environment.gravity * (cable.mass * lengths - displaced)
+    opposing = wet[..., None, None] * _at_nodes(
+        opposed(relative[..., :-1, :]), opposed(relative[..., 1:, :]), -3
+    )
+    carried = wet[..., None, None] * added * _at_nodes(across, across, -3)
+    push = _times(opposing, water)
+    if not environment.flat:
+        swing = environment.acceleration(position)
+        push = push + displaced[..., None] * swing + _times(carried, swing)
+    up = constant(xp, np.array([0.0, 0.0, 1.0]))
+    push = push + weight[..., None] * up
+    # At the surface the loss of buoyancy is a spring.
+    partly = (wet > 0) & (wet < 1)
+    spring = density * cable.displaced * environment.gravity / cable.diameter * lengths
+    spring = xp.where(partly, spring, xp.zeros_like(spring))
+    opposing = opposing + dt * spring[..., None, None] * _outer(up)
+    mass = (cable.mass * lengths)[..., None, None] * constant(xp, np.eye(3)) + carried
+    engaged = xp.clip(segments.tension / (ENGAGED * cable.axial_stiffness), 0.0, 1.0)
+    damping = cable.axial_damping / tether.piece * engaged
+    gap, normal = _surfaces(environment, position, cable.diameter / 2)
+    return _Frozen(mass, opposing, push, damping, segments.direction, held, gap, normal)
+
+
+def _surfaces(environment: Environment, position: Array, radius: float) -> tuple[Array, Array]:
+    scene = environment.scene
+    if scene is None or not len(scene):
+        none = position[..., None, :, :][..., :0, :, :]
+        return none[..., 0], none
+    distance, normal = scene.surfaces(position)
+    return distance - radius, normal
+
+
+def _contact(
+    tether: Tether, frozen: _Frozen, velocity: Array, dt: Any
+) -> tuple[Array, Array] | None:
+    """Return forces (..., n + 1, 3) of the surfaces and their slopes −∂F/∂v, or None."""
+    if frozen.gap.shape[-2] == 0:
+        return None
+    xp = namespace(velocity)
+    normal = frozen.normal
+    closing = _dot(normal, velocity[..., None, :, :])
+    depth = -(frozen.gap + dt * closing)
+    stiffness = SEABED_STIFFNESS * tether.cable.diameter * tether.piece
+    inside = depth > 0
+    press = xp.where(inside, stiffness * depth, xp.zeros_like(depth))
+    sliding = velocity[..., None, :, :] - closing[..., None] * normal
+    grip = tether.cable.friction * press / xp.sqrt(_dot(sliding, sliding) + CREEP**2)
+    force = xp.sum(press[..., None] * normal - grip[..., None] * sliding, axis=-3)
+    stiff = xp.where(inside, dt * stiffness * xp.ones_like(depth), xp.zeros_like(depth)) - grip
+    slope = stiff[..., None, None] * _outer(normal)
+    slope = slope + grip[..., None, None] * constant(xp, np.eye(3))
+    return force, xp.sum(slope, axis=-4)
+
+
+def _forces(
+    tether: Tether, frozen: _Frozen, position: Array, velocity: Array, segments: _Segments
+) -> Array:
+    """Return what acts on each node (..., n + 1, 3) but for surfaces, N."""
+    rate = _dot(velocity[..., 1:, :] - velocity[..., :-1, :], frozen.direction)
+    pull = segments.tension[..., None] * segments.direction
+    pull = pull + (frozen.damping * rate)[..., None] * frozen.direction
+    force = frozen.push - _times(frozen.opposing, velocity) + _at_nodes(pull, -pull, -2)
+    curve = position[..., :-2, :] - 2.0 * position[..., 1:-1, :] + position[..., 2:, :]
+    stiffness = tether.cable.bending_stiffness / tether.piece**3
+    moment = stiffness * frozen.held[..., :-1, None] * curve
+    fold = _at_nodes(-moment, moment, -2)
+    return force + _at_nodes(fold, -fold, -2)
+
+
+def _matrix(
+    tether: Tether, frozen: _Frozen, segments: _Segments, slope: Array | None, dt: Any
+) -> Array:
+    """Return the lower band (..., 7, 3 (n − 1)) of M − dt ∂F/∂v − dt² ∂F/∂x at the free nodes."""
+    xp = namespace(frozen.mass)
+    along = _outer(segments.direction)
+    geometric = dt * dt * segments.tension / segments.length
+    stiffness = tether.cable.axial_stiffness / tether.piece * xp.ones_like(segments.length)
+    elastic = xp.where(segments.taut, dt * dt * stiffness, xp.zeros_like(stiffness)) - geometric
+    joint = (
+        elastic[..., None, None] * along
+        + geometric[..., None, None] * constant(xp, np.eye(3))
+        + (dt * frozen.damping)[..., None, None] * _outer(frozen.direction)
+    )
+    bend = dt * dt * tether.cable.bending_stiffness / tether.piece**3 * frozen.held[..., :-1]
+    own = frozen.mass + dt * frozen.opposing
+    if slope is not None:
+        own = own + dt * slope
+    own = own[..., 1:-1, :, :] + joint[..., :-1, :, :] + joint[..., 1:, :, :]
+    none = xp.zeros_like(bend[..., :1])
+    straight = 4.0 * bend + xp.concat([none, bend[..., :-1]], axis=-1)
+    straight = straight + xp.concat([bend[..., 1:], none], axis=-1)
+    eye = constant(xp, np.eye(3))
+    own = own + straight[..., None, None] * eye
+    pair = 2.0 * (bend[..., 1:] + bend[..., :-1])
+    beside = -joint[..., 1:-1, :, :] - pair[..., None, None] * eye
+    batch = own.shape[:-3]
+    flat = xp.concat(
+        [
+            xp.reshape(own, (*batch, -1)),
+            xp.reshape(beside, (*batch, -1)),
+            bend[..., 1:-1],
+            none,
+        ],
+        axis=-1,
+    )
+    return flat[..., _places(own.shape[-3])]
+
+
+@lru_cache(maxsize=32)
+def _places(count: int) -> np.ndarray:
+    """Return where each entry of the lower band (7, 3 count) stands among what is not 0."""
+    entries = np.arange(9 * count + 9 * (count - 1) + count - 2 + 1)
+    own, beside, second = np.split(entries[:-1], [9 * count, 9 * count + 9 * (count - 1)])
+    own, beside = own.reshape(count, 3, 3), beside.reshape(count - 1, 3, 3)
+    places = np.full((7, 3 * count), entries[-1])
+    for column in range(3 * count):
+        block, q = divmod(column, 3)
+        for row in range(column, min(column + 7, 3 * count)):
+            other, p = divmod(row, 3)
+            if other == block:
+                places[row - column, column] = own[block, p, q]
+            elif other == block + 1:
+                places[row - column, column] = beside[block, p, q]
+            elif p == q:
+                places[row - column, column] = second[block]
+    return places
+
+
+def cable_step(
+    tether: Tether,
+    environment: Environment,
+    memory: CableState,
+    ends: Array,
+    dt: Any,
+    *,
+    density: float | None = None,
+) -> CableState:
+    """Return the cable when its ends have moved in a time.
+
+    Args:
+        tether: cable, and how it is divided.
+        environment: environment with its scene.
+        memory: the cable before.
+        ends: (..., 2, 3) of the vehicle's end and the anchor now, map, m.
+        dt: time, s; 0 leaves all nodes but the ends where they are.
+        density: of the water, kg/m³; None: the environment's, or that of fresh water.
+    """
+    xp = namespace(memory.position)
+    if density is None:
+        density = environment.density_for(FRESH_WATER)
+    frozen = _frozen(tether, environment, memory, density, dt)
+    before = xp.concat([memory.position[..., :1, :], memory.position[..., -1:, :]], axis=-2)
+    pace = (ends - before) / xp.where(dt > 0, dt * xp.ones_like(ends), xp.ones_like(ends))
+    pace = pace * xp.where(dt > 0, xp.ones_like(ends), xp.zeros_like(ends))
+
+    def moved(free: Array) -> tuple[Array, Array, _Segments]:
+        velocity = xp.concat([pace[..., :1, :], free, pace[..., 1:, :]], axis=-2)
+        inner = memory.position[..., 1:-1, :] + dt * free
+        position = xp.concat([ends[..., :1, :], inner, ends[..., 1:, :]], axis=-2)
+        return position, velocity, _segments(tether, position, frozen.held)
+
+    def improve(search: Any) -> Any:
+        (position, velocity, segments), _, count = search
+        force = _forces(tether, frozen, position, velocity, segments)
+        touch = _contact(tether, frozen, velocity, dt)
+        if touch is not None:
+            force = force + touch[0]
+        change = _times(frozen.mass, velocity - memory.velocity)
+        error = (dt * force - change)[..., 1:-1, :]
+        band = _matrix(tether, frozen, segments, None if touch is None else touch[1], dt)
+        step = solve_banded(band, xp.reshape(error, (*error.shape[:-2], -1)))
+        free = velocity[..., 1:-1, :] + xp.reshape(step, error.shape)
+        after = moved(free)
+        far = xp.any(xp.abs(dt * step) > TOLERANCE)
+        return after, far | xp.any(after[2].taut != segments.taut), count + 1
+
+    start = (moved(memory.velocity[..., 1:-1, :]), xp.asarray(True), xp.asarray(0))
+    (position, velocity, segments), _, _ = while_loop(
+        xp, lambda search: search[1] & (search[2] < ITERATIONS), improve, start
+    )
+    force = _forces(tether, frozen, position, velocity, segments)
+    whole = xp.max(segments.tension, axis=-1) <= tether.cable.breaking_load
+    attached = xp.where(whole, memory.attached, xp.zeros_like(memory.attached))
+    on_vehicle = force[..., :1, :] * attached[..., None, None]
+    pull = xp.concat([on_vehicle, force[..., -1:, :]], axis=-2)
+    return CableState(position, velocity, pull, attached)
+
+
+def cable_energy(tether: Tether, environment: Environment, state: CableState) -> Array:
+    """Return kinetic, elastic, bending and potential energy (...) in J, surfaces left out."""
+    xp = namespace(state.position)
+    density = environment.density_for(FRESH_WATER)
+    frozen = _frozen(tether, environment, state, density, 0.0)
+    segments = _segments(tether, state.position, frozen.held)
+    moving = 0.5 * xp.sum(state.velocity * _times(frozen.mass, state.velocity), axis=(-2, -1))
+    stretch = segments.tension**2 * tether.piece / (2 * tether.cable.axial_stiffness)
+    position = state.position
+    curve = position[..., :-2, :] - 2.0 * position[..., 1:-1, :] + position[..., 2:, :]
+    stiffness = tether.cable.bending_stiffness / tether.piece**3
+    bent = 0.5 * stiffness * xp.sum(frozen.held[..., :-1] * _dot(curve, curve), axis=-1)
+    still = frozen.push - _times(frozen.opposing, environment.velocity(position))
+    height = -xp.sum(still[..., 2] * position[..., 2], axis=-1)
+    return moving + xp.sum(stretch, axis=-1) + bent + height
+
+
+def hung_between(tether: Tether, ends: Array) -> CableState:
+    """Return a cable at rest between two points (..., 2, 3): an arc, straight where too short.
+
+    The arc lies beside the chord, level across it, so that no part is above both ends.
+    """
+    xp = namespace(ends)
+    chord = ends[..., 1, :] - ends[..., 0, :]
+    distance = xp.sqrt(_dot(chord, chord) + 1e-24)[..., None]
+    ahead = chord / distance
+    side = xp.stack([-ahead[..., 1], ahead[..., 0], 0.0 * ahead[..., 0]], axis=-1)
+    level = xp.sqrt(_dot(side, side))[..., None]
+    north = constant(xp, np.array([0.0, 1.0, 0.0])) + xp.zeros_like(side)
+    side = xp.where(level > 1e-6, side / xp.where(level > 1e-6, level, 1.0 + level), north)
+    n = tether.segments
+    share = distance / tether.length
+
+    def halve(turns: tuple[Array, Array], _: Any) -> tuple[Array, Array]:
+        """Halve the interval of the angle between segments: sin(n a/2)/(n sin(a/2)) = share."""
+        low, high = turns
+        middle = (low + high) / 2
+        open_arc = xp.sin(n * middle / 2) / (n * xp.sin(middle / 2)) > share
+        return xp.where(open_arc, middle, low), xp.where(open_arc, high, middle)
+
+    none = xp.zeros_like(distance)
+    low, high = in_turn(xp, 60, halve, (none, none + 2 * np.pi / n))
+    course = (low + high) / 2 * constant(xp, (n - 1) / 2 - np.arange(n))
+    run = xp.cumulative_sum(xp.cos(course), axis=-1)
+    off = xp.cumulative_sum(xp.sin(course), axis=-1)
+    along = run / run[..., -1:]  # of the chord
+    inner = (
+        ends[..., :1, :]
+        + along[..., :-1, None] * chord[..., None, :]
+        + (tether.piece * off)[..., :-1, None] * side[..., None, :]
+    )
+    position = xp.concat([ends[..., :1, :], inner, ends[..., 1:, :]], axis=-2)
+    attached = xp.ones_like(chord[..., 0])
+    return CableState(position, xp.zeros_like(position), xp.zeros_like(ends), attached)

@@ -1,0 +1,87 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tether: the pull of a cable that runs from the vehicle to a point of map, or to the surface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.control_flow import traced
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import cross, in_map, to_body
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.tether import Tether, read_tether
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.cable import CableState, cable_step, hung_between
+from marine_sim_ros.physics.force import ForceInputs, ForceModel
+
+__all__ = ['TETHER', 'tether_ends']
+
+
+def tether_ends(tether: Tether, state: State, environment: Environment) -> Array:
+    """Return the points (..., 2, 3) on the vehicle and of the anchor, map, m."""
+    xp = namespace(state.position)
+    start = in_map(state.position, state.orientation, constant(xp, tether.position[None, :]))
+    anchor = constant(xp, tether.anchor) + xp.zeros_like(state.position)
+    if tether.afloat:
+        up = constant(xp, np.array([0.0, 0.0, 1.0]))
+        anchor = anchor + environment.elevation(anchor)[..., None] * up
+    return xp.concat([start, anchor[..., None, :]], axis=-2)
+
+
+def _has_tether(vehicle: Vehicle, environment: Environment) -> bool:
+    del environment
+    return 'tether' in vehicle.extensions
+
+
+def _at_the_start(tether: Tether, ends: Array) -> CableState:
+    cable = tether.cable
+    longest = tether.length * (1 + cable.breaking_load / cable.axial_stiffness)
+    if not traced(namespace(ends)):
+        distance = float(np.max(np.linalg.norm(ends[..., 1, :] - ends[..., 0, :], axis=-1)))
+        if distance > longest:
+            raise ParameterError(
+                f'tether: the vehicle starts {distance:.1f} m from the anchor; expected at most '
+                f'{longest:.1f} m, at which the tether of {tether.length:g} m breaks'
+            )
+    return hung_between(tether, ends)
+
+
+def _step(
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    inputs: ForceInputs,
+    memory: CableState | None,
+    /,
+    *,
+    dt: Any,
+) -> tuple[Wrench, CableState]:
+    """Return the pull of the cable at the tick (..., 6), and the cable then.
+
+    The inertia of the half segment at the vehicle is left out of its pull.
+
+    Raises:
+        ParameterError: the first tick is farther from the anchor than the cable reaches.
+    """
+    del inputs
+    tether: Tether = vehicle.extensions['tether']
+    xp = namespace(state.position)
+    ends = tether_ends(tether, state, environment)
+    cable = _at_the_start(tether, ends) if memory is None else memory
+    density = environment.density_for(vehicle.buoyancy.fluid_density)
+    cable = cable_step(tether, environment, cable, ends, dt, density=density)
+    force = to_body(state.orientation, cable.pull[..., 0, :])
+    lever_arm = constant(xp, tether.position) + xp.zeros_like(force)
+    return xp.concat([force, cross(lever_arm, force)], axis=-1), cable
+
+
+TETHER = ForceModel(
+    'tether', _step, applies=_has_tether, label='Tether', colour='#b8860b',
+    element='tether', read=read_tether, executable='tether',
+)  # fmt: skip

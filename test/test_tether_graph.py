@@ -1,0 +1,72 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A tethered vehicle through real nodes: the same cable, to the bit."""
+
+import numpy as np
+import pytest
+from graph import manifest, numbers, recorded, simulated
+
+pytestmark = pytest.mark.ros
+
+SCENARIO = """
+duration: 1.5
+initial: {position: [3.0, 1.0, -3.8], rpy: [0.1, -0.1, 0.5]}
+segments:
+  - {at: 0.0, pwm: [1300, 1300, 1700, 1700, 1650, 1650]}
+"""
+TETHER = ['--set', 'tether:=fathom', '--set', 'tether_length:=5.2', '--set',
+          'tether_anchor:=0 0 0', '--set', 'tether_afloat:=true']  # fmt: skip
+
+
+def by_header(messages):
+    """Return messages by their own stamp in ns."""
+    stamps = [m.header.stamp for m in messages.values()]
+    return {s.sec * 10**9 + s.nanosec: m for s, m in zip(stamps, messages.values(), strict=True)}
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    path = tmp_path / 'pull.yaml'
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_the_graph_is_the_simulation_of_a_tethered_vehicle(processes, tmp_path, scenario):
+    common = ['bluerov2', '--scenario', scenario, '--environment', 'regular_waves', *TETHER]
+    for name, more in (('separate', ()), ('composed', ['--composed'])):
+        process = processes.marine_sim(
+            'run', *common, '--real-time-factor', 0, '--record', tmp_path / name, *more
+        )
+        output, _ = process.communicate(timeout=240)
+        assert process.returncode == 0, output
+    expected = simulated(*common)
+    for name in ('separate', 'composed'):
+        assert manifest(tmp_path / name)['trajectory_sha256'] == expected, name
+    topics = recorded(tmp_path / 'composed')
+    pulls = np.array([numbers(m) for _, m in sorted(topics['wrench/tether'].items())])
+    assert len(pulls) == len(topics['odom'])
+    assert np.abs(pulls[-1]).max() > 0.1
+    shapes, tensions = (by_header(topics[f'tether/{name}']) for name in ('shape', 'tension'))
+    assert set(shapes) == set(tensions)
+    assert 14 <= len(shapes) <= 16  # 10 Hz
+    for stamp, shape in shapes.items():
+        assert shape.header.frame_id == 'map'
+        points = np.array([[getattr(p.pose.position, a) for a in 'xyz'] for p in shape.poses])
+        assert points.shape == (11, 3)
+        body = topics['odom'][stamp].pose.pose.position
+        assert np.linalg.norm(points[0] - [body.x, body.y, body.z]) == pytest.approx(
+            np.hypot(0.2, 0.08), abs=1e-9
+        )
+        assert tensions[stamp].name == ['vehicle', 'anchor']
+        force = numbers(topics['wrench/tether'][stamp])[:3]
+        assert tensions[stamp].effort[0] == pytest.approx(np.linalg.norm(force), rel=1e-9)
+
+
+def test_a_tether_that_is_too_short_is_one_line(processes, scenario):
+    short = ['--set', 'tether:=fathom', '--set', 'tether_length:=2']
+    process = processes.marine_sim('run', 'bluerov2', '--scenario', scenario, *short)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 2, output
+    assert 'tether: the vehicle starts 4.8 m from the anchor; expected at most 2.1 m' in output
+    assert 'Traceback' not in output
