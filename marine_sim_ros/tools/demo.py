@@ -287,9 +287,7 @@ def _topics(stage: _Stage) -> None:
     else:
         for name, kind, meaning in TOPICS:
             print(f'{name:<20} {kind:<28} {meaning}')
-    stage.tell(
-        f'Names without / are below /{VEHICLE}; docs/reference/topics.md lists all.'
-    )
+    stage.tell(f'Names without / are below /{VEHICLE}; docs/reference/topics.md lists all.')
     stage.rest()
 
 
