@@ -34,7 +34,7 @@ def until_it_runs():
 
     watcher = Watcher()
     watcher.listen('/clock', Clock)
-    watcher.until(lambda: watcher.seen['/clock'][-1].clock != Clock().clock)
+    watcher.until(lambda: watcher.seen['/clock'][-1].clock != Clock().clock, timeout=150)
     watcher.close()
 
 
