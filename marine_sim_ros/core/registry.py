@@ -83,10 +83,6 @@ FORCES = Registry(
 SENSORS = Registry(
     'sensors',
     'marine_sim_ros.sensors.barometer:BAROMETER',
-    'marine_sim_ros.sensors.dvl:DVL',
-    'marine_sim_ros.sensors.altimeter:ALTIMETER',
-    'marine_sim_ros.sensors.scanning_sonar:SCANNING_SONAR',
-    'marine_sim_ros.sensors.imaging_sonar:IMAGING_SONAR',
     'marine_sim_ros.sensors.imu:IMU',
     'marine_sim_ros.sensors.magnetometer:MAGNETOMETER',
     'marine_sim_ros.sensors.gps:GPS',
@@ -94,6 +90,10 @@ SENSORS = Registry(
     'marine_sim_ros.sensors.battery:BATTERY',
     'marine_sim_ros.sensors.leak:LEAK',
     'marine_sim_ros.sensors.thermometer:THERMOMETER',
+    'marine_sim_ros.sensors.dvl:DVL',
+    'marine_sim_ros.sensors.altimeter:ALTIMETER',
+    'marine_sim_ros.sensors.scanning_sonar:SCANNING_SONAR',
+    'marine_sim_ros.sensors.imaging_sonar:IMAGING_SONAR',
 )
 """Every :class:`marine_sim_ros.sensors.SensorModel`."""
 
