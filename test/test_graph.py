@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy as np
+import psutil
 import pytest
 from graph import Watcher, manifest, simulated, start_graph, statuses
 
@@ -222,6 +223,20 @@ def test_a_signal_ends_everything_within_two_seconds(
         counts = {c.topic: c.msgcount for c in reader.connections}
     assert counts['/bluerov2/odom'] >= 50
     assert manifest(tmp_path / 'run')['ticks'] == counts['/bluerov2/odom']
+
+
+def test_nodes_end_with_a_killed_run(processes, watcher, tmp_path):
+    from nav_msgs.msg import Odometry
+
+    watcher.listen('odom', Odometry)
+    process = processes.marine_sim('run', 'bluerov2', '--record', tmp_path / 'run')
+    watcher.until(lambda: len(watcher.seen['odom']) > 50)
+    nodes = psutil.Process(process.pid).children(recursive=True)
+    assert len(nodes) > 4
+    process.kill()
+    _, alive = psutil.wait_procs(nodes, timeout=10)
+    assert not alive
+    assert manifest(tmp_path / 'run')['ticks'] >= 50  # what was recorded is there
 
 
 def test_a_full_disk_ends_the_run_with_the_file_named(processes, tmp_path):

@@ -114,7 +114,9 @@ def test_ros2_bag_has_every_topic_and_tick_of_a_closed_loop_with_an_arm(
 
 def test_the_description_has_a_process_for_every_effect():
     names = [spec.executable for spec in describe(RunOptions(scenario='dive'))]
-    assert names == ['thrusters', 'buoyancy', 'drag', 'barometer', 'scenario', 'dynamics']
+    assert names == [
+        'thrusters', 'buoyancy', 'drag', 'barometer', 'sensors', 'scenario', 'dynamics',
+    ]  # fmt: skip
 
 
 def test_ros2_command_sees_the_graph(processes):

@@ -564,7 +564,7 @@ BAD = {
     '<sensor type="imu"><gyro_noise>1</gyro_noise><gyro_noise>1</gyro_noise></sensor>':
         'given twice',
     '<sensor type="imu" preset="bar30"/>': "is of type 'barometer'; expected a preset of type",
-    '<sensor type="imu" preset="nothing"/>': "preset 'nothing' is neither a file nor a shipped",
+    '<sensor type="imu" preset="nothing"/>': "sensor 'nothing' is neither a file nor a shipped",
     '<sensor type="imu"><origin xyz="0 0"/></sensor>': "is '0 0'; expected 3 finite number(s)",
     '<sensor type="magnetometer"><hard_iron>1 2</hard_iron></sensor>': 'expected 3 finite',
     '<sensor type="magnetometer"><hard_iron>1 0 0</hard_iron></sensor>': 'has 1; expected -0.01',
@@ -602,3 +602,39 @@ def test_every_parameter_stands_in_the_documentation():
         assert f'`{name}`' in page
         for parameter in numbers_of(kind.spec):
             assert f'`{parameter}`' in page, (name, parameter)
+
+
+# Nodes.
+
+
+def test_inputs_of_a_tick_are_brought_together_by_their_stamps():
+    from marine_sim_ros.ros.gathering import WINDOW, Gathering
+
+    told = []
+    gathering = Gathering(lambda *found: told.append(found), {'a': 'none', 'b': 'none'})
+    gathering.other('b', 10, 'b10')  # before the main input
+    gathering.main(10, 'm10')
+    gathering.main(20, 'm20')
+    gathering.other('b', 20, 'b20')
+    assert not told
+    gathering.other('a', 10, 'a10')
+    gathering.other('a', 20, 'a20')
+    both = [(s, f'm{s}', {'a': f'a{s}', 'b': f'b{s}'}) for s in (10, 20)]
+    assert told == both
+    # Time goes back: what came for later stamps is not taken for the new run's.
+    gathering.main(30, 'm30')
+    gathering.other('b', 30, 'old')
+    told.clear()
+    gathering.main(0, 'm0')
+    gathering.other('a', 0, 'a0')
+    gathering.other('b', 0, 'b0')
+    gathering.main(30, 'new')
+    gathering.other('a', 30, 'a30')
+    assert told == [(0, 'm0', {'a': 'a0', 'b': 'b0'})]
+    gathering.other('b', 30, 'b30')
+    assert told[1] == (30, 'new', {'a': 'a30', 'b': 'b30'})
+    # A sender that has died is not waited for for ever: its last word holds.
+    for stamp in range(40, 40 + 10 * (WINDOW + 2), 10):
+        gathering.main(stamp, 'm')
+        gathering.other('a', stamp, f'a{stamp}')
+    assert told[2] == (40, 'm', {'a': 'a40', 'b': 'b30'})

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError
 from marine_sim_ros.core.state import State
-from marine_sim_ros.core.yaml_file import config_names
 from marine_sim_ros.faults.kinds import Stuck
 from marine_sim_ros.model.urdf_numbers import with_number
 from marine_sim_ros.sim.simulation import simulate
@@ -27,7 +26,7 @@ from marine_sim_ros.sweep.bags import chosen_runs, parse_choice, run_alone, writ
 from marine_sim_ros.sweep.dataset import Dataset
 from marine_sim_ros.sweep.design import design
 from marine_sim_ros.sweep.metrics import metrics
-from marine_sim_ros.sweep.plan import load_plan, parse_plan
+from marine_sim_ros.sweep.plan import SWEEPS, load_plan, parse_plan
 
 PLAN = """
 vehicle: bluerov2
@@ -197,7 +196,7 @@ def test_any_path_is_a_number_of_the_urdf_or_an_error(path):
     assert '\n' not in str(caught.value)
 
 
-@pytest.mark.parametrize('name', config_names('sweeps'))
+@pytest.mark.parametrize('name', SWEEPS.names())
 def test_shipped_sweeps_have_runs_that_can_be_set_up(name):
     plan = load_plan(name)
     for run in range(0, plan.runs, 97):

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from marine_sim_ros.analysis.comparison import Expected
-from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.yaml_file import YamlReader, config_names, parse_yaml, read_config
+from marine_sim_ros.core.config_files import ConfigFiles
+from marine_sim_ros.core.yaml_file import YamlReader
 
 __all__ = [
     'ANALYSES', 'WITHOUT_ARM', 'Experiment', 'experiment_names', 'load_experiment',
@@ -60,53 +59,25 @@ class Experiment:
     rows: tuple[Expected, ...]
 
 
-def experiment_names() -> list[str]:
-    """Return the names of the experiments that are shipped."""
-    return config_names('experiments')
-
-
-def load_experiment(name_or_path: str) -> Experiment:
-    """Return an experiment by its shipped name or by the path of a YAML file.
-
-    Raises:
-        ParameterError: it cannot be found, read or used.
-    """
-    path, text = read_config(name_or_path, 'experiments', 'experiment', ParameterError)
-    return parse_experiment(text, str(path))
-
-
-def parse_experiment(text: str, name: str) -> Experiment:
-    """Return the experiment of a YAML text.
-
-    Raises:
-        ParameterError: one line with what, where, and what was expected.
-    """
-    root = YamlReader(name, parse_yaml(text, name, ParameterError), ParameterError)
+def _experiment(root: YamlReader) -> Experiment:
     root.mapping(_KEYS, {'title', 'scenario', 'vehicle', 'rows'})
     rows = tuple(_row(r) for r in root.child('rows').items())
     if not rows:
-        raise ParameterError(f'{name}: rows is empty; expected at least one')
+        raise root.error(': rows is empty; expected at least one')
     return Experiment(
-        name=Path(name).stem,
-        title=_text(root, 'title'),
-        description=_text(root, 'description', ''),
-        scenario=_text(root, 'scenario'),
-        vehicle=_text(root, 'vehicle'),
+        name=root.stem,
+        title=root.child('title').text(),
+        description=root.child('description', '').text(),
+        scenario=root.child('scenario').text(),
+        vehicle=root.child('vehicle').text(),
         arguments=tuple(_argument(a) for a in root.child('arguments', []).items()),
-        source=_text(root, 'source', ''),
+        source=root.child('source', '').text(),
         window=root.child('window', 5.0).number(0.01, 1e6),
         analysis=root.child('analysis', 'response').choice(ANALYSES),
         turn_from=root.child('turn_from', 0.0).number(0.0, 1e9),
         moments=_moments(root.child('moments', {})),
         rows=rows,
     )
-
-
-def _text(reader: YamlReader, key: str, default: str | None = None) -> str:
-    child = reader.child(key, default)
-    if not isinstance(child.value, str):
-        raise child.error(f' is {child.value!r}; expected a text')
-    return child.value
 
 
 def _argument(item: YamlReader) -> str:
@@ -125,15 +96,15 @@ def _row(item: YamlReader) -> Expected:
     item.mapping(_ROW, {'name', 'metric', 'unit'})
     printed = item.child('printed')
     return Expected(
-        name=_text(item, 'name'),
-        metric=_text(item, 'metric'),
-        unit=_text(item, 'unit'),
+        name=item.child('name').text(),
+        metric=item.child('metric').text(),
+        unit=item.child('unit').text(),
         printed=None if printed.value is None else _span(printed),
         decimals=_decimals(printed.value),
         better=item.child('better', 'smaller').choice(('smaller', 'nearer')),
         band=_band(item.child('band')),
-        source=_text(item, 'source', ''),
-        note=_text(item, 'note', ''),
+        source=item.child('source', '').text(),
+        note=item.child('note', '').text(),
     )
 
 
@@ -162,3 +133,8 @@ def _decimals(value: object) -> int:
     values = value if isinstance(value, list) else [value]
     texts = [repr(v) for v in values if isinstance(v, float)]
     return max((len(t.partition('.')[2]) for t in texts if 'e' not in t), default=0)
+
+
+EXPERIMENTS = ConfigFiles('experiments', _experiment)
+experiment_names, load_experiment = EXPERIMENTS.names, EXPERIMENTS.load
+parse_experiment = EXPERIMENTS.parse

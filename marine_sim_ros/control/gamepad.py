@@ -8,14 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.control.pilot import FUNCTIONS
-from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.yaml_file import YamlReader, config_names, parse_yaml, read_config
+from marine_sim_ros.core.config_files import ConfigFiles
+from marine_sim_ros.core.yaml_file import YamlReader
 
 __all__ = [
     'DRIVERS', 'Control', 'Gamepad', 'Grip', 'gamepad_names', 'load_gamepad', 'parse_gamepad',
@@ -117,28 +116,7 @@ def read_sticks(
     return np.clip(efforts, -1.0, 1.0), functions, Grip(pressed, values, centred)
 
 
-def gamepad_names() -> list[str]:
-    """Return the names of the gamepads that are shipped."""
-    return config_names('gamepads')
-
-
-def load_gamepad(name_or_path: str) -> Gamepad:
-    """Return a gamepad by its shipped name or by the path of a YAML file.
-
-    Raises:
-        ParameterError: it cannot be found, read or used.
-    """
-    path, text = read_config(name_or_path, 'gamepads', 'gamepad', ParameterError)
-    return parse_gamepad(text, str(path))
-
-
-def parse_gamepad(text: str, name: str) -> Gamepad:
-    """Return the gamepad of a YAML text.
-
-    Raises:
-        ParameterError: one line with what, where, and what was expected.
-    """
-    root = YamlReader(name, parse_yaml(text, name, ParameterError), ParameterError)
+def _gamepad(root: YamlReader) -> Gamepad:
     root.mapping({'description', 'driver', 'axes', 'buttons'}, {'driver', 'axes'})
     driver = root.child('driver').choice(DRIVERS)
     sticks, presses = root.child('axes', {}), root.child('buttons', {})
@@ -154,7 +132,7 @@ def parse_gamepad(text: str, name: str) -> Gamepad:
         if number in taken:
             raise root.error(f': button {number} is both {taken[number]} and {use}')
         taken[number] = use
-    return Gamepad(Path(name).stem, driver, axes, buttons)
+    return Gamepad(root.stem, driver, axes, buttons)
 
 
 def _controls(reader: YamlReader) -> tuple[Control, ...]:
@@ -166,10 +144,8 @@ def _control(reader: YamlReader) -> Control:
     if ('axis' in reader.value) == ('button' in reader.value):
         raise reader.error(': expected either axis or button')
     slider = reader.child('slider', False)
-    if not isinstance(slider.value, bool):
-        raise slider.error(f' is {slider.value!r}; expected true or false')
     button = 'button' in reader.value
-    if button and slider.value:
+    if slider.truth() and button:
         raise slider.error(' is true; a button is no slider')
     return Control(
         reader.child('button' if button else 'axis').whole(0, HIGHEST),
@@ -177,3 +153,7 @@ def _control(reader: YamlReader) -> Control:
         button,
         slider.value,
     )
+
+
+GAMEPADS = ConfigFiles('gamepads', _gamepad)
+gamepad_names, load_gamepad, parse_gamepad = GAMEPADS.names, GAMEPADS.load, GAMEPADS.parse

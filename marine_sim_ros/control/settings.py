@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from marine_sim_ros.control.controller_model import ControllerModel, ControllerSettings, Law
+from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import CONTROLLERS
-from marine_sim_ros.core.yaml_file import YamlReader, config_names, parse_yaml, read_config
+from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
@@ -27,7 +26,7 @@ __all__ = [
 def controller_names() -> list[str]:
     """Return the names of the controllers: shipped files, then autopilots of their own."""
     autopilots = [name for name in CONTROLLERS if autopilot(name) is not None]
-    return [*config_names('controllers'), *autopilots]
+    return [*CONTROLLER_FILES.names(), *autopilots]
 
 
 def autopilot(name: str) -> ControllerModel | None:
@@ -51,24 +50,12 @@ def law_of(settings: ControllerSettings, vehicle: Vehicle) -> Law:
     return law(settings, vehicle)
 
 
-def parse_controller(text: str, name: str) -> ControllerSettings:
-    """Return the controller of a YAML text.
-
-    Raises:
-        ParameterError: one line with what, where, and what was expected.
-    """
+def _controller(root: YamlReader) -> ControllerSettings:
     laws = {name: model.read for name, model in CONTROLLERS.items() if model.read is not None}
-    root = YamlReader(name, parse_yaml(text, name, ParameterError), ParameterError)
     if not isinstance(root.value, dict):
         raise root.error(f': expected a mapping with law: {" or ".join(laws)}')
     return laws[root.child('law').choice(tuple(laws))](root)
 
 
-def load_controller(name_or_path: str | Path) -> ControllerSettings:
-    """Return a controller by its shipped name or by the path of a YAML file.
-
-    Raises:
-        ParameterError: it cannot be found, read or used.
-    """
-    path, text = read_config(str(name_or_path), 'controllers', 'controller', ParameterError)
-    return parse_controller(text, str(path))
+CONTROLLER_FILES = ConfigFiles('controllers', _controller)
+load_controller, parse_controller = CONTROLLER_FILES.load, CONTROLLER_FILES.parse

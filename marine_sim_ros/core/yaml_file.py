@@ -15,9 +15,8 @@ import numpy as np
 import yaml
 
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.core.resources import resource_folder
 
-__all__ = ['YamlReader', 'config_names', 'parse_yaml', 'read_config', 'shown']
+__all__ = ['YamlReader', 'parse_yaml', 'shown']
 
 
 _WORD = re.compile('[A-Za-z0-9_.-]{1,64}')
@@ -47,6 +46,11 @@ class YamlReader:
         self.where = where
         self.value = value
         self._error = error
+
+    @property
+    def stem(self) -> str:
+        """Name of the file without folder and ending."""
+        return Path(self.where).stem
 
     def error(self, message: str) -> MarineSimError:
         """Return a complaint about this value."""
@@ -106,6 +110,12 @@ class YamlReader:
             raise self.error(f' is {shown(self.value)}; expected true or false')
         return self.value
 
+    def text(self) -> str:
+        """Return a text."""
+        if not isinstance(self.value, str):
+            raise self.error(f' is {shown(self.value)}; expected a text')
+        return self.value
+
     def word(self) -> str:
         """Return a name of letters, digits, dots, hyphens and underscores."""
         if not isinstance(self.value, str) or not _WORD.fullmatch(self.value):
@@ -117,33 +127,6 @@ class YamlReader:
         if self.value not in choices:
             raise self.error(f' is {shown(self.value)}; expected one of: {", ".join(choices)}')
         return str(self.value)
-
-
-def config_names(folder: str) -> list[str]:
-    """Return the names of the YAML files shipped in a folder of ``config``."""
-    return sorted(p.stem for p in (resource_folder('config') / folder).glob('*.yaml'))
-
-
-def read_config(
-    name_or_path: str, folder: str, what: str, error: type[MarineSimError]
-) -> tuple[Path, str]:
-    """Return path and text of a file given by its shipped name or its path.
-
-    Raises:
-        MarineSimError: of the given kind, when it cannot be found or read.
-    """
-    path = resource_folder('config') / folder / f'{name_or_path}.yaml'
-    if '/' in name_or_path or not path.is_file():
-        path = Path(name_or_path).expanduser()
-    try:
-        return path, path.read_text(encoding='utf-8')
-    except UnicodeDecodeError:
-        raise error(f'{path}: not UTF-8 text') from None
-    except (OSError, ValueError):
-        raise error(
-            f'{what} {name_or_path!r} is neither a file nor a shipped {what}; '
-            f'expected a path or one of: {", ".join(config_names(folder))}'
-        ) from None
 
 
 def parse_yaml(text: str, name: str, error: type[MarineSimError]) -> Any:

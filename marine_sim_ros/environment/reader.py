@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.yaml_file import YamlReader, config_names, parse_yaml, read_config, shown
+from marine_sim_ros.core.config_files import ConfigFiles
+from marine_sim_ros.core.yaml_file import YamlReader, shown
 from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
 from marine_sim_ros.environment.origin import read_origin
@@ -36,21 +36,6 @@ _REGULAR = {'type', 'direction', 'height', 'period', 'wavelength', 'phase'}
 _TYPES = ('regular', 'jonswap', 'pierson_moskowitz')
 BREAKING = 0.142
 """Steepness H/λ at which a deep-water wave breaks (Michell 1893)."""
-
-
-def environment_names() -> list[str]:
-    """Return the names of the environments that are shipped."""
-    return config_names('environments')
-
-
-def load_environment(name_or_path: str) -> Environment:
-    """Return an environment by its shipped name or by the path of a YAML file.
-
-    Raises:
-        ParameterError: it cannot be found, read or used.
-    """
-    path, text = read_config(name_or_path, 'environments', 'environment', ParameterError)
-    return parse_environment(text, str(path))
 
 
 def run_environment(
@@ -84,26 +69,21 @@ def run_environment(
     return replace(result, **changes)
 
 
-def parse_environment(text: str, name: str) -> Environment:
-    """Return the environment of a YAML text.
-
-    Raises:
-        ParameterError: one line with what, where, and what was expected.
-    """
-    content = parse_yaml(text, name, ParameterError)
-    root = YamlReader(name, {} if content is None else content, ParameterError)
+def _environment(root: YamlReader) -> Environment:
+    if root.value is None:
+        return Environment(name=root.stem)
     root.mapping(_KEYS)
     gravity = root.child('gravity', STANDARD_GRAVITY).number(0.1, 99.0)
-    scene = read_scene(root, Path(name).parent)
+    scene = read_scene(root, Path(root.where).parent)
     depth = root.child('depth', water_depth(root, scene))
     h = depth.value if depth.value == math.inf else depth.number(0.1, 12_000)
     return Environment(
         gravity=gravity,
-        name=Path(name).stem,
+        name=root.stem,
         waves=_waves(root.child('waves'), gravity, h),
         scene=scene,
         origin=read_origin(root.child('origin')),
-        materials=_materials(root.child('materials'), Path(name).parent),
+        materials=_materials(root.child('materials'), Path(root.where).parent),
         **_water(root.child('water')),
         **_currents(root.child('current')),
     )
@@ -210,3 +190,8 @@ def _profile(reader: YamlReader) -> CurrentProfile:
     if not depths or any(b <= a for a, b in pairwise(depths)):
         raise reader.error(': expected points in the order of their depth, at least one')
     return CurrentProfile(np.array(depths), np.array(velocities))
+
+
+ENVIRONMENTS = ConfigFiles('environments', _environment)
+environment_names = ENVIRONMENTS.names
+load_environment, parse_environment = ENVIRONMENTS.load, ENVIRONMENTS.parse

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class Sensing:
         ]
         self.size = sum(held.line[0].shape[1] for held in self._sensors)
 
-    def begin(self, rows: np.ndarray, bodies: Bodies, rngs: list[np.random.Generator]) -> None:
+    def begin(self, rows: np.ndarray, bodies: Bodies, rngs: Sequence[np.random.Generator]) -> None:
         """Begin the episodes of some vehicles (indices) at rest."""
         self.stamps[rows] = [int(rng.integers(LATEST)) * NANOSECONDS for rng in rngs]
         count = len(self.stamps)

@@ -10,8 +10,7 @@ from copy import deepcopy
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.numbers import Number, numbers_of
 from marine_sim_ros.core.registry import SENSORS
@@ -21,8 +20,8 @@ from marine_sim_ros.core.spatial import (
     rotation_matrix,
 )
 from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, read_config
-from marine_sim_ros.model.kinematics import FARTHEST, usable_pose
+from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.model.kinematics import FARTHEST, IDENTITY, usable_pose
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -47,7 +46,7 @@ class Mounting(NamedTuple):
 
     frames: dict[str, Frame]
     fluid_density: float
-    place: Frame = Frame('base_link', '', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
+    place: Frame = IDENTITY
     preset: Mapping[str, Any] = {}
 
     def frame(self, reader: Reader) -> Frame:
@@ -194,8 +193,10 @@ def read_preset(name_or_path: str, kind: Any) -> dict[str, Any]:
     Raises:
         ModelError: it cannot be found, read or used, or is of another kind.
     """
-    path, text = read_config(name_or_path, 'sensors', 'preset', ModelError)
-    root = YamlReader(str(path), parse_yaml(text, str(path), ModelError), ModelError)
+    return ConfigFiles('sensors', partial(_preset, kind=kind), ModelError).load(name_or_path)
+
+
+def _preset(root: YamlReader, *, kind: Any) -> dict[str, Any]:
     known = {} if kind.spec is None else numbers_of(kind.spec)
     if isinstance(root.value, dict) and root.value.get('type') != kind.name:
         other = root.value.get('type')

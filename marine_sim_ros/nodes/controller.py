@@ -32,7 +32,7 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp, stamp_ns, state_from
-from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
+from marine_sim_ros.ros.node import SpatialPublisher, SuiteNode
 from marine_sim_ros.ros.operator import Operator
 from marine_sim_ros.ros.parameters import Parameter, shared
 from marine_sim_ros.ros.process import run
@@ -85,7 +85,7 @@ class ControllerNode(SuiteNode):
         self.time = 0.0
         self._setpoints_message = JointState(name=list(QUANTITIES))
         self._setpoints = self.publisher(topics.SETPOINTS)
-        self._wrench = WrenchPublisher(self, topics.CONTROLLER_WRENCH)
+        self._wrench = SpatialPublisher(self, topics.CONTROLLER_WRENCH)
         self._pwm = self.publisher(topics.PWM_PER_TICK)
         self._operator = Operator(self, self.commander, lambda: self.time)
         self.listen(topics.ODOM, self._on_odom)

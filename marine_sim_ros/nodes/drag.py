@@ -21,7 +21,7 @@ from marine_sim_ros.physics.drag import drag_components
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.markers import FORCE_SCALE, arrow_scale, wrench_arrows
-from marine_sim_ros.ros.node import WrenchPublisher
+from marine_sim_ros.ros.node import SpatialPublisher
 from marine_sim_ros.ros.parameters import shared
 from marine_sim_ros.ros.process import run
 
@@ -39,10 +39,10 @@ class DragNode(ModelNode):
     def __init__(self, **options: Any) -> None:
         """Create it as ``drag``."""
         super().__init__('drag', PARAMETERS, **options)
-        self._components: dict[str, WrenchPublisher] = {}
+        self._components: dict[str, SpatialPublisher] = {}
         if self.values['publish_components']:
             self._components = {
-                kind: WrenchPublisher(self, topics.drag_topic(kind)) for kind in topics.DRAG_KINDS
+                kind: SpatialPublisher(self, topics.drag_topic(kind)) for kind in topics.DRAG_KINDS
             }
             self._arrows = self.publisher(topics.DRAG_COMPONENTS)
 

@@ -14,11 +14,8 @@ finite counts as the one before.
 
 from __future__ import annotations
 
-import sys
-from functools import partial
-
 from marine_sim_ros.ros.force_node import ModelNode
-from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.process import run_named
 
 __all__ = ['ForceNode', 'main']
 
@@ -28,10 +25,7 @@ ForceNode = ModelNode
 
 def main() -> None:
     """Run the executable: ``force NAME [--ros-args ...]``."""
-    if len(sys.argv) < 2 or sys.argv[1].startswith('-'):
-        sys.stderr.write('ERROR: force: expected the name of a force as the first argument\n')
-        sys.exit(2)
-    run(partial(ForceNode, sys.argv[1]))
+    run_named('force', ForceNode)
 
 
 if __name__ == '__main__':

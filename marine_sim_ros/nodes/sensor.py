@@ -14,10 +14,7 @@ exit code 2.
 
 from __future__ import annotations
 
-import sys
-from functools import partial
-
-from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.process import run_named
 from marine_sim_ros.ros.sensor_node import SensorNode
 
 __all__ = ['SensorNode', 'main']
@@ -25,10 +22,7 @@ __all__ = ['SensorNode', 'main']
 
 def main() -> None:
     """Run the executable: ``sensor NAME [--ros-args ...]``."""
-    if len(sys.argv) < 2 or sys.argv[1].startswith('-'):
-        sys.stderr.write('ERROR: sensor: expected the name of a sensor as the first argument\n')
-        sys.exit(2)
-    run(partial(SensorNode, sys.argv[1]))
+    run_named('sensor', SensorNode)
 
 
 if __name__ == '__main__':

@@ -21,7 +21,7 @@ from marine_sim_ros.physics.manipulator import posed
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmFollower
 from marine_sim_ros.ros.convert import finite, stamp_ns, state_from
-from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
+from marine_sim_ros.ros.node import SpatialPublisher, SuiteNode
 from marine_sim_ros.ros.pairing import Pairing
 from marine_sim_ros.ros.parameters import Parameter
 
@@ -34,7 +34,7 @@ class ForceNode(SuiteNode):
     def __init__(self, name: str, parameters: Sequence[Parameter] = (), **options: Any) -> None:
         """Subscribe to ``odom`` and publish ``wrench/<name>``."""
         super().__init__(name, parameters, **options)
-        self._wrench = WrenchPublisher(self, topics.wrench_topic(name))
+        self._wrench = SpatialPublisher(self, topics.wrench_topic(name))
         self._zero = np.zeros(6)
         self.follow_current()
         self.listen(topics.ODOM, self._on_odom)

@@ -32,12 +32,17 @@ class Gathering:
         """
         self._answer, self._last = answer, dict(last)
         self._main: dict[int, Any] = {}
+        self._newest = -1
         self._others: dict[str, dict[int, Any]] = {name: {} for name in last}
 
     def main(self, stamp: int, value: Any) -> None:
         """Take a main input; where time went back, what waited is forgotten."""
-        if self._main and stamp <= max(self._main):
+        if stamp <= self._newest:
             self._main.clear()
+            for known in self._others.values():
+                for late in [other for other in known if other > stamp]:
+                    del known[late]
+        self._newest = stamp
         self._main[stamp] = value
         self._give()
 

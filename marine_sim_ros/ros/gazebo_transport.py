@@ -23,7 +23,7 @@ from marine_sim_ros.gazebo.kinematics import stepped_velocity
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import stamp_ns, state_from
 from marine_sim_ros.ros.gazebo_world import ControlledWorld
-from marine_sim_ros.ros.node import SuiteNode, WrenchPublisher
+from marine_sim_ros.ros.node import SpatialPublisher, SuiteNode
 
 __all__ = ['Arrived', 'Place', 'InServerTransport', 'Transport']
 
@@ -83,7 +83,7 @@ class InServerTransport:
             self._world: ControlledWorld | None = ControlledWorld(node, place.world)
         except MarineSimError:  # only a pause and a reset need it
             self._world = None
-        self._wrench = WrenchPublisher(node, topics.GAZEBO_WRENCH)
+        self._wrench = SpatialPublisher(node, topics.GAZEBO_WRENCH)
         node.listen(topics.GAZEBO_STATE, self._on_state)
         node.listen(topics.GAZEBO_STATUS, self._on_status)
 

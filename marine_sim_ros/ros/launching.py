@@ -23,6 +23,7 @@ from marine_sim_ros.ros import ros2_bag
 from marine_sim_ros.ros.gazebo_launch import gazebo_actions
 from marine_sim_ros.ros.launch_arguments import ARGUMENTS, given_options
 from marine_sim_ros.ros.layouts import layout_for
+from marine_sim_ros.ros.parent import as_parent
 from marine_sim_ros.ros.required import required
 from marine_sim_ros.sim.graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
@@ -43,7 +44,7 @@ def _node(spec: NodeSpec) -> Node:
     return Node(
         package=PACKAGE, executable=spec.executable, arguments=list(spec.arguments),
         name=spec.name, namespace=spec.namespace, parameters=[spec.parameters],
-        output='screen', **ends,
+        output='screen', additional_env=as_parent(), **ends,
     )  # fmt: skip
 
 
@@ -120,7 +121,8 @@ def actions(
     if composed:
         arguments = [replace(options, console=False).to_json()]
         result.append(Node(package=PACKAGE, executable='composed', arguments=arguments,
-                           output='screen', on_exit=required, **WRITES_LAST))  # fmt: skip
+                           output='screen', on_exit=required,
+                           additional_env=as_parent(), **WRITES_LAST))  # fmt: skip
         result += [_node(spec) for spec in specs if spec.executable == 'console']
     else:
         result += [_node(spec) for spec in specs]

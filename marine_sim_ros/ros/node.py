@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import AccelStamped, WrenchStamped
+from geometry_msgs.msg import AccelStamped
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -20,7 +20,6 @@ from rclpy.time import Time
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.fitting import unfit
@@ -42,7 +41,7 @@ from marine_sim_ros.ros.convert import (
 from marine_sim_ros.ros.parameters import Parameter, declare, shared
 from marine_sim_ros.ros.throttled_publisher import ThrottledPublisher
 
-__all__ = ['BASE_LINK', 'COMMON', 'AccelerationPublisher', 'SuiteNode', 'WrenchPublisher']
+__all__ = ['BASE_LINK', 'COMMON', 'SuiteNode', 'SpatialPublisher']
 
 BASE_LINK = 'base_link'
 WARN_PERIOD = 5.0
@@ -294,37 +293,22 @@ class SuiteNode(Node):
         self._complaints.clear()
 
 
-class WrenchPublisher:
-    """Publishes wrenches of one source in ``base_link``, one message object for all."""
+class SpatialPublisher:
+    """Publishes wrenches or accelerations of ``base_link``, one message object for all."""
 
     def __init__(self, node: SuiteNode, topic: topics.Topic) -> None:
         """Create the publisher."""
         self._publisher = node.publisher(topic)
-        self._message = WrenchStamped()
+        self._message = topic.type()
         self._message.header.frame_id = node.body_frame
+        self._set = set_acceleration if topic.type is AccelStamped else set_wrench
 
-    def publish(self, stamp: int, wrench: Wrench) -> None:
-        """Publish a wrench (6,) with a stamp in ns."""
+    def publish(self, stamp: int, vector: np.ndarray) -> None:
+        """Publish a wrench or an acceleration (6,) with a stamp in ns."""
         set_stamp(self._message.header.stamp, stamp)
-        set_wrench(self._message, wrench)
+        self._set(self._message, vector)
         self._publisher.publish(self._message)
 
     def wait_for_all_acked(self, timeout: Any) -> bool:
         """Wait until everybody who listens has it; return whether they do."""
         return bool(self._publisher.wait_for_all_acked(timeout))
-
-
-class AccelerationPublisher:
-    """Publishes accelerations of ``base_link``, one message object for all."""
-
-    def __init__(self, node: SuiteNode) -> None:
-        """Create the publisher."""
-        self._publisher = node.publisher(topics.ACCELERATION)
-        self._message = AccelStamped()
-        self._message.header.frame_id = node.body_frame
-
-    def publish(self, stamp: int, acceleration: np.ndarray) -> None:
-        """Publish an acceleration (6,) with a stamp in ns."""
-        set_stamp(self._message.header.stamp, stamp)
-        set_acceleration(self._message, acceleration)
-        self._publisher.publish(self._message)

@@ -23,7 +23,7 @@ from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_odometry, set_stamp, set_transform, stamp_ns
-from marine_sim_ros.ros.node import AccelerationPublisher, SuiteNode, WrenchPublisher
+from marine_sim_ros.ros.node import SpatialPublisher, SuiteNode
 from marine_sim_ros.ros.pacing import Pacer
 from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
 
@@ -88,9 +88,9 @@ class StateOwner(SuiteNode):
         for text in self.vehicle.warnings:  # one node of a run is enough
             self.get_logger().warning(text)
         self._make_messages()
-        self.total = WrenchPublisher(self, topics.TOTAL_WRENCH)
+        self.total = SpatialPublisher(self, topics.TOTAL_WRENCH)
         needed = 'acceleration' in topics.sensor_needs(self.vehicle)
-        self._acceleration = AccelerationPublisher(self) if needed else None
+        self._acceleration = SpatialPublisher(self, topics.ACCELERATION) if needed else None
         self._make_inputs()
         period = self.dt / self.pacer.factor if self.pacer.factor else 0.05
         self.create_timer(max(period, 2e-4), self._on_timer, clock=self.wall_clock)

@@ -17,8 +17,9 @@ from rclpy.signals import SignalHandlerOptions
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.ros.bus import Bus
 from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.parent import end_with_parent
 
-__all__ = ['Shutdown', 'executor', 'run', 'spin']
+__all__ = ['Shutdown', 'executor', 'run', 'run_named', 'spin']
 
 SPIN_PERIOD = 0.1
 DELIVERIES, EVENTS = 64, 4
@@ -78,6 +79,7 @@ def run(
 ) -> None:
     """Make nodes, serve them, and end the process with their exit code (2: bad input)."""
     shutdown = Shutdown()
+    end_with_parent()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     code = 1
     try:
@@ -94,3 +96,11 @@ def run(
     sys.stderr.flush()
     # Without this, DDS threads that are still closing can hold the process up for a second.
     os._exit(code)
+
+
+def run_named(kind: str, make: Callable[[str], SuiteNode]) -> None:
+    """Run ``KIND NAME [--ros-args ...]``: make the node of the name and serve it."""
+    if len(sys.argv) < 2 or sys.argv[1].startswith('-'):
+        sys.stderr.write(f'ERROR: {kind}: expected the name of a {kind} as the first argument\n')
+        sys.exit(2)
+    run(lambda: make(sys.argv[1]))

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from marine_sim_ros.ros.parent import as_parent
 from marine_sim_ros.sim.graph import NodeSpec
 from marine_sim_ros.sim.options import RunOptions
 
@@ -24,7 +25,7 @@ GRACE = 5.0
 
 def environment() -> dict[str, str]:
     """Return the environment for child processes: an ament prefix, unbuffered output."""
-    result = dict(os.environ, PYTHONUNBUFFERED='1')
+    result = dict(os.environ, PYTHONUNBUFFERED='1', **as_parent())
     result.setdefault('AMENT_PREFIX_PATH', sys.prefix)
     return result
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES, PilotMixer
 from marine_sim_ros.control.depth import depth_effort
 from marine_sim_ros.control.setpoints import QUANTITIES, setpoints
+from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
-from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, read_config
+from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.faults.fitting import unfit
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.reading import read_fault
@@ -192,13 +192,7 @@ def _triple(reader: YamlReader) -> tuple[float, float, float]:
     return x, y, z
 
 
-def parse_scenario(text: str, name: str) -> Scenario:
-    """Return the scenario of a YAML text.
-
-    Raises:
-        ScenarioError: one line with what, where, and what was expected.
-    """
-    root = YamlReader(name, parse_yaml(text, name, ScenarioError), ScenarioError)
+def _scenario(root: YamlReader) -> Scenario:
     known = {
         'description', 'duration', 'initial', 'segments', 'expect', 'faults', 'controller',
     }  # fmt: skip
@@ -207,11 +201,11 @@ def parse_scenario(text: str, name: str) -> Scenario:
     initial.mapping({'position', 'rpy'})
     segments = tuple(_segment(s) for s in root.child('segments').items())
     if not segments:
-        raise ScenarioError(f'{name}: segments is empty; expected at least one')
+        raise root.error(': segments is empty; expected at least one')
     if [s.start for s in segments] != sorted(s.start for s in segments):
-        raise ScenarioError(f'{name}: segments are not in the order of their "at"')
+        raise root.error(': segments are not in the order of their "at"')
     return Scenario(
-        name=Path(name).stem,
+        name=root.stem,
         description=str(root.value.get('description', '')),
         duration=root.child('duration').number(1e-3),
         position=_triple(initial.child('position', [0, 0, 0])),
@@ -223,11 +217,5 @@ def parse_scenario(text: str, name: str) -> Scenario:
     )
 
 
-def load_scenario(name_or_path: str) -> Scenario:
-    """Return a scenario by its shipped name or by the path of a YAML file.
-
-    Raises:
-        ScenarioError: it cannot be found, read or used.
-    """
-    path, text = read_config(name_or_path, 'scenarios', 'scenario', ScenarioError)
-    return parse_scenario(text, str(path))
+SCENARIOS = ConfigFiles('scenarios', _scenario, ScenarioError)
+load_scenario, parse_scenario = SCENARIOS.load, SCENARIOS.parse

@@ -177,9 +177,13 @@ def _collect(
 
 def _inputs(stamps: np.ndarray, ticks: list[StepOutput]) -> SensorInputs:
     """Return what only some sensors need of every tick."""
-    supply = [supply_of(t.thrusters.power, t.thrusters.voltage, t.thrusters.used) for t in ticks]
+    outputs = [t.thrusters for t in ticks]
+    known = outputs[0].voltage is not None
+    voltage = np.array([o.voltage for o in outputs]) if known else None
+    used = np.array([o.used for o in outputs]) if known else None
+    supply = supply_of(np.stack([o.power for o in outputs]), voltage, used)
     acceleration = np.stack([t.acceleration for t in ticks])
-    return SensorInputs(stamps / NANOSECONDS, acceleration, np.stack(supply))
+    return SensorInputs(stamps / NANOSECONDS, acceleration, supply)
 
 
 def simulate(

@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
-from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, read_config
+from marine_sim_ros.core.config_files import ConfigFiles
+from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.sweep.metrics import METRICS
 
 __all__ = ['METHODS', 'Parameter', 'Plan', 'load_plan', 'parse_plan']
@@ -137,29 +136,16 @@ def _checked(plan: Plan, root: YamlReader) -> Plan:
     return plan
 
 
-def _text(root: YamlReader, name: str, default: str = '') -> str:
-    value = root.child(name, default).value
-    if not isinstance(value, str):
-        raise root.child(name).error(f' is {value!r}; expected a name')
-    return value
-
-
-def parse_plan(text: str, name: str) -> Plan:
-    """Return the sweep of a YAML text.
-
-    Raises:
-        ParameterError: one line with what, where, and what was expected.
-    """
-    root = YamlReader(name, parse_yaml(text, name, ParameterError), ParameterError)
+def _plan(root: YamlReader) -> Plan:
     root.mapping(_KEYS, {'vehicle', 'scenario', 'parameters'})
     parameters = root.child('parameters', {})
     if not isinstance(parameters.value, Mapping) or not parameters.value:
         raise parameters.error(f' is {parameters.value!r}; expected a mapping of parameters')
     return _checked(Plan(
-        vehicle=_text(root, 'vehicle'),
+        vehicle=root.child('vehicle', '').text(),
         arguments=_arguments(root.child('arguments', {})),
-        environment=_text(root, 'environment'),
-        scenario=_text(root, 'scenario'),
+        environment=root.child('environment', '').text(),
+        scenario=root.child('scenario', '').text(),
         duration=root.child('duration', 0.0).number(0.0),
         dt=root.child('dt', 0.005).number(1e-6, 1.0),
         engine=root.child('engine', 'jax').choice(('jax', 'numpy')),
@@ -172,15 +158,9 @@ def parse_plan(text: str, name: str) -> Plan:
         parameters=tuple(
             _parameter(str(n), parameters.child(n)) for n in parameters.value
         ),
-        description=_text(root, 'description'),
+        description=root.child('description', '').text(),
     ), root)  # fmt: skip
 
 
-def load_plan(name_or_path: str) -> Plan:
-    """Return a sweep by its shipped name or by the path of a YAML file.
-
-    Raises:
-        ParameterError: it cannot be found, read or used.
-    """
-    path, text = read_config(name_or_path, 'sweeps', 'sweep', ParameterError)
-    return parse_plan(text, Path(path).name)
+SWEEPS = ConfigFiles('sweeps', _plan)
+load_plan, parse_plan = SWEEPS.load, SWEEPS.parse

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.yaml_file import YamlReader, config_names, parse_yaml, read_config
+from marine_sim_ros.core.config_files import ConfigFiles
+from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.validation.registry import MANOEUVRES
 
 __all__ = ['Published', 'Reference', 'load_published', 'parse_published']
@@ -62,25 +62,7 @@ class Published:
     references: tuple[Reference, ...] = ()
 
 
-def load_published(vehicle: str) -> Published:
-    """Return what is published of a shipped vehicle; nothing where there is no file.
-
-    Raises:
-        ParameterError: the file cannot be read or used.
-    """
-    if vehicle not in config_names('validation'):
-        return Published()
-    path, text = read_config(vehicle, 'validation', 'validation', ParameterError)
-    return parse_published(text, str(path))
-
-
-def parse_published(text: str, name: str) -> Published:
-    """Return the content of a YAML text.
-
-    Raises:
-        ParameterError: one line with what, where, and what was expected.
-    """
-    root = YamlReader(name, parse_yaml(text, name, ParameterError), ParameterError)
+def _published(root: YamlReader) -> Published:
     root.mapping(_KEYS, {'references'})
     arguments = _mapping(root.child('arguments', {}))
     compare = _mapping(root.child('compare', {}))
@@ -100,16 +82,10 @@ def _mapping(reader: YamlReader) -> dict[str, YamlReader]:
     return {k: reader.child(k) for k in reader.value}
 
 
-def _text(reader: YamlReader) -> str:
-    if not isinstance(reader.value, str):
-        raise reader.error(f' is {reader.value!r}; expected a text')
-    return reader.value
-
-
 def _reference(item: YamlReader) -> Reference:
     item.mapping(_REFERENCE, {'quantity', 'value', 'source'})
     low, high = _span(item.child('value'))
-    source = _text(item.child('source'))
+    source = item.child('source').text()
     if not source.strip():
         raise item.child('source').error(' is empty; expected document and place')
     return Reference(
@@ -119,7 +95,7 @@ def _reference(item: YamlReader) -> Reference:
         tolerance=item.child('tolerance', 0.0).number(0.0, 1.0),
         margin=item.child('margin', 0.0).number(0.0),
         source=source,
-        doubt=_text(item.child('doubt', '')),
+        doubt=item.child('doubt', '').text(),
     )
 
 
@@ -133,3 +109,16 @@ def _span(reader: YamlReader) -> tuple[float, float]:
     if low > high:
         raise reader.error(f' is {reader.value!r}; expected the lowest value first')
     return low, high
+
+
+PUBLISHED = ConfigFiles('validation', _published)
+parse_published = PUBLISHED.parse
+
+
+def load_published(vehicle: str) -> Published:
+    """Return what is published of a shipped vehicle; nothing where there is no file.
+
+    Raises:
+        ParameterError: the file cannot be read or used.
+    """
+    return PUBLISHED.load(vehicle) if vehicle in PUBLISHED.names() else Published()

@@ -1,0 +1,69 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The kinds of YAML files in ``config``: each is found, parsed and read in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.resources import resource_folder
+from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
+
+__all__ = ['ConfigFiles']
+
+Content = TypeVar('Content')
+
+
+class ConfigFiles(Generic[Content]):
+    """The files of one kind: those shipped in a folder of ``config``, and the user's own."""
+
+    def __init__(
+        self,
+        folder: str,
+        read: Callable[[YamlReader], Content],
+        error: type[MarineSimError] = ParameterError,
+    ) -> None:
+        """Name the folder below ``config``, the reader of a file's content and its error."""
+        self.folder, self.kind = folder, folder.removesuffix('s')
+        self._read, self._error = read, error
+
+    def names(self) -> list[str]:
+        """Return the names of the files that are shipped."""
+        return sorted(p.stem for p in (resource_folder('config') / self.folder).glob('*.yaml'))
+
+    def path(self, name_or_path: str | Path) -> Path:
+        """Return the path of a shipped file by its name, or the path itself."""
+        path = resource_folder('config') / self.folder / f'{name_or_path}.yaml'
+        if '/' in str(name_or_path) or not path.is_file():
+            path = Path(name_or_path).expanduser()
+        return path
+
+    def load(self, name_or_path: str | Path) -> Content:
+        """Return the content of a file, by its shipped name or by its path.
+
+        Raises:
+            MarineSimError: of this kind of file: it cannot be found, read or used.
+        """
+        path = self.path(name_or_path)
+        try:
+            text = path.read_text(encoding='utf-8')
+        except UnicodeDecodeError:
+            raise self._error(f'{path}: not UTF-8 text') from None
+        except (OSError, ValueError):
+            raise self._error(
+                f'{self.kind} {str(name_or_path)!r} is neither a file nor a shipped {self.kind}; '
+                f'expected a path or one of: {", ".join(self.names())}'
+            ) from None
+        return self.parse(text, str(path))
+
+    def parse(self, text: str, name: str) -> Content:
+        """Return the content of a YAML text; the name stands in the messages.
+
+        Raises:
+            MarineSimError: of this kind of file: one line with what, where, and what was expected.
+        """
+        return self._read(YamlReader(name, parse_yaml(text, name, self._error), self._error))

@@ -1,0 +1,39 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Ends a node with the process that started it, however that one ended."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+
+__all__ = ['as_parent', 'end_with_parent']
+
+_PARENT = 'MARINE_SIM_PARENT'
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+def as_parent() -> dict[str, str]:
+    """Return the environment for processes that are to end with this one.
+
+    The kernel watches the thread that starts a process, so only the main thread asks for it.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    return {_PARENT: str(os.getpid())} if main else {}
+
+
+def end_with_parent() -> None:
+    """Let the kernel send SIGTERM to this process when its parent dies, where that was asked for.
+
+    Without it, nodes run on for ever after a kill -9 of ``ros2 launch`` or ``marine_sim run``.
+    """
+    parent = os.environ.get(_PARENT)
+    if sys.platform != 'linux' or parent != str(os.getppid()):
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
+    if parent != str(os.getppid()):  # it died just before
+        os.kill(os.getpid(), signal.SIGTERM)
