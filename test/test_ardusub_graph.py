@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graph import Watcher, manifest, recorded, start_graph
+from graph import Watcher, manifest, recorded, start_graph, statuses
 
 STAND_IN = Path(__file__).with_name('stand_in_autopilot.py')
 pytestmark = pytest.mark.ros
@@ -104,21 +104,23 @@ def test_the_run_does_not_depend_on_the_load_or_on_processes(processes, tmp_path
 def test_two_vehicles_have_an_autopilot_each(processes, tmp_path, firmware):
     first = free_instance(2)
     runs = []
-    for k, depth in enumerate((1.0, 2.0)):
+    for k, depth in enumerate((0.8, 1.4)):
         runs.append(processes.marine_sim(
             'run', 'bluerov2', '--namespace', f'rov{k}', '--autopilot', 'ardusub',
             '--ardusub', firmware('--depth', depth).rename(tmp_path / f'ardusub{k}'),
-            '--autopilot-instance', first + k, '--real-time-factor', 0, '--duration', 10,
+            '--autopilot-instance', first + k, '--real-time-factor', 0, '--duration', 6,
             '--composed', '--record', tmp_path / f'out{k}',
             '--clock', 'follow' if k else 'publish', '--frame-prefix', f'rov{k}/',
         ))  # fmt: skip
     for k, process in enumerate(runs):
-        output, _ = process.communicate(timeout=250)
+        output, _ = process.communicate(timeout=140)
         assert process.returncode == 0, output
-        assert -trajectory(tmp_path / f'out{k}')[-1, 0] == pytest.approx(k + 1.0, abs=0.1)
+        depth = -trajectory(tmp_path / f'out{k}')[-1, 0]
+        assert depth == pytest.approx((0.8, 1.4)[k], abs=0.2)
 
 
 def test_a_lost_autopilot_stops_the_thrusters_and_is_taken_in_again(processes):
+    from diagnostic_msgs.msg import DiagnosticArray
     from nav_msgs.msg import Odometry
     from std_msgs.msg import UInt16MultiArray
     from std_srvs.srv import SetBool
@@ -133,11 +135,12 @@ def test_a_lost_autopilot_stops_the_thrusters_and_is_taken_in_again(processes):
         from sensor_msgs.msg import JointState
 
         watcher.listen('odom', Odometry)
+        watcher.listen('/diagnostics', DiagnosticArray)
         watcher.listen('thrusters/state', JointState)
         watcher.listen('thrusters/pwm', UInt16MultiArray)
-        watcher.until(lambda: watcher.seen['odom'])
+        watcher.until(lambda: statuses(watcher, 'ardusub'), timeout=150)
         watcher.spin(1.0)
-        assert len(watcher.seen['odom']) == 1  # it waits at its first tick
+        assert len(watcher.seen['odom']) <= 1  # it waits at its first tick
         start = [sys.executable, STAND_IN, '--sim-port-out', 9002 + 10 * instance, '--depth', 3]
         autopilot = processes.start(*start)
         watcher.until(lambda: abs(watcher.seen['thrusters/state'][-1].effort[5]) > 1)
@@ -180,7 +183,7 @@ def test_fuzz_reaches_no_thruster_and_ends_nobody(processes):
     try:
         watcher.listen('thrusters/state', JointState)
         processes.start(sys.executable, STAND_IN, '--sim-port-out', to[1], '--depth', 0.5)
-        watcher.until(lambda: len(watcher.seen['thrusters/state']) > 20)
+        watcher.until(lambda: len(watcher.seen['thrusters/state']) > 20, timeout=150)
         for size in (0, 1, 8, 39, 40, 41, 71, 72, 73, 1500, 9000):
             for _ in range(300):
                 udp.sendto(random.bytes(size), to)
@@ -232,7 +235,7 @@ def test_what_cannot_be_is_refused_in_one_line(processes, options, reason):
 
 def test_a_vehicle_without_parameters_is_told_to_start_its_own(processes, firmware):
     process = processes.marine_sim(
-        'run', 'investigator90', '--autopilot', 'ardusub', '--ardusub', firmware(),
+        'run', 'simple_rov', '--autopilot', 'ardusub', '--ardusub', firmware(),
         '--autopilot-instance', free_instance(),
     )  # fmt: skip
     try:

@@ -33,10 +33,8 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.autopilot_companion import companion_part
 from marine_sim_ros.ros.convert import stamp_ns, state_from
-from marine_sim_ros.ros.firmware_start import PARAMETERS as FIRMWARE
-from marine_sim_ros.ros.firmware_start import start_firmware
+from marine_sim_ros.ros.firmware_start import PARAMETERS, start_firmware
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import pwm_message
 from marine_sim_ros.ros.servo_publisher import ServoPublisher
@@ -45,12 +43,6 @@ __all__ = ['ArdusubNode', 'main']
 
 POLL = 0.02
 """s between two looks for an autopilot that is waited for."""
-PARAMETERS = (
-    *FIRMWARE,
-    Parameter('imu_noise', True, 'IMU and altimeters that the autopilot reads have their noise'),
-    Parameter('start_timeout', 50.0, 'wall time that the first tick waits for an autopilot',
-              0.0, 59.0, unit='s'),
-)  # fmt: skip
 
 
 class ArdusubNode(SuiteNode):
@@ -99,10 +91,8 @@ class ArdusubNode(SuiteNode):
 
     def _gone_without(self) -> bool:
         """Return whether the run goes on without an autopilot that never came."""
-        return (
-            not self._ever
-            and time.monotonic() - self._waiting_since > self.values['start_timeout']
-        )
+        waited = time.monotonic() - self._waiting_since
+        return not self._ever and waited > self.values['start_timeout']
 
     def _connect(self, stamp: int, state: State) -> None:
         """Take an autopilot in that speaks for the first time, or again."""

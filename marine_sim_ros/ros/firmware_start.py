@@ -26,6 +26,9 @@ PARAMETERS = (
               'here sends MAVLink for a companion program'),
     Parameter('frame_rate', 400.0, "autopilot's frames per second; at least one for every tick",
               1.0, 1e4, unit='Hz'),
+    Parameter('start_timeout', 50.0, 'wall time that the first tick waits for an autopilot',
+              0.0, 59.0, unit='s'),
+    Parameter('imu_noise', True, 'IMU and altimeters that the autopilot reads have their noise'),
 )  # fmt: skip
 """Parameters of a node that starts a firmware."""
 
