@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from keyword import iskeyword
 
 from marine_sim_ros import __version__
 from marine_sim_ros.core.errors import MarineSimError, RunError
@@ -50,16 +49,10 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     for name, text in VERBS.items():
         verb = verbs.add_parser(name, help=text, description=text)
         if name == asked:
-            module = import_module(f'marine_sim_ros.tools.{_module(name)}')
+            module = import_module(f'marine_sim_ros.tools.{name.replace("-", "_")}')
             module.add_arguments(verb)
             verb.set_defaults(execute=module.execute)
     return result
-
-
-def _module(verb: str) -> str:
-    """Return the name of a verb's module; an underscore follows words of Python."""
-    name = verb.replace('-', '_')
-    return f'{name}_' if iskeyword(name) else name
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
