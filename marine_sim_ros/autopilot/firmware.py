@@ -82,8 +82,9 @@ def parameter_files(frame: str, navigation: str = 'gps') -> list[Path]:
     """
     if frame not in PARAMETERS:
         raise ParameterError(
-            f'ArduSub: no parameters ship for the frame {frame or "of this vehicle"!r}; expected '
-            f'{" or ".join(PARAMETERS)}; start the firmware yourself with --ardusub none'
+            f'ArduSub: no parameters ship for {f"the frame {frame}" if frame else "this vehicle"}; '
+            f'expected the frame {" or ".join(PARAMETERS)}; start the firmware yourself with '
+            '--ardusub none'
         )
     names = [PARAMETERS[frame], *(['dvl.param'] if navigation == 'dvl' else [])]
     return [resource_folder('config') / 'ardusub' / name for name in names]
