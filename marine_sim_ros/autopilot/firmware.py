@@ -81,8 +81,9 @@ def parameter_files(frame: str, navigation: str = 'gps') -> list[Path]:
         ParameterError: none ship for it.
     """
     if frame not in PARAMETERS:
+        what = f'the frame {frame}' if frame else 'this vehicle'
         raise ParameterError(
-            f'ArduSub: no parameters ship for {f"the frame {frame}" if frame else "this vehicle"}; '
+            f'ArduSub: no parameters ship for {what}; '
             f'expected the frame {" or ".join(PARAMETERS)}; start the firmware yourself with '
             '--ardusub none'
         )
