@@ -243,4 +243,4 @@ def test_a_vehicle_without_parameters_is_told_to_start_its_own(processes, firmwa
     except subprocess.TimeoutExpired:
         pytest.fail('it runs')
     assert process.returncode == 2
-    assert 'no parameters ship for the frame' in output
+    assert 'no parameters ship for this vehicle' in output

@@ -81,9 +81,11 @@ def parameter_files(frame: str, navigation: str = 'gps') -> list[Path]:
         ParameterError: none ship for it.
     """
     if frame not in PARAMETERS:
+        what = f'the frame {frame}' if frame else 'this vehicle'
         raise ParameterError(
-            f'ArduSub: no parameters ship for the frame {frame or "of this vehicle"!r}; expected '
-            f'{" or ".join(PARAMETERS)}; start the firmware yourself with --ardusub none'
+            f'ArduSub: no parameters ship for {what}; '
+            f'expected the frame {" or ".join(PARAMETERS)}; start the firmware yourself with '
+            '--ardusub none'
         )
     names = [PARAMETERS[frame], *(['dvl.param'] if navigation == 'dvl' else [])]
     return [resource_folder('config') / 'ardusub' / name for name in names]
