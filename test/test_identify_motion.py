@@ -172,10 +172,13 @@ def test_a_csv_is_read_and_what_is_missing_is_told(heavy, tmp_path, capsys):
         tmp_path / 'a.csv', COLUMNS.load(str(tmp_path / 'm.yaml')), heavy.thrusters
     )  # fmt: skip
     assert len(recording) == 39
-    common = ['identify', str(tmp_path / 'a.csv'), '--vehicle', 'bluerov2_heavy']
-    assert main([*common, '--set', 'coefficients:=tank2025', '--fit', 'bluerov2_heavy']) != 0
+    common = ['identify', str(tmp_path / 'a.csv'), '--vehicle', 'bluerov2_heavy', '--set',
+              'coefficients:=tank2025', '--fit']  # fmt: skip
+    with pytest.raises(SystemExit):
+        main([*common, 'bluerov2_heavy'])
     assert '--columns is missing' in capsys.readouterr().err
     fit = tmp_path / 'fit.yaml'
     fit.write_text('parameters: [{name: a, path: b, prior: 2, deviation: 1}]')
-    assert main([*common, '--fit', str(fit), '--columns', 'saabmarine2025']) != 0
+    with pytest.raises(SystemExit):
+        main([*common, str(fit), '--columns', 'saabmarine2025'])
     assert "'b' is unknown" in capsys.readouterr().err

@@ -185,7 +185,6 @@ def test_which_sets_turn_over_at_full_speed(cards):
             assert tilt[unstable].note == 'turns over'
 
 
-@pytest.mark.parametrize('name', VEHICLES)
 def test_a_stick_gives_a_vehicle_that_stays_level_its_held_speed():
     vehicle = load_vehicle('bluerov2_heavy', coefficients='bluerov2_gz')
     for axis, name in (('surge', 'surge_ahead'), ('yaw', 'yaw_port')):
@@ -224,6 +223,7 @@ def test_the_identified_set_swims_as_measured(validations):
     assert card.measured['stick_surge_ahead_62_pitch'].value > 5  # bow up, as nothing else is
 
 
+@pytest.mark.parametrize('name', VEHICLES)
 def test_with_equal_added_masses_nothing_turns_over(name):
     vehicle = load_vehicle(name, coefficients='wu2018')
     alike = vehicle.added_mass.copy()
