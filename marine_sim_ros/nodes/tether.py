@@ -25,6 +25,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.physics.cable import CableState
+from marine_sim_ros.physics.tether import check_reach
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
@@ -61,6 +62,8 @@ class TetherNode(ModelNode):
     def wrench(self, stamp: int, state: State) -> Wrench:
         """Return the pull; a tether that cannot reach ends the node."""
         try:
+            if self._stamp is None:
+                check_reach(self.vehicle, state, self.environment_at(stamp))
             return super().wrench(stamp, state)
         except ParameterError as error:
             if not self.finished:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
-from marine_sim_ros.core.control_flow import traced
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import cross, in_map, to_body
 from marine_sim_ros.core.state import State, Wrench
@@ -20,7 +19,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.cable import CableState, cable_step, hung_between
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
 
-__all__ = ['TETHER', 'tether_ends']
+__all__ = ['TETHER', 'check_reach', 'tether_ends']
 
 
 def tether_ends(tether: Tether, state: State, environment: Environment) -> Array:
@@ -39,17 +38,23 @@ def _has_tether(vehicle: Vehicle, environment: Environment) -> bool:
     return 'tether' in vehicle.extensions
 
 
-def _at_the_start(tether: Tether, ends: Array) -> CableState:
-    cable = tether.cable
-    longest = tether.length * (1 + cable.breaking_load / cable.axial_stiffness)
-    if not traced(namespace(ends)):
-        distance = float(np.max(np.linalg.norm(ends[..., 1, :] - ends[..., 0, :], axis=-1)))
-        if distance > longest:
-            raise ParameterError(
-                f'tether: the vehicle starts {distance:.1f} m from the anchor; expected at most '
-                f'{longest:.1f} m, at which the tether of {tether.length:g} m breaks'
-            )
-    return hung_between(tether, ends)
+def check_reach(vehicle: Vehicle, state: State, environment: Environment) -> None:
+    """Check that a vehicle's tether, if it has one, reaches from its start to the anchor.
+
+    Raises:
+        ParameterError: it would break at once.
+    """
+    tether: Tether | None = vehicle.extensions.get('tether')
+    if tether is None:
+        return
+    longest = tether.length * (1 + tether.cable.breaking_load / tether.cable.axial_stiffness)
+    start, anchor = tether_ends(tether, state, environment)
+    distance = float(np.linalg.norm(anchor - start))
+    if distance > longest:
+        raise ParameterError(
+            f'tether: the vehicle starts {distance:.1f} m from the anchor; expected at most '
+            f'{longest:.1f} m, at which the tether of {tether.length:g} m breaks'
+        )
 
 
 def _step(
@@ -65,15 +70,12 @@ def _step(
     """Return the pull of the cable at the tick (..., 6), and the cable then.
 
     The inertia of the half segment at the vehicle is left out of its pull.
-
-    Raises:
-        ParameterError: the first tick is farther from the anchor than the cable reaches.
     """
     del inputs
     tether: Tether = vehicle.extensions['tether']
     xp = namespace(state.position)
     ends = tether_ends(tether, state, environment)
-    cable = _at_the_start(tether, ends) if memory is None else memory
+    cable = hung_between(tether, ends) if memory is None else memory
     density = environment.density_for(vehicle.buoyancy.fluid_density)
     cable = cable_step(tether, environment, cable, ends, dt, density=density)
     force = to_body(state.orientation, cable.pull[..., 0, :])
