@@ -71,6 +71,7 @@ class ForceModel:
         step: see :class:`ForceStep`.
         begin: memory before the first tick, of a vehicle and a state; None: no memory at first.
         applies: whether a vehicle in an environment feels it; None: always.
+        check: raises ParameterError where a vehicle cannot start in a state and an environment.
         needs: required inputs, of ``thrust`` and ``joints``.
         impulsive: whether a wrench is the impulse of one step, so that a node that fell silent
             leaves zero behind instead of its last wrench.
@@ -91,6 +92,7 @@ class ForceModel:
     _: KW_ONLY
     begin: Callable[[Vehicle, State], Any] | None = None
     applies: Callable[[Vehicle, Environment], bool] | None = None
+    check: Callable[[Vehicle, State, Environment], None] | None = None
     needs: tuple[str, ...] = ()
     impulsive: bool = False
     label: str = ''

@@ -84,6 +84,6 @@ def _step(
 
 
 TETHER = ForceModel(
-    'tether', _step, applies=_has_tether, label='Tether', colour='#b8860b',
+    'tether', _step, applies=_has_tether, check=check_reach, label='Tether', colour='#b8860b',
     element='tether', read=read_tether, executable='tether',
 )  # fmt: skip

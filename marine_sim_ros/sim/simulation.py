@@ -14,6 +14,7 @@ import numpy as np
 from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.core.errors import ParameterError, RunError
 from marine_sim_ros.core.random import stamp_words
+from marine_sim_ros.core.registry import FORCES
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
@@ -22,7 +23,6 @@ from marine_sim_ros.faults.tables import tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
-from marine_sim_ros.physics.tether import check_reach
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.player import ScriptedPilot, joint_targets
@@ -219,7 +219,9 @@ def simulate(
         RunError: a state that is no longer finite.
     """
     pilot = ScriptedPilot(scenario, vehicle, controller)
-    check_reach(vehicle, scenario.initial_state(), (environment or Environment()).at(0.0))
+    for force in FORCES.entries:
+        if force.check is not None:
+            force.check(vehicle, scenario.initial_state(), (environment or Environment()).at(0.0))
     simulation = Simulation(
         vehicle, environment=environment, initial=scenario.initial_state(), dt=dt,
         integrator=integrator, implicit_drag=implicit_drag, faults=scenario.faults, seed=seed,
