@@ -100,8 +100,8 @@ def stretches_of(
         raise ParameterError(
             'some recordings hold their pulse widths, others interpolate them; expected one kind'
         )
-    columns: list[Any] = [np.array(column) for column in zip(*parts, strict=True)]
-    return Stretches(*columns, held.pop())
+    columns = map(np.array, zip(*parts, strict=True))
+    return Stretches._make([*columns, held.pop()])
 
 
 def parts_of(stretches: Stretches) -> int:
