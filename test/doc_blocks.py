@@ -27,6 +27,7 @@ from markdown_it import MarkdownIt
 from marine_sim_ros.control.settings import parse_controller
 from marine_sim_ros.environment.reader import parse_environment
 from marine_sim_ros.faults.reading import parse_faults
+from marine_sim_ros.identification.fit_file import FITS
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.mass.part_list import parse_parts
 from marine_sim_ros.model.materials import parse_materials
@@ -67,6 +68,7 @@ LOADERS = {
     'sweep': lambda text: parse_plan(text, 'block.yaml'),
     'materials': lambda text: parse_materials(text, 'block.yaml'),
     'parts': lambda text: parse_parts(text, 'block.yaml'),
+    'fit': lambda text: FITS.parse(text, 'block.yaml'),
     'faults': lambda text: parse_faults(text.removeprefix('faults:')),
 }
 """What a block in XML or YAML may be read as: name -> a function that raises what is wrong."""
