@@ -21,6 +21,8 @@ from marine_sim_ros.sdf.poses import Pose
 
 __all__ = ['read_simple_hydrodynamics', 'read_surface']
 
+_SLENDER = 200
+"""Length over radius; a longer hull would be cut into millions of voxels."""
 _DENSITY = 997.7735
 """kg/m³, default of the plugins."""
 _PAIRS = (('x', 'U'), ('y', 'V'), ('z', 'W'), ('k', 'P'), ('m', 'Q'), ('n', 'R'))
@@ -36,6 +38,11 @@ def read_surface(plugin: Plugin, draft: Draft) -> None:
     density = number(reader, 'fluid_density', _DENSITY, 1.0, 2e4)
     assert length is not None
     assert radius is not None
+    if length.value > _SLENDER * radius.value:
+        raise reader.error(
+            f'hull_length {length.value:g} is more than {_SLENDER} times hull_radius '
+            f'{radius.value:g}; expected a hull'
+        )
     draft.water_density = density
     points = [
         Reader(p, reader.source).numbers({3}) for p in reader.element.findall('points/point')
