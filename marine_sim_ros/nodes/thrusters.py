@@ -19,8 +19,7 @@ faults/thrust.py; of commands that get lost, the last one holds for ``command_ti
 from __future__ import annotations
 
 import numpy as np
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float32MultiArray, UInt16MultiArray
+from std_msgs.msg import UInt16MultiArray
 
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
@@ -29,13 +28,12 @@ from marine_sim_ros.faults.live import LiveThrusters
 from marine_sim_ros.faults.thrust import COMMAND_TIMEOUT
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.force_node import ForceNode
 from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import credible, pwm_stamp
+from marine_sim_ros.ros.thruster_outputs import ThrusterOutputs
 from marine_sim_ros.sim.player import unknown_thrusters
-from marine_sim_ros.sim.step import supply_of
 
 __all__ = ['ThrustersNode', 'main']
 
@@ -72,12 +70,7 @@ class ThrustersNode(ForceNode):
         self._lost = False
         self._live = LiveThrusters(self.vehicle, self.values['seed'])
         self.on_parameters()
-        self._state_message = JointState(name=list(self.vehicle.thrusters.names))
-        self._state = self.publisher(topics.THRUSTER_STATE)
-        self._power = self.publisher(topics.THRUSTER_POWER)
-        self._supply_message = JointState(name=list(topics.SUPPLY))
-        needed = 'supply' in topics.sensor_needs(self.vehicle)
-        self._supply = self.publisher(topics.THRUSTER_SUPPLY) if needed else None
+        self._outputs = ThrusterOutputs(self)
         self._await_command = self.values['pwm_source'] == 'controller'
         self.listen(topics.PWM_PER_TICK if self._await_command else topics.PWM, self._on_pwm)
         if self._await_command:
@@ -146,17 +139,7 @@ class ThrustersNode(ForceNode):
         if live.voltage is not None:
             self.health['voltage'] = f'{live.voltage:.2f}'
         self.publish_wrench(stamp, output.wrench)
-        message = self._state_message
-        set_stamp(message.header.stamp, stamp)
-        message.effort = output.thrust.tolist()
-        message.velocity = output.rotor_speed.tolist()
-        self._state.publish(message)
-        self._power.publish(Float32MultiArray(data=output.power.tolist()))
-        if self._supply is not None:
-            set_stamp(self._supply_message.header.stamp, stamp)
-            supply = supply_of(output.power, output.voltage, output.used)
-            self._supply_message.position = supply.tolist()
-            self._supply.publish(self._supply_message)
+        self._outputs.publish(stamp, output)
 
 
 def main() -> None:
