@@ -36,13 +36,30 @@ def noble(session: nox.Session) -> None:
             continue
         build = os.path.join(prefix, 'build', package)
         session.run(
-            'cmake', '-G', 'Ninja', '-S', f'scripts/{package}', '-B', build,
-            f'-DCMAKE_PREFIX_PATH={prefix}', f'-DCMAKE_INSTALL_PREFIX={prefix}',
-            f'-DPython3_EXECUTABLE={prefix}/bin/python', '-DBUILD_TESTING=OFF', silent=True,
-        )  # fmt: skip
+            'cmake',
+            '-G',
+            'Ninja',
+            '-S',
+            f'scripts/{package}',
+            '-B',
+            build,
+            f'-DCMAKE_PREFIX_PATH={prefix}',
+            f'-DCMAKE_INSTALL_PREFIX={prefix}',
+            f'-DPython3_EXECUTABLE={prefix}/bin/python',
+            '-DBUILD_TESTING=OFF',
+            silent=True,
+        )
         session.run('cmake', '--build', build, '--target', 'install', silent=True)
     chosen = session.posargs or ('-m', 'not ros and not slow')
     session.run(
-        'python', '-m', 'pytest', '-p', 'no:cacheprovider',
-        '--numprocesses', 'auto', '--dist', 'loadgroup', *chosen,
-    )  # fmt: skip
+        'python',
+        '-m',
+        'pytest',
+        '-p',
+        'no:cacheprovider',
+        '--numprocesses',
+        'auto',
+        '--dist',
+        'loadgroup',
+        *chosen,
+    )

@@ -34,8 +34,10 @@ def make_meshes() -> None:
     done = subprocess.run(
         [sys.executable, str(maker)],
         env={**os.environ, 'PYTHONPATH': os.pathsep.join(['.', *sys.path])},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ['?'])[-1]
         sys.stderr.write(f'worlds/meshes is not made ({reason}); run {maker} later\n')

@@ -36,8 +36,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUITES = {'bookworm': 'Debian 12', 'trixie': 'Debian 13'}
 COMMANDS = ('make run', 'make test')
-TOOLS = {'debootstrap': 'debootstrap', 'unshare': 'util-linux', 'setpriv': 'util-linux',
-         'chroot': 'coreutils', 'git': 'git'}  # fmt: skip
+TOOLS = {
+    'debootstrap': 'debootstrap',
+    'unshare': 'util-linux',
+    'setpriv': 'util-linux',
+    'chroot': 'coreutils',
+    'git': 'git',
+}
 GIT = ('git', '-c', 'safe.directory=*')
 """The repository may belong to a user, and this is root."""
 USER = 'user'
@@ -55,8 +60,19 @@ mkdir -p "$0/dev/shm" && mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm" || exit 
 chroot "$@"
 exit $?
 """
-ISOLATED = ('setpriv', '--pdeathsig', 'KILL', 'unshare', '--mount', '--pid', '--ipc', '--fork',
-            '--kill-child', '--propagation', 'private')  # fmt: skip
+ISOLATED = (
+    'setpriv',
+    '--pdeathsig',
+    'KILL',
+    'unshare',
+    '--mount',
+    '--pid',
+    '--ipc',
+    '--fork',
+    '--kill-child',
+    '--propagation',
+    'private',
+)
 
 
 class FreshMachineError(Exception):
@@ -82,15 +98,20 @@ def arguments():
         'suites', nargs='*', metavar='SUITE', help=f'Debian releases: {known}; default: all'
     )
     parser.add_argument(
-        '--command', dest='commands', action='append', metavar='COMMAND',
+        '--command',
+        dest='commands',
+        action='append',
+        metavar='COMMAND',
         help='shell command to run in the clone; may be repeated '
-             f'(default: {", then ".join(COMMANDS)})',
-    )  # fmt: skip
+        f'(default: {", then ".join(COMMANDS)})',
+    )
     parser.add_argument(
-        '--base', type=Path, metavar='DIR',
+        '--base',
+        type=Path,
+        metavar='DIR',
         help='folder of the machines and logs, outside the repository; bare machines are kept '
-             'there, so that a second call starts from them (default: a temporary folder)',
-    )  # fmt: skip
+        'there, so that a second call starts from them (default: a temporary folder)',
+    )
     parser.add_argument(
         '--keep', action='store_true', help='leave the machines in --base after the commands'
     )
@@ -102,14 +123,20 @@ def arguments():
     )
     parser.add_argument('--mirror', default='', metavar='URL', help="default: debootstrap's")
     parser.add_argument(
-        '--copy', action='append', default=[], metavar='PATH',
+        '--copy',
+        action='append',
+        default=[],
+        metavar='PATH',
         help='file or folder of this machine to hand in at the same path, as a certificate or a '
-             'pip.conf; may be repeated',
-    )  # fmt: skip
+        'pip.conf; may be repeated',
+    )
     parser.add_argument(
-        '--env', action='append', default=[], metavar='NAME[=VALUE]',
+        '--env',
+        action='append',
+        default=[],
+        metavar='NAME[=VALUE]',
         help='environment variable to hand in, as PIP_CERT; may be repeated',
-    )  # fmt: skip
+    )
     return parser
 
 
@@ -177,10 +204,14 @@ def call(log, *command, **options):
     start = time.monotonic()
     with log.open('ab') as file:
         process = subprocess.Popen(
-            [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=file,
-            stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=hear_interrupts,
+            [str(part) for part in command],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=hear_interrupts,
             **options,
-        )  # fmt: skip
+        )
         try:
             code = process.wait()
         finally:
@@ -193,10 +224,19 @@ def inside(machine, log, command, env, user='root', folder='/'):
     """Run a shell command in a machine; return its exit code and wall time in seconds."""
     home = HOME if user == USER else '/root'
     return call(
-        log, *ISOLATED, 'sh', '-c', ENTER, machine, f'--userspec={user}:{user}', machine,
-        'sh', '-c', f'cd {shlex.quote(folder)} && {command}',
+        log,
+        *ISOLATED,
+        'sh',
+        '-c',
+        ENTER,
+        machine,
+        f'--userspec={user}:{user}',
+        machine,
+        'sh',
+        '-c',
+        f'cd {shlex.quote(folder)} && {command}',
         env=dict(env, HOME=home, USER=user),
-    )  # fmt: skip
+    )
 
 
 def done(log, title, result):
@@ -258,12 +298,10 @@ def bare_machine(suite, options, log):
     hand_in(partial, options.copy)
     install = shlex.join(['apt-get', 'install', '--yes', *options.packages])
     command = f'apt-get update && {install} && apt-get clean'
-    wall = done(
-        log, f'{suite}: apt install', inside(partial, log, command, options.environment)
-    )  # fmt: skip
-    done(log, 'useradd', inside(
-        partial, log, f'useradd --create-home {USER}', options.environment
-    ))  # fmt: skip
+    wall = done(log, f'{suite}: apt install', inside(partial, log, command, options.environment))
+    done(
+        log, 'useradd', inside(partial, log, f'useradd --create-home {USER}', options.environment)
+    )
     found = {'seconds': wall, 'megabytes': megabytes(partial) - before}
     partial.rename(base)
     about.write_text(json.dumps(found))
@@ -293,9 +331,11 @@ def visit(suite, options):
         subprocess.run(['cp', '--archive', bare, machine], check=True)
         hand_in(machine, options.copy)
         clone(machine, options.commit, log)
-        done(log, 'chown', inside(
-            machine, log, f'chown --recursive {USER}:{USER} {HOME}', options.environment
-        ))  # fmt: skip
+        done(
+            log,
+            'chown',
+            inside(machine, log, f'chown --recursive {USER}:{USER} {HOME}', options.environment),
+        )
         home = machine / HOME.lstrip('/')
         venv = machine / CLONE.lstrip('/') / '.venv'
         for command in options.commands:
@@ -313,8 +353,10 @@ def visit(suite, options):
 
 def table(found):
     """Return the results as a table in Markdown; disk space is what a command added."""
-    lines = ['| machine | command | wall time, s | disk space, MB | `.venv`, MB | exit code |',
-             '|---|---|---:|---:|---:|---:|']  # fmt: skip
+    lines = [
+        '| machine | command | wall time, s | disk space, MB | `.venv`, MB | exit code |',
+        '|---|---|---:|---:|---:|---:|',
+    ]
     for suite, rows in found.items():
         for what, *numbers, code in rows:
             cells = ' | '.join(f'{number:.0f}' for number in numbers)

@@ -36,9 +36,12 @@ SOURCES = [path for package in INTERFACES for path in sorted(package.rglob('*'))
 WATCHED = [LOCK, TOOLS_LOCK, *PACKAGING, Path(__file__), *SOURCES]
 ADDITIONS = {
     'console': ('the console', 'about 20 s, 30 MB to fetch', LOCKS / 'lock-console.txt'),
-    'dev': ('JAX, sweeps, tests and linters', 'about a minute, 230 MB to fetch',
-            LOCKS / 'lock-dev.txt'),
-}  # fmt: skip
+    'dev': (
+        'JAX, sweeps, tests and linters',
+        'about a minute, 230 MB to fetch',
+        LOCKS / 'lock-dev.txt',
+    ),
+}
 OLDEST, NEWEST = (3, 10), (3, 13)
 BAR = 30
 
@@ -141,9 +144,12 @@ def run(title, *commands, share=lambda said: 0.0, **more):
         said = VENV / f'setup-{number}.log'
         with said.open('wb') as log:
             process = subprocess.Popen(
-                [str(c) for c in command], stdout=log, stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL, env={**environment(), **more},
-            )  # fmt: skip
+                [str(c) for c in command],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                env={**environment(), **more},
+            )
         parts.append((process, said))
     try:
         while any(process.poll() is None for process, _ in parts):
@@ -252,12 +258,20 @@ def build_messages():
     builds = {package: BUILD / package.name for package in INTERFACES}
     configure = [
         (
-            cmake, '-G', 'Ninja', '-S', package, '-B', build,
-            f'-DCMAKE_PREFIX_PATH={VENV};{TOOLS}', f'-DCMAKE_INSTALL_PREFIX={VENV}',
-            f'-DPython3_EXECUTABLE={PYTHON}', '-DBUILD_TESTING=OFF',
+            cmake,
+            '-G',
+            'Ninja',
+            '-S',
+            package,
+            '-B',
+            build,
+            f'-DCMAKE_PREFIX_PATH={VENV};{TOOLS}',
+            f'-DCMAKE_INSTALL_PREFIX={VENV}',
+            f'-DPython3_EXECUTABLE={PYTHON}',
+            '-DBUILD_TESTING=OFF',
         )
         for package, build in builds.items()
-    ]  # fmt: skip
+    ]
     editable = (*PIP, HERE, '--editable', ROOT)
     run('configuring messages, installing marine_sim_ros', *configure, editable, **modules)
     for package, build in builds.items():

@@ -29,8 +29,18 @@ MANUAL, STABILIZE, ALT_HOLD, AUTO, GUIDED, SURFACE, POSHOLD, SURFTRAK = 19, 0, 2
 
 
 class Rig:
-    def __init__(self, vehicle='bluerov2', environment='', *, dt=0.005, rate=400.0, depth=0.5,
-                 current=(0, 0, 0), navigation='gps', ranges=lambda state: None):  # fmt: skip
+    def __init__(
+        self,
+        vehicle='bluerov2',
+        environment='',
+        *,
+        dt=0.005,
+        rate=400.0,
+        depth=0.5,
+        current=(0, 0, 0),
+        navigation='gps',
+        ranges=lambda state: None,
+    ):
         from pymavlink import mavutil
 
         self.vehicle = load_vehicle(vehicle)
@@ -52,9 +62,17 @@ class Rig:
         self.mavlink.target_system = self.mavlink.target_component = 1
         self.companion, self.odometry = Companion(1), DeltaOdometry()
         self.settings = FirmwareSettings(
-            self.channels.frame, '127.0.0.1', self.link.port, 0, (33.810313, -118.393867),
-            f'127.0.0.1:{port}', '127.0.0.1:9', rate, navigation, self.companion.address,
-        )  # fmt: skip
+            self.channels.frame,
+            '127.0.0.1',
+            self.link.port,
+            0,
+            (33.810313, -118.393867),
+            f'127.0.0.1:{port}',
+            '127.0.0.1:9',
+            rate,
+            navigation,
+            self.companion.address,
+        )
         self.firmware = Firmware(PROGRAM, self.settings)
         self.ranges, self.sticks = ranges, None
         self.pwm, self.depths, self.states, self.texts, self.last = [], [], [], [], {}
@@ -79,9 +97,12 @@ class Rig:
         self._speak()
         self._navigate(state)
         pwm = self.exchange.tick(
-            self.simulation.stamp, state, self.environment.at(self.time),
-            ranges=self.ranges(state), patience=30.0,
-        )  # fmt: skip
+            self.simulation.stamp,
+            state,
+            self.environment.at(self.time),
+            ranges=self.ranges(state),
+            patience=30.0,
+        )
         assert pwm is not None, self.firmware.ended or self.firmware.log.read_text()[-2000:]
         self.pwm.append(pwm)
         self.depths.append(-state.position[2])

@@ -27,10 +27,11 @@ def odometry(types, stamp, pose, velocity):
     )
     twist = types['geometry_msgs/msg/Twist'](vector(*v[:3]), vector(*v[3:]))
     return types['nav_msgs/msg/Odometry'](
-        header(types, stamp), 'base_link',
+        header(types, stamp),
+        'base_link',
         types['geometry_msgs/msg/PoseWithCovariance'](pose, none),
         types['geometry_msgs/msg/TwistWithCovariance'](twist, none),
-    )  # fmt: skip
+    )
 
 
 def analyze(*arguments):

@@ -14,9 +14,17 @@ def box_inertia(mass, size):
 
 
 def body(
-    geometry, mass, *, inertia=(1.0, 1.0, 1.0), density=None, tags='', own='', com='0 0 0',
-    extra='', name='body',
-):  # fmt: skip
+    geometry,
+    mass,
+    *,
+    inertia=(1.0, 1.0, 1.0),
+    density=None,
+    tags='',
+    own='',
+    com='0 0 0',
+    extra='',
+    name='body',
+):
     """Return a vehicle with one collision: geometry, material and <hydrodynamics> children."""
     ixx, iyy, izz = inertia
     material = '' if density is None else '<buoyancy_material name="stuff"/>'

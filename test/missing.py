@@ -12,9 +12,20 @@ BLOCKER = """
 import sys
 sys.modules.update(dict.fromkeys({names}))  # import and find_spec: there is none
 """
-ROS = ('rclpy', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'nav_msgs',
-       'rcl_interfaces', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs', 'std_srvs', 'tf2_msgs',
-       'visualization_msgs')  # fmt: skip
+ROS = (
+    'rclpy',
+    'builtin_interfaces',
+    'diagnostic_msgs',
+    'geometry_msgs',
+    'nav_msgs',
+    'rcl_interfaces',
+    'rosgraph_msgs',
+    'sensor_msgs',
+    'std_msgs',
+    'std_srvs',
+    'tf2_msgs',
+    'visualization_msgs',
+)
 OTHERS = ('array_api_compat', 'daqp', 'array_api_strict')
 
 

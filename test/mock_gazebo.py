@@ -79,9 +79,11 @@ def main():
     gazebo = MockGazebo(json.loads(sys.argv[1]))
     while not gazebo.done:
         rclpy.spin_once(gazebo.node, timeout_sec=0.1)
-    result = {'position': gazebo.state.position.tolist(),
-              'velocity': gazebo.state.velocity.tolist(),
-              'answered': len(gazebo.came)}  # fmt: skip
+    result = {
+        'position': gazebo.state.position.tolist(),
+        'velocity': gazebo.state.velocity.tolist(),
+        'answered': len(gazebo.came),
+    }
     sys.stdout.write(json.dumps(result) + '\n')
 
 

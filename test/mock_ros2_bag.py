@@ -81,9 +81,12 @@ class Recorder:
             self.writer.add(name, types[0], QoS(10, latched))
             message_class = getattr(import_module(f'{package}.msg'), kind)
             self.node.create_subscription(
-                message_class, name, lambda data, n=name: self.write(n, data),
-                profile(settings), raw=True,
-            )  # fmt: skip
+                message_class,
+                name,
+                lambda data, n=name: self.write(n, data),
+                profile(settings),
+                raw=True,
+            )
 
     def write(self, name, data):
         if name == self.loses:

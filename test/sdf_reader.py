@@ -44,8 +44,12 @@ def spatial_inertia(inertial):
             tensor[i, j] = number(inertial, 'inertia/i' + ''.join(sorted(a + b)))
     turn, c = pose[:3, :3], pose[:3, 3]
     cross = np.cross(np.eye(3), c)  # rows e_i x c: this is S(c), with S(c) v = c x v
-    rigid = np.block([[mass * np.eye(3), -mass * cross],
-                      [mass * cross, turn @ tensor @ turn.T - mass * cross @ cross]])  # fmt: skip
+    rigid = np.block(
+        [
+            [mass * np.eye(3), -mass * cross],
+            [mass * cross, turn @ tensor @ turn.T - mass * cross @ cross],
+        ]
+    )
     added = np.zeros((6, 6))
     fluid = inertial.find('fluid_added_mass')
     if fluid is not None:

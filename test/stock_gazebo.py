@@ -32,9 +32,10 @@ def interfaces():
     def entity_wrench(entity):
         stamp = SimpleNamespace(sec=0, nanosec=0)
         return SimpleNamespace(
-            header=SimpleNamespace(stamp=stamp), entity=entity,
+            header=SimpleNamespace(stamp=stamp),
+            entity=entity,
             wrench=SimpleNamespace(force=vector(), torque=vector()),
-        )  # fmt: skip
+        )
 
     def request():
         reset = SimpleNamespace(all=False)

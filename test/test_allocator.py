@@ -116,10 +116,13 @@ def most(vehicle, allowed, held, wrench, floors, group):
         open_end = i == group and group < g - 1
         bounds.append((floor, None if open_end else size[i]))
     found = linprog(
-        -np.eye(n + g)[n + group], A_eq=np.hstack([matrix, -demand / size]),
-        b_eq=np.zeros(len(matrix)), bounds=bounds, method='highs',
+        -np.eye(n + g)[n + group],
+        A_eq=np.hstack([matrix, -demand / size]),
+        b_eq=np.zeros(len(matrix)),
+        bounds=bounds,
+        method='highs',
         options={'primal_feasibility_tolerance': 1e-10, 'dual_feasibility_tolerance': 1e-10},
-    )  # fmt: skip
+    )
     assert found.status == 0
     return -found.fun / size[group]
 
@@ -196,8 +199,10 @@ def test_the_thrusts_are_the_least_that_do_it(name):
         reference = lsq_linear(
             np.vstack([1e5 * rows, np.eye(len(lower))]),
             np.concatenate([1e5 * (rows @ shares), np.zeros(len(lower))]),
-            bounds=(lower / size, upper / size), method='bvls', tol=1e-14,
-        )  # fmt: skip
+            bounds=(lower / size, upper / size),
+            method='bvls',
+            tol=1e-14,
+        )
         found = BOUNDED[name].distribute(matrix_of(vehicle) @ (shares * size)).thrust / size
         assert found == pytest.approx(reference.x, abs=1e-5)
 
@@ -213,10 +218,12 @@ def thruster_sets(draw):
         ahead, astern = rng.uniform(1, 100, 2) * (rng.random(2) > 0.1)
         specs.append(
             ThrusterSpec(
-                name=str(i), position=rng.uniform(-0.5, 0.5, 3), axis=axis / np.linalg.norm(axis),
+                name=str(i),
+                position=rng.uniform(-0.5, 0.5, 3),
+                axis=axis / np.linalg.norm(axis),
                 curve=linear_curve(ahead, astern, float(rng.integers(0, 50))),
             )
-        )  # fmt: skip
+        )
     return thruster_set(specs)
 
 
@@ -274,11 +281,17 @@ def test_a_hardly_reachable_axis_takes_no_huge_thrusts():
 
 @pytest.mark.parametrize(
     ('failed', 'rank', 'unreachable'),
-    [((), 5, {'pitch'}), ((0,), 5, {'pitch'}), ((4,), 4, {'roll', 'pitch'}),
-     ((4, 5), 3, {'heave', 'roll', 'pitch'}), ((0, 3), 4, {'sway', 'pitch'}),
-     ((0, 2), 4, {'surge', 'pitch'}), ((0, 1, 2), 3, {'surge', 'sway', 'pitch'}),
-     (range(6), 0, set(AXES))],
-)  # fmt: skip
+    [
+        ((), 5, {'pitch'}),
+        ((0,), 5, {'pitch'}),
+        ((4,), 4, {'roll', 'pitch'}),
+        ((4, 5), 3, {'heave', 'roll', 'pitch'}),
+        ((0, 3), 4, {'sway', 'pitch'}),
+        ((0, 2), 4, {'surge', 'pitch'}),
+        ((0, 1, 2), 3, {'surge', 'sway', 'pitch'}),
+        (range(6), 0, set(AXES)),
+    ],
+)
 def test_what_a_bluerov2_loses_with_its_thrusters(failed, rank, unreachable):
     center = ROV.inertia.center_of_mass
     found = controllability(ROV.thrusters, center, failed=out(ROV, *failed))
@@ -465,8 +478,11 @@ def test_the_same_bits_here_again_and_elsewhere():
         found.append(scope['digest'].hexdigest())
     done = subprocess.run(
         [sys.executable, '-c', RUN + 'print(digest.hexdigest())'],
-        capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
     assert found[0] == found[1] == done.stdout.strip()
     assert found[0] != hashlib.sha256().hexdigest()
 
@@ -487,11 +503,16 @@ def test_wrong_shapes():
 
 @pytest.mark.parametrize(
     ('options', 'words'),
-    [({'method': 'magic'}, 'bounded, pseudo_inverse'), ({'damping': -1.0}, 'from 0'),
-     ({'damping': np.nan}, 'from 0'), ({'priority': (('surge', 'up'),)}, "no axis 'up'"),
-     ({'priority': (('surge',), ('surge',))}, 'named twice'), ({'concession': 0.0}, '0.01 to 1'),
-     ({'concession': np.nan}, '0.01 to 1')],
-)  # fmt: skip
+    [
+        ({'method': 'magic'}, 'bounded, pseudo_inverse'),
+        ({'damping': -1.0}, 'from 0'),
+        ({'damping': np.nan}, 'from 0'),
+        ({'priority': (('surge', 'up'),)}, "no axis 'up'"),
+        ({'priority': (('surge',), ('surge',))}, 'named twice'),
+        ({'concession': 0.0}, '0.01 to 1'),
+        ({'concession': np.nan}, '0.01 to 1'),
+    ],
+)
 def test_wrong_settings(options, words):
     with pytest.raises(ParameterError, match=words):
         allocator(ROV, **options)

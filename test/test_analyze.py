@@ -66,9 +66,13 @@ def foreign(path, trajectory, *, offset=0, late=0, plugin=StoragePlugin.SQLITE3,
             pose = (*trajectory.position[i], *trajectory.orientation[i])
             for connection, message in (
                 (odom, odometry(types, stamp, pose, trajectory.velocity[i])),
-                (pwm, types['mavros_msgs/msg/RCOut'](
-                    header(types, stamp), trajectory.pwm[i].astype(np.uint16))),
-            ):  # fmt: skip
+                (
+                    pwm,
+                    types['mavros_msgs/msg/RCOut'](
+                        header(types, stamp), trajectory.pwm[i].astype(np.uint16)
+                    ),
+                ),
+            ):
                 data = store.serialize_cdr(message, connection.msgtype)
                 writer.write(connection, stamp + late, data)
     return path
@@ -118,8 +122,14 @@ def test_metrics_are_those_of_the_run(run, tmp_path, capsys):
     assert found['barometer']['rms_m'] == pytest.approx(noise, rel=0.1)
     assert abs(found['barometer']['bias_m']) < 0.1 * noise
     run_ = from_trajectory(trajectory)
-    expected = response(run_.time, run_.position, run_.rpy, run_.targets,
-                        velocity=run_.controlled_velocity, window=4.0).to_dict()  # fmt: skip
+    expected = response(
+        run_.time,
+        run_.position,
+        run_.rpy,
+        run_.targets,
+        velocity=run_.controlled_velocity,
+        window=4.0,
+    ).to_dict()
     for axis in ('z', 'yaw', 'surge'):
         for key, value in expected['axes'][axis].items():
             assert found['response']['axes'][axis][key] == pytest.approx(value, abs=1e-9)
@@ -169,8 +179,16 @@ def test_a_page_asks_nothing_of_a_network(run, tmp_path):
     charts = page_charts(text)
     titles = {c['key'].split('-', 1)[1] for c in charts['charts']}
     assert titles == {
-        'space', 'plan', 'pose', 'speed', 'forces', 'share-0', 'thrusters', 'barometer', 'timing',
-    }  # fmt: skip
+        'space',
+        'plan',
+        'pose',
+        'speed',
+        'forces',
+        'share-0',
+        'thrusters',
+        'barometer',
+        'timing',
+    }
     for chart in charts['charts']:
         axes = [v for k, v in chart['layout'].items() if k.startswith(('xaxis', 'yaxis'))]
         for axis in axes:
@@ -403,9 +421,11 @@ def test_an_old_report_is_replaced_only_when_asked(run, tmp_path, capsys):
 @pytest.fixture(scope='module')
 def small(run, tmp_path_factory):
     bag = foreign(
-        tmp_path_factory.mktemp('small') / 'bag', run[1], plugin=StoragePlugin.MCAP,
+        tmp_path_factory.mktemp('small') / 'bag',
+        run[1],
+        plugin=StoragePlugin.MCAP,
         keep=slice(0, None, 40),
-    )  # fmt: skip
+    )
     return next(p for p in bag.iterdir() if p.suffix == '.mcap').read_bytes()
 
 
@@ -452,8 +472,13 @@ def test_memory_stays_while_bags_grow(tmp_path):
             'read(sys.argv[1])\n'
             'print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)\n'
         )
-        done = subprocess.run([sys.executable, '-c', script, str(path)], capture_output=True,
-                              text=True, check=True, timeout=120)  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, '-c', script, str(path)],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
         return size, int(done.stdout)
 
     (small_size, small_peak), (large_size, large_peak) = peak(6_000), peak(60_000)

@@ -173,10 +173,13 @@ def test_an_auto_mission_of_five_waypoints_and_surface(rig):
     points = [(5, 0), (5, 5), (0, 5), (-3, 2), (0, 0)]
     latitude, longitude = sub.settings.home
     items = [(latitude, longitude, 0.0)] + [
-        (latitude + np.degrees(n / EARTH),
-         longitude + np.degrees(e / EARTH / np.cos(np.radians(latitude))), -3.0)
+        (
+            latitude + np.degrees(n / EARTH),
+            longitude + np.degrees(e / EARTH / np.cos(np.radians(latitude))),
+            -3.0,
+        )
         for n, e in points
-    ]  # fmt: skip
+    ]
 
     def upload():
         asked = sub.last.pop('MISSION_REQUEST', None) or sub.last.pop('MISSION_REQUEST_INT', None)
@@ -191,8 +194,13 @@ def test_an_auto_mission_of_five_waypoints_and_surface(rig):
     assert sub.run(20, upload)
     assert sub.mode(AUTO)
     first = len(sub.states)
-    sub.run(150, lambda: sub.last['MISSION_CURRENT'].seq == len(points)
-            and np.hypot(*sub.states[-1].position[:2]) < 0.5)  # fmt: skip
+    sub.run(
+        150,
+        lambda: (
+            sub.last['MISSION_CURRENT'].seq == len(points)
+            and np.hypot(*sub.states[-1].position[:2]) < 0.5
+        ),
+    )
     path = np.array([state.position for state in sub.states[first:]])
     for north, east in points:
         assert np.hypot(path[:, 0] - east, path[:, 1] - north).min() < 0.6

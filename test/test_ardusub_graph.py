@@ -64,11 +64,22 @@ def test_the_run_starts_an_autopilot_that_holds_its_depth(
     processes, tmp_path, firmware, vehicle, thrusters
 ):
     process = processes.marine_sim(
-        'run', vehicle, '--autopilot', 'ardusub', '--ardusub',
+        'run',
+        vehicle,
+        '--autopilot',
+        'ardusub',
+        '--ardusub',
         firmware('--thrusters', thrusters, '--depth', 1.5),
-        '--autopilot-instance', free_instance(), '--real-time-factor', 0, '--duration', 10,
-        '--composed', '--record', tmp_path / 'out',
-    )  # fmt: skip
+        '--autopilot-instance',
+        free_instance(),
+        '--real-time-factor',
+        0,
+        '--duration',
+        10,
+        '--composed',
+        '--record',
+        tmp_path / 'out',
+    )
     output, _ = process.communicate(timeout=200)
     assert process.returncode == 0, output
     assert 'connected' in output
@@ -86,10 +97,22 @@ def test_the_run_does_not_depend_on_the_load_or_on_processes(processes, tmp_path
         if kind == 'busy':
             busy = [processes.start(sys.executable, '-c', 'while True: pass') for _ in range(2)]
         process = processes.marine_sim(
-            'run', 'bluerov2', '--autopilot', 'ardusub', '--ardusub', program,
-            '--autopilot-instance', free_instance(), '--real-time-factor', 0, '--duration', 2,
-            '--record', tmp_path / kind, *more,
-        )  # fmt: skip
+            'run',
+            'bluerov2',
+            '--autopilot',
+            'ardusub',
+            '--ardusub',
+            program,
+            '--autopilot-instance',
+            free_instance(),
+            '--real-time-factor',
+            0,
+            '--duration',
+            2,
+            '--record',
+            tmp_path / kind,
+            *more,
+        )
         output, _ = process.communicate(timeout=200)
         for one in busy:
             one.kill()
@@ -105,13 +128,29 @@ def test_two_vehicles_have_an_autopilot_each(processes, tmp_path, firmware):
     first = free_instance(2)
     runs = []
     for k, depth in enumerate((0.8, 1.4)):
-        runs.append(processes.marine_sim(
-            'run', 'bluerov2', '--namespace', f'rov{k}', '--autopilot', 'ardusub',
-            '--ardusub', firmware('--depth', depth).rename(tmp_path / f'ardusub{k}'),
-            '--autopilot-instance', first + k, '--real-time-factor', 0, '--duration', 6,
-            '--composed', '--record', tmp_path / f'out{k}',
-            '--frame-prefix', f'rov{k}/',  # composed: each keeps its own time
-        ))  # fmt: skip
+        runs.append(
+            processes.marine_sim(
+                'run',
+                'bluerov2',
+                '--namespace',
+                f'rov{k}',
+                '--autopilot',
+                'ardusub',
+                '--ardusub',
+                firmware('--depth', depth).rename(tmp_path / f'ardusub{k}'),
+                '--autopilot-instance',
+                first + k,
+                '--real-time-factor',
+                0,
+                '--duration',
+                6,
+                '--composed',
+                '--record',
+                tmp_path / f'out{k}',
+                '--frame-prefix',
+                f'rov{k}/',  # composed: each keeps its own time
+            )
+        )
     for k, process in enumerate(runs):
         output, _ = process.communicate(timeout=140)
         assert process.returncode == 0, output
@@ -127,9 +166,12 @@ def test_a_lost_autopilot_stops_the_thrusters_and_is_taken_in_again(processes):
 
     instance = free_instance()
     nodes, _ = start_graph(
-        processes, vehicle='bluerov2', autopilot='ardusub', ardusub='none',
+        processes,
+        vehicle='bluerov2',
+        autopilot='ardusub',
+        ardusub='none',
         autopilot_instance=instance,
-    )  # fmt: skip
+    )
     watcher = Watcher()
     try:
         from sensor_msgs.msg import JointState
@@ -177,9 +219,13 @@ def test_fuzz_reaches_no_thruster_and_ends_nobody(processes):
 
     instance = free_instance()
     nodes, _ = start_graph(
-        processes, vehicle='bluerov2', autopilot='ardusub', ardusub='none',
-        autopilot_instance=instance, real_time_factor=0.0,
-    )  # fmt: skip
+        processes,
+        vehicle='bluerov2',
+        autopilot='ardusub',
+        ardusub='none',
+        autopilot_instance=instance,
+        real_time_factor=0.0,
+    )
     watcher, random = Watcher(), np.random.default_rng(1)
     to, udp = ('127.0.0.1', 9002 + 10 * instance), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
@@ -207,10 +253,20 @@ def test_fuzz_reaches_no_thruster_and_ends_nobody(processes):
 
 def test_a_firmware_that_ends_by_itself_ends_the_run(processes, firmware):
     process = processes.marine_sim(
-        'run', 'bluerov2', '--autopilot', 'ardusub', '--ardusub', firmware('--die-at', 1.0),
-        '--autopilot-instance', free_instance(), '--duration', 60, '--real-time-factor', 0,
+        'run',
+        'bluerov2',
+        '--autopilot',
+        'ardusub',
+        '--ardusub',
+        firmware('--die-at', 1.0),
+        '--autopilot-instance',
+        free_instance(),
+        '--duration',
+        60,
+        '--real-time-factor',
+        0,
         '--composed',
-    )  # fmt: skip
+    )
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 1
     assert 'ArduSub ended by itself: exit code 1: giving up' in output
@@ -237,9 +293,15 @@ def test_what_cannot_be_is_refused_in_one_line(processes, options, reason):
 
 def test_a_vehicle_without_parameters_is_told_to_start_its_own(processes, firmware):
     process = processes.marine_sim(
-        'run', 'simple_rov', '--autopilot', 'ardusub', '--ardusub', firmware(),
-        '--autopilot-instance', free_instance(),
-    )  # fmt: skip
+        'run',
+        'simple_rov',
+        '--autopilot',
+        'ardusub',
+        '--ardusub',
+        firmware(),
+        '--autopilot-instance',
+        free_instance(),
+    )
     try:
         output, _ = process.communicate(timeout=100)
     except subprocess.TimeoutExpired:

@@ -107,8 +107,9 @@ def test_a_stranger_is_ignored_until_the_autopilot_is_silent(wire):
     assert wire.heard(second) == [b'hello']
 
 
-@settings(max_examples=30, deadline=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(st.binary(max_size=100), min_size=1, max_size=5))
 def test_what_is_no_packet_is_told_of_and_ignored(wire, datagrams):
     wire.said.clear()

@@ -46,8 +46,11 @@ def packet(pwm, rate=400, frame=7, magic=None):
     return struct.pack(f'<HHI{len(pwm)}H', magic, rate, frame, *pwm)
 
 
-@given(st.sampled_from([16, 32]).flatmap(lambda n: st.lists(WIDTH, min_size=n, max_size=n)),
-       WIDTH, st.integers(0, 2**32 - 1))  # fmt: skip
+@given(
+    st.sampled_from([16, 32]).flatmap(lambda n: st.lists(WIDTH, min_size=n, max_size=n)),
+    WIDTH,
+    st.integers(0, 2**32 - 1),
+)
 def test_a_servo_packet_is_read_back(pwm, rate, frame):
     found = parse_servos(packet(pwm, rate, frame))
     assert (found.frame_rate, found.frame_count, list(found.pwm)) == (rate, frame, pwm)
@@ -77,8 +80,15 @@ def test_what_is_wrong_is_said(data, reason):
         parse_servos(data)
 
 
-@given(THREE, THREE, THREE, THREE, st.tuples(*[FINITE] * 4),
-       st.lists(st.floats(0, 100), max_size=6), st.integers(0, 10**13))  # fmt: skip
+@given(
+    THREE,
+    THREE,
+    THREE,
+    THREE,
+    st.tuples(*[FINITE] * 4),
+    st.lists(st.floats(0, 100), max_size=6),
+    st.integers(0, 10**13),
+)
 def test_a_reply_is_one_line_of_json_without_spaces(
     gyro, accel, position, velocity, quaternion, ranges, stamp
 ):
@@ -148,8 +158,9 @@ def test_a_map_that_is_turned_is_turned_back():
 def test_the_autopilot_reads_the_simulated_imu(noise):
     vehicle, state = load_vehicle('bluerov2'), rest((3.0, 4.0, -5.0))
     instruments = Instruments(vehicle, noise=noise)
-    read = [instruments.inertial(k * 2_500_000, state, np.zeros(6), Environment())
-            for k in range(400)]  # fmt: skip
+    read = [
+        instruments.inertial(k * 2_500_000, state, np.zeros(6), Environment()) for k in range(400)
+    ]
     force, rates = np.array([f for f, _ in read]), np.array([r for _, r in read])
     np.testing.assert_allclose(force.mean(0), [0, 0, 9.80665], atol=0.1)
     assert (force.std(0).max() > 1e-3) == noise
@@ -158,9 +169,16 @@ def test_the_autopilot_reads_the_simulated_imu(noise):
 
 @pytest.mark.parametrize(
     ('rate', 'dt', 'count'),
-    [(400, 0.005, 2), (800, 0.005, 4), (1200, 0.005, 6), (400, 0.0025, 1), (400, 0.001, 1),
-     (400, 0.02, 8), (1, 0.2, 3)],
-)  # fmt: skip
+    [
+        (400, 0.005, 2),
+        (800, 0.005, 4),
+        (1200, 0.005, 6),
+        (400, 0.0025, 1),
+        (400, 0.001, 1),
+        (400, 0.02, 8),
+        (1, 0.2, 3),
+    ],
+)
 def test_frames_subdivide_or_equal_ticks(rate, dt, count):
     assert frames_per_tick(rate, dt) == count
 
@@ -259,12 +277,14 @@ def test_a_mapping_in_the_urdf(tmp_path):
         ('<ardusub frame="cube"/>', "frame is 'cube'; expected one of: bluerov1, vectored"),
         ('<ardusub><channel number="33" device="lights"/></ardusub>', 'expected 1 to 32'),
         ('<ardusub><channel number="3"/></ardusub>', 'one of the attributes thruster and device'),
-        ('<ardusub><channel number="9" device="a"/><channel number="9" device="b"/></ardusub>',
-         'channel 9 is given twice'),
+        (
+            '<ardusub><channel number="9" device="a"/><channel number="9" device="b"/></ardusub>',
+            'channel 9 is given twice',
+        ),
         ('<ardusub><channel number="9" thruster="nobody"/></ardusub>', "thruster 'nobody'"),
         ('<ardusub><motor/></ardusub>', 'unknown element <motor>'),
     ],
-)  # fmt: skip
+)
 def test_a_mapping_that_cannot_be_is_refused(tmp_path, element, reason):
     with pytest.raises(ModelError, match=reason):
         channel_map(load_vehicle(str(urdf(tmp_path, element))))

@@ -39,8 +39,11 @@ def without(packages, *arguments):
     code = f'import sys; {hidden}from marine_sim_ros.tools.main import main; main()'
     return subprocess.run(
         [sys.executable, '-c', code, *map(str, arguments)],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def texts(store, count):
@@ -103,8 +106,9 @@ def test_a_bag_is_an_mcap_whose_metadata_tells_counts_types_and_quality_of_servi
         profiles[name] = (yaml.safe_load(offered) if isinstance(offered, str) else offered)[0]
     assert {t['type'] for t in topics.values()} == {STRING}
     assert {n: p['durability'] for n, p in profiles.items()} == {
-        '/latched': 'transient_local', '/plain': 'volatile',
-    }  # fmt: skip
+        '/latched': 'transient_local',
+        '/plain': 'volatile',
+    }
     assert {n: p['depth'] for n, p in profiles.items()} == {'/latched': 1, '/plain': 10}
     assert {p['reliability'] for p in profiles.values()} == {'reliable'}
 
@@ -121,9 +125,16 @@ def test_a_bag_that_exists_is_not_written_over(tmp_path, writes):
 def test_simulate_records_and_analyze_reads_with_each_library_alone(tmp_path, package):
     others = set(STORAGES) - {package}
     done = without(
-        others, 'simulate', 'investigator90', '--scenario', 'position_hold', '--duration', 2,
-        '--record', tmp_path / 'run',
-    )  # fmt: skip
+        others,
+        'simulate',
+        'investigator90',
+        '--scenario',
+        'position_hold',
+        '--duration',
+        2,
+        '--record',
+        tmp_path / 'run',
+    )
     assert 'trajectory_sha256' in done.stdout, done.stderr
     manifest = json.loads((tmp_path / 'run' / 'manifest.json').read_text())
     assert manifest['trajectory_sha256'] in done.stdout

@@ -46,9 +46,14 @@ def dives():
     environments = [Environment(current=np.array([0.1 * i, 0.0, 0.0])) for i in range(5)]
     lists = (vehicles, scenarios, environments, [3, 4, 5, 6, 7])
     found = simulate_batch(
-        vehicles, scenarios, environments=environments, seeds=lists[3], duration=2.0, every=10,
+        vehicles,
+        scenarios,
+        environments=environments,
+        seeds=lists[3],
+        duration=2.0,
+        every=10,
         all_quantities=True,
-    )  # fmt: skip
+    )
     return lists, found
 
 
@@ -85,9 +90,11 @@ def test_hulls_share_a_batch():
     turned = tuple(quaternion_from_rpy(0.1, 0.2, 0.3))
     initial = [rest((0.0, 0.0, -0.05 * i), turned) for i in range(2)]
     found = simulate_batch(
-        vehicle, replace(dive, duration=0.1), every=2,
+        vehicle,
+        replace(dive, duration=0.1),
+        every=2,
         initial=State(*(np.stack(x) for x in zip(*initial, strict=True))),
-    )  # fmt: skip
+    )
     for i in range(2):
         start = replace(dive, position=initial[i].position, rpy=(0.1, 0.2, 0.3), duration=0.1)
         expected = simulate(vehicle, start)

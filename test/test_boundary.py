@@ -41,17 +41,26 @@ def ratio(distance, radius, exponent=1.5):
 
 def force(position, normal=UP, *, thrust=15.0, radius=0.1, rotation=None, **more):
     return boundary_disturbance(
-        np.array(position, float), np.eye(3) if rotation is None else rotation, np.zeros(3),
-        np.array(normal, float), np.array(thrust), np.array(radius), **more,
-    )  # fmt: skip
+        np.array(position, float),
+        np.eye(3) if rotation is None else rotation,
+        np.zeros(3),
+        np.array(normal, float),
+        np.array(thrust),
+        np.array(radius),
+        **more,
+    )
 
 
 # --- the document's numbers ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(('distance', 'share', 'newtons'), [
-    (0.1, 0.353553, 5.30330), (0.3, 0.125, 1.875),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('distance', 'share', 'newtons'),
+    [
+        (0.1, 0.353553, 5.30330),
+        (0.3, 0.125, 1.875),
+    ],
+)
 @pytest.mark.parametrize('mode', ['documented', 'normal_only'])
 def test_hovering_over_the_ground_pushes_up(distance, share, newtons, mode):
     found = force([1.0, 2.0, distance], mode=mode)
@@ -71,9 +80,13 @@ def snippet(rpy, position):
     """Return force and wind in NED of an example given in NED and FRD."""
     in_ned = rotation_matrix(quaternion_from_rpy(*rpy))
     arguments = (
-        ENU_OF_NED @ position, ENU_OF_NED @ in_ned @ FLU_OF_FRD, np.zeros(3),
-        ENU_OF_NED @ np.array([0.0, 0.0, -1.0]), np.array(15.0), np.array(0.1),
-    )  # fmt: skip
+        ENU_OF_NED @ position,
+        ENU_OF_NED @ in_ned @ FLU_OF_FRD,
+        np.zeros(3),
+        ENU_OF_NED @ np.array([0.0, 0.0, -1.0]),
+        np.array(15.0),
+        np.array(0.1),
+    )
     found = boundary_disturbance(*arguments)
     wind = boundary_disturbance_as_wind(*arguments, np.full(3, 0.1))
     return ENU_OF_NED.T @ found, ENU_OF_NED.T @ wind
@@ -141,9 +154,14 @@ def test_exactly_zero_beyond_the_cut_off_and_smooth_to_it():
     shares = np.linspace(0, 2 * FADE_END, 4001)
     places = np.array(shares)[:, None] * (0.1 * UP)
     found = boundary_disturbance(
-        places, np.eye(3) + np.zeros((4001, 1, 1)), np.zeros(3), UP + 0 * places,
-        np.full(4001, 15.0), np.array(0.1), mode='normal_only',
-    )  # fmt: skip
+        places,
+        np.eye(3) + np.zeros((4001, 1, 1)),
+        np.zeros(3),
+        UP + 0 * places,
+        np.full(4001, 15.0),
+        np.array(0.1),
+        mode='normal_only',
+    )
     assert np.all(found[shares >= FADE_END] == 0)
     assert np.all(found[shares < FADE_END - 0.05, 2] > 0)
     expected = 15 * ratio(0.1 * shares, 0.1)
@@ -235,9 +253,14 @@ def test_the_boundary_force_is_the_api_of_every_thruster_and_plane(vehicle):
             turned[:, 2] = rotation @ axis
             for plane in (SEABED, WALL):
                 on_rotor = boundary_disturbance(
-                    state.position + rotation @ place, turned, plane.point, plane.normal,
-                    thrust[i], vehicle.thrusters.rotor_radius[i], mode=mode,
-                )  # fmt: skip
+                    state.position + rotation @ place,
+                    turned,
+                    plane.point,
+                    plane.normal,
+                    thrust[i],
+                    vehicle.thrusters.rotor_radius[i],
+                    mode=mode,
+                )
                 push = rotation.T @ on_rotor
                 total += np.concatenate([push, np.cross(place, push)])
         environment = around(SEABED, WALL, jets=JetLaw(mode))
@@ -282,14 +305,16 @@ def test_batches_and_other_array_libraries():
     vehicle = load_vehicle('bluerov2')
     environment = parse_environment(
         'pool: {length: 20, width: 8, depth: 3}\nterrain: {generator: rock, depth: 3, relief: 0.5}'
-        '\nobstacles: [{shape: sphere, radius: 0.3, position: [0, 0, -2.5]}]\n', 'x.yaml',
-    )  # fmt: skip
+        '\nobstacles: [{shape: sphere, radius: 0.3, position: [0, 0, -2.5]}]\n',
+        'x.yaml',
+    )
     rng = np.random.default_rng(4)
     q = rng.standard_normal((5, 4))
     states = State(
         rng.normal(0, 1, (5, 3)) * (1, 1, 0.2) - (0, 0, 2.6),
-        q / np.linalg.norm(q, axis=1)[:, None], np.zeros((5, 6)),
-    )  # fmt: skip
+        q / np.linalg.norm(q, axis=1)[:, None],
+        np.zeros((5, 6)),
+    )
     thrust = rng.normal(0, 20, (5, 6))
     batch = boundary(vehicle, states, environment, thrust)
     assert batch.shape == (5, 6)
@@ -301,9 +326,13 @@ def test_batches_and_other_array_libraries():
     )
     assert np.asarray(strict) == pytest.approx(batch, abs=1e-12)
     law = boundary_disturbance(
-        xp.asarray([0.0, 0.0, 0.1]), xp.eye(3), xp.zeros(3), xp.asarray(UP), xp.asarray(15.0),
+        xp.asarray([0.0, 0.0, 0.1]),
+        xp.eye(3),
+        xp.zeros(3),
+        xp.asarray(UP),
+        xp.asarray(15.0),
         xp.asarray(0.1),
-    )  # fmt: skip
+    )
     assert np.asarray(law) == pytest.approx([0, 0, 5.30330], abs=5e-6)
 
 
@@ -370,9 +399,12 @@ def test_rotor_radii_are_read():
 
 def pushed(*planes):
     """Return the force of planes (point, normal) on a BlueROV2 that thrusts up, 20 N each."""
-    scene = Scene(tuple(
-        Plane(f'p{i}', np.array(p, float), np.array(n, float)) for i, (p, n) in enumerate(planes)
-    ))  # fmt: skip
+    scene = Scene(
+        tuple(
+            Plane(f'p{i}', np.array(p, float), np.array(n, float))
+            for i, (p, n) in enumerate(planes)
+        )
+    )
     vehicle = load_vehicle('bluerov2')
     thrust = 20.0 * np.sign(vehicle.thrusters.axis[:, 2])
     return boundary(vehicle, rest((0.0, 0.0, 0.2)), Environment(scene=scene), thrust)

@@ -70,9 +70,10 @@ def _check_markers(messages):
     (array,) = messages.values()
     shown = {m.ns: m for m in array.markers}
     assert set(shown) == {
-        name + grid for name in ('floor', 'east_wall', 'west_wall', 'north_wall', 'south_wall')
+        name + grid
+        for name in ('floor', 'east_wall', 'west_wall', 'north_wall', 'south_wall')
         for grid in ('', '/grid')
-    }  # fmt: skip
+    }
     assert all(m.header.frame_id == 'map' for m in array.markers)
     corners = np.array([[p.x, p.y, p.z] for p in shown['floor'].points])
     assert corners.min(axis=0) == pytest.approx([-12.5, -6.25, -4])

@@ -78,9 +78,12 @@ def test_lookup():
     assert lookup(metrics, 'a.c') is None
     assert lookup(metrics, 'turn.radius_m') is None
     for path, expected in {
-        'a.x': "a has no 'x'; it has b, c", 'z': "metrics has no 'z'; it has a, d",
-        'd.e': "d has no 'e'; it has no more", 'a': 'expected a number', 'ok': 'expected a number',
-    }.items():  # fmt: skip
+        'a.x': "a has no 'x'; it has b, c",
+        'z': "metrics has no 'z'; it has a, d",
+        'd.e': "d has no 'e'; it has no more",
+        'a': 'expected a number',
+        'ok': 'expected a number',
+    }.items():
         with pytest.raises(ParameterError, match=expected):
             lookup(metrics, path)
 
@@ -119,9 +122,11 @@ def test_shipped_experiments_can_be_read(name):
 
 def test_the_thesis_is_quoted_as_it_prints():
     printed = {
-        (n, r.name): r.printed for n in experiment_names() for r in load_experiment(n).rows
+        (n, r.name): r.printed
+        for n in experiment_names()
+        for r in load_experiment(n).rows
         if r.printed
-    }  # fmt: skip
+    }
     assert printed['position_hold', 'horizontal steady-state error'] == (0.02, 0.06)
     assert printed['position_hold', 'vertical steady-state error'] == (0.11, 0.11)
     assert printed['heading_step', 'pitch steady-state error'] == (3, 4)
@@ -129,8 +134,13 @@ def test_the_thesis_is_quoted_as_it_prints():
     assert printed['balance', 'mass without arm'] == (114.46, 114.46)
     assert len(printed) == 8
     assert set(experiment_names()) == {
-        'balance', 'position_hold', 'transit', 'heading_step', 'turning_circle', 'helix',
-    }  # fmt: skip
+        'balance',
+        'position_hold',
+        'transit',
+        'heading_step',
+        'turning_circle',
+        'helix',
+    }
 
 
 BAD = {
@@ -200,9 +210,9 @@ angle = st.floats(-1.4, 1.4)
 
 @given(roll=angle, pitch=angle, distance=st.floats(0.01, 1.0))
 def test_trim_puts_buoyancy_above_weight(roll, pitch, distance):
-    up = np.array([
-        -math.sin(pitch), math.sin(roll) * math.cos(pitch), math.cos(roll) * math.cos(pitch)
-    ])  # fmt: skip
+    up = np.array(
+        [-math.sin(pitch), math.sin(roll) * math.cos(pitch), math.cos(roll) * math.cos(pitch)]
+    )
     gravity = np.array([0.1, -0.2, 0.3])
     assert trim(gravity, gravity + distance * up) == pytest.approx((roll, pitch), abs=1e-9)
     found = balance_metrics(gravity, gravity + distance * up, roll, pitch, mass=1.0, volume=1.0)

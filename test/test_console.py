@@ -38,11 +38,12 @@ from marine_sim_ros.model.library import load_vehicle, vehicle_path
 
 MOVES = st.lists(
     st.tuples(
-        st.sampled_from(['take', 'over', 'leave', 'beat']), st.sampled_from('abc'),
+        st.sampled_from(['take', 'over', 'leave', 'beat']),
+        st.sampled_from('abc'),
         st.floats(0, 2),
     ),
     max_size=40,
-)  # fmt: skip
+)
 
 
 @given(MOVES)
@@ -90,10 +91,11 @@ def test_silence_stops_long_before_it_costs_control():
 
 ANY = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=7) | st.dictionaries(st.text(max_size=5), inner,
-                                                                max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=7) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(ANY | st.fixed_dictionaries({'kind': st.sampled_from(list(REQUESTS)), 'value': ANY}))
@@ -169,12 +171,15 @@ def test_a_moment_of_known_rows():
     q = quaternion_from_rpy(0.1, -0.2, math.pi / 2)  # heads north
     rows = {
         'odom': (1, 2, -3, *q, 1.0, 0, 0, 0.1, 0.2, 0.3),
-        'thrusters/pwm': (1500, 1600), 'thrusters/state': (1.0, -2.0, 10.0, -20.0),
-        'thrusters/power': (5.0, 7.0), 'barometer/pressure': (101300 + 997 * 9.8 * 3, 4.0),
-        'wrench/drag': (3, 0, 4, 0, 0, 0), 'wrench/buoyancy': (0, 0, 15, 0, 0, 0),
+        'thrusters/pwm': (1500, 1600),
+        'thrusters/state': (1.0, -2.0, 10.0, -20.0),
+        'thrusters/power': (5.0, 7.0),
+        'barometer/pressure': (101300 + 997 * 9.8 * 3, 4.0),
+        'wrench/drag': (3, 0, 4, 0, 0, 0),
+        'wrench/buoyancy': (0, 0, 15, 0, 0, 0),
         'wrench/total': (1, 1, 1, 0, 0, 0),
         'controller/setpoints': (math.nan, 0, -3) + (math.nan,) * 9,
-    }  # fmt: skip
+    }
     now = telemetry_frame(7.5, rows, weight=98.0)
     assert now['rpy'] == pytest.approx([0.1, -0.2, math.pi / 2])
     # Ahead by the bow raised by 0.2 rad (a negative pitch): cos 0.2 ahead and sin 0.2 up.
@@ -273,9 +278,11 @@ def asked(path='/', *, token='', kind='http', query='', **headers):
         sent.append(message)
 
     scope = {
-        'type': kind, 'path': path, 'query_string': query.encode(),
+        'type': kind,
+        'path': path,
+        'query_string': query.encode(),
         'headers': [(k.encode(), v.encode()) for k, v in headers.items()],
-    }  # fmt: skip
+    }
     asyncio.run(Gate(app, token)(scope, None, send))
     if passed:
         return None, {}

@@ -153,8 +153,17 @@ def test_a_page_that_is_heard_again_goes_on(processes, watcher):
 def test_silence_disarms_the_controller_until_the_page_is_heard(processes, watcher, on_loss):
     pwm = watcher.seen['thrusters/pwm']
     options = RunOptions(vehicle='bluerov2', controller='modern', console=True, dt=0.01)
-    one = Wire(start(processes, options, operator_timeout=OPERATOR_TIMEOUT, lease_timeout=4.0,
-                     output='velocity', on_loss=on_loss), 'one')  # fmt: skip
+    one = Wire(
+        start(
+            processes,
+            options,
+            operator_timeout=OPERATOR_TIMEOUT,
+            lease_timeout=4.0,
+            output='velocity',
+            on_loss=on_loss,
+        ),
+        'one',
+    )
 
     def armed(on):
         return lambda m: m['frame']['mode']['switches']['arm'] is on
@@ -254,8 +263,9 @@ def test_faults_that_are_set_happen_and_are_mended(processes, watcher):
     wire.hold(watcher, lambda: abs(thrust(2)) < 0.1, surge=1.0)
     told = wire.until(lambda m: len(m['frame']['mode']['faults']) == 2)['frame']['mode']['faults']
     assert {(f['kind'], f['thruster']) for f in told} == {
-        ('dead', 'thruster_3'), ('reversed', 'thruster_4'),
-    }  # fmt: skip
+        ('dead', 'thruster_3'),
+        ('reversed', 'thruster_4'),
+    }
     set_fault('barometer_dropout')
     wire.hold(watcher, lambda: time_of(state) - time_of(pressure) > 0.3, surge=1.0)
     wire.ask('mend')
@@ -272,10 +282,12 @@ def test_nonsense_is_told_and_survived(processes, watcher):
     wire = Wire(address, 'x')
     wire.ask('take', False)
     for text, expected in (
-        ('{', 'not JSON'), ('[' * 5000, 'not JSON'), ('7', 'request 7 is unknown'),
+        ('{', 'not JSON'),
+        ('[' * 5000, 'not JSON'),
+        ('7', 'request 7 is unknown'),
         ('{"kind": "gain", "value": 1e999}', 'gain: is inf; expected 0 to 1'),
         ('{"kind": "hands", "value": {"sticks": [9]}}', 'hands: has 1 efforts'),
-    ):  # fmt: skip
+    ):
         wire.socket.send(text)
         assert expected in wire.until(lambda m: 'error' in m)['error']
     wire.ask('fault', {'kind': 'dead', 'thruster': 'warp_drive'})
@@ -311,9 +323,16 @@ def test_watching_costs_no_message_per_tick(processes, ros_environment):
     sources = next(s for s in specs if s.executable == 'console').parameters['wrench_sources']
     per_tick = {'/clock', '/tf'} | {
         f'/bluerov2/{name}'
-        for name in ('odom', 'thrusters/pwm', 'thrusters/state', 'thrusters/power',
-                     'controller/setpoints', 'wrench/total', *(f'wrench/{s}' for s in sources))
-    }  # fmt: skip
+        for name in (
+            'odom',
+            'thrusters/pwm',
+            'thrusters/state',
+            'thrusters/power',
+            'controller/setpoints',
+            'wrench/total',
+            *(f'wrench/{s}' for s in sources),
+        )
+    }
 
     def listeners(topic):
         return {i.node_name for i in watcher.node.get_subscriptions_info_by_topic(topic)}
@@ -353,9 +372,10 @@ def test_beyond_this_machine_only_with_a_token(processes):
     import urllib.request
 
     spec = next(
-        s for s in describe(RunOptions(vehicle='bluerov2', console=True))
+        s
+        for s in describe(RunOptions(vehicle='bluerov2', console=True))
         if s.executable == 'console'
-    )  # fmt: skip
+    )
     spec.parameters.update({'host': '0.0.0.0', 'port': 0})
     address = address_of(processes.node(spec))
     assert '?token=' in address

@@ -35,9 +35,13 @@ pytestmark = [
 PATIENCE = 60_000
 PICTURES = os.environ.get('MARINE_SIM_PICTURES', '')
 FLAGS = [
-    '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
-    '--no-proxy-server', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
-]  # fmt: skip
+    '--no-sandbox',
+    '--use-gl=angle',
+    '--use-angle=swiftshader',
+    '--enable-unsafe-swiftshader',
+    '--no-proxy-server',
+    '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+]
 
 
 class Page:
@@ -46,9 +50,11 @@ class Page:
     def __init__(self, chromium, address, size=(1280, 720), scheme='light', *, touch=False):
         width, height = size
         self.tab = chromium.new_page(
-            viewport={'width': width, 'height': height}, color_scheme=scheme, has_touch=touch,
+            viewport={'width': width, 'height': height},
+            color_scheme=scheme,
+            has_touch=touch,
             is_mobile=touch,
-        )  # fmt: skip
+        )
         self.tab.set_default_timeout(PATIENCE)
         self.wrong = []
         self.tab.on('console', self._told)
@@ -81,8 +87,9 @@ class Page:
 
     def value(self, script):
         """Return what JavaScript says of the view, which it has as ``view``."""
-        return self.tab.evaluate(f"() => {{ const view = document.querySelector('.view').own; "
-                                 f'return {script}; }}')  # fmt: skip
+        return self.tab.evaluate(
+            f"() => {{ const view = document.querySelector('.view').own; return {script}; }}"
+        )
 
     def choose(self, eye, label):
         """Look with an eye, and wait until the view has been drawn so."""
@@ -151,9 +158,12 @@ def chromium(playwright):
 def start(processes, options, **console):
     """Start a graph with its console; return the console's address."""
     processes.start(
-        sys.executable, '-m', 'marine_sim_ros.nodes.composed',
-        replace(options, console=False).to_json(), stdout=None,
-    )  # fmt: skip
+        sys.executable,
+        '-m',
+        'marine_sim_ros.nodes.composed',
+        replace(options, console=False).to_json(),
+        stdout=None,
+    )
     spec = next(s for s in describe(options) if s.executable == 'console')
     # A machine that draws with its processor and is busy with tests leaves a page little time.
     spec.parameters.update({'port': 0, 'operator_timeout': 60.0, **console})
@@ -196,9 +206,13 @@ def test_an_operator_dives_holds_a_depth_moves_the_arm_and_stops(processes, chro
         return -odom[-1].pose.pose.position.z
 
     options = RunOptions(
-        vehicle='investigator90', vehicle_arguments=('ballast:=21.9',), controller='modern',
-        environment='shallow_sand', console=True, dt=0.01,
-    )  # fmt: skip
+        vehicle='investigator90',
+        vehicle_arguments=('ballast:=21.9',),
+        controller='modern',
+        environment='shallow_sand',
+        console=True,
+        dt=0.01,
+    )
     page = Page(chromium, start(processes, options))
     page.reads('Nobody steers')
     assert page.tab.get_by_role('button', name='Armed').is_disabled()
@@ -270,8 +284,12 @@ def test_an_operator_dives_holds_a_depth_moves_the_arm_and_stops(processes, chro
 def check_eyes(page):
     """Look with every eye there is: where it is, and where it looks."""
     ahead = 'view.eye.wide.getWorldDirection(view.eye.wide.position.clone()).toArray()'
-    for link, label in (('camera_front_link', 'front'), ('camera_down_link', 'down'),
-                        ('camera_rear_link', 'rear'), ('camera_arm_link', 'arm')):  # fmt: skip
+    for link, label in (
+        ('camera_front_link', 'front'),
+        ('camera_down_link', 'down'),
+        ('camera_rear_link', 'rear'),
+        ('camera_arm_link', 'arm'),
+    ):
         page.choose(link, f'Camera: {label}')
         along = np.array(page.value(ahead))
         x_axis = np.array(page.value(f"view.links['{link}'].matrixWorld.elements.slice(0, 3)"))
@@ -293,8 +311,14 @@ def check_eyes(page):
     page.tab.keyboard.press('ArrowRight')
     page.drawn_anew()
     assert page.value(around) - before == pytest.approx(0.1, abs=0.02)
-    sides = {'above': (2, 1), 'below': (2, -1), 'north': (1, 1), 'south': (1, -1),
-             'east': (0, 1), 'west': (0, -1)}  # fmt: skip
+    sides = {
+        'above': (2, 1),
+        'below': (2, -1),
+        'north': (1, 1),
+        'south': (1, -1),
+        'east': (0, 1),
+        'west': (0, -1),
+    }
     for side in (*(s for s in sides if s != 'south'), 'south'):
         axis, sign = sides[side]
         page.choose(side, f'Parallel, from {side}')
@@ -332,9 +356,12 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
     from sensor_msgs.msg import JointState
 
     vehicle = watcher('/simple_rov')
-    for topic, kind in (('cmd_vel', Twist), ('cmd_path', Course),
-                        ('controller/setpoints', JointState),
-                        ('/ocean_current', Vector3Stamped)):  # fmt: skip
+    for topic, kind in (
+        ('cmd_vel', Twist),
+        ('cmd_path', Course),
+        ('controller/setpoints', JointState),
+        ('/ocean_current', Vector3Stamped),
+    ):
         vehicle.listen(topic, kind)
     wanted, course = vehicle.seen['cmd_vel'], vehicle.seen['cmd_path']
     options = RunOptions(vehicle='simple_rov', controller='modern', console=True, dt=0.02)
@@ -392,8 +419,9 @@ def test_keys_a_joystick_waypoints_water_and_faults(processes, chromium, watcher
     page.tab.get_by_role('switch', name='3D view').click()
     page.tab.keyboard.press('Escape')
     assert page.value('view.voxels.count') > 100
-    low, high = (np.array(page.value(f'view.box.children[0].box.{end}.toArray()'))
-                 for end in ('min', 'max'))  # fmt: skip
+    low, high = (
+        np.array(page.value(f'view.box.children[0].box.{end}.toArray()')) for end in ('min', 'max')
+    )
     assert np.all(high - low > 0.1)
     page.picture('voxels')
 
@@ -545,8 +573,13 @@ def test_a_replay_shows_what_analyze_says(chromium, processes, tmp_path):
         text = page.tab.locator(f'[data-metric="{key}"]').inner_text()
         return float(re.match('[−0-9.]+', text)[0].replace('−', '-'))
 
-    for key, digits in (('duration_s', 2), ('distance_m', 2), ('max_depth_m', 3),
-                        ('max_speed_m_s', 3), ('max_roll_deg', 2)):  # fmt: skip
+    for key, digits in (
+        ('duration_s', 2),
+        ('distance_m', 2),
+        ('max_depth_m', 3),
+        ('max_speed_m_s', 3),
+        ('max_roll_deg', 2),
+    ):
         assert shown(key) == pytest.approx(found['motion'][key], abs=0.51 * 10**-digits)
     energy = found['energy'] or {}
     assert bool(energy) == has('rclpy')

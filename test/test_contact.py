@@ -269,8 +269,9 @@ def test_reference_frame_of_the_oriented_box():
 def test_surface_viscosity_lets_a_body_creep():
     sv = 1e-3  # m/(s N) at each of nine points
     slope = 0.2
-    states, _ = run(dry(BOX), ground(slope, friction=0.9, surfaceViscosity=sv),
-                    on_slope(slope, 0.1), 2.0)  # fmt: skip
+    states, _ = run(
+        dry(BOX), ground(slope, friction=0.9, surfaceViscosity=sv), on_slope(slope, 0.1), 2.0
+    )
     speed = np.linalg.norm(states[-1].velocity[:3])
     assert speed == pytest.approx(sv * 10 * G * np.sin(slope) / 9, rel=1e-3)
 
@@ -293,17 +294,22 @@ def test_adhesion_holds_up_to_its_force(share, holds):
 def test_adhesion_needs_its_overlap():
     environment = ground(adhesionForce=50.0, adhesivOverlap=0.01)
     states, _ = run(
-        dry(BOX), environment, rest((0.0, 0.0, 0.1)), 1.0,
+        dry(BOX),
+        environment,
+        rest((0.0, 0.0, 0.1)),
+        1.0,
         lambda time, state: np.array([0, 0, (10 * G + 5) * (time > 0.3), 0, 0, 0]),
-    )  # fmt: skip
+    )
     assert states[-1].position[2] > 0.102
 
 
 def test_adhesion_presses_friction_up():
     _, wrenches = run(
-        dry(BOX), ground(adhesionForce=40.0, friction=0.3),
-        State(np.array([0, 0, 0.1]), rest().orientation, np.array([1.0, 0, 0, 0, 0, 0])), 0.05,
-    )  # fmt: skip
+        dry(BOX),
+        ground(adhesionForce=40.0, friction=0.3),
+        State(np.array([0, 0, 0.1]), rest().orientation, np.array([1.0, 0, 0, 0, 0, 0])),
+        0.05,
+    )
     assert -wrenches[-1][0] == pytest.approx(0.3 * (10 * G + 40), rel=3e-3)
     assert wrenches[-1][2] == pytest.approx(10 * G, rel=3e-3)
 

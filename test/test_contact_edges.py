@@ -51,8 +51,12 @@ def common(vehicle, state, obstacle):
     normal = np.concatenate([axes, -axes, solids.normal[0] @ own.T])
     offset = np.concatenate([half + axes @ obstacle.position, half - axes @ obstacle.position])
     offset = np.concatenate([offset, solids.offset[0] + normal[6:] @ state.position])
-    found = linprog([0, 0, 0, -1], np.column_stack([normal, np.ones(len(normal))]), offset,
-                    bounds=[(None, None)] * 4)  # fmt: skip
+    found = linprog(
+        [0, 0, 0, -1],
+        np.column_stack([normal, np.ones(len(normal))]),
+        offset,
+        bounds=[(None, None)] * 4,
+    )
     return -found.fun
 
 
@@ -88,9 +92,10 @@ def test_two_edges_that_cross_part_across_both():
     for depth in (0.004, -0.004):
         top = edge_place + depth * normal
         meeting = edge_meetings(
-            BOX.contact.solids, ((top - along) @ rotation_matrix(tilt))[None],
+            BOX.contact.solids,
+            ((top - along) @ rotation_matrix(tilt))[None],
             (2 * along @ rotation_matrix(tilt))[None],
-        )  # fmt: skip
+        )
         assert meeting.gap == pytest.approx(-depth, abs=1e-12)
         assert meeting.normal @ rotation_matrix(tilt).T == pytest.approx(
             np.stack([normal, normal]), abs=1e-12
@@ -190,10 +195,18 @@ def settled(vehicle, environment, start, seconds=3.0):
     return state, deepest
 
 
-BLADE = Scene(obstacles=(Obstacle(
-    'blade', 'box', np.array([1.0, 3.0, 1.0]), np.array([0.0, 0.0, -5.0 - 0.5 * 2**0.5]),
-    quaternion_from_rpy(0.0, np.pi / 4, 0.0), 'rock',
-),))  # fmt: skip
+BLADE = Scene(
+    obstacles=(
+        Obstacle(
+            'blade',
+            'box',
+            np.array([1.0, 3.0, 1.0]),
+            np.array([0.0, 0.0, -5.0 - 0.5 * 2**0.5]),
+            quaternion_from_rpy(0.0, np.pi / 4, 0.0),
+            'rock',
+        ),
+    )
+)
 
 
 def depth_of_line(vehicle, state):

@@ -47,12 +47,19 @@ def add_to(path, name, line):
 
 
 def run(copy, *command):
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(
-        filter(None, (str(copy), os.environ.get('PYTHONPATH', '')))))  # fmt: skip
+    environment = dict(
+        os.environ,
+        PYTHONPATH=os.pathsep.join(filter(None, (str(copy), os.environ.get('PYTHONPATH', '')))),
+    )
     done = subprocess.run(
-        command, cwd=copy, env=environment, capture_output=True, text=True, timeout=100,
+        command,
+        cwd=copy,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert 'Traceback' not in done.stderr
     return done.stdout
@@ -85,7 +92,9 @@ def test_the_entries_are_listed(copy):
 
 def test_the_force_acts_and_has_a_node_and_the_sensor_reads(copy):
     run(
-        copy, sys.executable, '-c',
+        copy,
+        sys.executable,
+        '-c',
         """
 import math
 from pathlib import Path
@@ -118,10 +127,10 @@ for yaw, heading in ((0, 90), (90, 0), (-45, 135)):  # east, north, south-east
 nodes = [n for n in describe(RunOptions(vehicle='probe')) if n.executable in ('force', 'sensors')]
 assert [n.name for n in nodes] == ['tether_drag', 'sensors']
 """,
-    )  # fmt: skip
+    )
 
 
 def test_the_vehicle_is_sound_and_dives(copy):
-    block, = (b for b in blocks_of(PAGE) if 'run' in b.clauses)  # fmt: skip
+    (block,) = (b for b in blocks_of(PAGE) if 'run' in b.clauses)
     for line in block.text.splitlines():
         marine_sim(copy, *line.split()[1:])

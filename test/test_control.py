@@ -40,9 +40,18 @@ class Run:
     """A closed loop over set-points: what happened in every tick."""
 
     def __init__(
-        self, vehicle, wanted, *, law='modern', environment=None, start=(0, 0, -5), duration=40.0,
-        later=None, failed=(), method='bounded',
-    ):  # fmt: skip
+        self,
+        vehicle,
+        wanted,
+        *,
+        law='modern',
+        environment=None,
+        start=(0, 0, -5),
+        duration=40.0,
+        later=None,
+        failed=(),
+        method='bounded',
+    ):
         loop = ClosedLoop(vehicle, load_controller(law), method=method)
         state = State(np.array(start, float), quaternion_from_rpy(0, 0, 0), np.zeros(6))
         dead = [Dead(start=10.0, thruster=name) for name in failed]
@@ -134,8 +143,9 @@ def test_attitude_errors_are_rotation_vectors(r0, p0, y0, r1, p1, y1):
 @given(small, small, st.floats(-3, 3), small, small, small)
 def test_body_rates_are_those_of_the_turning_body(roll, pitch, yaw, dr, dp, dy):
     h = 1e-6
-    at = [Rotation.from_euler('ZYX', [yaw + s * dy, pitch + s * dp, roll + s * dr])
-          for s in (-h, h)]  # fmt: skip
+    at = [
+        Rotation.from_euler('ZYX', [yaw + s * dy, pitch + s * dp, roll + s * dr]) for s in (-h, h)
+    ]
     expected = (at[0].inv() * at[1]).as_rotvec() / (2 * h)
     found = body_rates(np.array([roll, pitch, yaw]), np.array([dr, dp, dy]))
     assert found == pytest.approx(expected, abs=1e-6)
@@ -200,9 +210,11 @@ def test_pitch_settles_where_statics_say_and_is_told():
 
 
 VARIANTS = [
-    ('investigator90', {}), ('investigator90', {'arm': 'false', 'ballast': '21.865'}),
-    ('bluerov2_heavy', {}), ('bluerov2', {}),
-]  # fmt: skip
+    ('investigator90', {}),
+    ('investigator90', {'arm': 'false', 'ballast': '21.865'}),
+    ('bluerov2_heavy', {}),
+    ('bluerov2', {}),
+]
 
 
 @pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
@@ -243,9 +255,13 @@ def test_heading_step(name, environment):
 def test_transit(name, environment):
     start, end = {**HOLD, 'x': -4}, {**HOLD, 'x': 4}
     run = Run(
-        vehicle_of(name, **SWIMMERS[name]), start, environment=environment, start=(-4, 0, -5),
-        later=(10, end), duration=50,
-    )  # fmt: skip
+        vehicle_of(name, **SWIMMERS[name]),
+        start,
+        environment=environment,
+        start=(-4, 0, -5),
+        later=(10, end),
+        duration=50,
+    )
     assert run.position[:, 0].max() < 4.1
     assert np.max(np.abs(run.last(run.position) - [4, 0, -5])) < 0.01
     after = run.position[round(10 / 0.005) :]
@@ -256,10 +272,13 @@ def test_transit(name, environment):
 @pytest.mark.parametrize(
     ('name', 'environment'),
     [
-        ('investigator90', None), ('investigator90', CROSS), ('bluerov2_heavy', None),
-        ('bluerov2', None), ('bluerov2', CROSS),
+        ('investigator90', None),
+        ('investigator90', CROSS),
+        ('bluerov2_heavy', None),
+        ('bluerov2', None),
+        ('bluerov2', CROSS),
     ],
-)  # fmt: skip
+)
 def test_circle_and_helix(name, environment):
     speeds = {'surge': 0.4, 'sway': 0, 'heave': -0.08, 'yaw_rate': 0.16, 'roll': 0, 'pitch': 0}
     run = Run(vehicle_of(name, **SWIMMERS[name]), speeds, duration=70, environment=environment)
@@ -275,8 +294,9 @@ def test_circle_and_helix(name, environment):
 def test_the_heavy_holds_its_place_without_a_horizontal_thruster(environment):
     heavy = vehicle_of('bluerov2_heavy')
     names = heavy.thrusters.names
-    horizontal = [n for n, axis in zip(names, heavy.thrusters.axis, strict=True)
-                  if abs(axis[2]) < 0.5]  # fmt: skip
+    horizontal = [
+        n for n, axis in zip(names, heavy.thrusters.axis, strict=True) if abs(axis[2]) < 0.5
+    ]
     assert len(horizontal) == 4
     for name in horizontal[::3]:
         run = Run(heavy, HOLD, environment=environment, failed=(name,), duration=40)
@@ -330,14 +350,20 @@ def test_shipped_controllers_load(name):
     load_controller(name)
 
 
-@pytest.mark.parametrize(('text', 'expected'), [
-    ('', 'law: modern or thesis'),
-    ('[1]', 'law: modern or thesis'),
-    ('law: fuzzy', "law is 'fuzzy'"),
-    ('law: modern', "'bandwidth' is missing"),
-    ('law: thesis\nwindow: -1\npose: {kp: [1], ki: [1], kd: [1]}\nvelocity: {}', 'six numbers'),
-    ('law: modern\nspeed: 1', "unknown key 'speed'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('text', 'expected'),
+    [
+        ('', 'law: modern or thesis'),
+        ('[1]', 'law: modern or thesis'),
+        ('law: fuzzy', "law is 'fuzzy'"),
+        ('law: modern', "'bandwidth' is missing"),
+        (
+            'law: thesis\nwindow: -1\npose: {kp: [1], ki: [1], kd: [1]}\nvelocity: {}',
+            'six numbers',
+        ),
+        ('law: modern\nspeed: 1', "unknown key 'speed'"),
+    ],
+)
 def test_bad_controllers_get_one_line(text, expected):
     with pytest.raises(ParameterError, match=r'my\.yaml') as caught:
         parse_controller(text, 'my.yaml')

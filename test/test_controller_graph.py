@@ -47,23 +47,45 @@ def messages(directory, *topics):
 def test_a_closed_loop_with_arm_and_fault_is_the_same_everywhere(processes, tmp_path, law):
     script = tmp_path / 'script.yaml'
     script.write_text(SCRIPT % law)
-    command = [sys.executable, '-m', 'marine_sim_ros.tools.main', 'simulate', 'investigator90',
-               '--scenario', script, '--record', tmp_path / 'direct']  # fmt: skip
+    command = [
+        sys.executable,
+        '-m',
+        'marine_sim_ros.tools.main',
+        'simulate',
+        'investigator90',
+        '--scenario',
+        script,
+        '--record',
+        tmp_path / 'direct',
+    ]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     expected = manifest(tmp_path / 'direct')
     kinds = {'separate': [], 'composed': ['--composed']} if law == 'modern' else {'separate': []}
     for kind, more in kinds.items():
         process = processes.marine_sim(
-            'run', 'investigator90', '--scenario', script, '--real-time-factor', 0,
-            '--record', tmp_path / kind, *more,
-        )  # fmt: skip
+            'run',
+            'investigator90',
+            '--scenario',
+            script,
+            '--real-time-factor',
+            0,
+            '--record',
+            tmp_path / kind,
+            *more,
+        )
         output, _ = process.communicate(timeout=120)
         assert process.returncode == 0, output
         found = manifest(tmp_path / kind)
         assert found['ticks'] == expected['ticks'] == 801, output
         assert found['trajectory_sha256'] == expected['trajectory_sha256'], kind
-        names = ('joint_states', 'controller/setpoints', 'thrusters/pwm', 'thrusters/state',
-                 'wrench/manipulator', 'odom')  # fmt: skip
+        names = (
+            'joint_states',
+            'controller/setpoints',
+            'thrusters/pwm',
+            'thrusters/state',
+            'wrench/manipulator',
+            'odom',
+        )
         topics = [f'/investigator90/{name}' for name in names]
         joints, wanted, pwm, thrust, reaction, odom = messages(tmp_path / kind, *topics)
         assert {len(m) for m in (joints, wanted, pwm, thrust, reaction, odom)} == {801}
@@ -74,8 +96,9 @@ def test_a_closed_loop_with_arm_and_fault_is_the_same_everywhere(processes, tmp_
         failed = list(thrust[0].name).index('sf')
         assert thrust[-1].effort[failed] == pytest.approx(0, abs=1e-6)
         direct = messages(tmp_path / 'direct', *topics[1:3])
-        assert np.array_equal([m.position for m in direct[0]], [m.position for m in wanted],
-                              equal_nan=True)  # fmt: skip
+        assert np.array_equal(
+            [m.position for m in direct[0]], [m.position for m in wanted], equal_nan=True
+        )
         assert np.array_equal([m.data for m in direct[1]], [m.data for m in pwm])
 
 
@@ -161,9 +184,12 @@ def pilot(ros_environment):
 
 def start(processes, **more):
     nodes, _ = start_graph(
-        processes, vehicle='bluerov2_heavy', controller='modern',
-        initial_position=(0.0, 0.0, -3.0), **more,
-    )  # fmt: skip
+        processes,
+        vehicle='bluerov2_heavy',
+        controller='modern',
+        initial_position=(0.0, 0.0, -3.0),
+        **more,
+    )
     return nodes
 
 
@@ -202,8 +228,9 @@ def test_command_mode_and_joystick_mode(processes, pilot):
     before = len(pilot.seen['odom'])
     pilot.say(pilot.path, path, lambda: pilot.wanted()[1] == 0.5)
     pilot.until(lambda: np.linalg.norm(pilot.at() - [2.0, 1.5, -3.2]) < 0.05)
-    way = np.array([[m.pose.pose.position.x, m.pose.pose.position.y]
-                    for m in pilot.seen['odom'][before:]])  # fmt: skip
+    way = np.array(
+        [[m.pose.pose.position.x, m.pose.pose.position.y] for m in pilot.seen['odom'][before:]]
+    )
     assert np.min(np.linalg.norm(way - [2.0, 0.5], axis=1)) < 0.31
     # A wrench, for as long as it is renewed.
     push = Wrench()
@@ -335,12 +362,15 @@ def test_a_lost_controller_stops_the_thrusters(processes, pilot, late):
 
 
 def test_bad_live_parameters_are_refused_at_the_start(processes):
-    specs = {s.executable: s for s in describe(
-        RunOptions(vehicle='bluerov2_heavy', controller='modern'))}  # fmt: skip
+    specs = {
+        s.executable: s
+        for s in describe(RunOptions(vehicle='bluerov2_heavy', controller='modern'))
+    }
     for node, name, value in (
-        ('controller', 'free_axes', ['up']), ('controller', 'holds', ['auto_deph']),
+        ('controller', 'free_axes', ['up']),
+        ('controller', 'holds', ['auto_deph']),
         ('thrusters', 'failed_thrusters', ['bow']),
-    ):  # fmt: skip
+    ):
         specs[node].parameters[name] = value
         process = processes.node(specs[node])
         output, _ = process.communicate(timeout=120)

@@ -31,9 +31,7 @@ def described(inside):
 def moving(velocity):
     nu = np.asarray(velocity, float)
     shape = nu.shape[:-1]
-    return State(
-        np.zeros((*shape, 3)), np.broadcast_to([0, 0, 0, 1.0], (*shape, 4)), nu
-    )  # fmt: skip
+    return State(np.zeros((*shape, 3)), np.broadcast_to([0, 0, 0, 1.0], (*shape, 4)), nu)
 
 
 def numbers(values):
@@ -164,20 +162,32 @@ def test_some_couplings_were_accepted_and_some_refused():
 @pytest.mark.parametrize(
     ('inside', 'message'),
     [
-        ('<linear_damping>' + numbers(np.eye(6) + np.eye(6, k=4) * 2.1) + '</linear_damping>',
-         'adds energy'),
-        ('<quadratic_damping>' + numbers(np.eye(6) + np.eye(6, k=1) * 1.2)
-         + '</quadratic_damping>', 'can add energy'),
-        ('<quadratic_damping>' + numbers(np.diag([1, 0, 0, 0, 0, 0]) + np.eye(6, k=4))
-         + '</quadratic_damping>', 'of its own'),
-        ('<modulus_damping>' + numbers(np.eye(6) - 0.1 * np.eye(6, k=1)) + '</modulus_damping>',
-         'adds energy'),
+        (
+            '<linear_damping>' + numbers(np.eye(6) + np.eye(6, k=4) * 2.1) + '</linear_damping>',
+            'adds energy',
+        ),
+        (
+            '<quadratic_damping>'
+            + numbers(np.eye(6) + np.eye(6, k=1) * 1.2)
+            + '</quadratic_damping>',
+            'can add energy',
+        ),
+        (
+            '<quadratic_damping>'
+            + numbers(np.diag([1, 0, 0, 0, 0, 0]) + np.eye(6, k=4))
+            + '</quadratic_damping>',
+            'of its own',
+        ),
+        (
+            '<modulus_damping>' + numbers(np.eye(6) - 0.1 * np.eye(6, k=1)) + '</modulus_damping>',
+            'adds energy',
+        ),
         ('<drag_element axis="1 0 0" linear="-1"/>', 'expected 0 to'),
         ('<drag_element axis="0 0 0" linear="1"/>', 'expected a direction'),
         ('<drag_element linear="1"/>', "'axis' is missing"),
         ('<lift>1 2 3</lift>', 'expected 9'),
     ],
-)  # fmt: skip
+)
 def test_what_could_add_energy_is_refused_in_one_line(inside, message):
     with pytest.raises(ModelError, match=message) as error:
         described(inside)
@@ -201,9 +211,7 @@ def test_the_compiled_engine_feels_the_same():
 
 def test_thrust_deduction_takes_its_share_of_force_and_moment():
     plain = load_vehicle('bluerov2_heavy', coefficients='maker')
-    lost = replace(
-        plain, thrusters=replace(plain.thrusters, thrust_deduction=np.full(8, 0.25))
-    )  # fmt: skip
+    lost = replace(plain, thrusters=replace(plain.thrusters, thrust_deduction=np.full(8, 0.25)))
     pwm, memory = np.linspace(1300, 1800, 8), np.zeros(8)
     state = moving(np.zeros(6))
     full, _ = thrusters(plain, state, STILL, memory, pwm=pwm, dt=1e3)

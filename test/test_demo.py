@@ -51,9 +51,14 @@ class Terminal:
         for name in ('COLUMNS', 'LINES', 'DISPLAY', 'WAYLAND_DISPLAY'):
             environment.pop(name, None)
         self.process = subprocess.Popen(
-            [*COMMAND, *arguments], stdin=end, stdout=end, stderr=end, env=environment,
-            start_new_session=True, preexec_fn=take_terminal,
-        )  # fmt: skip
+            [*COMMAND, *arguments],
+            stdin=end,
+            stdout=end,
+            stderr=end,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=take_terminal,
+        )
         os.close(end)
 
     def read(self, until=None, within=120.0):

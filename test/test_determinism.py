@@ -29,8 +29,11 @@ def environment(cache, threads=None):
 def hash_of(vehicle, environment, how=('-m', 'marine_sim_ros.tools.main')):
     done = subprocess.run(
         [sys.executable, *how, 'simulate', vehicle, '--scenario', 'dive', '--duration', '1'],
-        env=environment, capture_output=True, text=True, timeout=200,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
     lines = [s for s in done.stdout.splitlines() if s.startswith('trajectory_sha256')]
     assert lines, done.stdout + done.stderr
     return lines[0]
@@ -38,9 +41,7 @@ def hash_of(vehicle, environment, how=('-m', 'marine_sim_ros.tools.main')):
 
 @pytest.mark.parametrize('vehicle', VEHICLES)
 def test_the_threads_of_blas_change_no_bit(vehicle, tmp_path):
-    found = {
-        hash_of(vehicle, environment(tmp_path / str(n), n)) for n in (None, 1, 2)
-    }  # fmt: skip
+    found = {hash_of(vehicle, environment(tmp_path / str(n), n)) for n in (None, 1, 2)}
     found.add(hash_of(vehicle, environment(tmp_path / 'late', 2), ('-c', LATE)))
     assert len(found) == 1
 
@@ -66,7 +67,11 @@ def test_import_leaves_blas_one_thread_though_numpy_was_first():
         'print((time.process_time() - cpu) / (time.perf_counter() - wall))'
     )
     done = subprocess.run(
-        [sys.executable, '-c', code], env=environment('/nonexistent', 2), capture_output=True,
-        text=True, timeout=120, check=True,
-    )  # fmt: skip
+        [sys.executable, '-c', code],
+        env=environment('/nonexistent', 2),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
     assert float(done.stdout) < 1.2  # CPU time per time on the clock

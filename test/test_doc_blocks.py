@@ -58,9 +58,13 @@ class Session:
         log = (self.folder / f'.line_{block.line}.log').open('w+')
         process = subprocess.Popen(
             [*program[block.language], str(script)],
-            cwd=self.folder, env=self.environment, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            cwd=self.folder,
+            env=self.environment,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
         self.started.append((process, log, time.monotonic()))
         return self.started[-1]
 

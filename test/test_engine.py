@@ -64,9 +64,14 @@ def compare(vehicle, scenario, **settings):
 
 @pytest.mark.parametrize(
     ('name', 'duration'),
-    [('bluerov2', 60.0), ('bluerov2_heavy', 5.0), ('simple_rov', 1.0), ('surface_vessel', 1.0),
-     ('investigator90', 1.0)],
-)  # fmt: skip
+    [
+        ('bluerov2', 60.0),
+        ('bluerov2_heavy', 5.0),
+        ('simple_rov', 1.0),
+        ('surface_vessel', 1.0),
+        ('investigator90', 1.0),
+    ],
+)
 def test_trajectories_agree(name, duration):
     vehicle = load_vehicle(name)
     compare(vehicle, scripted(vehicle, duration))
@@ -114,9 +119,10 @@ def test_numbers_written_out_are_those_of_arrays():
 
         xp = Namespace
         np.testing.assert_allclose(
-            numbers(xp.linalg.solve(a, b[..., None])[..., 0]), np.linalg.solve(matrix, vector),
+            numbers(xp.linalg.solve(a, b[..., None])[..., 0]),
+            np.linalg.solve(matrix, vector),
             rtol=1e-12,
-        )  # fmt: skip
+        )
         np.testing.assert_allclose(numbers(xp.linalg.inv(a)), np.linalg.inv(matrix), rtol=1e-10)
         np.testing.assert_allclose(numbers(a @ b), matrix @ vector, rtol=1e-13)
         np.testing.assert_allclose(numbers(vector @ a), vector @ matrix, rtol=1e-13)

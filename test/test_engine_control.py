@@ -23,8 +23,13 @@ from marine_sim_ros.engine.batch import simulate_batch  # noqa: E402
 from marine_sim_ros.engine.compiled import simulate_compiled  # noqa: E402
 
 CLOSED = (
-    'position_hold', 'transit', 'heading_step', 'turning_circle', 'helix', 'balance',
-)  # fmt: skip
+    'position_hold',
+    'transit',
+    'heading_step',
+    'turning_circle',
+    'helix',
+    'balance',
+)
 MIXED = """
 duration: 3.0
 initial: {position: [0, 0, -5], rpy: [0.1, 0.05, 1.0]}
@@ -95,9 +100,10 @@ def minute(name):
     vehicle = load_vehicle(model, **arguments)
     joints = () if vehicle.manipulator is None else vehicle.manipulator.names
     scenarios = [
-        s for s in map(load_scenario, CLOSED)
+        s
+        for s in map(load_scenario, CLOSED)
         if all(n in joints for segment in s.segments for n in segment.joints)
-    ]  # fmt: skip
+    ]
     return vehicle, scenarios, simulate_batch(vehicle, scenarios, duration=60.0)
 
 
@@ -111,9 +117,7 @@ def test_every_closed_loop_agrees_over_a_minute(name, scenario):
         pytest.skip(f'{name} has no arm')
     i = names.index(scenario)
     expected = simulate(vehicle, scenarios[i], duration=60.0)
-    np.testing.assert_allclose(
-        batch.position[:, i], expected.position[::20], rtol=0, atol=1e-9
-    )  # fmt: skip
+    np.testing.assert_allclose(batch.position[:, i], expected.position[::20], rtol=0, atol=1e-9)
 
 
 @pytest.mark.slow

@@ -25,9 +25,11 @@ from marine_sim_ros.engine.components import components, joined  # noqa: E402
 from marine_sim_ros.engine.curves import Curves, with_curves  # noqa: E402
 
 TWO = make_table(
-    [(np.array([-3.0, -1.0, 1.0, 2.0, 7.0]), np.array([-9.0, 0.0, 0.0, 3.0, 4.0])),
-     (np.array([0.0, 2.0]), np.array([5.0, -1.0]))]
-)  # fmt: skip
+    [
+        (np.array([-3.0, -1.0, 1.0, 2.0, 7.0]), np.array([-9.0, 0.0, 0.0, 3.0, 4.0])),
+        (np.array([0.0, 2.0]), np.array([5.0, -1.0])),
+    ]
+)
 X = np.linspace(-5.0, 9.0, 561)  # knots are among them
 
 
@@ -75,8 +77,9 @@ def test_curves_that_differ_within_a_batch_are_added_up():
     ]
     ahead = parse_scenario(
         'duration: 1.0\ninitial: {position: [0, 0, -2]}\n'
-        'segments: [{at: 0, pwm: [1400, 1420, 1580, 1600, 1700, 1490]}]', 'ahead',
-    )  # fmt: skip
+        'segments: [{at: 0, pwm: [1400, 1420, 1580, 1600, 1700, 1490]}]',
+        'ahead',
+    )
     found = simulate_batch(vehicles, ahead)
     for i, vehicle in enumerate(vehicles):
         expected = simulate(vehicle, ahead)

@@ -60,13 +60,14 @@ def lowest(vehicle):
 def in_the_pool(vehicle):
     floor = -4.0 - lowest(vehicle)
     return {
-        'lands': drive((1.0, 2.0, floor + 0.15), 0.3, 'heave: -0.5', 'heave: -0.2',
-                       rpy=(0.1, 0.05)),
+        'lands': drive(
+            (1.0, 2.0, floor + 0.15), 0.3, 'heave: -0.5', 'heave: -0.2', rpy=(0.1, 0.05)
+        ),
         'slides along a wall': drive((12.1, 1.0, -2.0), 0.4, 'surge: 0.4', 'surge: 0.2'),
         'slides on the floor': drive((1.0, 2.0, floor + 0.001), 0.3, 'surge: 0.3, heave: -0.5'),
         'thrusts over the floor': drive((1.0, 2.0, floor + 0.2), 0.3, 'heave: 0.3'),
         'is far': drive((0.0, 0.0, -1.5), 0.3, 'surge: 0.3'),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(scope='module')
@@ -188,11 +189,16 @@ PLACES = {'pool': (11.9, 5.7), 'shallow_sand': (9.8, -1.0), 'deep_rock': (4.0, 1
 @pytest.mark.parametrize(
     ('name', 'scene'),
     [
-        ('bluerov2', 'pool'), ('bluerov2_heavy', 'shallow_sand'), ('simple_rov', 'deep_rock'),
-        ('simple_rov', 'pool'), ('surface_vessel', 'test_grid'), ('surface_vessel', 'pool'),
-        ('investigator90', 'shallow_sand'), ('investigator90', 'test_grid'),
+        ('bluerov2', 'pool'),
+        ('bluerov2_heavy', 'shallow_sand'),
+        ('simple_rov', 'deep_rock'),
+        ('simple_rov', 'pool'),
+        ('surface_vessel', 'test_grid'),
+        ('surface_vessel', 'pool'),
+        ('investigator90', 'shallow_sand'),
+        ('investigator90', 'test_grid'),
     ],
-)  # fmt: skip
+)
 def test_every_vehicle_touches_as_numpy_has_it(name, scene):
     """Driven down and ahead until it touches; where a body lets go, rounding grows in both."""
     vehicle, environment = load_vehicle(name), load_environment(scene)
@@ -229,9 +235,11 @@ def test_loops_and_branches_are_the_same_compiled():
     def halved(xp, start):
         """Halve until below 1; then add 100 where that took more than three steps."""
         steps, value = while_loop(
-            xp, lambda now: now[1] >= 1, lambda now: (now[0] + 1, now[1] / 2),
+            xp,
+            lambda now: now[1] >= 1,
+            lambda now: (now[0] + 1, now[1] / 2),
             (xp.zeros_like(start), start),
-        )  # fmt: skip
+        )
         return cond(xp, steps > 3, lambda x: x + 100.0, lambda x: x, value)
 
     starts = np.array([0.5, 3.0, 100.0, 8.0])

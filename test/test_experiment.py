@@ -149,9 +149,7 @@ def test_shipped_experiments_fit_their_scenarios(name):
 
 
 def test_a_terminal_gets_colours_and_a_pipe_columns():
-    rows = parse_experiment(
-        EXPERIMENT.replace('HIGHEST', '0.1'), 'x.yaml'
-    ).rows  # fmt: skip
+    rows = parse_experiment(EXPERIMENT.replace('HIGHEST', '0.1'), 'x.yaml').rows
     compared = compare(rows, {'steady_state_error_m': {'z': 0.2}})
     out = io.StringIO()
     print_comparisons(compared, 'T', Console(file=out, force_terminal=True, width=100))
@@ -160,8 +158,16 @@ def test_a_terminal_gets_colours_and_a_pipe_columns():
     out = io.StringIO()
     print_comparisons(compared, 'T', Console(file=out, width=20))
     assert out.getvalue().splitlines()[1].split() == [
-        'depth', '0.11', '0.200', 'm', 'worse', '0', 'to', '0.1', 'OUT',
-    ]  # fmt: skip
+        'depth',
+        '0.11',
+        '0.200',
+        'm',
+        'worse',
+        '0',
+        'to',
+        '0.1',
+        'OUT',
+    ]
 
 
 @pytest.mark.ros

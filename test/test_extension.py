@@ -23,8 +23,18 @@ def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp('site')
     source = tmp_path_factory.mktemp('source') / 'net_drag'
     subprocess.run(['cp', '-r', EXAMPLE, source], check=True)
-    command = [sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps',
-               '--no-build-isolation', '--target', folder, source]  # fmt: skip
+    command = [
+        sys.executable,
+        '-m',
+        'pip',
+        'install',
+        '--quiet',
+        '--no-deps',
+        '--no-build-isolation',
+        '--target',
+        folder,
+        source,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     return folder
@@ -39,16 +49,18 @@ def environment(installed, monkeypatch):
 
 def python(code, environment):
     command = [sys.executable, '-c', code]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=200,
-                          check=False)  # fmt: skip
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=200, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done
 
 
 def marine_sim(*arguments, environment, codes=(0,)):
     command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=200,
-                          check=False)  # fmt: skip
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=200, check=False
+    )
     assert done.returncode in codes, done.stdout + done.stderr
     return done.stdout
 
@@ -107,13 +119,23 @@ np.testing.assert_allclose(np.std(log[0][:, 1]), 0.02, rtol=0.05)
 
 @pytest.mark.ros
 def test_it_takes_part_in_graph_bag_analysis_and_console(environment, ros_environment, tmp_path):
-    environment = {**environment, **{k: ros_environment[k] for k in
-                   ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')}}  # fmt: skip
+    environment = {
+        **environment,
+        **{k: ros_environment[k] for k in ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')},
+    }
     given = ('net_rov', '--scenario', 'dive', '--duration', 3, '--record')
     marine_sim('simulate', *given, tmp_path / 'direct', environment=environment, codes=(0, 1))
     for kind, more in (('separate', ()), ('composed', ('--composed',))):
-        marine_sim('run', *given, tmp_path / kind, '--real-time-factor', 0, *more,
-                   environment=environment, codes=(0, 1))  # fmt: skip
+        marine_sim(
+            'run',
+            *given,
+            tmp_path / kind,
+            '--real-time-factor',
+            0,
+            *more,
+            environment=environment,
+            codes=(0, 1),
+        )
     bags = {kind: recorded(tmp_path / kind) for kind in ('direct', 'separate', 'composed')}
     hashes = {manifest(tmp_path / kind)['trajectory_sha256'] for kind in bags}
     assert len(hashes) == 1

@@ -48,9 +48,24 @@ def test_every_node_can_be_imported_with_the_core_alone():
 
 
 @pytest.mark.parametrize(
-    'verb', ['run', 'simulate', 'teleop', 'experiment', 'doctor', 'validate', 'analyze',
-             'identify', 'sweep', 'export-sdf', 'console', 'demo', 'list', 'bench'],
-)  # fmt: skip
+    'verb',
+    [
+        'run',
+        'simulate',
+        'teleop',
+        'experiment',
+        'doctor',
+        'validate',
+        'analyze',
+        'identify',
+        'sweep',
+        'export-sdf',
+        'console',
+        'demo',
+        'list',
+        'bench',
+    ],
+)
 def test_help_needs_the_core_alone(verb):
     done = command_without((*SOURCES, *ROS), verb, '--help')
     assert (done.returncode, done.stderr) == (0, '')
@@ -70,15 +85,19 @@ MESH = '<mesh filename="hull.stl"/>'
 
 @pytest.mark.parametrize(
     ('name', 'arguments'),
-    [('trimesh', ['doctor', 'mesh.urdf']),
-     ('manifold3d', ['doctor', 'cylinder.urdf']),
-     ('rosbags', ['simulate', 'bluerov2', '--scenario', 'dive', '--duration', '0.1', '--record',
-                  'bag']),
-     ('rosbags', ['analyze', 'bag', '--output', 'out']),
-     ('jax', ['simulate', 'bluerov2', '--scenario', 'dive', '--engine', 'jax']),
-     ('scipy', ['validate', 'bluerov2']),
-     ('distributed', ['sweep', 'dive', '--out', 'out'])],
-)  # fmt: skip
+    [
+        ('trimesh', ['doctor', 'mesh.urdf']),
+        ('manifold3d', ['doctor', 'cylinder.urdf']),
+        (
+            'rosbags',
+            ['simulate', 'bluerov2', '--scenario', 'dive', '--duration', '0.1', '--record', 'bag'],
+        ),
+        ('rosbags', ['analyze', 'bag', '--output', 'out']),
+        ('jax', ['simulate', 'bluerov2', '--scenario', 'dive', '--engine', 'jax']),
+        ('scipy', ['validate', 'bluerov2']),
+        ('distributed', ['sweep', 'dive', '--out', 'out']),
+    ],
+)
 def test_a_missing_package_is_one_line(name, arguments, tmp_path):
     (tmp_path / 'hull.stl').write_text('solid x\nendsolid x\n')
     if arguments[0] == 'analyze':
@@ -86,8 +105,12 @@ def test_a_missing_package_is_one_line(name, arguments, tmp_path):
         (tmp_path / 'bag' / 'metadata.yaml').write_text('{}')
     (tmp_path / 'mesh.urdf').write_text(BOX.format(shape=MESH))
     (tmp_path / 'cylinder.urdf').write_text(BOX.format(shape='<cylinder radius="1" length="2"/>'))
-    done = command_without([name], *arguments, cwd=tmp_path, env=os.environ | {
-        'PYTHONPATH': str(ROOT), 'XDG_CACHE_HOME': str(tmp_path / 'cache')})  # fmt: skip
+    done = command_without(
+        [name],
+        *arguments,
+        cwd=tmp_path,
+        env=os.environ | {'PYTHONPATH': str(ROOT), 'XDG_CACHE_HOME': str(tmp_path / 'cache')},
+    )
     assert 'Traceback' not in done.stderr
     lines = (done.stdout + done.stderr).splitlines()
     said = [s for s in lines if re.search('is not installed|neither is installed', s)]
@@ -123,10 +146,14 @@ def test_optional_packages_are_imported_where_they_are_used():
 
 def test_names_of_numpy_are_those_that_numpy_1_26_has_or_the_shim_adds():
     own, standard = (
-        {name for path in (ROOT / 'marine_sim_ros').rglob('*.py') if path.parent.name != 'engine'
-         for name in re.findall(rf'\b{space}\.([a-zA-Z_]\w*)', path.read_text())}
+        {
+            name
+            for path in (ROOT / 'marine_sim_ros').rglob('*.py')
+            if path.parent.name != 'engine'
+            for name in re.findall(rf'\b{space}\.([a-zA-Z_]\w*)', path.read_text())
+        }
         for space in ('np', 'xp')
-    )  # fmt: skip
+    )
     assert all(hasattr(NUMPY, name) for name in standard)
     newer = {*_LACKING, 'trapezoid', 'vecmat', 'matvec', 'unstack', 'isdtype', 'unique_values'}
     assert not own & (newer - {'bool'})
@@ -140,9 +167,7 @@ def test_the_shim_has_the_bits_of_numpy_2():
         for name in ('vecdot', 'atan2', 'pow'):
             a = np.abs(a) if name == 'pow' else a
             np.testing.assert_array_equal(_LACKING[name](a, b), getattr(np, name)(a, b))
-        np.testing.assert_array_equal(
-            _LACKING['vecdot'](a, b, axis=0), np.vecdot(a, b, axis=0)
-        )  # fmt: skip
+        np.testing.assert_array_equal(_LACKING['vecdot'](a, b, axis=0), np.vecdot(a, b, axis=0))
         np.testing.assert_array_equal(_LACKING['cumulative_sum'](a), np.cumulative_sum(a, axis=-1))
         if len(shape) > 1:
             turned = _LACKING['matrix_transpose'](a)

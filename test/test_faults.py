@@ -79,8 +79,9 @@ def test_a_weak_thruster_makes_its_share_and_draws_as_before():
 def test_a_stuck_thruster_keeps_what_it_had_or_what_it_is_given():
     found = thrusts(
         '[{at: 0.1, until: 0.4, kind: stuck, thruster: thruster_1},'
-        ' {at: 0.1, kind: stuck, thruster: thruster_2, pwm: 1400}]', ramp
-    )  # fmt: skip
+        ' {at: 0.1, kind: stuck, thruster: thruster_2, pwm: 1400}]',
+        ramp,
+    )
     free = np.stack([FREE(ramp(k)) for k in range(100)])
     alike(found[:20], free[:20])
     alike(found[20:80, 0], free[19, 0])
@@ -93,8 +94,9 @@ def test_a_stuck_thruster_keeps_what_it_had_or_what_it_is_given():
 def test_a_delayed_thruster_is_as_many_ticks_late(delay, ticks):
     found = thrusts(
         f'[{{at: 0.1, kind: delayed, thruster: thruster_1, delay: {delay}}},'
-        ' {kind: delayed, thruster: thruster_2, delay: 0.01}]', ramp
-    )  # fmt: skip
+        ' {kind: delayed, thruster: thruster_2, delay: 0.01}]',
+        ramp,
+    )
     free = np.stack([FREE(ramp(k)) for k in range(100)])
     late = np.array([free[k - ticks, 0] if k >= ticks else 0.0 for k in range(100)])
     alike(found[:20, 0], free[:20, 0])
@@ -163,20 +165,41 @@ def test_draws_are_uniform_and_of_seed_name_and_stamp():
 
 # Blue Robotics' bench data of September 2019 at 12 and 10 V: pulse width, kgf, W.
 T200 = {
-    12: ((1100, -2.90, 204.4), (1200, -1.95, 106.8), (1300, -1.02, 39.6), (1400, -0.32, 6.0),
-         (1600, 0.39, 6.0), (1700, 1.28, 39.6), (1800, 2.46, 106.8), (1900, 3.71, 202.9)),
-    10: ((1100, -2.31, 136.2), (1200, -1.54, 71.0), (1300, -0.80, 26.0), (1400, -0.24, 4.0),
-         (1600, 0.29, 4.0), (1800, 1.91, 71.3), (1852, 2.48, 105.0), (1900, 2.93, 136.0)),
-}  # fmt: skip
+    12: (
+        (1100, -2.90, 204.4),
+        (1200, -1.95, 106.8),
+        (1300, -1.02, 39.6),
+        (1400, -0.32, 6.0),
+        (1600, 0.39, 6.0),
+        (1700, 1.28, 39.6),
+        (1800, 2.46, 106.8),
+        (1900, 3.71, 202.9),
+    ),
+    10: (
+        (1100, -2.31, 136.2),
+        (1200, -1.54, 71.0),
+        (1300, -0.80, 26.0),
+        (1400, -0.24, 4.0),
+        (1600, 0.29, 4.0),
+        (1800, 1.91, 71.3),
+        (1852, 2.48, 105.0),
+        (1900, 2.93, 136.0),
+    ),
+}
 
 
 @pytest.mark.parametrize('volts', T200)
 def test_thrust_and_power_fall_with_the_voltage_as_the_bench_data_do(volts):
     for pwm, force, power in T200[volts]:
         found, _ = thrusters(
-            ROV, DEEP, Environment(), np.zeros(6), pwm=np.full(6, float(pwm)), dt=0.0,
+            ROV,
+            DEEP,
+            Environment(),
+            np.zeros(6),
+            pwm=np.full(6, float(pwm)),
+            dt=0.0,
             supply=np.array(volts / 16.0),
-        )  # fmt: skip
+        )
         assert found.thrust[0] == pytest.approx(force * 9.80665, abs=0.61)
         if power > 20:
             assert found.power[0] == pytest.approx(power, rel=0.075)
@@ -245,8 +268,9 @@ def test_a_gust_is_one_cosine():
 def test_a_gust_carries_a_vehicle_along():
     scenario = parse_scenario(
         'duration: 6\ninitial: {position: [0, 0, -5]}\nsegments: [{at: 0}]\n'
-        'faults: [{at: 1, kind: gust, speed: 0.5, direction: 90, duration: 3}]', 'gust'
-    )  # fmt: skip
+        'faults: [{at: 1, kind: gust, speed: 0.5, direction: 90, duration: 3}]',
+        'gust',
+    )
     position = simulate(ROV, scenario).position
     assert np.all(position[:201, 1] == 0.0)
     assert 0.3 < position[-1, 1] < 0.75 + 0.2
@@ -302,8 +326,10 @@ def test_a_controller_is_told_of_dead_thrusters_only():
     faults = parse_faults(
         '[{at: 1, until: 2, thruster: thruster_1}, {kind: weak, thruster: thruster_2, share: 0}]'
     )
-    told = [failed_thrusters(faults, ROV, t, ['thruster_6']).nonzero()[0].tolist()
-            for t in (0.5, 1.5, 2.5)]  # fmt: skip
+    told = [
+        failed_thrusters(faults, ROV, t, ['thruster_6']).nonzero()[0].tolist()
+        for t in (0.5, 1.5, 2.5)
+    ]
     assert told == [[5], [0, 5], [5]]
 
 
@@ -339,9 +365,12 @@ def test_live_thrusters_are_those_of_a_simulation():
 
 def test_faults_that_are_set_in_a_run_begin_with_what_there_is():
     found = live(
-        {40: '[{kind: stuck, thruster: thruster_1},'
-             ' {kind: delayed, thruster: thruster_2, delay: 0.1}]', 80: ''}
-    )  # fmt: skip
+        {
+            40: '[{kind: stuck, thruster: thruster_1},'
+            ' {kind: delayed, thruster: thruster_2, delay: 0.1}]',
+            80: '',
+        }
+    )
     free = np.stack([FREE(ramp(k)) for k in range(100)])
     alike(found[:40], free[:40])
     alike(found[40:80, 0], np.full(40, free[39, 0]))
@@ -368,9 +397,15 @@ def test_faults_follow_the_array_api_and_broadcast(count):
             stamp = xp.asarray(stamp_words(np.array(k * 5_000_000)))
             pwm = xp.asarray(np.broadcast_to(ramp(k), (*shape, 6)))
             output, memory = faulty_thrusters(
-                ROV, state, Environment(), memory, tables.at(xp, k * DT, stamp), pwm=pwm,
-                dt=DT if k else 0.0, period=DT,
-            )  # fmt: skip
+                ROV,
+                state,
+                Environment(),
+                memory,
+                tables.at(xp, k * DT, stamp),
+                pwm=pwm,
+                dt=DT if k else 0.0,
+                period=DT,
+            )
             thrusts.append(np.asarray(output.thrust))
         results.append(np.stack(thrusts))
     np.testing.assert_allclose(results[0], results[1], rtol=1e-14)
@@ -406,8 +441,9 @@ def scripted(kinds):
         '  - {at: 0.0, axes: {surge: 0.3, sway: -0.2, heave: 0.2, yaw: 0.05}}\n'
         '  - {at: 0.5, depth: 3.2}\n'
         '  - {at: 0.8, pwm: [1600, 1570, 1420, 1540, 1650, 1380]}\n'
-        f'faults: [{", ".join(faults)}]', 'scripted'
-    )  # fmt: skip
+        f'faults: [{", ".join(faults)}]',
+        'scripted',
+    )
 
 
 def changed_by(run, name):

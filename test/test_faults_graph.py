@@ -44,9 +44,15 @@ def test_many_faults_at_once_are_the_same_everywhere(processes, tmp_path):
     assert 400 < len(direct) < 550
     for kind, more in {'separate': [], 'composed': ['--composed']}.items():
         process = processes.marine_sim(
-            'run', 'bluerov2', *common, '--real-time-factor', 0,
-            '--record', tmp_path / kind, *more,
-        )  # fmt: skip
+            'run',
+            'bluerov2',
+            *common,
+            '--real-time-factor',
+            0,
+            '--record',
+            tmp_path / kind,
+            *more,
+        )
         output, _ = process.communicate(timeout=120)
         assert process.returncode == 0, output
         found = manifest(tmp_path / kind)

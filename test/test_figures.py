@@ -69,12 +69,10 @@ PICTURES = {
         p, T, RPY, 1500 + 100 * RPY, title='t', names=('a', 'b', 'c')
     ),
     'efforts, unknown': lambda p: efforts_figure(p, T, RPY * np.nan, 1500 + RPY, title='t'),
-    'efforts, none': lambda p: efforts_figure(
-        p, T, np.zeros((N, 0)), np.zeros((N, 0)), title='t'
-    ),
+    'efforts, none': lambda p: efforts_figure(p, T, np.zeros((N, 0)), np.zeros((N, 0)), title='t'),
     'balance': lambda p: balance_figure(p, [LEVEL], title='t'),
     'balance, two': lambda p: balance_figure(p, [LEVEL, LEVEL], title='t'),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize('name', PICTURES)

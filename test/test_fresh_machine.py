@@ -26,9 +26,12 @@ spec.loader.exec_module(fresh_machine)
 
 def call(*arguments, **environment):
     return subprocess.run(
-        [sys.executable, SCRIPT, *map(str, arguments)], capture_output=True, text=True,
-        timeout=60, env={**os.environ, **environment},
-    )  # fmt: skip
+        [sys.executable, SCRIPT, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **environment},
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,9 +159,12 @@ def small_machine(folder):
     return folder
 
 
-can_mount = os.geteuid() == 0 and not subprocess.run(
-    ['unshare', '--mount', '--pid', '--fork', 'true'], capture_output=True
-).returncode  # fmt: skip
+can_mount = (
+    os.geteuid() == 0
+    and not subprocess.run(
+        ['unshare', '--mount', '--pid', '--fork', 'true'], capture_output=True
+    ).returncode
+)
 
 
 @pytest.mark.skipif(not can_mount, reason='needs root and mount namespaces')
@@ -195,9 +201,10 @@ def test_a_script_that_is_killed_leaves_no_process_and_no_mount(tmp_path, number
         'f.inside(*map(pathlib.Path, sys.argv[2:]), "touch /began; sleep 300", f.environment([]))'
     )
     script = subprocess.Popen(
-        [sys.executable, '-c', program, SCRIPT.parent, machine, log], stderr=subprocess.DEVNULL,
+        [sys.executable, '-c', program, SCRIPT.parent, machine, log],
+        stderr=subprocess.DEVNULL,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
+    )
     deadline = time.monotonic() + 60
     while not (machine / 'began').exists():
         assert time.monotonic() < deadline, log.read_text()
@@ -225,13 +232,17 @@ def processes_in(machine):
 @pytest.mark.skipif(not can_mount, reason='needs root and mount namespaces')
 def test_a_machine_is_removed_also_when_a_command_cannot_run(tmp_path, monkeypatch):
     bare = small_machine(tmp_path / 'base' / 'bare')
-    monkeypatch.setattr(fresh_machine, 'bare_machine', lambda *_: (
-        bare, {'seconds': 1.0, 'megabytes': 2.0}
-    ))  # fmt: skip
+    monkeypatch.setattr(
+        fresh_machine, 'bare_machine', lambda *_: (bare, {'seconds': 1.0, 'megabytes': 2.0})
+    )
     options = argparse.Namespace(
-        base=tmp_path / 'base', copy=[], commit='0' * 40, commands=['true'], keep=False,
+        base=tmp_path / 'base',
+        copy=[],
+        commit='0' * 40,
+        commands=['true'],
+        keep=False,
         environment=fresh_machine.environment([]),
-    )  # fmt: skip
+    )
     with pytest.raises(fresh_machine.FreshMachineError, match='git checkout failed'):
         fresh_machine.visit('trixie', options)
     assert not (tmp_path / 'base' / 'trixie-machine').exists()

@@ -17,8 +17,12 @@ from test_fuzz_urdf import memory, mutated, usual
 from marine_sim_ros import MarineSimError
 
 EXAMPLES = int(os.environ.get('IMPORT_EXAMPLES', '50'))
-FORMATS = {'sdf': (SDF, '.sdf'), 'uuv': (UUV, '.urdf'), 'vrx': (VRX, '.urdf'),
-           'stonefish': (STONEFISH, '.scn')}  # fmt: skip
+FORMATS = {
+    'sdf': (SDF, '.sdf'),
+    'uuv': (UUV, '.urdf'),
+    'vrx': (VRX, '.urdf'),
+    'stonefish': (STONEFISH, '.scn'),
+}
 
 __all__ = ['memory']  # a fixture, used by all tests of this module
 

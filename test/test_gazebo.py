@@ -49,8 +49,9 @@ vehicles = pytest.mark.parametrize('vehicle', ['bluerov2', 'bluerov2_heavy', 'in
 
 def moving(seed=0):
     random = np.random.default_rng(seed)
-    return State(random.normal(size=3), Rotation.random(random_state=seed).as_quat(),
-                 random.normal(size=6))  # fmt: skip
+    return State(
+        random.normal(size=3), Rotation.random(random_state=seed).as_quat(), random.normal(size=6)
+    )
 
 
 def gazebo_step(vehicle, state, wrench, environment, dt=DT):
@@ -85,10 +86,12 @@ def test_of_a_body_that_turns_it_tends_to_that_sum_as_the_physics_step_gets_shor
     state, water, forces = moving(3), Environment(), np.arange(1.0, 7.0)
     total = forces + weight(vehicle, state, water)
     apart = [
-        np.abs(exerted_wrench(vehicle, state, water, total, DT, implicit_drag=False,
-                              physics_step=h) - forces).max()
+        np.abs(
+            exerted_wrench(vehicle, state, water, total, DT, implicit_drag=False, physics_step=h)
+            - forces
+        ).max()
         for h in (DT, DT / 10, DT / 100)
-    ]  # fmt: skip
+    ]
     np.testing.assert_allclose(np.log10(np.divide(apart[:-1], apart[1:])), 1, atol=0.02)
 
 
@@ -204,8 +207,14 @@ def test_a_bridge_s_file_that_is_not_there_is_told():
 
 def made(way='in_server', **options):
     world = options.pop('world', (ROOT / 'worlds' / 'pool.sdf').read_text())
-    settings = {'source': 'pool.sdf', 'pose': IDENTITY, 'step': 5 * MS, 'gravity': 9.8,
-                'delivery': way, **options}  # fmt: skip
+    settings = {
+        'source': 'pool.sdf',
+        'pose': IDENTITY,
+        'step': 5 * MS,
+        'gravity': 9.8,
+        'delivery': way,
+        **options,
+    }
     result = run_world(world, sdf_model(ROV).text, **settings)
     return result, etree.fromstring(result.text.encode()).find('world')
 
@@ -222,9 +231,13 @@ def test_a_world_gets_the_vehicle_and_its_seat():
     assert systems(world)[-1] == 'PythonSystemLoader'
     system = {e.tag: e.text for e in world.findall('plugin')[-1]}
     assert system == {
-        'module_name': 'marine_sim_lockstep', 'model': 'bluerov2', 'link': 'base_link',
-        'probe': PROBE, 'period': '5000000', 'lockstep': 'true',
-    }  # fmt: skip
+        'module_name': 'marine_sim_lockstep',
+        'model': 'bluerov2',
+        'link': 'base_link',
+        'probe': PROBE,
+        'period': '5000000',
+        'lockstep': 'true',
+    }
     sensor = world.find(f'model[@name="bluerov2"]/link[@name="base_link"]/sensor[@name="{PROBE}"]')
     assert sensor is not None
     assert sensor.find('pose') is None
@@ -275,10 +288,12 @@ def test_without_lockstep_gazebo_keeps_the_pace_and_its_step():
         ('<world name="x"/>', '0 <world> in <world>'),
         (OWN.format('0.003'), 'expected whole µs, of which the control period'),
         (OWN.format('0'), 'expected whole µs'),
-        ('<sdf version="1.9"><world name="own"><model name="bluerov2"/></world></sdf>',
-         "has a model 'bluerov2' already"),
+        (
+            '<sdf version="1.9"><world name="own"><model name="bluerov2"/></world></sdf>',
+            "has a model 'bluerov2' already",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_world_that_does_not_do_is_told_in_one_line(text, message):
     with pytest.raises(ModelError, match=message):
         made(world=text)
@@ -289,14 +304,20 @@ def test_names_of_files_beside_a_world_become_absolute(tmp_path):
     text = '<sdf><world><uri>rock.obj</uri><uri>model://a/b.obj</uri><uri>none.obj</uri></world></sdf>'
     root = etree.fromstring(absolute_uris(text, tmp_path / 'world.sdf').encode())
     assert [u.text for u in root.iter('uri')] == [
-        (tmp_path / 'rock.obj').as_uri(), 'model://a/b.obj', 'none.obj',
-    ]  # fmt: skip
+        (tmp_path / 'rock.obj').as_uri(),
+        'model://a/b.obj',
+        'none.obj',
+    ]
 
 
 @pytest.mark.parametrize('name', ['bluerov2', 'investigator90'])
 def test_a_run_s_world_has_the_vehicle_s_mass_at_its_start(name, tmp_path):
-    options = RunOptions(vehicle=name, environment='shallow_sand', gazebo={'delivery': 'stock'},
-                         initial_position=(1.0, 2.0, -3.0))  # fmt: skip
+    options = RunOptions(
+        vehicle=name,
+        environment='shallow_sand',
+        gazebo={'delivery': 'stock'},
+        initial_position=(1.0, 2.0, -3.0),
+    )
     written = write_run(options, tmp_path, world='', delivery='stock')
     root = etree.fromstring((tmp_path / 'world.sdf').read_bytes())
     model = root.find(f'world/model[@name="{written.model}"]')
@@ -372,8 +393,13 @@ class World:
     none = 0
 
     def __init__(self, lockstep='true', period=5 * MS):
-        self.parameters = {'model': 'rov', 'link': 'base_link', 'probe': PROBE,
-                           'period': str(period), 'lockstep': lockstep}  # fmt: skip
+        self.parameters = {
+            'model': 'rov',
+            'link': 'base_link',
+            'probe': PROBE,
+            'period': str(period),
+            'lockstep': lockstep,
+        }
         self.rotation = Rotation.from_euler('z', 90, degrees=True)
         self.exists, self.published, self.statuses, self.exerted = True, [], [], []
         self.callback = self.answer = None
@@ -455,8 +481,11 @@ class World:
         self.callback(SimpleNamespace(header=header, force=vector, torque=vector))
 
     def step(self, end, dt=5 * MS, paused=False):
-        info = SimpleNamespace(sim_time=timedelta(microseconds=end // 1000), paused=paused,
-                               dt=timedelta(microseconds=dt // 1000))  # fmt: skip
+        info = SimpleNamespace(
+            sim_time=timedelta(microseconds=end // 1000),
+            paused=paused,
+            dt=timedelta(microseconds=dt // 1000),
+        )
         self.system.pre_update(info, None)
 
 

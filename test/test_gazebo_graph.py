@@ -18,16 +18,26 @@ from marine_sim_ros.sim.scenario import load_scenario
 pytestmark = pytest.mark.ros
 
 TICKS = 400
-OPTIONS = RunOptions(scenario='dive', namespace='rov', real_time_factor=0.0, duration=60.0,
-                     gazebo={'delivery': 'in_server', 'gazebo_timeout': 0.2})  # fmt: skip
+OPTIONS = RunOptions(
+    scenario='dive',
+    namespace='rov',
+    real_time_factor=0.0,
+    duration=60.0,
+    gazebo={'delivery': 'in_server', 'gazebo_timeout': 0.2},
+)
 
 
 def start(processes, options=OPTIONS):
     """Start the suite in one process, which is quick."""
     return processes.start(
-        sys.executable, '-m', 'marine_sim_ros.nodes.composed', options.to_json(),
-        '--ros-args', '-r', '__ns:=/rov',
-    )  # fmt: skip
+        sys.executable,
+        '-m',
+        'marine_sim_ros.nodes.composed',
+        options.to_json(),
+        '--ros-args',
+        '-r',
+        '__ns:=/rov',
+    )
 
 
 def against_mock(processes, **more):

@@ -104,9 +104,16 @@ class Logged:
 
 def launch(processes, tmp_path, *arguments):
     return Logged(
-        processes, tmp_path / 'log', 'ros2', 'launch', 'marine_sim_ros', 'sim.launch.py',
-        'backend:=gazebo', *arguments, start_new_session=True,
-    )  # fmt: skip
+        processes,
+        tmp_path / 'log',
+        'ros2',
+        'launch',
+        'marine_sim_ros',
+        'sim.launch.py',
+        'backend:=gazebo',
+        *arguments,
+        start_new_session=True,
+    )
 
 
 def trajectory(directory):
@@ -140,9 +147,15 @@ def test_twenty_seconds_of_dive_are_those_of_the_embedded_dynamics(processes, tm
     dive = tmp_path / 'dive.yaml'
     dive.write_text(text.split('expect')[0])  # those come later than 20 s
     run = launch(
-        processes, tmp_path, f'delivery:={way}', f'scenario:={dive}', 'duration:=20',
-        'real_time_factor:=0', 'composed:=true', f'record:={tmp_path / "run"}',
-    )  # fmt: skip
+        processes,
+        tmp_path,
+        f'delivery:={way}',
+        f'scenario:={dive}',
+        'duration:=20',
+        'real_time_factor:=0',
+        'composed:=true',
+        f'record:={tmp_path / "run"}',
+    )
     check_ended(run.end())
     stamps, position = trajectory(tmp_path / 'run')
     assert manifest(tmp_path / 'run')['ticks'] == 4001
@@ -157,9 +170,13 @@ def test_twenty_seconds_of_dive_are_those_of_the_embedded_dynamics(processes, tm
 def test_separate_processes_do_the_same(processes, tmp_path, way):
     path = scenario(tmp_path, 3)
     run = launch(
-        processes, tmp_path, f'delivery:={way}', f'scenario:={path}', 'real_time_factor:=0',
+        processes,
+        tmp_path,
+        f'delivery:={way}',
+        f'scenario:={path}',
+        'real_time_factor:=0',
         f'record:={tmp_path / "run"}',
-    )  # fmt: skip
+    )
     check_ended(run.end())
     stamps, position = trajectory(tmp_path / 'run')
     assert len(stamps) == 601
@@ -179,9 +196,15 @@ def test_free_running_in_a_world_of_one_s_own(processes, tmp_path, way):
     path = scenario(tmp_path, 3)
     (tmp_path / 'own.sdf').write_text(OWN)
     run = launch(
-        processes, tmp_path, f'delivery:={way}', f'scenario:={path}', 'lockstep:=false',
-        'composed:=true', f'world:={tmp_path / "own.sdf"}', f'record:={tmp_path / "run"}',
-    )  # fmt: skip
+        processes,
+        tmp_path,
+        f'delivery:={way}',
+        f'scenario:={path}',
+        'lockstep:=false',
+        'composed:=true',
+        f'world:={tmp_path / "own.sdf"}',
+        f'record:={tmp_path / "run"}',
+    )
     check_ended(output := run.end())
     assert '<gravity> is 0 0 -9.81 in the world and 9.8 m/s² in the environment' in output
     stamps, position = trajectory(tmp_path / 'run')
@@ -195,9 +218,15 @@ def test_free_running_in_a_world_of_one_s_own(processes, tmp_path, way):
 @launched
 def test_an_arm_in_a_pool_is_held(processes, tmp_path):
     run = launch(
-        processes, tmp_path, 'vehicle:=investigator90', 'environment:=pool', 'controller:=modern',
-        'duration:=2', 'real_time_factor:=0', 'composed:=true',
-    )  # fmt: skip
+        processes,
+        tmp_path,
+        'vehicle:=investigator90',
+        'environment:=pool',
+        'controller:=modern',
+        'duration:=2',
+        'real_time_factor:=0',
+        'composed:=true',
+    )
     check_ended(run.end())
 
 
@@ -210,9 +239,15 @@ def test_a_vehicle_lands_on_a_terrain_where_the_embedded_one_does(processes, tmp
         'segments: [{at: 0.0, axes: {heave: -0.3}}]\n'
     )
     run = launch(
-        processes, tmp_path, 'delivery:=stock', f'scenario:={path}', 'real_time_factor:=0',
-        'environment:=shallow_sand', 'composed:=true', f'record:={tmp_path / "run"}',
-    )  # fmt: skip
+        processes,
+        tmp_path,
+        'delivery:=stock',
+        f'scenario:={path}',
+        'real_time_factor:=0',
+        'environment:=shallow_sand',
+        'composed:=true',
+        f'record:={tmp_path / "run"}',
+    )
     check_ended(run.end())
     _, position = trajectory(tmp_path / 'run')
     sand = load_environment('shallow_sand')
@@ -273,10 +308,16 @@ class Parts:
 
     def start_suite(self):
         self.suite = Logged(
-            self.processes, self.folder / 'suite.log', sys.executable, '-m',
-            'marine_sim_ros.nodes.composed', self.options.to_json(), '--ros-args', '-r',
+            self.processes,
+            self.folder / 'suite.log',
+            sys.executable,
+            '-m',
+            'marine_sim_ros.nodes.composed',
+            self.options.to_json(),
+            '--ros-args',
+            '-r',
             '__ns:=/bluerov2',
-        )  # fmt: skip
+        )
         return self.suite
 
     def start_nodes(self):
@@ -286,17 +327,36 @@ class Parts:
     def start_node(self, name):
         spec = self.specs[name]
         return Logged(
-            self.processes, self.folder / f'{name}.log', sys.executable, '-m',
-            f'marine_sim_ros.nodes.{name}', *spec.ros_arguments(),
-        )  # fmt: skip
+            self.processes,
+            self.folder / f'{name}.log',
+            sys.executable,
+            '-m',
+            f'marine_sim_ros.nodes.{name}',
+            *spec.ros_arguments(),
+        )
 
     def ask(self, service, kind, request):
         done = subprocess.run(
-            ['gz', 'service', '-s', f'/world/{self.made.name}/{service}', '--reqtype', kind,
-             '--reptype', 'gz.msgs.Boolean', '--timeout', '5000', '--req', request],
-            env=self.processes.environment, capture_output=True, text=True, timeout=30,
+            [
+                'gz',
+                'service',
+                '-s',
+                f'/world/{self.made.name}/{service}',
+                '--reqtype',
+                kind,
+                '--reptype',
+                'gz.msgs.Boolean',
+                '--timeout',
+                '5000',
+                '--req',
+                request,
+            ],
+            env=self.processes.environment,
+            capture_output=True,
+            text=True,
+            timeout=30,
             check=False,
-        )  # fmt: skip
+        )
         assert 'data: true' in done.stdout, done
 
     def control(self, request):
@@ -440,9 +500,14 @@ def test_a_gazebo_bridge_that_is_killed_and_started_again_goes_on(
 def test_a_world_that_is_not_there_ends_the_run_with_one_line(processes):
     own = {'delivery': 'stock', 'world': 'nowhere', 'start_timeout': 2.0}
     run = processes.start(
-        sys.executable, '-m', 'marine_sim_ros.nodes.composed',
-        RunOptions(gazebo=own).to_json(), '--ros-args', '-r', '__ns:=/bluerov2',
-    )  # fmt: skip
+        sys.executable,
+        '-m',
+        'marine_sim_ros.nodes.composed',
+        RunOptions(gazebo=own).to_json(),
+        '--ros-args',
+        '-r',
+        '__ns:=/bluerov2',
+    )
     output, _ = run.communicate(timeout=60)
     assert run.returncode == 1
     assert "expected gz sim with the world 'nowhere' and ros_gz_bridge" in output

@@ -67,16 +67,18 @@ def test_gazebo_moves_the_body_as_the_embedded_dynamics_do(
     assert np.all(np.diff(run.stamp) == 5_000_000)
 
 
-@pytest.mark.parametrize(('coefficients', 'rpy'), [('maker', (0.0, 0.0, 0.0)),
-                                                   ('orca3', (0.3, -0.2, 1.0))])  # fmt: skip
+@pytest.mark.parametrize(
+    ('coefficients', 'rpy'), [('maker', (0.0, 0.0, 0.0)), ('orca3', (0.3, -0.2, 1.0))]
+)
 def test_a_body_that_nobody_pushes_falls_as_in_the_textbook(
     server, tmp_path, record_property, coefficients, rpy
 ):
     """z = z₀ − a t (t + dt)/2 with a = m g/(m + added mass in heave), for 20 s and 1,960 m."""
     vehicle = load_vehicle('bluerov2', coefficients=coefficients)
     arguments = (f'coefficients:={coefficients}',)
-    gazebo = server(RunOptions(scenario=start_file(tmp_path, 2500.0, rpy),
-                               vehicle_arguments=arguments))  # fmt: skip
+    gazebo = server(
+        RunOptions(scenario=start_file(tmp_path, 2500.0, rpy), vehicle_arguments=arguments)
+    )
     for _ in range(4000):
         gazebo.exert(np.zeros(6))
     time = np.array([stamp for _, _, _, stamp, _ in gazebo.records]) * 1e-9

@@ -41,8 +41,9 @@ class Run:
         monkeypatch.setattr(gazebo_stock_transport, 'wall', clock)
         initial = rest(position)
         self.gazebo = StockGazebo(ROV, initial, step=step, period=PERIOD)
-        self.place = gazebo_transport.Place('pool', 'rov::base_link', initial, PERIOD, lockstep,
-                                  PERIOD / step)  # fmt: skip
+        self.place = gazebo_transport.Place(
+            'pool', 'rov::base_link', initial, PERIOD, lockstep, PERIOD / step
+        )
         self.kind = gazebo_stock_transport.StockTransport
         self.open()
 

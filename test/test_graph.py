@@ -20,16 +20,33 @@ pytestmark = pytest.mark.ros
 
 DURATION = 6.0
 PER_TICK = (
-    'odom', 'wrench/thrusters', 'wrench/buoyancy', 'wrench/drag', 'wrench/total', 'thrusters/pwm',
-    'thrusters/state', 'thrusters/power', 'barometer/pressure', 'barometer/temperature',
-)  # fmt: skip
+    'odom',
+    'wrench/thrusters',
+    'wrench/buoyancy',
+    'wrench/drag',
+    'wrench/total',
+    'thrusters/pwm',
+    'thrusters/state',
+    'thrusters/power',
+    'barometer/pressure',
+    'barometer/temperature',
+)
 
 
 def run(processes, directory, *more):
     process = processes.marine_sim(
-        'run', 'bluerov2', '--scenario', 'dive', '--duration', DURATION,
-        '--real-time-factor', 0, '--record', directory, *more,
-    )  # fmt: skip
+        'run',
+        'bluerov2',
+        '--scenario',
+        'dive',
+        '--duration',
+        DURATION,
+        '--real-time-factor',
+        0,
+        '--record',
+        directory,
+        *more,
+    )
     output, _ = process.communicate(timeout=120)
     return process.returncode, output
 
@@ -103,9 +120,11 @@ def test_a_killed_force_node_is_held_and_taken_in_again(processes, watcher):
     )
     count = len(odom)
     watcher.until(lambda: len(odom) > count + 100)  # the run goes on
-    watcher.until(lambda: {v.key: v.value for v in statuses(watcher, 'dynamics')[-1].values}[
-        'outages'
-    ] == '1')  # fmt: skip
+    watcher.until(
+        lambda: (
+            {v.key: v.value for v in statuses(watcher, 'dynamics')[-1].values}['outages'] == '1'
+        )
+    )
     processes.node(specs['drag'])
     # A peer that was killed stays in DDS's books for 20 s, so discovery may take longer than that.
     watcher.seen['/diagnostics'].clear()
@@ -249,9 +268,15 @@ def test_a_full_disk_ends_the_run_with_the_file_named(processes, tmp_path):
         pytest.skip('mounting a tmpfs needs root')
     try:
         process = processes.marine_sim(
-            'run', 'bluerov2', '--scenario', 'dive', '--real-time-factor', 0,
-            '--record', disk / 'run',
-        )  # fmt: skip
+            'run',
+            'bluerov2',
+            '--scenario',
+            'dive',
+            '--real-time-factor',
+            0,
+            '--record',
+            disk / 'run',
+        )
         output, _ = process.communicate(timeout=120)
     finally:
         processes.end()

@@ -90,8 +90,9 @@ def test_the_vehicles_move_as_numpy_moves_them():
     start = State(np.array([0, 0, -5.0]), np.array([0, 0, 0, 1.0]), np.zeros(6))
     stepper = Stepper(vehicle, size=2, ticks=5, dt=0.01)
     bodies = stepper.at_rest(np.stack([start.position] * 2), np.stack([start.orientation] * 2))
-    simulation = Simulation(vehicle, environment=Environment(current=current), initial=start,
-                            dt=0.01)  # fmt: skip
+    simulation = Simulation(
+        vehicle, environment=Environment(current=current), initial=start, dt=0.01
+    )
     simulation._since_last = 0.01  # rotors turn from the first tick on
     for _ in range(10):
         bodies = stepper.step(bodies, np.stack([pwm] * 2), np.stack([current] * 2))

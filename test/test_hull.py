@@ -77,10 +77,12 @@ def cylinder_below(radius, length, up, level):
 SIZE = np.array([0.5, 0.4, 0.3])
 BODIES = {
     'box': ('<box size="0.5 0.4 0.3"/>', lambda up, level: box_below(SIZE, up, level)),
-    'cylinder': ('<cylinder radius="0.2" length="0.6"/>',
-                 lambda up, level: cylinder_below(0.2, 0.6, up, level)),
+    'cylinder': (
+        '<cylinder radius="0.2" length="0.6"/>',
+        lambda up, level: cylinder_below(0.2, 0.6, up, level),
+    ),
     'sphere': ('<sphere radius="0.25"/>', lambda up, level: sphere_below(0.25, level)),
-}  # fmt: skip
+}
 
 
 def voxel_errors(kind, size):
@@ -140,8 +142,9 @@ def test_volume_from_mass_or_from_geometry():
     big, small = (0.4, 0.3, 0.2), (0.4, 0.3, 0.05)
     deep = rest((0, 0, -5))
     for size, mass, density, by_mass, by_size in (
-        (big, 10.0, 1.1, 89.1818, 241.797), (small, 0.5, 0.2, 24.5250, 60.4492),
-    ):  # fmt: skip
+        (big, 10.0, 1.1, 89.1818, 241.797),
+        (small, 0.5, 0.2, 24.5250, 60.4492),
+    ):
         floating = box(size, mass, density=density)
         assert buoyancy(floating, deep, SEA)[2] == pytest.approx(by_mass, abs=5e-5)
         filled = box(size, mass, density=density, tags=GEOMETRY)
@@ -191,8 +194,9 @@ def test_a_box_rights_itself_as_its_metacentric_height_says():
     keel_to_buoyancy, metacentric_radius = draught / 2, beam**2 / (12 * draught)
     height = keel_to_buoyancy + metacentric_radius - (com_z + depth / 2)
     expected = 2 * np.pi * np.sqrt(inertia[0] / (mass * G * height))
-    start = State(np.array([0, 0, depth / 2 - draught]), quaternion_from_rpy(0.03, 0, 0),
-                  np.zeros(6))  # fmt: skip
+    start = State(
+        np.array([0, 0, depth / 2 - draught]), quaternion_from_rpy(0.03, 0, 0), np.zeros(6)
+    )
     rolls = [rpy_from_quaternion(s.orientation)[0] for s in settle(vehicle, start, 12.0, dt=0.002)]
     period = np.mean(np.diff(zero_crossings(rolls, 0.002)))
     assert period == pytest.approx(expected, rel=0.05)
@@ -253,10 +257,12 @@ def test_a_body_that_drifts_with_the_water_feels_no_drag():
 def test_mirror_image_gives_the_mirrored_force():
     vehicle = box((0.5, 0.4, 0.3), 30.0)
     state = at(0.0, 0.3, 0.0, (1.0, 0.4, -0.2, 0.3, 0.2, -0.1))._replace(
-        orientation=quaternion_from_rpy(0.3, 0.2, 0))  # fmt: skip
+        orientation=quaternion_from_rpy(0.3, 0.2, 0)
+    )
     flip = np.array([1, -1, 1, -1, 1, -1])
-    mirrored = State(state.position * [1, -1, 1], state.orientation * [-1, 1, -1, 1],
-                     state.velocity * flip)  # fmt: skip
+    mirrored = State(
+        state.position * [1, -1, 1], state.orientation * [-1, 1, -1, 1], state.velocity * flip
+    )
     for force in (buoyancy, drag):  # the panels' diagonals are not mirrored
         here = force(vehicle, state, SEA)
         assert force(vehicle, mirrored, SEA) == pytest.approx(here * flip, rel=1e-2)
@@ -283,8 +289,9 @@ def drop(tags, speed=(0.0, 0.0), pitch=0.0, height=1.0, seconds=1.5, **options):
     vehicle = box((0.8, 0.5, 0.12), 12.0, density=0.4, tags=tags, **options)
     q = quaternion_from_rpy(0, pitch, 0)
     velocity = np.r_[to_body(q, np.array([speed[0], 0, speed[1]])), np.zeros(3)]
-    simulation = Simulation(vehicle, environment=SEA, dt=0.001,
-                            initial=State(np.array([0, 0, height]), q, velocity))  # fmt: skip
+    simulation = Simulation(
+        vehicle, environment=SEA, dt=0.001, initial=State(np.array([0, 0, height]), q, velocity)
+    )
     heights, slams, memory = [], [], None
     for _ in range(round(seconds / 0.001)):
         state = simulation.state
@@ -324,9 +331,14 @@ def test_a_thrown_board_skips():
 
 
 def test_drag_never_drives_a_light_board():
-    vehicle = box((0.4, 0.3, 0.05), 0.5, tags=CD + """
+    vehicle = box(
+        (0.4, 0.3, 0.05),
+        0.5,
+        tags=CD
+        + """
         <pressure_drag><C_PD1>0</C_PD1><C_PD2>1</C_PD2></pressure_drag>
-        <suction_drag><C_SD1>0</C_SD1><C_SD2>1</C_SD2></suction_drag>""")  # fmt: skip
+        <suction_drag><C_SD1>0</C_SD1><C_SD2>1</C_SD2></suction_drag>""",
+    )
     inverse = vehicle.inverse_mass_matrix
     for speed in (-3.0, -8.0):
         state = at(-5.0, velocity=(0, 0, speed, 0, 0, 0))

@@ -29,9 +29,16 @@ def test_every_node_sees_the_same_sea(processes, tmp_path, vehicle):
     common = [vehicle, '--scenario', scenario, '--environment', 'moderate_sea']
     for name, more in zip(NAMES, ([], ['--composed']), strict=True):
         process = processes.marine_sim(
-            'run', *common, '--real-time-factor', 0, '--components', '--markers',
-            '--record', tmp_path / name, *more,
-        )  # fmt: skip
+            'run',
+            *common,
+            '--real-time-factor',
+            0,
+            '--components',
+            '--markers',
+            '--record',
+            tmp_path / name,
+            *more,
+        )
         output, _ = process.communicate(timeout=120)
         assert process.returncode == 0, output
     expected = simulated(*common)
@@ -68,9 +75,11 @@ def test_a_drag_node_that_starts_anew_is_taken_in_again(processes, tmp_path, ros
     scenario = tmp_path / 'waves.yaml'
     scenario.write_text(SCENARIO.format(pwm=PWM['simple_rov']).replace('3.0', '600.0', 1))
     options = RunOptions(
-        vehicle='simple_rov', scenario=str(scenario), environment='moderate_sea',
+        vehicle='simple_rov',
+        scenario=str(scenario),
+        environment='moderate_sea',
         record=str(tmp_path / 'run'),
-    )  # fmt: skip
+    )
     specs = describe(options)
     from diagnostic_msgs.msg import DiagnosticArray
     from nav_msgs.msg import Odometry

@@ -142,14 +142,18 @@ def test_numbers_do_for_arrays():
     """A triangle of 0.03 m² in water at 2 m/s, by the formulas of the docstrings."""
     push = (10 * 2 + 10 * 2**2) * 0.03  # (C₁ s + C₂ s²) A
     for force, expected in [
-        (h.slamming_force(0.03, 0.5, X, FAST, 5.0, mass=10.0),
-         -(0.5**2) * (2 * 10 / 0.5) * 0.03 * FAST),
+        (
+            h.slamming_force(0.03, 0.5, X, FAST, 5.0, mass=10.0),
+            -(0.5**2) * (2 * 10 / 0.5) * 0.03 * FAST,
+        ),
         (h.pressure_force(0.03, X, FAST), -push * X),
         (h.suction_force(0.03, -X, FAST), -push * X),
-        (h.viscous_force(0.03, np.array([0, 0, 1.0]), FAST, friction_coefficient=0.004),
-         -0.5 * 1027 * 2**2 * 0.03 * 0.004 * X),
+        (
+            h.viscous_force(0.03, np.array([0, 0, 1.0]), FAST, friction_coefficient=0.004),
+            -0.5 * 1027 * 2**2 * 0.03 * 0.004 * X,
+        ),
         (h.air_force(0.03, X, FAST), -0.5 * 1.225 * 2**2 * 0.03 * 0.1 * X),
-    ]:  # fmt: skip
+    ]:
         assert force == six(expected)
     flow = h.incidence_of(4.0, 1.2)
     assert flow == six((2.0, 0.6))
@@ -161,12 +165,16 @@ def test_numbers_do_for_arrays():
         0.03, 2.0, 0.25, reference=1.0, linear=10.0, quadratic=10.0, exponent=0.5
     ) == six(push / 2)
     assert h.slamming_damping_coefficient(
-        0.03, 0.5, h.Incidence(2.0, 1.0), 5.0,
-        mass=10.0, power=2.0, max_acceleration=10.0, multiplier=1.0,
-    ) == six(0.25 * 0.03 * 2 * 10 / 0.5)  # fmt: skip
-    assert h.air_damping_coefficient(
-        0.03, 2.0, -1.0, air_density=1.225, coefficient=0.1
-    ) == six(0)  # fmt: skip
+        0.03,
+        0.5,
+        h.Incidence(2.0, 1.0),
+        5.0,
+        mass=10.0,
+        power=2.0,
+        max_acceleration=10.0,
+        multiplier=1.0,
+    ) == six(0.25 * 0.03 * 2 * 10 / 0.5)
+    assert h.air_damping_coefficient(0.03, 2.0, -1.0, air_density=1.225, coefficient=0.1) == six(0)
     assert h.air_damping_coefficient(0.03, 2, 1, air_density=1.225, coefficient=0.1) == six(
         0.5 * 1.225 * 0.1 * 2 * 0.03
     )

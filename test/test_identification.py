@@ -145,8 +145,13 @@ def test_drag_at_one_speed_alone_is_neither_linear_nor_quadratic():
 def test_a_run_in_a_current_needs_to_know_it():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
     drift = (0.3, -0.2, 0.0)
-    run = simulate(vehicle, load_scenario('excitation'), dt=0.01, duration=20.0,
-                   environment=Environment(current=np.array(drift)))  # fmt: skip
+    run = simulate(
+        vehicle,
+        load_scenario('excitation'),
+        dt=0.01,
+        duration=20.0,
+        environment=Environment(current=np.array(drift)),
+    )
     quiet = Noise(linear=1e-4, angular=1e-4, attitude=1e-5, position=1e-3)
     commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
     rows = noisy_odometry(run, 0, quiet)
@@ -280,8 +285,10 @@ def test_what_is_not_on_a_diagonal_stays():
 
 
 def test_a_plugin_of_orca3_has_no_place_for_values():
-    vehicle = replace(load_vehicle('bluerov2'), urdf='<robot><gazebo><plugin '
-                      'filename="libOrcaDragPlugin.so"/></gazebo></robot>')  # fmt: skip
+    vehicle = replace(
+        load_vehicle('bluerov2'),
+        urdf='<robot><gazebo><plugin filename="libOrcaDragPlugin.so"/></gazebo></robot>',
+    )
     with pytest.raises(ParameterError, match='Orca3 plugin; expected <hydrodynamics>'):
         fitted_urdf(vehicle, None)
 

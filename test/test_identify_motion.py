@@ -50,8 +50,9 @@ def test_gradients_find_what_made_a_run(heavy):
     recording = Recording('run', run.time[rows], seen[:, 3:7], seen[:, 7:13], sent)
     with precision('float64'):
         found = fit_motion(heavy, parameters, stretches_of([recording], 3.0))
-    true = np.array([LATE if p.paths == ('delay',) else value_at(heavy, p.paths[0])
-                     for p in parameters])  # fmt: skip
+    true = np.array(
+        [LATE if p.paths == ('delay',) else value_at(heavy, p.paths[0]) for p in parameters]
+    )
     by_name = dict(zip((p.name for p in parameters), found.reasons, strict=True))
     assert 'little more' in by_name.pop('density')
     assert not any(by_name.values())
@@ -109,10 +110,18 @@ def test_a_file_of_parameters_that_cannot_be_used_is_told(text, message):
 def test_sticks_are_mixed_as_ardusub_does(heavy):
     # Source: ArduSub, AP_Motors6DOF::setup_motors, SUB_FRAME_VECTORED_6DOF; its axes are FRD
     # with throttle up: roll, pitch, yaw, throttle, forward, lateral.
-    theirs = np.array([
-        [0, 0, 1, 0, -1, 1], [0, 0, -1, 0, -1, -1], [0, 0, -1, 0, 1, 1], [0, 0, 1, 0, 1, -1],
-        [1, -1, 0, -1, 0, 0], [-1, -1, 0, -1, 0, 0], [1, 1, 0, -1, 0, 0], [-1, 1, 0, -1, 0, 0],
-    ])  # fmt: skip
+    theirs = np.array(
+        [
+            [0, 0, 1, 0, -1, 1],
+            [0, 0, -1, 0, -1, -1],
+            [0, 0, -1, 0, 1, 1],
+            [0, 0, 1, 0, 1, -1],
+            [1, -1, 0, -1, 0, 0],
+            [-1, -1, 0, -1, 0, 0],
+            [1, 1, 0, -1, 0, 0],
+            [-1, 1, 0, -1, 0, 0],
+        ]
+    )
     in_flu = theirs[:, [4, 5, 3, 0, 1, 2]] * [1, -1, 1, 1, -1, -1]
     np.testing.assert_array_equal(motor_factors(heavy.thrusters), in_flu)
     pwm = manual_pwm(heavy.thrusters, np.array([0.8, 0.0, 0.5, 0.0, 0.0, 0.8]))
@@ -137,12 +146,13 @@ def test_an_npz_is_read_as_its_mapping_says(heavy, tmp_path):
     mapping.write_text(MAPPING)
     angles = np.tile([0.1, 0.2, 0.3], (n, 1))
     np.savez(
-        tmp_path / 'a.npz', t=np.arange(n + 2) * 200.0, angle=angles, v=np.tile(range(6), (n, 1)),
+        tmp_path / 'a.npz',
+        t=np.arange(n + 2) * 200.0,
+        angle=angles,
+        v=np.tile(range(6), (n, 1)),
         stick=np.tile([-0.5, 0.25], (n, 1)),
-    )  # fmt: skip
-    recording = recording_of_table(
-        tmp_path / 'a.npz', COLUMNS.load(str(mapping)), heavy.thrusters
-    )  # fmt: skip
+    )
+    recording = recording_of_table(tmp_path / 'a.npz', COLUMNS.load(str(mapping)), heavy.thrusters)
     assert len(recording) == n
     np.testing.assert_allclose(np.diff(recording.time), 0.2)
     np.testing.assert_allclose(recording.velocity[0], [0, -1, -2, 3, -4, -5])
@@ -170,10 +180,17 @@ def test_a_csv_is_read_and_what_is_missing_is_told(heavy, tmp_path, capsys):
     )
     recording = recording_of_table(
         tmp_path / 'a.csv', COLUMNS.load(str(tmp_path / 'm.yaml')), heavy.thrusters
-    )  # fmt: skip
+    )
     assert len(recording) == 39
-    common = ['identify', str(tmp_path / 'a.csv'), '--vehicle', 'bluerov2_heavy', '--set',
-              'coefficients:=tank2025', '--fit']  # fmt: skip
+    common = [
+        'identify',
+        str(tmp_path / 'a.csv'),
+        '--vehicle',
+        'bluerov2_heavy',
+        '--set',
+        'coefficients:=tank2025',
+        '--fit',
+    ]
     with pytest.raises(SystemExit):
         main([*common, 'bluerov2_heavy'])
     assert '--columns is missing' in capsys.readouterr().err

@@ -209,12 +209,17 @@ def test_a_uuv_thruster_has_its_lag_and_its_law(read):
 
 
 CONVERSIONS = {
-    'Bessa': ("""<type>Bessa</type><rotorConstantL>0.001</rotorConstantL>
+    'Bessa': (
+        """<type>Bessa</type><rotorConstantL>0.001</rotorConstantL>
 <rotorConstantR>0.002</rotorConstantR><deltaL>-900</deltaL><deltaR>400</deltaR>""",
-              {100: 0.002 * (10000 - 400), -100: -0.001 * (10000 - 900), 20: 0}),
-    'LinearInterp': ("""<type>LinearInterp</type><inputValues>-100 0 50 100</inputValues>
-<outputValues>-10 0 4 20</outputValues>""", {100: 20, 50: 4, 75: 12, -50: -5}),
-}  # fmt: skip
+        {100: 0.002 * (10000 - 400), -100: -0.001 * (10000 - 900), 20: 0},
+    ),
+    'LinearInterp': (
+        """<type>LinearInterp</type><inputValues>-100 0 50 100</inputValues>
+<outputValues>-10 0 4 20</outputValues>""",
+        {100: 20, 50: 4, 75: 12, -50: -5},
+    ),
+}
 
 
 @pytest.mark.parametrize('name', CONVERSIONS)

@@ -47,10 +47,16 @@ PSEUDO_INVERSE = {  # table 7-1, about the printed centre of mass
 
 def printed_matrix(about):
     """With the directions as they are printed, which are a little off unit length."""
-    directions = np.array([
-        (0, 0.258, -0.966), (0, -0.258, -0.966), (0.866, -0.5, 0), (0.866, 0.5, 0),
-        (0.866, 0.5, 0), (0.866, -0.5, 0),
-    ])  # fmt: skip
+    directions = np.array(
+        [
+            (0, 0.258, -0.966),
+            (0, -0.258, -0.966),
+            (0.866, -0.5, 0),
+            (0.866, 0.5, 0),
+            (0.866, 0.5, 0),
+            (0.866, -0.5, 0),
+        ]
+    )
     lengths = np.linalg.norm(directions, axis=1)
     return thrust_matrix(ROV.thrusters, about) * lengths
 
@@ -173,8 +179,9 @@ def test_compass_yaw_is_the_last_angle():
 
 
 def test_it_dives_with_its_verticals():
-    simulation = Simulation(ROV, initial=State(np.array([0, 0, -1.0]), DEEP.orientation,
-                                               np.zeros(6)))  # fmt: skip
+    simulation = Simulation(
+        ROV, initial=State(np.array([0, 0, -1.0]), DEEP.orientation, np.zeros(6))
+    )
     for _ in range(1000):
         simulation.tick(np.array([1900.0, 1900, 1500, 1500, 1500, 1500]))
     assert simulation.state.position[2] < -1.5

@@ -34,9 +34,15 @@ def run_of(position, yaw, velocity, **targets):
     k = len(ROV.thrusters)
     goals = np.tile(setpoints(targets), (N, 1))
     return Run(
-        T, position, orientation, velocity, np.full((N, k), 1500.0), np.zeros((N, k)), goals,
+        T,
+        position,
+        orientation,
+        velocity,
+        np.full((N, k), 1500.0),
+        np.zeros((N, k)),
+        goals,
         np.zeros((N, 0)),
-    )  # fmt: skip
+    )
 
 
 def transit():

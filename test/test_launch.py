@@ -55,14 +55,27 @@ def test_every_launch_file_runs_and_ends_cleanly(processes, name):
 @pytest.mark.parametrize('composed', ['false', 'true'])
 def test_launch_and_run_give_the_same_trajectory(processes, tmp_path, composed):
     process = launch(
-        processes, 'bluerov2.launch.py', 'scenario:=dive', 'real_time_factor:=0', 'duration:=3',
-        f'record:={tmp_path / "a"}', f'composed:={composed}',
-    )  # fmt: skip
+        processes,
+        'bluerov2.launch.py',
+        'scenario:=dive',
+        'real_time_factor:=0',
+        'duration:=3',
+        f'record:={tmp_path / "a"}',
+        f'composed:={composed}',
+    )
     process.communicate(timeout=60)
     other = processes.marine_sim(
-        'run', 'bluerov2', '--scenario', 'dive', '--real-time-factor', 0, '--duration', 3,
-        '--record', tmp_path / 'b',
-    )  # fmt: skip
+        'run',
+        'bluerov2',
+        '--scenario',
+        'dive',
+        '--real-time-factor',
+        0,
+        '--duration',
+        3,
+        '--record',
+        tmp_path / 'b',
+    )
     other.communicate(timeout=60)
     hashes = {
         json.loads((tmp_path / d / 'manifest.json').read_text())['trajectory_sha256']
@@ -108,10 +121,16 @@ def test_ros2_bag_has_every_topic_and_tick_of_a_closed_loop_with_an_arm(
     from marine_sim_ros.ros.ros2_bag import bag_counts
 
     process = launch(
-        processes, 'investigator90.launch.py', 'environment:=pool', 'scenario:=position_hold',
-        'real_time_factor:=0', 'duration:=5', 'recorder:=ros2_bag', f'composed:={composed}',
+        processes,
+        'investigator90.launch.py',
+        'environment:=pool',
+        'scenario:=position_hold',
+        'real_time_factor:=0',
+        'duration:=5',
+        'recorder:=ros2_bag',
+        f'composed:={composed}',
         f'record:={tmp_path / "run"}',
-    )  # fmt: skip
+    )
     output, _ = process.communicate(timeout=180)
     assert 'Traceback' not in output
     manifest = json.loads((tmp_path / 'run' / 'manifest.json').read_text())
@@ -125,17 +144,27 @@ def test_ros2_bag_has_every_topic_and_tick_of_a_closed_loop_with_an_arm(
 def test_the_description_has_a_process_for_every_effect():
     names = [spec.executable for spec in describe(RunOptions(scenario='dive'))]
     assert names == [
-        'thrusters', 'buoyancy', 'drag', 'barometer', 'sensors', 'scenario', 'dynamics',
-    ]  # fmt: skip
+        'thrusters',
+        'buoyancy',
+        'drag',
+        'barometer',
+        'sensors',
+        'scenario',
+        'dynamics',
+    ]
 
 
 def test_ros2_command_sees_the_graph(processes):
     process = launch(processes, 'bluerov2.launch.py')
     until_it_runs()
     listed = subprocess.run(
-        ['ros2', 'topic', 'list', '--no-daemon', '--spin-time', '3'], env=processes.environment,
-        capture_output=True, text=True, timeout=60, check=False,
-    ).stdout.split()  # fmt: skip
+        ['ros2', 'topic', 'list', '--no-daemon', '--spin-time', '3'],
+        env=processes.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    ).stdout.split()
     assert process.poll() is None
     wanted = {'/bluerov2/odom', '/bluerov2/wrench/drag', '/tf', '/clock'}
     if not wanted <= set(listed):
@@ -148,10 +177,16 @@ def test_hulls_in_a_sea_launch_and_run_alike(processes, tmp_path, vehicle):
     count = {'simple_rov': 5, 'surface_vessel': 2}[vehicle]
     scenario.write_text(f'duration: 2.0\nsegments:\n  - {{at: 0.0, pwm: {[1650] * count}}}\n')
     process = launch(
-        processes, 'sim.launch.py', f'vehicle:={vehicle}', 'environment:=moderate_sea',
-        'markers:=true', 'publish_components:=true', f'scenario:={scenario}',
-        'real_time_factor:=0', f'record:={tmp_path / "a"}',
-    )  # fmt: skip
+        processes,
+        'sim.launch.py',
+        f'vehicle:={vehicle}',
+        'environment:=moderate_sea',
+        'markers:=true',
+        'publish_components:=true',
+        f'scenario:={scenario}',
+        'real_time_factor:=0',
+        f'record:={tmp_path / "a"}',
+    )
     output, _ = process.communicate(timeout=90)
     assert 'Traceback' not in output
     other = processes.marine_sim(
@@ -166,15 +201,27 @@ def test_hulls_in_a_sea_launch_and_run_alike(processes, tmp_path, vehicle):
 @pytest.mark.parametrize('composed', ['false', 'true'])
 def test_a_closed_loop_with_an_arm_launches_and_runs_alike(processes, tmp_path, composed):
     process = launch(
-        processes, 'investigator90.launch.py', 'environment:=pool', 'scenario:=position_hold',
-        'real_time_factor:=0', 'duration:=2', f'record:={tmp_path / "a"}', f'composed:={composed}',
-    )  # fmt: skip
+        processes,
+        'investigator90.launch.py',
+        'environment:=pool',
+        'scenario:=position_hold',
+        'real_time_factor:=0',
+        'duration:=2',
+        f'record:={tmp_path / "a"}',
+        f'composed:={composed}',
+    )
     output, _ = process.communicate(timeout=120)
     assert 'Traceback' not in output
     other = processes.marine_sim(
-        'simulate', 'investigator90', '--environment', 'pool', '--scenario', 'position_hold',
-        '--duration', 2,
-    )  # fmt: skip
+        'simulate',
+        'investigator90',
+        '--environment',
+        'pool',
+        '--scenario',
+        'position_hold',
+        '--duration',
+        2,
+    )
     expected, _ = other.communicate(timeout=60)
     manifest = json.loads((tmp_path / 'a' / 'manifest.json').read_text())
     assert manifest['ticks'] == 401
@@ -186,8 +233,12 @@ def test_an_operators_controller_launches(processes):
     until_it_runs()
     called = subprocess.run(
         ['ros2', 'service', 'call', '/bluerov2/arm', 'std_srvs/srv/SetBool', '{data: true}'],
-        env=processes.environment, capture_output=True, text=True, timeout=40, check=False,
-    )  # fmt: skip
+        env=processes.environment,
+        capture_output=True,
+        text=True,
+        timeout=40,
+        check=False,
+    )
     assert process.poll() is None
     assert "message='armed'" in called.stdout
 
@@ -200,9 +251,13 @@ def test_the_console_launches_steers_and_ends_the_run(processes, composed):
     from test_console_page import address_of
 
     process = launch(
-        processes, 'bluerov2.launch.py', 'console:=true', 'console_port:=0', 'dt:=0.01',
+        processes,
+        'bluerov2.launch.py',
+        'console:=true',
+        'console_port:=0',
+        'dt:=0.01',
         f'composed:={composed}',
-    )  # fmt: skip
+    )
     wire = Wire(address_of(process), 'launched')
     wire.until(lambda m: m['frame']['time'] > 0.5)
     watcher = Watcher()
@@ -221,10 +276,13 @@ def test_the_console_launches_steers_and_ends_the_run(processes, composed):
     ('file', 'namespaces', 'prefixes'),
     [
         ('investigator90.launch.py', ['investigator90'], ['']),
-        ('two_vehicles.launch.py', ['bluerov2', 'bluerov2_heavy'],
-         ['bluerov2/', 'bluerov2_heavy/']),
+        (
+            'two_vehicles.launch.py',
+            ['bluerov2', 'bluerov2_heavy'],
+            ['bluerov2/', 'bluerov2_heavy/'],
+        ),
     ],
-)  # fmt: skip
+)
 def test_every_link_can_be_drawn_in_the_map(processes, file, namespaces, prefixes):
     from ament_index_python.packages import PackageNotFoundError, get_package_prefix
     from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -271,9 +329,14 @@ def test_every_link_can_be_drawn_in_the_map(processes, file, namespaces, prefixe
 def test_ros2_bag_records_what_analyze_and_identify_read(processes, tmp_path):
     pytest.importorskip('ros2bag')
     process = launch(
-        processes, 'bluerov2_heavy.launch.py', 'scenario:=excitation', 'duration:=22',
-        'composed:=true', 'recorder:=ros2_bag', f'record:={tmp_path / "run"}',
-    )  # fmt: skip
+        processes,
+        'bluerov2_heavy.launch.py',
+        'scenario:=excitation',
+        'duration:=22',
+        'composed:=true',
+        'recorder:=ros2_bag',
+        f'record:={tmp_path / "run"}',
+    )
     output, _ = process.communicate(timeout=120)
     assert 'Traceback' not in output
     assert analyze(tmp_path / 'run', '-o', tmp_path / 'out', '--table', 'none') == 0
@@ -282,10 +345,17 @@ def test_ros2_bag_records_what_analyze_and_identify_read(processes, tmp_path):
     assert odom['wall_times']
     assert odom['messages'] > 3000
     other = processes.marine_sim(
-        'identify', tmp_path / 'run', '--vehicle', 'bluerov2_heavy', '--json',
+        'identify',
+        tmp_path / 'run',
+        '--vehicle',
+        'bluerov2_heavy',
+        '--json',
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     found, _ = other.communicate(timeout=120)
-    surge = next(e for e in json.loads(found)['estimates']
-                 if (e['parameter'], e['axis']) == ('quadratic_damping', 'surge'))  # fmt: skip
+    surge = next(
+        e
+        for e in json.loads(found)['estimates']
+        if (e['parameter'], e['axis']) == ('quadratic_damping', 'surge')
+    )
     assert surge['value'] == pytest.approx(141, rel=0.1)

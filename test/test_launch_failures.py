@@ -44,9 +44,14 @@ def gazebo(tmp_path, processes):
 
 def launch(processes, *arguments):
     return processes.start(
-        'ros2', 'launch', 'marine_sim_ros', 'sim.launch.py', 'links:=false', *arguments,
+        'ros2',
+        'launch',
+        'marine_sim_ros',
+        'sim.launch.py',
+        'links:=false',
+        *arguments,
         start_new_session=True,
-    )  # fmt: skip
+    )
 
 
 def ends(text):

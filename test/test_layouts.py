@@ -87,8 +87,12 @@ def rviz_topics():
 def test_rviz_shows_topics_of_the_right_type_that_it_can_hear():
     shown = list(rviz_topics())
     assert {s['Value'].removeprefix(f'{SHIPPED_NAMESPACE}/') for _, s in shown} >= {
-        'markers', 'scene/markers', 'contact/markers', 'robot_description', 'odom',
-    }  # fmt: skip
+        'markers',
+        'scene/markers',
+        'contact/markers',
+        'robot_description',
+        'odom',
+    }
     for display, settings in shown:
         topic = known()[settings['Value']]
         assert topic.type_name == SHOWS[display]

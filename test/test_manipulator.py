@@ -32,9 +32,13 @@ ARM = ROV.manipulator
 STOWED = np.array([0, -np.pi / 2, np.radians(170), 0, 0, 0])
 # Data of the arm: length, mass, litres, axis.
 LINKS = (
-    (0.10, 1.4, 0.70, 'z'), (0.25, 1.4, 0.80, 'y'), (0.25, 1.1, 0.65, 'y'),
-    (0.15, 0.8, 0.40, 'x'), (0.10, 0.6, 0.30, 'y'), (0.15, 0.7, 0.35, 'x'),
-)  # fmt: skip
+    (0.10, 1.4, 0.70, 'z'),
+    (0.25, 1.4, 0.80, 'y'),
+    (0.25, 1.1, 0.65, 'y'),
+    (0.15, 0.8, 0.40, 'x'),
+    (0.10, 0.6, 0.30, 'y'),
+    (0.15, 0.7, 0.35, 'x'),
+)
 angles = st.lists(st.floats(-3, 3), min_size=6, max_size=6).map(np.array)
 
 
@@ -254,10 +258,14 @@ def test_a_joint_that_slides():
     assert h == pytest.approx([0, 1.5, 0, -0.05, 0, 0.75])
 
 
-@pytest.mark.parametrize('limit', [
-    '', '<limit lower="1" upper="2" velocity="1" effort="1"/>',
-    '<limit lower="-1" upper="1" velocity="0" effort="1"/>',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'limit',
+    [
+        '',
+        '<limit lower="1" upper="2" velocity="1" effort="1"/>',
+        '<limit lower="-1" upper="1" velocity="0" effort="1"/>',
+    ],
+)
 def test_a_joint_without_usable_limits_is_refused(limit):
     with pytest.raises(ModelError, match="joint 'hoist'"):
         load_vehicle(SLIDE.format(limit=limit))
@@ -280,13 +288,17 @@ TILT = """<link name="eye"><inertial><mass value="0.1"/>
 FLOATS = '<buoyancy link="mast"><volume>0.01</volume><height>0.3</height></buoyancy></robot>'
 
 
-@pytest.mark.parametrize('text', [
-    ORCA3.replace('</robot>', TILT + '</robot>'),
-    ORCA3.replace('</robot>', TILT + FLOATS.replace('mast', 'eye')),
-    SLIDE.format(limit=LIMIT).replace('</robot>', FLOATS),
-    SLIDE.format(limit=LIMIT),
-    load_vehicle('investigator90').urdf,
-], ids=['plugin', 'plugin and arm', 'arm alone', 'nothing', 'both'])  # fmt: skip
+@pytest.mark.parametrize(
+    'text',
+    [
+        ORCA3.replace('</robot>', TILT + '</robot>'),
+        ORCA3.replace('</robot>', TILT + FLOATS.replace('mast', 'eye')),
+        SLIDE.format(limit=LIMIT).replace('</robot>', FLOATS),
+        SLIDE.format(limit=LIMIT),
+        load_vehicle('investigator90').urdf,
+    ],
+    ids=['plugin', 'plugin and arm', 'arm alone', 'nothing', 'both'],
+)
 def test_with_joints_at_zero_nothing_changes(text):
     vehicle = load_vehicle(text)
     arm = vehicle.manipulator

@@ -103,11 +103,13 @@ def test_convergence_to_the_closed_forms(shape):
             p = part(shape, SHAPES[shape], rng.uniform(-0.5, 0.5, 3), rng.uniform(-3, 3, 3))
             found, (volume, inertia) = assemble([p], size), closed_form(p)
             assert found.volume == pytest.approx(found.mass / 1000)
-            squares.append([
-                (found.mass / (1000 * volume) - 1) ** 2,
-                np.sum((found.center_of_mass - p.xyz) ** 2) / p.dimensions[0] ** 2,
-                np.sum((found.inertia / 1000 - inertia) ** 2) / np.sum(inertia**2),
-            ])  # fmt: skip
+            squares.append(
+                [
+                    (found.mass / (1000 * volume) - 1) ** 2,
+                    np.sum((found.center_of_mass - p.xyz) ** 2) / p.dimensions[0] ** 2,
+                    np.sum((found.inertia / 1000 - inertia) ** 2) / np.sum(inertia**2),
+                ]
+            )
         errors.append(np.sqrt(np.mean(squares, axis=0)))
     order = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
     assert np.all(order > 1.7), order
@@ -128,13 +130,16 @@ def test_whole_cells_are_exact_but_for_their_own_inertia():
 def test_points_meet_a_body_that_lies_anyhow_without_bias():
     rng = np.random.default_rng(1)
     radius, size = 0.12, 0.06
-    found = [assemble([part('sphere', (radius,), rng.uniform(-1, 1, 3))], size)
-             for _ in range(3000)]  # fmt: skip
+    found = [
+        assemble([part('sphere', (radius,), rng.uniform(-1, 1, 3))], size) for _ in range(3000)
+    ]
     # Second moment about the true centre; taken about the found one it would be smaller.
     rng = np.random.default_rng(1)
     centers = [rng.uniform(-1, 1, 3) for _ in range(3000)]
-    moments = [np.trace(f.inertia) / 2 + f.mass * np.sum((f.center_of_mass - c) ** 2)
-               for f, c in zip(found, centers, strict=True)]  # fmt: skip
+    moments = [
+        np.trace(f.inertia) / 2 + f.mass * np.sum((f.center_of_mass - c) ** 2)
+        for f, c in zip(found, centers, strict=True)
+    ]
     volume = 4 / 3 * np.pi * radius**3
     expected = 1000 * volume * 0.6 * radius**2
     error = np.mean(moments) - expected
@@ -159,8 +164,11 @@ bodies = st.builds(
         kind[0], kind[1], xyz, rpy, density, flooded=flooded
     ),
     st.sampled_from([('box', (0.15, 0.1, 0.2)), ('cylinder', (0.06, 0.2)), ('sphere', (0.08,))]),
-    anywhere, st.tuples(*[st.floats(-3, 3)] * 3), st.floats(1, 9000), st.booleans(),
-)  # fmt: skip
+    anywhere,
+    st.tuples(*[st.floats(-3, 3)] * 3),
+    st.floats(1, 9000),
+    st.booleans(),
+)
 
 
 @settings(max_examples=30)
@@ -189,9 +197,13 @@ def test_the_equations_cell_by_cell(parts):
     tensor = np.zeros((3, 3))
     for m, r in points:
         x, y, z = r - center
-        tensor += m * np.array([[y * y + z * z, -x * y, -x * z],
-                                [-x * y, x * x + z * z, -y * z],
-                                [-x * z, -y * z, x * x + y * y]])  # fmt: skip
+        tensor += m * np.array(
+            [
+                [y * y + z * z, -x * y, -x * z],
+                [-x * y, x * x + z * z, -y * z],
+                [-x * z, -y * z, x * x + y * y],
+            ]
+        )
     assert found.inertia == pytest.approx(tensor, abs=1e-7 * max(1, np.trace(tensor)))
 
 
@@ -212,8 +224,10 @@ def test_later_parts_take_the_place_of_earlier_ones():
 
 def test_neighbours_neither_share_nor_lose_cells():
     # Faces through the very centres of cells.
-    boxes = [part(dimensions=(0.05, 0.05, 0.05), xyz=xyz) for xyz in product(
-        (-0.05, 0.0, 0.05), repeat=3)]  # fmt: skip
+    boxes = [
+        part(dimensions=(0.05, 0.05, 0.05), xyz=xyz)
+        for xyz in product((-0.05, 0.0, 0.05), repeat=3)
+    ]
     found = assemble(boxes, 0.02)
     assert len(boxes) == 27
     assert sum(found.part_volumes) == pytest.approx(found.volume)

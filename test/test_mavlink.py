@@ -78,8 +78,9 @@ def test_motion_is_told_in_ned_and_frd(ground, vehicle):
     vehicle.send_motion(1234, state, 151325.0)
     attitude = ground.link.recv_match(type='ATTITUDE', blocking=True, timeout=2)
     assert attitude.time_boot_ms == 1234
-    np.testing.assert_allclose([attitude.roll, attitude.pitch, attitude.yaw],
-                               [0.1, 0.2, math.pi / 2 - 0.3], atol=1e-6)  # fmt: skip
+    np.testing.assert_allclose(
+        [attitude.roll, attitude.pitch, attitude.yaw], [0.1, 0.2, math.pi / 2 - 0.3], atol=1e-6
+    )
     np.testing.assert_allclose(
         [attitude.rollspeed, attitude.pitchspeed, attitude.yawspeed], [0.4, -0.5, -0.6], atol=1e-6
     )
@@ -139,9 +140,15 @@ def test_parameters_and_missions_are_answered_so_that_ground_stations_go_on(grou
 @pytest.mark.ros
 def test_a_pymavlink_script_dives_and_holds(processes, ground):
     processes.marine_sim(
-        'run', 'bluerov2_heavy', '--autopilot', 'mavlink', '--composed',
-        '--ground-station', f'127.0.0.1:{ground.port}', stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+        'run',
+        'bluerov2_heavy',
+        '--autopilot',
+        'mavlink',
+        '--composed',
+        '--ground-station',
+        f'127.0.0.1:{ground.port}',
+        stdout=subprocess.DEVNULL,
+    )
     ground.until('HEARTBEAT')
     mav = ground.link.mav
     mav.set_mode_send(1, 1, 2)

@@ -113,43 +113,63 @@ BAD = {
     'empty': ('', 'the description is empty'),
     'not xml': ('<robot', 'not well-formed XML'),
     'entities': (
-        '<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><robot name="&b;"/>', 'DOCTYPE'),
+        '<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><robot name="&b;"/>',
+        'DOCTYPE',
+    ),
     'outside entity': (
         '<!DOCTYPE r [<!ENTITY a SYSTEM "file:///etc/passwd">]><robot name="r">&a;</robot>',
-        'DOCTYPE'),
+        'DOCTYPE',
+    ),
     'not a robot': ('<sdf/>', 'expected <robot>'),
     'two roots': (
         '<robot name="r"><link name="hull"/><link name="keel"/></robot>',
-        "no link 'base_link' and 2 roots (hull, keel)"),
+        "no link 'base_link' and 2 roots (hull, keel)",
+    ),
     'no mass': ('<robot name="r"><link name="base_link"/></robot>', 'no mass'),
     'unknown element': (
         MINIMAL.format('<hydrodynamics><added_mas>1</added_mas></hydrodynamics>'),
-        'unknown element <added_mas>'),
+        'unknown element <added_mas>',
+    ),
     'not a number': (
-        MINIMAL.format('<buoyancy><volume>much</volume></buoyancy>'), "'much'; expected numbers"),
+        MINIMAL.format('<buoyancy><volume>much</volume></buoyancy>'),
+        "'much'; expected numbers",
+    ),
     'not finite': (MINIMAL.format('<buoyancy><volume>nan</volume></buoyancy>'), 'finite'),
     'negative': (MINIMAL.format('<buoyancy><volume>-1</volume></buoyancy>'), 'expected 0 to'),
     'wrong count': (
         MINIMAL.format('<hydrodynamics><added_mass>1 2</added_mass></hydrodynamics>'),
-        'expected 6 or 36'),
+        'expected 6 or 36',
+    ),
     'negative drag': (
-        MINIMAL.format('<hydrodynamics><linear_damping>-1 0 0 0 0 0</linear_damping>'
-                       '</hydrodynamics>'), 'expected positive'),
+        MINIMAL.format(
+            '<hydrodynamics><linear_damping>-1 0 0 0 0 0</linear_damping></hydrodynamics>'
+        ),
+        'expected positive',
+    ),
     'unknown curve': (
-        MINIMAL.format('<thrusters><thruster name="a" curve="t500"/></thrusters>'), "'t500'"),
+        MINIMAL.format('<thrusters><thruster name="a" curve="t500"/></thrusters>'),
+        "'t500'",
+    ),
     'two thrusters': (
-        MINIMAL.format('<thrusters>' + 2 * '<thruster name="a"><linear/></thruster>'
-                       + '</thrusters>'), 'two thrusters'),
+        MINIMAL.format(
+            '<thrusters>' + 2 * '<thruster name="a"><linear/></thruster>' + '</thrusters>'
+        ),
+        'two thrusters',
+    ),
     'falling curve': (
         MINIMAL.format('<thrusters><curve name="c">1100 1 0 0 1900 0 0 0</curve></thrusters>'),
-        'thrust falls'),
-    'lost link': (
-        MINIMAL.format('<link name="a"/>'), "'a' does not hang on 'base_link'"),
+        'thrust falls',
+    ),
+    'lost link': (MINIMAL.format('<link name="a"/>'), "'a' does not hang on 'base_link'"),
     'two parents': (
-        MINIMAL.format('<link name="a"/>' + 2 * '<joint name="j" type="fixed"><parent '
-                       'link="base_link"/><child link="a"/></joint>'), 'two parents'),
+        MINIMAL.format(
+            '<link name="a"/>' + 2 * '<joint name="j" type="fixed"><parent '
+            'link="base_link"/><child link="a"/></joint>'
+        ),
+        'two parents',
+    ),
     'barometer nowhere': (MINIMAL.format('<barometer link="nose"/>'), "'nose' is unknown"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize('name', BAD)

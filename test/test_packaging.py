@@ -107,9 +107,11 @@ def test_help_names_every_verb(capsys):
     assert all(f'    {name}' in said for name in VERBS)
 
 
-@pytest.mark.parametrize('arguments', [['run', 'bluerov2'], ['teleop'], ['bench'],
-                                       ['experiment', 'heading_step', '--graph']],
-                         ids=' '.join)  # fmt: skip
+@pytest.mark.parametrize(
+    'arguments',
+    [['run', 'bluerov2'], ['teleop'], ['bench'], ['experiment', 'heading_step', '--graph']],
+    ids=' '.join,
+)
 def test_without_ros_one_line_says_so(arguments):
     done = command_without(ROS, *arguments)
     assert done.returncode == 2
@@ -228,8 +230,11 @@ def test_copies_of_libraries_become_one_file(tmp_path, monkeypatch):
     assert not os.path.samefile(tmp_path / 'liba.so', tmp_path / 'text.py')
     assert (tmp_path / 'libb.so').read_bytes() == b'b' * 200_000
     assert sorted(p.name for p in tmp_path.iterdir()) == [
-        'liba.so', 'liba.so.1', 'libb.so', 'text.py',
-    ]  # fmt: skip
+        'liba.so',
+        'liba.so.1',
+        'libb.so',
+        'text.py',
+    ]
 
 
 @pytest.mark.parametrize('terminal', [True, False], ids=['terminal', 'pipe'])

@@ -26,9 +26,12 @@ def arc(center, radius, start, end, n=200):
 
 
 @given(
-    x=st.floats(-1e3, 1e3), y=st.floats(-1e3, 1e3), radius=st.floats(0.05, 500.0),
-    start=st.floats(-10, 10), span=st.floats(0.5, 20) | st.floats(-20, -0.5),
-)  # fmt: skip
+    x=st.floats(-1e3, 1e3),
+    y=st.floats(-1e3, 1e3),
+    radius=st.floats(0.05, 500.0),
+    start=st.floats(-10, 10),
+    span=st.floats(0.5, 20) | st.floats(-20, -0.5),
+)
 def test_exact_circles_are_found(x, y, radius, start, span):
     found = fit_circle(arc((x, y), radius, start, start + span))
     size = 1e-6 * (radius + math.hypot(x, y))

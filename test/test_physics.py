@@ -63,8 +63,10 @@ def test_sphere_starts_and_ends_as_theory_says():
 
 def test_free_roll_period():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
-    quiet = replace(vehicle, damping=replace(
-        vehicle.damping, linear=np.zeros((6, 6)), quadratic=np.zeros((6, 6))))  # fmt: skip
+    quiet = replace(
+        vehicle,
+        damping=replace(vehicle.damping, linear=np.zeros((6, 6)), quadratic=np.zeros((6, 6))),
+    )
     displaced = quiet.inertia.mass / quiet.buoyancy.fluid_density
     quiet = replace(quiet, buoyancy=replace(quiet.buoyancy, volume=displaced))
     angle = 0.01
@@ -241,10 +243,13 @@ def test_top_speeds_of_the_sets_disagree_as_published():
 @pytest.mark.parametrize(
     ('name', 'axis', 'speed', 'rate'),
     [
-        ('wu2018', 3, 3.0, 33.46), ('wu2018', 2, 1.5, 4.455), ('von_benzon2022', 1, 1.5, 31.57),
-        ('bluerov2_gz', 3, 3.0, 241.9), ('orca3', 3, 3.0, 164.6),
+        ('wu2018', 3, 3.0, 33.46),
+        ('wu2018', 2, 1.5, 4.455),
+        ('von_benzon2022', 1, 1.5, 31.57),
+        ('bluerov2_gz', 3, 3.0, 241.9),
+        ('orca3', 3, 3.0, 164.6),
     ],
-)  # fmt: skip
+)
 def test_damping_rates_and_step_limits(name, axis, speed, rate):
     vehicle = load_vehicle('bluerov2', coefficients=name)
     c1, c2 = vehicle.damping.linear[axis, axis], vehicle.damping.quadratic[axis, axis]

@@ -103,9 +103,10 @@ def test_what_make_run_records_is_in_the_way_of_no_command_of_the_documentation(
 
 
 def test_launch_arguments_of_the_workflow_exist():
-    commands = ' '.join(
-        step.get('run', '') for job in JOBS.values() for step in job['steps']
-    ) + DOCKERFILE  # fmt: skip
+    commands = (
+        ' '.join(step.get('run', '') for job in JOBS.values() for step in job['steps'])
+        + DOCKERFILE
+    )
     used = set(re.findall(r'(\w+):=', commands))
     assert {'scenario', 'real_time_factor'} <= used
     assert used <= {field.name for field in fields(RunOptions)}
@@ -168,8 +169,14 @@ def test_the_entrypoint_passes_the_command_and_its_exit_code_on(tmp_path):
     setup = tmp_path / 'ws' / 'install' / 'setup.bash'
     setup.parent.mkdir(parents=True)
     setup.write_text('export FOUND=workspace\n')
-    command = [ROOT / 'scripts' / 'docker_entrypoint.sh', 'sh', '-c', 'echo $FOUND "$1"; exit 7',
-               'sh', 'two words']  # fmt: skip
+    command = [
+        ROOT / 'scripts' / 'docker_entrypoint.sh',
+        'sh',
+        '-c',
+        'echo $FOUND "$1"; exit 7',
+        'sh',
+        'two words',
+    ]
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, 'HOME': str(tmp_path)}
     )

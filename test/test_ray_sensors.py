@@ -126,8 +126,9 @@ def test_a_dvl_over_a_level_floor():
 
 @pytest.mark.parametrize(
     ('floor', 'altitude', 'valid'),
-    [(DEEP, 50.3, 0), (DEEP, 49.7, 4), (FLOOR, 0.1, 4), (FLOOR, 0.01, 0)], ids=str,
-)  # fmt: skip
+    [(DEEP, 50.3, 0), (DEEP, 49.7, 4), (FLOOR, 0.1, 4), (FLOOR, 0.01, 0)],
+    ids=str,
+)
 def test_altitudes_that_a_dvl_has(floor, altitude, valid):
     depth = floor.scene.planes[0].point[2]
     readings = ideal(DVL, floor, (0, 0, depth + altitude + 0.2))
@@ -159,10 +160,19 @@ def test_three_beams_are_enough():
     for lost in range(4):
         known = np.where(np.arange(4) == lost, np.nan, readings['range'])
         found = noisy(
-            sensor_of('dvl', 'a50', turn=DOWN, velocity_noise=0.0, velocity_noise_rate=0.0,
-                      scale_error=0.0, dropout=0.0, range_noise=0.0),
-            {**readings, 'range': known}, 0,
-        )  # fmt: skip
+            sensor_of(
+                'dvl',
+                'a50',
+                turn=DOWN,
+                velocity_noise=0.0,
+                velocity_noise_rate=0.0,
+                scale_error=0.0,
+                dropout=0.0,
+                range_noise=0.0,
+            ),
+            {**readings, 'range': known},
+            0,
+        )
         assert found['velocity'] == pytest.approx(readings['velocity'], abs=1e-12)
         assert np.isfinite(found['range']).sum() == 3
 
@@ -196,16 +206,18 @@ def test_the_error_of_scale_stays():
     moving = ideal(DVL, FLOOR, (0, 0, -3.0), velocity=(2.0, 0.0, 0.0, 0, 0, 0))
     stamps = np.arange(4000) * 200_000_000
     many = {k: np.broadcast_to(v, (len(stamps), *v.shape)) for k, v in moving.items()}
-    scales = [np.nanmean(noisy(DVL, many, stamps, seed)['velocity'][:, 0]) / 2.0 - 1
-              for seed in range(8)]  # fmt: skip
+    scales = [
+        np.nanmean(noisy(DVL, many, stamps, seed)['velocity'][:, 0]) / 2.0 - 1 for seed in range(8)
+    ]
     assert 0.002 < np.max(np.abs(scales)) <= 0.0102
     assert len({round(s, 4) for s in scales}) == 8
 
 
 def test_dead_reckoning_of_a_dive():
     vehicle = load_vehicle('bluerov2', dvl='true')
-    run = simulate(vehicle, load_scenario('dive'), environment=load_environment('shallow_sand'),
-                   duration=15.0)  # fmt: skip
+    run = simulate(
+        vehicle, load_scenario('dive'), environment=load_environment('shallow_sand'), duration=15.0
+    )
     series = run.sensors['dvl']
     sensor = next(s for s in vehicle.sensors if s.name == 'dvl')
     rows = np.searchsorted(run.stamp, series.stamp)
@@ -269,8 +281,10 @@ SCAN = sensor_of('scanning_sonar', 'ping360')
 def test_a_scanning_sonar_turns_at_its_real_speed():
     """A circle at 20 m: 400 pings of 0.0198 s + 2 · 20 m / (1500 m/s)."""
     assert 400 * SCAN.period / 1e9 == pytest.approx(400 * (0.0198 + 40 / 1500), rel=1e-3)
-    bearings = [float(ideal(SCAN, FLOOR, (0, 0, -5), time=k * SCAN.period / 1e9)['bearing'])
-                for k in range(401)]  # fmt: skip
+    bearings = [
+        float(ideal(SCAN, FLOOR, (0, 0, -5), time=k * SCAN.period / 1e9)['bearing'])
+        for k in range(401)
+    ]
     assert bearings[0] == pytest.approx(-math.pi)
     assert np.diff(bearings[:400]) == pytest.approx(math.radians(0.9))
     assert bearings[400] == bearings[0]
@@ -278,9 +292,14 @@ def test_a_scanning_sonar_turns_at_its_real_speed():
 
 def test_a_sector_is_scanned_to_and_fro():
     sensor = sensor_of('scanning_sonar', 'ping360', sector=90.0)
-    bearings = np.degrees([float(ideal(sensor, Environment(), (0, 0, -5),
-                                       time=k * sensor.period / 1e9)['bearing'])
-                           for k in range(201)])  # fmt: skip
+    bearings = np.degrees(
+        [
+            float(
+                ideal(sensor, Environment(), (0, 0, -5), time=k * sensor.period / 1e9)['bearing']
+            )
+            for k in range(201)
+        ]
+    )
     assert (bearings.min(), bearings.max()) == pytest.approx((-45, 45))
     assert np.abs(np.diff(bearings)) == pytest.approx(0.9)
     assert bearings[200] == pytest.approx(bearings[0])
@@ -291,8 +310,14 @@ def test_a_scanning_sonar_finds_a_box_at_its_bearing():
     bearing, far = math.radians(25.0), 8.0
     width = 2 * far * math.tan(math.radians(5.0))
     middle = np.array([math.cos(bearing), math.sin(bearing)]) * (far + 0.5)
-    box = Obstacle('box', 'box', [1.0, width, 4.0], [*middle, -20.0],
-                   quaternion_from_rpy(0, 0, bearing), 'steel')  # fmt: skip
+    box = Obstacle(
+        'box',
+        'box',
+        [1.0, width, 4.0],
+        [*middle, -20.0],
+        quaternion_from_rpy(0, 0, bearing),
+        'steel',
+    )
     environment = Environment(scene=Scene((), None, (box,)))
     found = {}
     for k in range(400):
@@ -441,7 +466,7 @@ def test_readings_after_a_compiled_run():
         ('<sensor type="sidescan"/>', 'imaging_sonar'),
         ('<sensor type="imaging_sonar"><beams>1e9</beams></sensor>', '2 to 4096'),
     ],
-)  # fmt: skip
+)
 def test_bad_elements_are_one_line(element, said):
     text = (
         '<robot name="a"><link name="base_link"><inertial><mass value="10"/><inertia ixx="1" '

@@ -25,9 +25,14 @@ faults:
   - {kind: sensor_freeze, sensor: scanning_sonar, at: 1.0, until: 1.2}
 """
 TOPICS = {
-    'dvl/twist': 9, 'dvl/altitude': 9, 'dvl/odometry': 9, 'altimeter/range': 8,
-    'scanning_sonar/scan': 35, 'scanning_sonar/echo': 35, 'imaging_sonar/fan': 17,
-}  # fmt: skip
+    'dvl/twist': 9,
+    'dvl/altitude': 9,
+    'dvl/odometry': 9,
+    'altimeter/range': 8,
+    'scanning_sonar/scan': 35,
+    'scanning_sonar/echo': 35,
+    'imaging_sonar/fan': 17,
+}
 """And how many messages there are at least: those of the last moments are on their way."""
 ACOUSTIC = {'dvl/beams': 9, 'imaging_sonar/image': 17}
 
@@ -69,8 +74,9 @@ def test_separate_composed_and_simulate_agree_to_the_bit(ros_environment, tmp_pa
     bags = {}
     for way, arguments in ways.items():
         command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *arguments, tmp_path / way]
-        done = subprocess.run(command, capture_output=True, text=True, env=ros_environment,
-                              timeout=250, check=False)  # fmt: skip
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=ros_environment, timeout=250, check=False
+        )
         assert done.returncode in (0, 1), done.stdout + done.stderr
         bags[way] = messages(tmp_path / way)
     assert len({manifest(tmp_path / way)['trajectory_sha256'] for way in ways}) == 1

@@ -25,13 +25,17 @@ BALL = Obstacle('ball', 'sphere', [2.0, 2.0, 2.0], [-3.0, -3.0, -5.0], material=
 X, Y = np.meshgrid(np.arange(41) * 0.5, np.arange(37) * 0.5)
 FOLDS = HeightMap([-10.0, -9.0], 0.5, -8 + np.sin(0.9 * X) + 0.8 * np.cos(1.3 * Y), 'sand')
 """Its cells are flat, because its height is a function of x plus one of y."""
-ROCK = generate('rock', depth=12.0, relief=9.0, size=(60.0, 40.0), spacing=0.5, seed=3,
-                material='rock')  # fmt: skip
+ROCK = generate(
+    'rock', depth=12.0, relief=9.0, size=(60.0, 40.0), spacing=0.5, seed=3, material='rock'
+)
 ALL = Scene(
-    (Plane('slope', [0.0, 0.0, -9.5], [-1.0, 0.0, 5.0], 'rock'),
-     Plane('wall', [8.0, 0.0, 0.0], [-1.0, 0.0, 0.0], 'concrete')),
-    FOLDS, (BALL, BOX, TUBE),
-)  # fmt: skip
+    (
+        Plane('slope', [0.0, 0.0, -9.5], [-1.0, 0.0, 5.0], 'rock'),
+        Plane('wall', [8.0, 0.0, 0.0], [-1.0, 0.0, 0.0], 'concrete'),
+    ),
+    FOLDS,
+    (BALL, BOX, TUBE),
+)
 
 
 def directions(count):
@@ -68,8 +72,10 @@ def meshes():
     for plane in ALL.planes:
         side = np.cross(plane.normal, [0.0, 1.0, 0.0])
         other = np.cross(plane.normal, side)
-        corners = [plane.point + 500 * (s * side + t * other)
-                   for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1))]  # fmt: skip
+        corners = [
+            plane.point + 500 * (s * side + t * other)
+            for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1))
+        ]
         result[plane.name] = pytest.importorskip('trimesh').Trimesh(
             corners, [[0, 1, 2], [0, 2, 3]], process=False
         )
@@ -202,8 +208,9 @@ def test_compiled():
     from marine_sim_ros.engine.availability import precision
 
     origins, rays = np.array([0.0, 0.0, -2.0]), directions(200)
-    environment = Environment(scene=Scene(ALL.planes, ROCK, ALL.obstacles),
-                              waves=regular_waves(0.6, 4.0))  # fmt: skip
+    environment = Environment(
+        scene=Scene(ALL.planes, ROCK, ALL.obstacles), waves=regular_waves(0.6, 4.0)
+    )
     plain = first_hits(environment, origins, rays, 30.0)
     with precision('float64'):
         traced = jax.jit(lambda o, d: first_hits(environment, o, d, 30.0))(origins, rays)
@@ -223,8 +230,12 @@ def test_the_surface_of_still_water_is_met_from_below():
 
 
 def test_the_first_crossing_of_waves():
-    waves = Waves(np.array([0.4, 0.3, 0.1]), np.array([1.2, 2.0, 3.5]),
-                  np.array([0.2, -0.9, 2.0]), np.array([0.3, 1.7, 4.0]))  # fmt: skip
+    waves = Waves(
+        np.array([0.4, 0.3, 0.1]),
+        np.array([1.2, 2.0, 3.5]),
+        np.array([0.2, -0.9, 2.0]),
+        np.array([0.3, 1.7, 4.0]),
+    )
     environment = Environment(waves=waves, time=7.3)
     origins = RNG.uniform([-20, -20, -6], [20, 20, -1], (200, 3))
     rays = directions(200) * [1, 1, 0.4]
@@ -242,8 +253,10 @@ def test_the_first_crossing_of_waves():
     assert np.median(apart) < 2e-3
     met = origins[both] + hits.distance[both, None] * rays[both]
     assert np.abs(met[:, 2] - waves.elevation(met, 7.3)).max() < 1e-3
-    moved = [(waves.elevation(met + step, 7.3) - waves.elevation(met - step, 7.3)) / 2e-4
-             for step in (np.array([1e-4, 0, 0]), np.array([0, 1e-4, 0]))]  # fmt: skip
+    moved = [
+        (waves.elevation(met + step, 7.3) - waves.elevation(met - step, 7.3)) / 2e-4
+        for step in (np.array([1e-4, 0, 0]), np.array([0, 1e-4, 0]))
+    ]
     down = np.stack([*moved, -np.ones(len(met))], axis=-1)
     down /= np.linalg.norm(down, axis=-1, keepdims=True)
     assert hits.normal[both] == pytest.approx(down, abs=1e-6)

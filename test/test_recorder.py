@@ -53,9 +53,12 @@ def real():
 
 REAL = real()
 ARM = {
-    'vehicle': 'investigator90', 'environment': 'pool', 'scenario': 'position_hold',
-    'real_time_factor': 0.0, 'duration': 1.5,
-}  # fmt: skip
+    'vehicle': 'investigator90',
+    'environment': 'pool',
+    'scenario': 'position_hold',
+    'real_time_factor': 0.0,
+    'duration': 1.5,
+}
 
 
 def profile(settings):
@@ -70,13 +73,21 @@ def profile(settings):
 def everything():
     rov = load_vehicle('investigator90')
     sources = wrench_sources(rov, load_environment('pool'))
-    found = [topics.recorded(rov, components=True, controller=True, pwm_per_tick=each,
-                             sources=sources) for each in (True, False)]  # fmt: skip
+    found = [
+        topics.recorded(rov, components=True, controller=True, pwm_per_tick=each, sources=sources)
+        for each in (True, False)
+    ]
     return {f'/rov/{t.name}': t for t in (*found[0], *found[1])}
 
 
-@pytest.fixture(params=['mock', pytest.param('real', marks=pytest.mark.skipif(
-    not REAL, reason='no ros2 bag on this machine'))])  # fmt: skip
+@pytest.fixture(
+    params=[
+        'mock',
+        pytest.param(
+            'real', marks=pytest.mark.skipif(not REAL, reason='no ros2 bag on this machine')
+        ),
+    ]
+)
 def bag_processes(request, processes, tmp_path):
     """Processes that find `ros2 bag record`, or its stand-in."""
     if request.param == 'mock':
@@ -262,9 +273,10 @@ def test_ros2_bag_record_in_processes_hashes_as_simulate(bag_processes, tmp_path
 
 def test_messages_that_are_lost_are_in_a_warning_and_in_the_manifest(processes, tmp_path):
     processes.environment = {
-        **processes.environment, **install(tmp_path / 'mock'),
+        **processes.environment,
+        **install(tmp_path / 'mock'),
         'MOCK_LOSES': '/bluerov2/barometer/pressure',
-    }  # fmt: skip
+    }
     dive = {'vehicle': 'bluerov2', 'scenario': 'dive', 'duration': 1.0, 'real_time_factor': 0.0}
     _, output = record(processes, tmp_path / 'run', composed=True, **dive)
     assert manifest(tmp_path / 'run')['lost_messages'] == {'/bluerov2/barometer/pressure': 20}

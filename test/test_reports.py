@@ -57,13 +57,25 @@ def test_every_scenario_gives_a_report_with_data_in_every_chart(tmp_path, name):
 def check_in_browser(report, profile, theme):
     """Open a report without a network; every chart is drawn, and nothing is complained of."""
     opened = subprocess.run(
-        [browser(), '--headless=new', '--no-sandbox', '--use-angle=swiftshader',
-         '--enable-unsafe-swiftshader', f'--user-data-dir={profile}',
-         '--host-resolver-rules=MAP * ~NOTFOUND', '--virtual-time-budget=20000',
-         '--enable-logging=stderr', '--window-size=1280,720', '--dump-dom',
-         f'{report.as_uri()}?{theme}#all'],
-        capture_output=True, text=True, timeout=90, check=True,
-    )  # fmt: skip
+        [
+            browser(),
+            '--headless=new',
+            '--no-sandbox',
+            '--use-angle=swiftshader',
+            '--enable-unsafe-swiftshader',
+            f'--user-data-dir={profile}',
+            '--host-resolver-rules=MAP * ~NOTFOUND',
+            '--virtual-time-budget=20000',
+            '--enable-logging=stderr',
+            '--window-size=1280,720',
+            '--dump-dom',
+            f'{report.as_uri()}?{theme}#all',
+        ],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=True,
+    )
     said = [line for line in opened.stderr.splitlines() if ':CONSOLE' in line]
     # A remark of Chromium on how plotly.js reads its own canvas; no error.
     assert [line for line in said if 'willReadFrequently' not in line] == []
@@ -88,9 +100,18 @@ def check_in_browser(report, profile, theme):
 def test_a_recorded_graph_opens_in_a_browser(processes, tmp_path):
     """The recorder's own bag; every chart has data, and the browser has nothing to complain of."""
     done = processes.marine_sim(
-        'run', 'bluerov2', '--scenario', 'dive', '--duration', '2', '--composed',
-        '--real-time-factor', '0', '--record', tmp_path / 'run',
-    )  # fmt: skip
+        'run',
+        'bluerov2',
+        '--scenario',
+        'dive',
+        '--duration',
+        '2',
+        '--composed',
+        '--real-time-factor',
+        '0',
+        '--record',
+        tmp_path / 'run',
+    )
     output = done.communicate(timeout=60)[0]
     assert (tmp_path / 'run' / 'manifest.json').exists(), output
     assert analyze(tmp_path / 'run', '-o', tmp_path / 'out', '--table', 'none') == 0

@@ -198,9 +198,11 @@ def test_uncontrollable_axes_are_told():
 def _bad(**changes):
     n = 1001
     good = {
-        'time': np.linspace(0, 10, n), 'position': np.zeros((n, 3)),
-        'rpy': np.zeros((n, 3)), 'targets': np.zeros((n, 12)),
-    }  # fmt: skip
+        'time': np.linspace(0, 10, n),
+        'position': np.zeros((n, 3)),
+        'rpy': np.zeros((n, 3)),
+        'targets': np.zeros((n, 12)),
+    }
     return response(**{**good, **changes})
 
 
@@ -265,9 +267,11 @@ def test_shifts_of_time_place_and_heading_change_nothing(zeta, omega, step, shif
     rise = step * second_order(zeta, omega, t)
     plain = judge({'x': step, 'yaw': step}, t, x=rise, yaw=wrapped(rise))
     moved = judge(
-        {'x': step + offset, 'yaw': step + offset + 2 * math.pi * turns}, t + shift,
-        x=rise + offset, yaw=wrapped(rise + offset),
-    )  # fmt: skip
+        {'x': step + offset, 'yaw': step + offset + 2 * math.pi * turns},
+        t + shift,
+        x=rise + offset,
+        yaw=wrapped(rise + offset),
+    )
     _same(plain, moved, 1e-5)
 
 

@@ -81,8 +81,9 @@ def test_noise_is_normal_and_drawn_alike_one_by_one_and_at_once():
 def test_the_hash_of_all_ticks_is_that_of_one_after_the_other():
     run = simulate(load_vehicle('bluerov2'), load_scenario('dive'), duration=0.1)
     digest = TrajectoryHash()
-    for stamp, *rows in zip(run.stamp.tolist(), run.position, run.orientation, run.velocity,
-                            strict=True):  # fmt: skip
+    for stamp, *rows in zip(
+        run.stamp.tolist(), run.position, run.orientation, run.velocity, strict=True
+    ):
         digest.add(stamp, (*rows[0], *rows[1]), tuple(rows[2]))
     assert run.sha256 == digest.hexdigest()
 
@@ -144,8 +145,11 @@ def test_each_axis_pushes_where_it_says(vehicle):
 def marine_sim(*arguments):
     return subprocess.run(
         [sys.executable, '-m', 'marine_sim_ros.tools.main', *map(str, arguments)],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def test_simulate_writes_a_recording(tmp_path):

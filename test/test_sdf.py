@@ -87,8 +87,10 @@ def test_joints_have_axes_and_limits_of_the_arm():
 
 
 def test_joint_damping_is_kept_and_mimic_is_told():
-    inertial = ('<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" '
-                'izz="1"/></inertial>')  # fmt: skip
+    inertial = (
+        '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" '
+        'izz="1"/></inertial>'
+    )
     text = fixed('slide', inside=inertial, kind='prismatic').replace(
         '<limit', '<dynamics damping="0.7" friction="0.2"/><mimic joint="x"/><limit'
     )
@@ -188,15 +190,25 @@ origins = st.builds(
     lambda xyz, rpy: '<origin xyz="{} {} {}" rpy="{} {} {}"/>'.format(*xyz, *rpy), lengths, turns
 )
 inertials = st.builds(
-    lambda at, m, a: f'<inertial>{at}<mass value="{m}"/><inertia ixx="{a}" ixy="0.1" ixz="0" '
-    f'iyy="{a + 0.5}" iyz="-0.2" izz="{a + 0.7}"/></inertial>',
-    origins, st.floats(0.1, 50), st.floats(1, 9),
-)  # fmt: skip
+    lambda at, m, a: (
+        f'<inertial>{at}<mass value="{m}"/><inertia ixx="{a}" ixy="0.1" ixz="0" '
+        f'iyy="{a + 0.5}" iyz="-0.2" izz="{a + 0.7}"/></inertial>'
+    ),
+    origins,
+    st.floats(0.1, 50),
+    st.floats(1, 9),
+)
 parts = st.lists(
-    st.tuples(st.sampled_from(['fixed', 'revolute', 'prismatic']), origins, inertials, origins,
-              st.integers(0, 9)),
-    min_size=1, max_size=6,
-)  # fmt: skip
+    st.tuples(
+        st.sampled_from(['fixed', 'revolute', 'prismatic']),
+        origins,
+        inertials,
+        origins,
+        st.integers(0, 9),
+    ),
+    min_size=1,
+    max_size=6,
+)
 
 
 @settings(max_examples=60)
@@ -246,12 +258,17 @@ def test_colours_are_found_by_name_and_glass_is_transparent():
 @pytest.mark.parametrize(
     ('base', 'message'),
     [
-        ('<visual><geometry><mesh filename="package://nowhere/a.stl"/></geometry></visual>',
-         "package 'nowhere' is not installed"),
-        ('<visual><geometry><sphere radius="1"/></geometry><material name="m">'
-         '<color rgba="2 0 0 1"/></material></visual>', 'expected numbers of 0 to 1'),
+        (
+            '<visual><geometry><mesh filename="package://nowhere/a.stl"/></geometry></visual>',
+            "package 'nowhere' is not installed",
+        ),
+        (
+            '<visual><geometry><sphere radius="1"/></geometry><material name="m">'
+            '<color rgba="2 0 0 1"/></material></visual>',
+            'expected numbers of 0 to 1',
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_is_one_line(base, message):
     with pytest.raises(ModelError, match=message) as error:
         sdf_model(rov(base=base))
@@ -259,8 +276,10 @@ def test_what_cannot_be_read_is_one_line(base, message):
 
 
 def test_textures_are_told():
-    base = ('<visual><geometry><sphere radius="1"/></geometry><material name="m">'
-            '<texture filename="a.png"/></material></visual>')  # fmt: skip
+    base = (
+        '<visual><geometry><sphere radius="1"/></geometry><material name="m">'
+        '<texture filename="a.png"/></material></visual>'
+    )
     assert any('textures' in w for w in exported(rov(base=base))[1].warnings)
 
 
@@ -314,8 +333,10 @@ def surface(reader):
 
 
 def touching(material):
-    return rov(base='<collision><geometry><sphere radius="1"/></geometry>'
-                    f'<contact_material {material}/></collision>')  # fmt: skip
+    return rov(
+        base='<collision><geometry><sphere radius="1"/></geometry>'
+        f'<contact_material {material}/></collision>'
+    )
 
 
 def darts_pair(a, b):
@@ -361,8 +382,9 @@ def test_a_surface_for_a_ground_makes_dart_s_pair_right(name):
 def test_what_a_ground_cannot_give_is_told():
     materials = parse_materials(FRICTION, 'test')
     _, model = exported(touching('name="skid"'), materials=materials, ground='smooth')
-    assert any("friction of skid on smooth is 0.2; Gazebo takes the lesser" in w
-               for w in model.warnings)  # fmt: skip
+    assert any(
+        'friction of skid on smooth is 0.2; Gazebo takes the lesser' in w for w in model.warnings
+    )
     with pytest.raises(ParameterError, match="ground is 'mud'; expected one of: HDPE"):
         sdf_model(touching('name="skid"'), ground='mud')
 

@@ -159,9 +159,10 @@ def test_gazebo_reads_every_shape_where_it_is(name):
             collision = link.collision_by_index(j)
             count += 1
             own = next(
-                e for e in SdfReader(text).links[link.name()].findall('collision')
+                e
+                for e in SdfReader(text).links[link.name()].findall('collision')
                 if e.get('name') == collision.name()
-            )  # fmt: skip
+            )
             pose = collision.raw_pose()
             given = own.find('pose')
             numbers = [0.0] * 6 if given is None else [float(v) for v in given.text.split()]

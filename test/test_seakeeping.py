@@ -68,9 +68,10 @@ def test_a_free_vessel_follows_a_long_wave():
 
 def test_a_submerged_body_of_the_waters_density_moves_with_the_water():
     vehicle = load_vehicle(
-        box((0.3, 0.3, 0.3), 1.0 * WATER * 0.027, density=1.0, tags='<forces></forces>')
-        .urdf.replace('<hydrodynamics>', '<hydrodynamics added_mass="estimate">')
-    )  # fmt: skip
+        box(
+            (0.3, 0.3, 0.3), 1.0 * WATER * 0.027, density=1.0, tags='<forces></forces>'
+        ).urdf.replace('<hydrodynamics>', '<hydrodynamics added_mass="estimate">')
+    )
     start = State(np.array([0, 0, -3.0]), quaternion_from_rpy(0, 0, 0), np.zeros(6))
     velocity = LONG.velocity(start.position)
     start = start._replace(velocity=np.r_[velocity, np.zeros(3)])
@@ -98,8 +99,9 @@ def test_buoyancy_stands_normal_to_the_surface_and_fades_with_depth():
 
 def test_lumped_and_voxel_buoyancy_agree_under_water():
     voxels = box((0.2, 0.2, 0.2), WATER * 0.008, density=1.0)
-    lump = load_vehicle(voxels.urdf.replace(
-        '<link', '<buoyancy><volume>0.008</volume></buoyancy><link', 1))  # fmt: skip
+    lump = load_vehicle(
+        voxels.urdf.replace('<link', '<buoyancy><volume>0.008</volume></buoyancy><link', 1)
+    )
     state = State(np.array([3.0, 1, -2]), quaternion_from_rpy(0.3, 0.2, 1), np.zeros(6))
     for time in (0.0, 1.0, 2.5):
         sea = LONG.at(time)
@@ -139,9 +141,10 @@ def test_batches_and_other_array_libraries_in_a_sea():
     rng = np.random.default_rng(1)
     q = rng.normal(size=(4, 4))
     states = State(
-        rng.normal(0, 0.3, (4, 3)), q / np.linalg.norm(q, axis=1, keepdims=True),
+        rng.normal(0, 0.3, (4, 3)),
+        q / np.linalg.norm(q, axis=1, keepdims=True),
         rng.normal(size=(4, 6)),
-    )  # fmt: skip
+    )
     strict = State(*(xp.asarray(part) for part in states))
     for force in (buoyancy, drag):
         together = force(vehicle, states, sea)

@@ -80,9 +80,9 @@ def record(sensor, stamps, faults=(), seed=3):
     state = rest((0.0, 0.0, -2.0))
     states = State(*(np.repeat(x[None], n, axis=0) for x in state))
     inputs = SensorInputs(*(np.repeat(x[None], n, axis=0) for x in none))
-    found = SensorRecord(
-        vehicle, Environment(), stamps, states, inputs, seed=seed, faults=faults
-    )[own.name]  # fmt: skip
+    found = SensorRecord(vehicle, Environment(), stamps, states, inputs, seed=seed, faults=faults)[
+        own.name
+    ]
     reader, told = SensorReader(own, seed), []
     for stamp in stamps.tolist():
         told.append((stamp, reader.read(stamp, state, Environment(), none, faults)))
@@ -148,9 +148,10 @@ def test_a_spinning_offset_imu_matches_its_closed_form():
     heading = 0.9
     drifting = Rotation.from_euler('z', heading).inv().apply([0.5, -0.2, 0.1])
     state = State(
-        np.array([1.0, 2.0, -3.0]), Rotation.from_euler('z', heading).as_quat(),
+        np.array([1.0, 2.0, -3.0]),
+        Rotation.from_euler('z', heading).as_quat(),
         np.array([*drifting, 0, 0, rate]),
-    )  # fmt: skip
+    )
     # A constant velocity in map turns backwards in the body: v̇ = −ω × v.
     change = np.array([*-np.cross([0, 0, rate], drifting), 0, 0, spin_up])
     found = measured(sensor, state, None, SensorInputs.none()._replace(acceleration=change))
@@ -561,15 +562,14 @@ BAD = {
     '<sensor type="imu"/><sensor type="imu"/>': "a second sensor is called 'imu'",
     '<sensor type="imu"><noise>1</noise></sensor>': 'is unknown in a sensor of type imu; expected',
     '<sensor type="imu"><gyro_noise>-1</gyro_noise></sensor>': 'is -1; expected 0 to 10',
-    '<sensor type="imu"><gyro_noise>1</gyro_noise><gyro_noise>1</gyro_noise></sensor>':
-        'given twice',
+    '<sensor type="imu"><gyro_bias>1</gyro_bias><gyro_bias>1</gyro_bias></sensor>': 'given twice',
     '<sensor type="imu" preset="bar30"/>': "is of type 'barometer'; expected a preset of type",
     '<sensor type="imu" preset="nothing"/>': "sensor 'nothing' is neither a file nor a shipped",
     '<sensor type="imu"><origin xyz="0 0"/></sensor>': "is '0 0'; expected 3 finite number(s)",
     '<sensor type="magnetometer"><hard_iron>1 2</hard_iron></sensor>': 'expected 3 finite',
     '<sensor type="magnetometer"><hard_iron>1 0 0</hard_iron></sensor>': 'has 1; expected -0.01',
     '<barometer><variance>-1</variance></barometer>': 'is -1; expected 0 to',
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize('element', BAD)

@@ -49,8 +49,19 @@ def series(bag, topic):
 def test_separate_composed_and_simulate_agree_to_the_bit(ros_environment, tmp_path):
     scenario = tmp_path / 'wrong.yaml'
     scenario.write_text(SCENARIO)
-    given = ['bluerov2', '--scenario', scenario, '--seed', '5', '--set', 'usbl:=true', '--set',
-             'thermometer:=true', '--set', 'leak:=true']  # fmt: skip
+    given = [
+        'bluerov2',
+        '--scenario',
+        scenario,
+        '--seed',
+        '5',
+        '--set',
+        'usbl:=true',
+        '--set',
+        'thermometer:=true',
+        '--set',
+        'leak:=true',
+    ]
     ways = {
         'direct': ['simulate', *given, '--record'],
         'separate': ['run', *given, '--real-time-factor', '0', '--record'],
@@ -59,8 +70,9 @@ def test_separate_composed_and_simulate_agree_to_the_bit(ros_environment, tmp_pa
     bags = {}
     for way, arguments in ways.items():
         command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *arguments, tmp_path / way]
-        done = subprocess.run(command, capture_output=True, text=True, env=ros_environment,
-                              timeout=250, check=False)  # fmt: skip
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=ros_environment, timeout=250, check=False
+        )
         assert done.returncode in (0, 1), done.stdout + done.stderr
         bags[way] = recorded(tmp_path / way)
     assert len({manifest(tmp_path / way)['trajectory_sha256'] for way in ways}) == 1

@@ -402,8 +402,9 @@ def test_collada_bombs(load):
     entity = '<!DOCTYPE a [<!ENTITY l "lol">]>'
     bad(load, entity + text, 'document type', 'mesh.dae')
     geometry = re.search('<instance_geometry.*?</instance_geometry>', text, re.S)[0]
-    twice = ''.join(f'<node id="n{i}">{2 * f"<instance_node url=`#n{i + 1}`/>"}</node>'
-                    for i in range(40)).replace('`', '"')  # fmt: skip
+    twice = ''.join(
+        f'<node id="n{i}">{2 * f"<instance_node url=`#n{i + 1}`/>"}</node>' for i in range(40)
+    ).replace('`', '"')
     nodes = f'<library_nodes>{twice}<node id="n40">{geometry}</node></library_nodes>'
     bomb = text.replace(geometry, '<instance_node url="#n0"/>')
     bomb = bomb.replace('<library_visual_scenes>', nodes + '<library_visual_scenes>')

@@ -228,8 +228,11 @@ def test_metrics_of_a_motion_in_closed_form():
 
 def test_the_worst_runs_are_written_as_bags(tmp_path):
     plan = parse_plan(PLAN.replace('runs: 24', 'runs: 3\nengine: numpy'), 'plan.yaml')
-    columns = {'run': np.arange(3), 'finite': np.array([True, False, True]),
-               'max_depth': np.array([1.0, np.nan, 2.0])}  # fmt: skip
+    columns = {
+        'run': np.arange(3),
+        'finite': np.array([True, False, True]),
+        'max_depth': np.array([1.0, np.nan, 2.0]),
+    }
     assert chosen_runs(columns, plan.worst, parse_choice('worst:2')) == [1, 2]
     assert sorted(chosen_runs(columns, plan.worst, parse_choice('all'))) == [0, 1, 2]
     assert write_bags(tmp_path, plan, [1, 2]) == 2
@@ -387,8 +390,10 @@ def command(tmp_path):
     def start(folder, *more):
         return subprocess.Popen(
             [*main, '--out', str(tmp_path / folder), '--workers', '2', *more],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
 
     return start, tmp_path
 
@@ -430,8 +435,11 @@ def test_what_is_killed_goes_on_and_ends_the_same(command):
 
     second = start('broken')
     wait_for_parts(folder / 'broken', len(kept) + 1, second)
-    workers = [p for p in psutil.Process(second.pid).children(recursive=True)
-               if 'spawn_main' in ' '.join(p.cmdline())]  # fmt: skip
+    workers = [
+        p
+        for p in psutil.Process(second.pid).children(recursive=True)
+        if 'spawn_main' in ' '.join(p.cmdline())
+    ]
     workers[-1].kill()
     out, _ = second.communicate(timeout=250)
     assert second.returncode == 0, out
@@ -455,8 +463,16 @@ def cluster(tmp_path):
 
     def start(name, workers=2):
         file = tmp_path / f'{name}.json'
-        scheduler = dask('scheduler', '--host', '127.0.0.1', '--port', '0', '--no-dashboard',
-                         '--scheduler-file', file)  # fmt: skip
+        scheduler = dask(
+            'scheduler',
+            '--host',
+            '127.0.0.1',
+            '--port',
+            '0',
+            '--no-dashboard',
+            '--scheduler-file',
+            file,
+        )
         end = time.monotonic() + 60
         while not file.exists() or not file.read_text().endswith('}'):
             assert scheduler.poll() is None
@@ -464,11 +480,25 @@ def cluster(tmp_path):
             time.sleep(0.02)
         address = json.loads(file.read_text())['address']
         # No nannies: a worker is one process, and nobody starts it again.
-        return address, scheduler, [
-            dask('worker', address, '--no-nanny', '--nthreads', '1', '--no-dashboard',
-                 '--memory-limit', '0', '--local-directory', tmp_path / 'dask')
-            for _ in range(workers)
-        ]  # fmt: skip
+        return (
+            address,
+            scheduler,
+            [
+                dask(
+                    'worker',
+                    address,
+                    '--no-nanny',
+                    '--nthreads',
+                    '1',
+                    '--no-dashboard',
+                    '--memory-limit',
+                    '0',
+                    '--local-directory',
+                    tmp_path / 'dask',
+                )
+                for _ in range(workers)
+            ],
+        )
 
     yield start
     for process in started:

@@ -259,9 +259,13 @@ def test_keys_switch_the_controller_and_its_absence_is_told(vehicle, terminal):
     window.type('0')
     vehicle.until(lambda: 'arm off' in window.screen)
     assert vehicle.calls == [
-        ('arm', True), ('auto_depth', True), ('auto_depth', False), ('station_keeping', True),
-        ('auto_heading', True), ('arm', False),
-    ]  # fmt: skip
+        ('arm', True),
+        ('auto_depth', True),
+        ('auto_depth', False),
+        ('station_keeping', True),
+        ('auto_heading', True),
+        ('arm', False),
+    ]
     # A controller that hangs: commands go on, and it is told after a while.
     window.type('1')
     before = len(vehicle.velocity)

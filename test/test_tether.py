@@ -86,8 +86,9 @@ def test_a_heavy_cable_hangs_as_a_catenary():
     weight = 0.02 * WATER.gravity
     end = weight * a * np.cosh(span / 2 / a)
     np.testing.assert_allclose(np.linalg.norm(state.pull, axis=-1), end, rtol=0.01)
-    np.testing.assert_allclose(state.pull[0], [weight * a, 0, -weight * length / 2], rtol=0.01,
-                               atol=1e-4)  # fmt: skip
+    np.testing.assert_allclose(
+        state.pull[0], [weight * a, 0, -weight * length / 2], rtol=0.01, atol=1e-4
+    )
     x, z = state.position[:, 0], state.position[:, 2]
     shape = a * (np.cosh((x - span / 2) / a) - np.cosh(span / 2 / a))
     sag = a * (np.cosh(span / 2 / a) - 1)
@@ -220,15 +221,19 @@ def test_a_heavy_cable_is_dragged_along_the_seabed_by_its_friction():
 def test_a_vehicle_at_the_end_of_its_tether_is_held():
     """Full ahead in line with it: the pull is the thrust that would accelerate it otherwise."""
     vehicle = load_vehicle(
-        'bluerov2', coefficients='bluerov2_gz', tether='fathom', tether_length='6',
+        'bluerov2',
+        coefficients='bluerov2_gz',
+        tether='fathom',
+        tether_length='6',
         tether_anchor='0 0 -5',
-    )  # fmt: skip
+    )
     simulation = Simulation(vehicle, initial=rest((5.0, 0.0, -5.0)))
     ahead = np.array([1400.0, 1400.0, 1600.0, 1600.0, 1500.0, 1500.0])
     for _ in range(2000):
         done = simulation.tick(ahead)
-    distance = np.linalg.norm(tether_ends(vehicle.extensions['tether'], done.state, WATER)[0]
-                              - [0, 0, -5.0])  # fmt: skip
+    distance = np.linalg.norm(
+        tether_ends(vehicle.extensions['tether'], done.state, WATER)[0] - [0, 0, -5.0]
+    )
     assert 6.0 < distance < 6.02
     assert abs(done.state.velocity[0]) < 0.02
     assert done.sources['tether'][0] == pytest.approx(-done.sources['thrusters'][0], rel=0.05)
@@ -238,13 +243,22 @@ def test_a_broken_tether_pulls_no_more(tmp_path):
     weak = tmp_path / 'weak.yaml'
     text = CABLES.path('fathom').read_text().replace('breaking_load: 1557', 'breaking_load: 10')
     weak.write_text(text)
-    vehicle = load_vehicle('bluerov2', coefficients='bluerov2_gz', tether=str(weak),
-                           tether_length='6', tether_anchor='0 0 -5')  # fmt: skip
+    vehicle = load_vehicle(
+        'bluerov2',
+        coefficients='bluerov2_gz',
+        tether=str(weak),
+        tether_length='6',
+        tether_anchor='0 0 -5',
+    )
     simulation = Simulation(vehicle, initial=rest((5.0, 0.0, -5.0)))
-    pulls = np.array([
-        simulation.tick(np.array([1300.0, 1300.0, 1700.0, 1700.0, 1500.0, 1500.0]))
-        .sources['tether'] for _ in range(1500)
-    ])  # fmt: skip
+    pulls = np.array(
+        [
+            simulation.tick(np.array([1300.0, 1300.0, 1700.0, 1700.0, 1500.0, 1500.0])).sources[
+                'tether'
+            ]
+            for _ in range(1500)
+        ]
+    )
     parted = np.flatnonzero(np.abs(pulls).max(axis=1) > 0)[-1] + 1
     assert 100 < parted < 1400
     assert np.all(pulls[parted:] == 0)
@@ -252,8 +266,9 @@ def test_a_broken_tether_pulls_no_more(tmp_path):
 
 
 def test_an_anchor_afloat_follows_the_waves():
-    vehicle = load_vehicle('bluerov2', tether='fathom', tether_anchor='3 0 0.5',
-                           tether_afloat='true')  # fmt: skip
+    vehicle = load_vehicle(
+        'bluerov2', tether='fathom', tether_anchor='3 0 0.5', tether_afloat='true'
+    )
     environment = Environment(waves=regular_waves(1.0, 6.0)).at(1.7)
     anchor = tether_ends(vehicle.extensions['tether'], rest((0, 0, -5.0)), environment)[1]
     up = 0.5 * np.cos((2 * np.pi / 6) ** 2 / 9.8 * 3 - 2 * np.pi / 6 * 1.7)
@@ -294,8 +309,9 @@ def test_the_compiled_engine_moves_the_same_cable():
     pytest.importorskip('jax')
     from marine_sim_ros.engine.compiled import simulate_compiled
 
-    vehicle = load_vehicle('bluerov2', coefficients='bluerov2_gz', tether='fathom',
-                           tether_length='8')  # fmt: skip
+    vehicle = load_vehicle(
+        'bluerov2', coefficients='bluerov2_gz', tether='fathom', tether_length='8'
+    )
     scenario = load_scenario('dive')
     expected = simulate(vehicle, scenario, duration=2.0)
     found, _ = simulate_compiled(vehicle, scenario, duration=2.0)

@@ -15,8 +15,16 @@ initial: {position: [3.0, 1.0, -3.8], rpy: [0.1, -0.1, 0.5]}
 segments:
   - {at: 0.0, pwm: [1300, 1300, 1700, 1700, 1650, 1650]}
 """
-TETHER = ['--set', 'tether:=fathom', '--set', 'tether_length:=5.2', '--set',
-          'tether_anchor:=0 0 0', '--set', 'tether_afloat:=true']  # fmt: skip
+TETHER = [
+    '--set',
+    'tether:=fathom',
+    '--set',
+    'tether_length:=5.2',
+    '--set',
+    'tether_anchor:=0 0 0',
+    '--set',
+    'tether_afloat:=true',
+]
 
 
 def by_header(messages):

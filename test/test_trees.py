@@ -135,9 +135,10 @@ def test_joints_that_cannot_move_are_fixed_where_they_are(kind, axis, limits, pl
     (frame,) = vehicle.frames
     np.testing.assert_allclose(frame.translation, place, atol=1e-12)
     np.testing.assert_allclose(
-        rotation_matrix(frame.quaternion), rotation_matrix(quaternion_from_rpy(0, 0, yaw)),
+        rotation_matrix(frame.quaternion),
+        rotation_matrix(quaternion_from_rpy(0, 0, yaw)),
         atol=1e-12,
-    )  # fmt: skip
+    )
     (told,) = vehicle.warnings
     assert 'it is taken as fixed' in told
 
@@ -170,12 +171,18 @@ def test_a_very_uneven_one_is_refused():
 
 
 def test_negative_numbers_that_would_gain_energy_are_found(written):
-    text = urdf('base_link').replace('>20 30 40 1 1 1<', '>20 30 40 1 1 1<').replace(
-        '</hydrodynamics>',
-        '<linear_damping>' + ' '.join(
-            f'{x:g}' for x in (np.eye(6) - 3 * np.eye(6, k=1) - 3 * np.eye(6, k=-1)).ravel()
-        ) + '</linear_damping></hydrodynamics>',
-    )  # fmt: skip
+    text = (
+        urdf('base_link')
+        .replace('>20 30 40 1 1 1<', '>20 30 40 1 1 1<')
+        .replace(
+            '</hydrodynamics>',
+            '<linear_damping>'
+            + ' '.join(
+                f'{x:g}' for x in (np.eye(6) - 3 * np.eye(6, k=1) - 3 * np.eye(6, k=-1)).ravel()
+            )
+            + '</linear_damping></hydrodynamics>',
+        )
+    )
     found = examine(load_context(str(written(text)), {}))
     assert [f for f in found if f.check == 'negative-damping']
 

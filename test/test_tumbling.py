@@ -41,8 +41,9 @@ def tumbled(vehicle, seconds, dt, integrator='conserving', velocity=SPIN):
         yield state
         if seconds <= 0:
             return
-        state = step(vehicle, state, STILL, np.zeros(6), dt,
-                     integrator=integrator, implicit_drag=False)  # fmt: skip
+        state = step(
+            vehicle, state, STILL, np.zeros(6), dt, integrator=integrator, implicit_drag=False
+        )
         seconds -= dt
 
 

@@ -83,9 +83,11 @@ def test_top_speeds_are_those_of_the_closed_form(cards, name, coefficients):
     pairs = 1 if name == 'bluerov2' else 2
     extra = card['net_buoyancy'].value
     for axis, quantity, lift in (
-        (0, 'surge_ahead', 0.0), (1, 'sway_starboard', 0.0), (2, 'heave_up', extra),
+        (0, 'surge_ahead', 0.0),
+        (1, 'sway_starboard', 0.0),
+        (2, 'heave_up', extra),
         (2, 'heave_down', -extra),
-    ):  # fmt: skip
+    ):
         thrust = card[f'bollard_{quantity}'].value
         expected = speed_of(thrust + lift, *drag_of(vehicle, axis))
         assert card[f'speed_{quantity}'].value == pytest.approx(expected, rel=1e-6)
@@ -344,8 +346,12 @@ def test_the_makers_set_is_made_of_published_ones():
 def test_what_the_sources_print_passes_where_it_was_put_in(validations):
     assert validations['investigator90'].good
     assert validations['simple_rov'].good
-    thrusters = [f for v in VEHICLES for f in findings(validations[v])
-                 if f.reference.quantity.startswith('thruster_')]  # fmt: skip
+    thrusters = [
+        f
+        for v in VEHICLES
+        for f in findings(validations[v])
+        if f.reference.quantity.startswith('thruster_')
+    ]
     assert len(thrusters) == 4
     assert all(set(f.reproduced) >= set(SETS) for f in thrusters)
 

@@ -31,9 +31,12 @@ URDF = """<robot name="r">
 </robot>
 """
 FILES = {
-    'r.urdf': URDF, 'parts.yaml': PARTS, 'wedge.obj': TETRAHEDRON, 'frame.obj': TETRAHEDRON,
+    'r.urdf': URDF,
+    'parts.yaml': PARTS,
+    'wedge.obj': TETRAHEDRON,
+    'frame.obj': TETRAHEDRON,
     'paint.obj': TETRAHEDRON,
-}  # fmt: skip
+}
 
 
 @pytest.fixture

@@ -25,9 +25,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group('wheel'), pytest.mark.ti
 def ran(*command, **options):
     """Return what a command printed."""
     done = subprocess.run(
-        [str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        [str(c) for c in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
         **options,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -48,8 +51,15 @@ def files(folder):
 def source(tmp_path_factory):
     """A copy of the source, which builds write to."""
     folder = tmp_path_factory.mktemp('source')
-    for name in ('setup.py', 'setup.cfg', 'pyproject.toml', 'MANIFEST.in', 'package.xml',
-                 'README.md', 'LICENSE'):  # fmt: skip
+    for name in (
+        'setup.py',
+        'setup.cfg',
+        'pyproject.toml',
+        'MANIFEST.in',
+        'package.xml',
+        'README.md',
+        'LICENSE',
+    ):
         shutil.copy(ROOT / name, folder / name)
     for name in (*FOLDERS, 'bin', 'resource', 'marine_sim_ros', 'docs/scripts'):
         ignored = shutil.ignore_patterns('__pycache__')
@@ -145,15 +155,20 @@ def test_the_wheel_alone_serves_from_any_folder(alone, tmp_path):
 
 @pytest.mark.parametrize(
     ('command', 'what'),
-    [(['marine_sim', 'run', 'bluerov2'], 'run'),
-     (['marine_sim', 'bench'], 'bench without --steps-only'),
-     *((['python', '-m', f'marine_sim_ros.nodes.{node}'], 'a node') for node in NODES)],
-)  # fmt: skip
+    [
+        (['marine_sim', 'run', 'bluerov2'], 'run'),
+        (['marine_sim', 'bench'], 'bench without --steps-only'),
+        *((['python', '-m', f'marine_sim_ros.nodes.{node}'], 'a node') for node in NODES),
+    ],
+)
 def test_the_wheel_alone_says_in_one_line_that_there_is_no_ros(alone, tmp_path, command, what):
     done = subprocess.run(
-        [str(alone / command[0]), *command[1:]], capture_output=True, text=True,
-        cwd=tmp_path, env=clean(),
-    )  # fmt: skip
+        [str(alone / command[0]), *command[1:]],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=clean(),
+    )
     assert done.returncode == 2
     assert done.stderr.startswith(f'ERROR: {what} needs ROS 2 Jazzy')
     assert done.stderr.count('\n') == 1
@@ -168,13 +183,26 @@ def test_a_workspace_has_the_folders_and_the_executables(source, tmp_path):
     prefix, build = tmp_path / 'install', tmp_path / 'build'
     build.mkdir()
     ran(
-        sys.executable, 'setup.py', 'egg_info', '--egg-base', build,
-        'build', '--build-base', build / 'build',
-        'install', '--prefix', prefix, '--record', build / 'install.log',
-        '--install-scripts', prefix / 'lib' / 'marine_sim_ros',
-        '--single-version-externally-managed', 'install_data',
-        cwd=source, env=clean(),
-    )  # fmt: skip
+        sys.executable,
+        'setup.py',
+        'egg_info',
+        '--egg-base',
+        build,
+        'build',
+        '--build-base',
+        build / 'build',
+        'install',
+        '--prefix',
+        prefix,
+        '--record',
+        build / 'install.log',
+        '--install-scripts',
+        prefix / 'lib' / 'marine_sim_ros',
+        '--single-version-externally-managed',
+        'install_data',
+        cwd=source,
+        env=clean(),
+    )
     share = prefix / 'share' / 'marine_sim_ros'
     for top in FOLDERS:
         assert files(share / top) == files(ROOT / top)

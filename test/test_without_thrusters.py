@@ -83,9 +83,18 @@ def test_its_graph_has_no_thrusters(files):
 def test_its_graph_runs_as_it_is_simulated(files, processes, tmp_path, more):
     vehicle, scenario = map(str, files)
     process = processes.marine_sim(
-        'run', vehicle, '--scenario', scenario, '--duration', 1, '--real-time-factor', 0,
-        '--record', tmp_path / 'run', *more,
-    )  # fmt: skip
+        'run',
+        vehicle,
+        '--scenario',
+        scenario,
+        '--duration',
+        1,
+        '--real-time-factor',
+        0,
+        '--record',
+        tmp_path / 'run',
+        *more,
+    )
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0, output
     own = [option for option in more if option != '--composed']

@@ -119,8 +119,11 @@ def touched(model):
         spots = [(float(shape.findtext('radius')) * axis, axis) for axis in np.eye(3)]
     elif shape.tag == 'cylinder':
         radius, length = (float(shape.findtext(t)) for t in ('radius', 'length'))
-        spots = [([radius, 0, 0], [1, 0, 0]), ([0, -radius, 0.1], [0, 1, 0]),
-                 ([0, 0, length / 2], [0, 0, 1])]  # fmt: skip
+        spots = [
+            ([radius, 0, 0], [1, 0, 0]),
+            ([0, -radius, 0.1], [0, 1, 0]),
+            ([0, 0, length / 2], [0, 0, 1]),
+        ]
     for point, direction in spots:
         turned = pose[:3, :3] @ np.asarray(direction, float)
         yield (pose[:3, :3] @ np.asarray(point, float) + pose[:3, 3])[None], turned
@@ -166,8 +169,10 @@ def test_every_corner_has_the_normal_of_the_ground(name, made):
     x, y = vertices[corner, :2].T
     inside = np.all(np.abs(vertices[corner, :2] - terrain.extent.mean(axis=0)) < 63, axis=1)
     h = terrain.spacing
-    slopes = [(terrain.height(x + dx, y + dy) - terrain.height(x - dx, y - dy)) / (2 * h)
-              for dx, dy in ((h, 0), (0, h))]  # fmt: skip
+    slopes = [
+        (terrain.height(x + dx, y + dy) - terrain.height(x - dx, y - dy)) / (2 * h)
+        for dx, dy in ((h, 0), (0, h))
+    ]
     wanted = np.stack([-slopes[0], -slopes[1], np.ones_like(x)], axis=1)
     wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
     np.testing.assert_allclose(found[inside], wanted[inside], atol=1e-3)
@@ -179,8 +184,11 @@ def test_every_corner_has_the_normal_of_the_ground(name, made):
 def test_a_real_server_steps_the_world(name, made, gazebo_partition):
     done = subprocess.run(
         ['gz', 'sim', '-s', '-r', '--iterations', '200', str(made / f'{name}.sdf')],
-        env={**os.environ, **gazebo_partition}, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        env={**os.environ, **gazebo_partition},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     assert 'Segmentation fault' not in done.stderr
     assert 'will be ignored' not in done.stderr

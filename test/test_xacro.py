@@ -72,8 +72,9 @@ def test_an_argument_counts_where_another_one_leaves_it_out(tmp_path):
 
 
 def test_an_argument_without_a_value_is_told_with_what_to_give(tmp_path):
-    path = write(tmp_path / 'r.xacro', '<xacro:property name="m" value="$(arg mass)"/>',
-                 BODY.format('${m}'))  # fmt: skip
+    path = write(
+        tmp_path / 'r.xacro', '<xacro:property name="m" value="$(arg mass)"/>', BODY.format('${m}')
+    )
     text = refusal(path)
     assert text.startswith(f"{path}: xacro argument 'mass' has no default; expected mass:=VALUE")
     assert 'got color' in refusal(path, color='red')
@@ -81,8 +82,11 @@ def test_an_argument_without_a_value_is_told_with_what_to_give(tmp_path):
 
 def test_arguments_are_declared_in_includes(tmp_path):
     write(tmp_path / 'parts' / 'mass.xacro', '<xacro:arg name="m" default="2"/>\n')
-    path = write(tmp_path / 'r.xacro', '<xacro:include filename="parts/mass.xacro"/>\n',
-                 BODY.format('$(arg m)'))  # fmt: skip
+    path = write(
+        tmp_path / 'r.xacro',
+        '<xacro:include filename="parts/mass.xacro"/>\n',
+        BODY.format('$(arg m)'),
+    )
     assert load_vehicle(path).inertia.mass == 2
     assert load_vehicle(path, m='5').inertia.mass == 5
     assert 'expected one of: m' in refusal(path, n='5')
@@ -116,9 +120,10 @@ def test_an_error_of_ours(tmp_path, inner, line, message):
 
 def test_a_macro_points_to_where_it_is_written(tmp_path):
     path, _ = including(
-        tmp_path, '<xacro:macro name="t" params="n *at">\n<thruster name="${n}"><linear/>\n'
+        tmp_path,
+        '<xacro:macro name="t" params="n *at">\n<thruster name="${n}"><linear/>\n'
         '<xacro:insert_block name="at"/></thruster></xacro:macro>\n',
-    )  # fmt: skip
+    )
     text = path.read_text().replace(
         '</robot>',
         '<thrusters><xacro:t n="a">\n<origin xyz="0 0 far"/></xacro:t></thrusters></robot>',
@@ -172,8 +177,13 @@ def test_an_expansion_leaves_xacro_as_it_was(tmp_path):
 
 
 def test_no_mark_of_ours_is_left_in_the_urdf(tmp_path):
-    vehicle = load_vehicle(including(tmp_path, '<link name="l"/>', '<joint name="j" type="fixed">'
-                           '<parent link="base_link"/><child link="l"/></joint>')[0])  # fmt: skip
+    vehicle = load_vehicle(
+        including(
+            tmp_path,
+            '<link name="l"/>',
+            '<joint name="j" type="fixed"><parent link="base_link"/><child link="l"/></joint>',
+        )[0]
+    )
     assert 'origin' not in vehicle.urdf
 
 
@@ -227,20 +237,32 @@ def test_a_description_finds_its_own_package_and_those_beside_it(tmp_path):
         write(
             tmp_path / name / 'urdf' / 'mass.xacro', f'<xacro:property name="{name}" value="2"/>'
         )
-    lines = [f'<xacro:include filename="$(find {name})/urdf/mass.xacro"/>\n'
-             for name in ('my_description', 'my_gazebo')]  # fmt: skip
-    path = write(tmp_path / 'my_description' / 'urdf' / 'r.xacro', *lines,
-                 BODY.format('${my_description * my_gazebo}'))  # fmt: skip
+    lines = [
+        f'<xacro:include filename="$(find {name})/urdf/mass.xacro"/>\n'
+        for name in ('my_description', 'my_gazebo')
+    ]
+    path = write(
+        tmp_path / 'my_description' / 'urdf' / 'r.xacro',
+        *lines,
+        BODY.format('${my_description * my_gazebo}'),
+    )
     assert load_vehicle(path).inertia.mass == 4
 
 
 def test_the_option_is_handed_on_to_processes(workspace):
-    text = ('import os, sys\nfrom marine_sim_ros.model.packages import add_package_paths\n'
-            'add_package_paths([sys.argv[1]])\nprint(os.environ["ROS_PACKAGE_PATH"])')  # fmt: skip
+    text = (
+        'import os, sys\nfrom marine_sim_ros.model.packages import add_package_paths\n'
+        'add_package_paths([sys.argv[1]])\nprint(os.environ["ROS_PACKAGE_PATH"])'
+    )
     environment = {**os.environ, packages.PACKAGE_PATH: '/before', 'PYTHONPATH': str(ROOT)}
     folder = workspace.parent / 'ws'
-    done = subprocess.run([sys.executable, '-c', text, str(folder)], env=environment, check=True,
-                          capture_output=True, text=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, '-c', text, str(folder)],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.strip() == f'{folder}{os.pathsep}/before'
     with pytest.raises(ParameterError, match='--package-path /nowhere: is no folder'):
         packages.add_package_paths(['/nowhere'])

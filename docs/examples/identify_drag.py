@@ -82,9 +82,12 @@ def identified(vehicle: Vehicle, seen: Seen) -> tuple[np.ndarray, list[float]]:
 
     def error(factors: jax.Array) -> jax.Array:
         moved = motion(
-            with_drag(vehicle, factors), seen.plan, seen.start, ticks=len(seen.velocity),
+            with_drag(vehicle, factors),
+            seen.plan,
+            seen.start,
+            ticks=len(seen.velocity),
             dt=seen.dt,
-        )  # fmt: skip
+        )
         return (moved.velocity - seen.velocity).reshape(-1)
 
     slopes = jax.jit(lambda x: (error(x), jax.jacfwd(error)(x)))

@@ -73,16 +73,24 @@ def costs() -> tuple[Callable[[jax.Array], jax.Array], Callable[[np.ndarray], fl
 
     def smooth(gains: jax.Array) -> jax.Array:
         moved = motion(
-            vehicle, with_gains(plan, gains), scenario.initial_state(),
-            ticks=round(SECONDS / DT) + 1, environment=CURRENT, dt=DT,
-        )  # fmt: skip
+            vehicle,
+            with_gains(plan, gains),
+            scenario.initial_state(),
+            ticks=round(SECONDS / DT) + 1,
+            environment=CURRENT,
+            dt=DT,
+        )
         return cost_of(gains, moved.position, moved.velocity, target)
 
     def whole(gains: np.ndarray) -> float:
         run = simulate(
-            vehicle, scenario, environment=CURRENT, dt=DT, duration=SECONDS,
+            vehicle,
+            scenario,
+            environment=CURRENT,
+            dt=DT,
+            duration=SECONDS,
             controller=settings_with(gains),
-        )  # fmt: skip
+        )
         return float(cost_of(gains, run.position, run.velocity, target))
 
     return smooth, whole

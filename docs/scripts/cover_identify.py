@@ -37,16 +37,14 @@ def measured(run: Trajectory, seed: int) -> Recording:
     """Return a run as a tank tells it."""
     rows = slice(None, None, round(1 / RATE / STEP))
     seen = noisy_odometry(run, seed, TANK)[rows]
-    return Recording(
-        f'seed {seed}', run.time[rows], seen[:, 3:7], seen[:, 7:13], run.pwm[rows]
-    )  # fmt: skip
+    return Recording(f'seed {seed}', run.time[rows], seen[:, 3:7], seen[:, 7:13], run.pwm[rows])
 
 
 def truth(vehicle: Vehicle, parameters: tuple[FitParameter, ...]) -> np.ndarray:
     """Return the values (k,) of a vehicle."""
-    return np.array([
-        0.0 if DELAY in p.paths else value_at(vehicle, p.paths[0]) for p in parameters
-    ])  # fmt: skip
+    return np.array(
+        [0.0 if DELAY in p.paths else value_at(vehicle, p.paths[0]) for p in parameters]
+    )
 
 
 def fits(seeds: range) -> tuple[np.ndarray, list[MotionFit]]:
@@ -75,8 +73,10 @@ def main() -> None:
     print('|---|--:|--:|--:|--:|')
     for i, p in enumerate(found[0].parameters):
         half = np.median([f.half[i] for f in found])
-        print(f'| {p.name} | {true[i]:.4g} | {told[:, i].sum()} | {(held & told)[:, i].sum()} '
-              f'| ± {half:.2g} |')  # fmt: skip
+        print(
+            f'| {p.name} | {true[i]:.4g} | {told[:, i].sum()} | {(held & told)[:, i].sum()} '
+            f'| ± {half:.2g} |'
+        )
     print()
     print(f'{100 * (held & told).sum() / told.sum():.1f} % of {told.sum()} told values are held')
 

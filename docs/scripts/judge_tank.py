@@ -84,9 +84,7 @@ def followed(vehicle: Vehicle, stretches: Stretches, late: float) -> State:
     before = (1e3, 0.2, 0.1, 0.1, 0.05, 0.05)
     for i, wait in enumerate(before):
         at = -sum(before[i + 1 :]) - wait / 2 if i else -0.5
-        rotors = thrusters(
-            vehicle, state, environment, rotors, pwm=sent(at - late), dt=wait
-        )[1]  # fmt: skip
+        rotors = thrusters(vehicle, state, environment, rotors, pwm=sent(at - late), dt=wait)[1]
     memory = begin(vehicle, environment, state)._replace(propulsion=Propulsion(rotors))
     times = stretches.time[:, BEFORE:]
     result = State(*(np.zeros((times.shape[1], count, n)) for n in (3, 4, 6)))
@@ -97,9 +95,13 @@ def followed(vehicle: Vehicle, stretches: Stretches, late: float) -> State:
     for i in range(steps):
         old = memory.state
         _, memory = advance(
-            vehicle, environment, memory, Commands(sent((i + 0.5) * STEP - late)), stepping,
+            vehicle,
+            environment,
+            memory,
+            Commands(sent((i + 0.5) * STEP - late)),
+            stepping,
             since=STEP,
-        )  # fmt: skip
+        )
         new = memory.state
         share = times / STEP - i
         for sample in range(1, times.shape[1]):

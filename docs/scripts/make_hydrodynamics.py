@@ -194,8 +194,10 @@ def parameter_table() -> str:
 
 def voxel_table() -> str:
     """Return cost and error of a lying cylinder over the size of its voxels."""
-    rows = ['| voxel size | voxels | error of the wet volume | to cut, s | to evaluate, µs |',
-            '|---|---|---|---|---|']  # fmt: skip
+    rows = [
+        '| voxel size | voxels | error of the wet volume | to cut, s | to evaluate, µs |',
+        '|---|---|---|---|---|',
+    ]
     radius, length = 0.2, 0.6
     q = quaternion_from_rpy(np.pi / 2, 0, 0)
     for across in (2, 4, 8, 16, 32):

@@ -45,8 +45,10 @@ def fits(name: str, coefficients: str) -> list[Identification]:
 
 def table(found: list[Identification]) -> str:
     """Return true and found values, and the error of the worst seed, in Markdown."""
-    lines = ['| parameter | axis | unit | true | found | error of five seeds |',
-             '|---|---|---|--:|--:|--:|']  # fmt: skip
+    lines = [
+        '| parameter | axis | unit | true | found | error of five seeds |',
+        '|---|---|---|--:|--:|--:|',
+    ]
     for i, first in enumerate(found[0].estimates):
         p = first.parameter
         errors = np.array([f.estimates[i].value for f in found]) - p.described
@@ -66,9 +68,12 @@ def main() -> None:
         page = between(page, coefficients, table(found))
         if (name, coefficients) == SHOWN:
             fit_figure(
-                DOCS / 'pictures' / 'identification.png', found[0].time, found[0].measured,
-                found[0].fitted, title=f'{name} ({coefficients}): velocity, measured and fitted',
-            )  # fmt: skip
+                DOCS / 'pictures' / 'identification.png',
+                found[0].time,
+                found[0].measured,
+                found[0].fitted,
+                title=f'{name} ({coefficients}): velocity, measured and fitted',
+            )
     PAGE.write_text(page, encoding='utf-8')
 
 

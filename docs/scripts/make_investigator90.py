@@ -53,15 +53,26 @@ def _section(
     across, up = (a for a in range(3) if a != axis)
     index = round(at / grid.size - 0.5) - grid.low[axis]
     plane = density[np.take(grid.labels, index, axis=2 - axis)]
-    extent = [edge * grid.size for a in (across, up)
-              for edge in (grid.low[a], grid.low[a] + grid.labels.shape[2 - a])]  # fmt: skip
+    extent = [
+        edge * grid.size
+        for a in (across, up)
+        for edge in (grid.low[a], grid.low[a] + grid.labels.shape[2 - a])
+    ]
     image = axes.imshow(
-        np.ma.masked_equal(plane, 0), origin='lower', extent=extent, norm=norm, cmap='viridis_r',
+        np.ma.masked_equal(plane, 0),
+        origin='lower',
+        extent=extent,
+        norm=norm,
+        cmap='viridis_r',
         interpolation='nearest',
-    )  # fmt: skip
-    axes.set(xlabel=NAMES[across], ylabel=NAMES[up], aspect='equal',
-             xlim=(-SIZE[across] / 2 - 0.02, SIZE[across] / 2 + 0.02),
-             ylim=(-SIZE[up] / 2 - 0.02, SIZE[up] / 2 + 0.02))  # fmt: skip
+    )
+    axes.set(
+        xlabel=NAMES[across],
+        ylabel=NAMES[up],
+        aspect='equal',
+        xlim=(-SIZE[across] / 2 - 0.02, SIZE[across] / 2 + 0.02),
+        ylim=(-SIZE[up] / 2 - 0.02, SIZE[up] / 2 + 0.02),
+    )
     width, height = SIZE[across], SIZE[up]
     outline = {'fill': False, 'edgecolor': GREY, 'linewidth': 0.8, 'linestyle': ':'}
     axes.add_patch(plt.Rectangle((-width / 2, -height / 2), width, height, **outline))
@@ -84,10 +95,19 @@ def sections(path: Path, grid: LabelGrid, parts: tuple[Part, ...], found: MassPr
             (found.center_of_mass, 'o', '#d62728', 'centre of mass'),
             (found.center_of_volume, '^', '#1f6fb2', 'centre of buoyancy'),
         ):
-            axes.plot(center[across], center[up], marker, color=colour, markersize=9,
-                      markeredgecolor='white', markeredgewidth=1.2, label=name)  # fmt: skip
-    places['d'].legend(loc='upper center', bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize=10,
-                       frameon=False)  # fmt: skip
+            axes.plot(
+                center[across],
+                center[up],
+                marker,
+                color=colour,
+                markersize=9,
+                markeredgecolor='white',
+                markeredgewidth=1.2,
+                label=name,
+            )
+    places['d'].legend(
+        loc='upper center', bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize=10, frameon=False
+    )
     bar = figure.colorbar(image, ax=list(places.values()), shrink=0.7, pad=0.02)
     bar.set_label('density in air [kg/m³]')
     ticks = [220, 500, 1000, 2700, 7900, 11340]
@@ -127,12 +147,17 @@ def totals_table(found: MassProperties) -> str:
         '|---|---|---|---|---|---|---|',
     ]
     rows += [
-        f'| {name} | ' + ' | '.join(f'{tensor[i, j]:.2f}'
-                                    for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+        f'| {name} | '
+        + ' | '.join(
+            f'{tensor[i, j]:.2f}' for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+        )
         + ' |'
-        for name, tensor in (('printed', body.tensor), ('from parts', found.inertia),
-                             ('a uniform box', np.diag(box)))
-    ]  # fmt: skip
+        for name, tensor in (
+            ('printed', body.tensor),
+            ('from parts', found.inertia),
+            ('a uniform box', np.diag(box)),
+        )
+    ]
     return '\n'.join(rows)
 
 
@@ -152,8 +177,10 @@ def sizes_table(
     parts: tuple[Part, ...], sizes: tuple[float, ...] = (0.01, 0.005, 0.002, 0.001)
 ) -> str:
     """Return the totals over the size of the voxels."""
-    rows = ['| voxel | mass, kg | volume, m³ | centre of mass, m | centre of buoyancy, m |',
-            '|---|---|---|---|---|']  # fmt: skip
+    rows = [
+        '| voxel | mass, kg | volume, m³ | centre of mass, m | centre of buoyancy, m |',
+        '|---|---|---|---|---|',
+    ]
     for size in sizes:
         found = assemble(parts, size)
         rows.append(

@@ -107,9 +107,7 @@ def option_rows() -> Iterable[Sequence[str]]:
     names = takers()
     for name, option in OPTIONS.items():
         where = ', '.join(taker for taker, taken in names.items() if name in taken)
-        yield (
-            code(name), cell(option.text), code(option.default_text), cell(option.range), where
-        )  # fmt: skip
+        yield (code(name), cell(option.text), code(option.default_text), cell(option.range), where)
 
 
 def other_names() -> str:
@@ -130,9 +128,12 @@ def parameter_row(parameter: Parameter) -> Sequence[str]:
     """Return the row of a parameter, its default as YAML."""
     default = yaml.safe_dump(parameter.default, default_flow_style=True, width=1000)
     return (
-        code(parameter.name), cell(parameter.text), code(default.removesuffix('...\n').strip()),
-        cell(parameter.range), 'live' if parameter.live else '',
-    )  # fmt: skip
+        code(parameter.name),
+        cell(parameter.text),
+        code(default.removesuffix('...\n').strip()),
+        cell(parameter.range),
+        'live' if parameter.live else '',
+    )
 
 
 def node_parameters() -> dict[str, Sequence[Parameter]]:

@@ -76,8 +76,15 @@ def node_graph(path: Path) -> None:
     _arrow(axes, (12.8, 3.25), (12.8, 1.9), 'barometer/pressure')
     _box(axes, 8.7, 1.3, 'recorder', ORANGE)
     axes.text(8.7, 0.6, 'every topic into an MCAP bag', ha='center', fontsize=9)
-    axes.text(8.9, 2.6, 'boundary, contact, manipulator:\nlikewise, where there is one',
-              ha='center', va='center', fontsize=9, color=GREY)  # fmt: skip
+    axes.text(
+        8.9,
+        2.6,
+        'boundary, contact, manipulator:\nlikewise, where there is one',
+        ha='center',
+        va='center',
+        fontsize=9,
+        color=GREY,
+    )
     figure.savefig(path, dpi=110, bbox_inches='tight')
     plt.close(figure)
 

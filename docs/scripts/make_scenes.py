@@ -74,9 +74,14 @@ def seabed(name: str, path: Path) -> None:
 def _pushes(gaps: np.ndarray, rotation: np.ndarray, normal: np.ndarray, mode: str) -> np.ndarray:
     """Return the force (n, 3) per newton of thrust at distances (n,) from a plane."""
     return boundary_disturbance(
-        gaps[:, None] * normal, rotation + np.zeros((len(gaps), 1, 1)), np.zeros(3),
-        normal + np.zeros((len(gaps), 1)), np.ones(len(gaps)), np.array(RADIUS), mode=mode,
-    )  # fmt: skip
+        gaps[:, None] * normal,
+        rotation + np.zeros((len(gaps), 1, 1)),
+        np.zeros(3),
+        normal + np.zeros((len(gaps), 1)),
+        np.ones(len(gaps)),
+        np.array(RADIUS),
+        mode=mode,
+    )
 
 
 def laws(path: Path) -> None:
@@ -84,8 +89,10 @@ def laws(path: Path) -> None:
     figure, (ground, wall, surface) = plt.subplots(1, 3, figsize=(12, 3.8))
     gaps = np.linspace(0, 1.0, 500)
     up, level = np.array([0.0, 0.0, 1.0]), np.eye(3)
-    for mode, style in (('documented', {'color': GREY, 'linestyle': '--'}),
-                        ('normal_only', {'color': BLUE})):  # fmt: skip
+    for mode, style in (
+        ('documented', {'color': GREY, 'linestyle': '--'}),
+        ('normal_only', {'color': BLUE}),
+    ):
         ground.plot(gaps, _pushes(gaps, level, up, mode)[:, 2], label=mode, **style)
         beside = _pushes(gaps, level, np.array([1.0, 0.0, 0.0]), mode)
         wall.plot(gaps, beside[:, 2], label=mode, **style)

@@ -24,9 +24,13 @@ PICTURE = Path(__file__).resolve().parent.parent / 'pictures' / 'tank.png'
 SETS = {'tank2025': '#d62728', 'von_benzon2022': '#1f77b4', 'bluerov2_gz': '#2ca02c'}
 GRID = np.linspace(-0.75, 0.75, 13)
 PANELS = (
-    ('surge', 'speed', 'm/s'), ('surge', 'pitch', 'bow up, deg'), ('heave', 'speed', 'm/s'),
-    ('heave', 'pitch', 'bow up, deg'), ('sway', 'speed', 'm/s'), ('sway', 'yaw_rate', 'rad/s'),
-)  # fmt: skip
+    ('surge', 'speed', 'm/s'),
+    ('surge', 'pitch', 'bow up, deg'),
+    ('heave', 'speed', 'm/s'),
+    ('heave', 'pitch', 'bow up, deg'),
+    ('sway', 'speed', 'm/s'),
+    ('sway', 'yaw_rate', 'rad/s'),
+)
 
 
 def measured(axis: str, quantity: str) -> list[tuple[float, float]]:

@@ -25,8 +25,10 @@ PAGE = DOCS / 'explanation' / 'tether.md'
 RUNS = {'without': {}, 'with 50 m of tether': {'tether': 'fathom', 'tether_length': '50'}}
 COLOURS = ('#5f6b76', '#d9822b')
 DURATION = 30.0
-HEAD = ('| run | heading at the end, ° | off its place at most, at the end, m '
-        '| pull at most, at the end, N |\n|---|---|---|---|')  # fmt: skip
+HEAD = (
+    '| run | heading at the end, ° | off its place at most, at the end, m '
+    '| pull at most, at the end, N |\n|---|---|---|---|'
+)
 
 
 def main() -> None:
@@ -46,8 +48,10 @@ def main() -> None:
         if arguments:
             force = np.linalg.norm(run.sources['tether'][:, :3], axis=-1)
             pull.plot(run.time, force, color=colour)
-        rows.append(f'| {name} | {heading[-1]:.2f} | {away.max():.3f}, {away[-1]:.3f} '
-                    f'| {force.max():.2f}, {force[-1]:.2f} |')  # fmt: skip
+        rows.append(
+            f'| {name} | {heading[-1]:.2f} | {away.max():.3f}, {away[-1]:.3f} '
+            f'| {force.max():.2f}, {force[-1]:.2f} |'
+        )
     yaw.set(ylabel='heading, °')
     yaw.legend(loc='lower right')
     off.set(ylabel='off its place, m')

@@ -50,9 +50,14 @@ def measure(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, Any
     """
     unreachable = controllability(vehicle.thrusters, vehicle.inertia.center_of_mass).unreachable
     found = response(
-        run.time, run.position, run.rpy, run.targets, velocity=run.controlled_velocity,
-        window=experiment.window, uncontrollable=unreachable,
-    )  # fmt: skip
+        run.time,
+        run.position,
+        run.rpy,
+        run.targets,
+        velocity=run.controlled_velocity,
+        window=experiment.window,
+        uncontrollable=unreachable,
+    )
     turn, problem = _turn(experiment, run)
     return {
         'experiment': experiment.name,
@@ -139,11 +144,15 @@ def _balance(
         return None
     return {
         name: balance_metrics(
-            b.inertia.center_of_mass, b.buoyancy.center_of_volume, b.roll, b.pitch,
-            mass=b.inertia.mass, volume=b.buoyancy.volume,
+            b.inertia.center_of_mass,
+            b.buoyancy.center_of_volume,
+            b.roll,
+            b.pitch,
+            mass=b.inertia.mass,
+            volume=b.buoyancy.volume,
         )
         for name, b in _balances(experiment, vehicle, run).items()
-    }  # fmt: skip
+    }
 
 
 def draw(
@@ -167,17 +176,28 @@ def draw(
         made[0], run.time, run.position, run.rpy, run.targets, title=title, window=window
     )
     figures.efforts_figure(
-        made[1], run.time, run.thrust, run.pwm, title=f'{title}, thrusters',
+        made[1],
+        run.time,
+        run.thrust,
+        run.pwm,
+        title=f'{title}, thrusters',
         names=vehicle.thrusters.names,
-    )  # fmt: skip
+    )
     turn, _ = _turn(experiment, run)
     until = None
     if metrics['track'] is not None:  # the way there, not the stay
         until = min(float(run.time[_commanded(run)]) + 20.0, float(run.time[-1]))
     figures.plan_figure(
-        made[2], run.time, run.position, run.rpy, run.targets, title=f'{title}, path',
-        circle=None if turn is None else turn.circle, size=size, until=until,
-    )  # fmt: skip
+        made[2],
+        run.time,
+        run.position,
+        run.rpy,
+        run.targets,
+        title=f'{title}, path',
+        circle=None if turn is None else turn.circle,
+        size=size,
+        until=until,
+    )
     if not np.isnan(run.targets[:, 6:]).all():
         made.append(folder / 'speed.png')
         figures.speed_figure(
@@ -234,19 +254,25 @@ def report(
     """Return the report of a run as Markdown; ``facts`` are lines such as its hash."""
     good = all(c.within is not False for c in comparisons)
     lines = [
-        f'# {experiment.title}: {metrics["vehicle"]}', '',
-        f'{experiment.description}.', '',
-        f'Result: **{"within" if good else "outside"}** the bands that are required.', '',
-        *(f'- {name}: {value}' for name, value in facts.items()), '',
-    ]  # fmt: skip
+        f'# {experiment.title}: {metrics["vehicle"]}',
+        '',
+        f'{experiment.description}.',
+        '',
+        f'Result: **{"within" if good else "outside"}** the bands that are required.',
+        '',
+        *(f'- {name}: {value}' for name, value in facts.items()),
+        '',
+    ]
     lines += ['## Beside the printed values', '']
     if experiment.source:
         lines += [f'Source: {experiment.source}.', '']
     lines += [
-        markdown(comparisons), '',
+        markdown(comparisons),
+        '',
         f'Steady state: mean of the absolute error in the last {experiment.window:g} s. Settling '
-        'and overshoot: towards the last set-point; see metrics.json for every axis.', '',
-    ]  # fmt: skip
+        'and overshoot: towards the last set-point; see metrics.json for every axis.',
+        '',
+    ]
     unable = ', '.join(metrics['uncontrollable'])
     if unable:
         lines += [f'The thrusters of this vehicle cannot command: {unable}.', '']

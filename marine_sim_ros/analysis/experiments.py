@@ -12,15 +12,28 @@ from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.yaml_file import YamlReader
 
 __all__ = [
-    'ANALYSES', 'WITHOUT_ARM', 'Experiment', 'experiment_names', 'load_experiment',
+    'ANALYSES',
+    'WITHOUT_ARM',
+    'Experiment',
+    'experiment_names',
+    'load_experiment',
     'parse_experiment',
-]  # fmt: skip
+]
 
 ANALYSES = ('response', 'turn', 'balance')
 _KEYS = {
-    'title', 'description', 'scenario', 'vehicle', 'arguments', 'source', 'window', 'analysis',
-    'turn_from', 'moments', 'rows',
-}  # fmt: skip
+    'title',
+    'description',
+    'scenario',
+    'vehicle',
+    'arguments',
+    'source',
+    'window',
+    'analysis',
+    'turn_from',
+    'moments',
+    'rows',
+}
 WITHOUT_ARM = 'without_arm'
 """Name of what is computed of the hull alone; no moment of a run."""
 _ROW = {'name', 'metric', 'unit', 'printed', 'better', 'band', 'source', 'note'}

@@ -126,9 +126,14 @@ class Turn:
         values = asdict(self)
         circle = values.pop('circle')
         units = {
-            'turn_rate': 'rad_s', 'yaw_rate': 'rad_s', 'speed': 'm_s', 'climb_rate': 'm_s',
-            'pitch': 'm', 'kinematic_radius': 'm', 'kinematic_pitch': 'm',
-        }  # fmt: skip
+            'turn_rate': 'rad_s',
+            'yaw_rate': 'rad_s',
+            'speed': 'm_s',
+            'climb_rate': 'm_s',
+            'pitch': 'm',
+            'kinematic_radius': 'm',
+            'kinematic_pitch': 'm',
+        }
         return {
             'radius_m': circle['radius'],
             'center_m': list(circle['center']),

@@ -73,9 +73,15 @@ def from_trajectory(trajectory: Trajectory) -> Run:
     if targets is None:
         targets = np.full((len(trajectory.stamp), len(QUANTITIES)), np.nan)
     return Run(
-        trajectory.time, trajectory.position, trajectory.orientation, trajectory.velocity,
-        trajectory.pwm, trajectory.thrust, targets, trajectory.joints,
-    )  # fmt: skip
+        trajectory.time,
+        trajectory.position,
+        trajectory.orientation,
+        trajectory.velocity,
+        trajectory.pwm,
+        trajectory.thrust,
+        targets,
+        trajectory.joints,
+    )
 
 
 def read_bag(folder: Path, namespace: str) -> Run:

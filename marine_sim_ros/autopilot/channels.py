@@ -16,12 +16,27 @@ from typing import Any
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['ELEMENT', 'FRAME_CONFIG', 'ArdusubElement', 'ChannelMap', 'Device', 'channel_map',
-           'read_element']  # fmt: skip
+__all__ = [
+    'ELEMENT',
+    'FRAME_CONFIG',
+    'ArdusubElement',
+    'ChannelMap',
+    'Device',
+    'channel_map',
+    'read_element',
+]
 
 ELEMENT = 'ardusub'
-FRAME_CONFIG = {'bluerov1': 0, 'vectored': 1, 'vectored_6dof': 2, 'vectored_6dof_90deg': 3,
-                'simplerov_3': 4, 'simplerov_4': 5, 'simplerov_5': 6, 'custom': 7}  # fmt: skip
+FRAME_CONFIG = {
+    'bluerov1': 0,
+    'vectored': 1,
+    'vectored_6dof': 2,
+    'vectored_6dof_90deg': 3,
+    'simplerov_3': 4,
+    'simplerov_4': 5,
+    'simplerov_5': 6,
+    'custom': 7,
+}
 """ArduSub's parameter of that name, by the name of the frame."""
 NEUTRAL, LOW, HIGH = 1500, 1100, 1900
 """µs."""

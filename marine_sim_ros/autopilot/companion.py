@@ -57,9 +57,11 @@ class Companion:
             port = probe.getsockname()[1]
         self.address = f'127.0.0.1:{port}'
         self._connection = self._utility.mavlink_connection(
-            f'udpin:{self.address}', source_system=system, source_component=COMPONENT,
+            f'udpin:{self.address}',
+            source_system=system,
+            source_component=COMPONENT,
             dialect='ardupilotmega',
-        )  # fmt: skip
+        )
         self._system = system
         self._beat_at = -1
         self.status = Status()
@@ -106,16 +108,34 @@ class Companion:
     def arm(self, on: bool) -> None:
         """Ask to arm or disarm."""
         self._connection.mav.command_long_send(
-            self._system, 1, self._dialect.MAV_CMD_COMPONENT_ARM_DISARM, 0, float(on),
-            0, 0, 0, 0, 0, 0,
-        )  # fmt: skip
+            self._system,
+            1,
+            self._dialect.MAV_CMD_COMPONENT_ARM_DISARM,
+            0,
+            float(on),
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+        )
 
     def ask_for(self, message: int, rate: float) -> None:
         """Ask for a message by its number, so often a second."""
         self._connection.mav.command_long_send(
-            self._system, 1, self._dialect.MAV_CMD_SET_MESSAGE_INTERVAL, 0, message, 1e6 / rate,
-            0, 0, 0, 0, 0,
-        )  # fmt: skip
+            self._system,
+            1,
+            self._dialect.MAV_CMD_SET_MESSAGE_INTERVAL,
+            0,
+            message,
+            1e6 / rate,
+            0,
+            0,
+            0,
+            0,
+            0,
+        )
 
     def set_origin(self, latitude: float, longitude: float) -> None:
         """Say where map's origin is, degrees; the autopilot takes it once."""
@@ -126,9 +146,12 @@ class Companion:
     def move(self, delta: Delta) -> None:
         """Tell how the vehicle moved."""
         self._connection.mav.vision_position_delta_send(
-            (delta.stamp + AHEAD) // 1000, delta.duration // 1000, delta.angle, delta.position,
+            (delta.stamp + AHEAD) // 1000,
+            delta.duration // 1000,
+            delta.angle,
+            delta.position,
             100.0,
-        )  # fmt: skip
+        )
 
     def close(self) -> None:
         """Close the socket."""

@@ -68,6 +68,11 @@ def motion_of(
     """
     velocity = rotation_matrix(state.orientation) @ state.velocity[:3]
     return Motion(
-        stamp, frd(rates), frd(force), ned(state.position), ned(velocity),
-        ned_quaternion(state.orientation), ranges,
-    )  # fmt: skip
+        stamp,
+        frd(rates),
+        frd(force),
+        ned(state.position),
+        ned(velocity),
+        ned_quaternion(state.orientation),
+        ranges,
+    )

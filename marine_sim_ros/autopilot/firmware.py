@@ -104,15 +104,34 @@ def firmware_command(
     latitude, longitude = settings.home
     files = (*parameter_files(settings.frame, settings.navigation), *more)
     return [
-        program, '--model', f'JSON:{settings.address}', '--instance', str(settings.instance),
-        '--sim-port-out', str(settings.port), '--sysid', str(settings.instance + 1),
-        '--home', f'{latitude:.7f},{longitude:.7f},0,0', '--speedup', '1',
-        '--rate', f'{settings.rate:g}', '--start-time', str(START), '--wipe', '--synthetic-clock',
-        '--serial0', f'udpclient:{settings.ground_station}',
-        '--serial1', f'udpclient:{settings.companion}',
-        '--serial2', f'udpclient:{settings.navigator}' if settings.navigator else 'none',
-        '--defaults', ','.join(map(str, files)),
-    ]  # fmt: skip
+        program,
+        '--model',
+        f'JSON:{settings.address}',
+        '--instance',
+        str(settings.instance),
+        '--sim-port-out',
+        str(settings.port),
+        '--sysid',
+        str(settings.instance + 1),
+        '--home',
+        f'{latitude:.7f},{longitude:.7f},0,0',
+        '--speedup',
+        '1',
+        '--rate',
+        f'{settings.rate:g}',
+        '--start-time',
+        str(START),
+        '--wipe',
+        '--synthetic-clock',
+        '--serial0',
+        f'udpclient:{settings.ground_station}',
+        '--serial1',
+        f'udpclient:{settings.companion}',
+        '--serial2',
+        f'udpclient:{settings.navigator}' if settings.navigator else 'none',
+        '--defaults',
+        ','.join(map(str, files)),
+    ]
 
 
 def _die_with_parent() -> None:
@@ -134,11 +153,14 @@ class Firmware:
         origin.write_text(text, encoding='ascii')  # for navigation without GPS
         with self.log.open('wb') as output:
             self._process = subprocess.Popen(
-                firmware_command(program, settings, [origin]), cwd=self.folder,
-                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                firmware_command(program, settings, [origin]),
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
                 start_new_session=True,
                 preexec_fn=_die_with_parent if sys.platform == 'linux' else None,
-            )  # fmt: skip
+            )
 
     @property
     def ended(self) -> str:

@@ -85,9 +85,13 @@ class Instruments:
         return own if np.all(np.isfinite(own)) else None
 
     def _read(
-        self, sensor: Sensor, stamp: int, state: State, environment: Environment,
+        self,
+        sensor: Sensor,
+        stamp: int,
+        state: State,
+        environment: Environment,
         inputs: SensorInputs,
-    ) -> Readings:  # fmt: skip
+    ) -> Readings:
         model = SENSORS[sensor.kind]
         readings: Readings = model.measure(sensor, state, environment, inputs)
         if not self._noise:

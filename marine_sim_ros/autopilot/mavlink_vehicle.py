@@ -98,20 +98,25 @@ class MavlinkVehicle:
         utility = require('pymavlink.mavutil', '--autopilot mavlink')
         self._dialect = require('pymavlink.dialects.v20.ardupilotmega', '--autopilot mavlink')
         self._connection = utility.mavlink_connection(
-            f'udpout:{ground_station}', source_system=system, source_component=1,
+            f'udpout:{ground_station}',
+            source_system=system,
+            source_component=1,
             dialect='ardupilotmega',
-        )  # fmt: skip
+        )
         self._send = self._dialect.MAVLink(self._connection, srcSystem=system, srcComponent=1)
         self._home, self._warn, self.system = tuple(home), warn, system
         self._parameters = {b'SYSID_THISMAV': float(system), b'SYSID_MYGCS': 255.0}
         self._answers: dict[str, Callable[[Any], Request | None]] = {
-            'HEARTBEAT': self._on_heartbeat, 'COMMAND_LONG': self._on_command,
-            'SET_MODE': self._on_mode, 'MANUAL_CONTROL': self._on_sticks,
+            'HEARTBEAT': self._on_heartbeat,
+            'COMMAND_LONG': self._on_command,
+            'SET_MODE': self._on_mode,
+            'MANUAL_CONTROL': self._on_sticks,
             'RC_CHANNELS_OVERRIDE': self._on_channels,
             'SET_POSITION_TARGET_LOCAL_NED': self._on_target,
-            'PARAM_REQUEST_LIST': self._on_parameters, 'PARAM_REQUEST_READ': self._on_parameter,
+            'PARAM_REQUEST_LIST': self._on_parameters,
+            'PARAM_REQUEST_READ': self._on_parameter,
             'MISSION_REQUEST_LIST': self._on_mission,
-        }  # fmt: skip
+        }
         self.heard = False
         """Whether a ground station was heard since this was last set to False."""
 
@@ -264,9 +269,14 @@ class MavlinkVehicle:
             east / (6378137.0 * np.cos(np.radians(self._home[0])))
         )
         send.global_position_int_send(
-            now, round(latitude * 1e7), round(longitude * 1e7), round(-down * 1e3),
-            round(-down * 1e3), *(round(100 * v) for v in speed), round(100 * degrees) % 36000,
-        )  # fmt: skip
+            now,
+            round(latitude * 1e7),
+            round(longitude * 1e7),
+            round(-down * 1e3),
+            round(-down * 1e3),
+            *(round(100 * v) for v in speed),
+            round(100 * degrees) % 36000,
+        )
         ground = float(np.hypot(speed[0], speed[1]))
         send.vfr_hud_send(ground, ground, round(degrees) % 360, 0, -down, -speed[2])
         if pressure is not None:

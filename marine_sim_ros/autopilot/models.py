@@ -11,8 +11,11 @@ from marine_sim_ros.control.controller_model import ControllerModel
 __all__ = ['ARDUSUB']
 
 ARDUSUB = ControllerModel(
-    'ardusub', label='ArduSub', executable='ardusub', element=ELEMENT, read_element=read_element,
-    options=('ardusub', 'autopilot_instance', 'autopilot_address', 'ground_station',
-             'navigation'),
-)  # fmt: skip
+    'ardusub',
+    label='ArduSub',
+    executable='ardusub',
+    element=ELEMENT,
+    read_element=read_element,
+    options=('ardusub', 'autopilot_instance', 'autopilot_address', 'ground_station', 'navigation'),
+)
 """The firmware of the BlueROV2, as software in the loop."""

@@ -15,9 +15,15 @@ from typing import Any, Protocol
 from marine_sim_ros.core.errors import RecordingError
 
 __all__ = [
-    'STORAGES', 'BagReader', 'BagStorage', 'BagWriter', 'Connection', 'QoS', 'storage',
+    'STORAGES',
+    'BagReader',
+    'BagStorage',
+    'BagWriter',
+    'Connection',
+    'QoS',
+    'storage',
     'unwritable',
-]  # fmt: skip
+]
 
 STORAGES = {
     'rosbags': 'marine_sim_ros.bags.rosbags_storage',

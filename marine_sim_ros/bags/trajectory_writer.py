@@ -46,8 +46,9 @@ class _Messages:
     def wrench(self, stamp: int, values: np.ndarray) -> Any:
         wrench = self._make(
             'geometry_msgs/msg/Wrench',
-            force=self.vector(values[:3]), torque=self.vector(values[3:]),
-        )  # fmt: skip
+            force=self.vector(values[:3]),
+            torque=self.vector(values[3:]),
+        )
         header = self.header(stamp, self.body_frame)
         return self._make('geometry_msgs/msg/WrenchStamped', header=header, wrench=wrench)
 
@@ -62,8 +63,9 @@ class _Messages:
         )
         twist = self._make(
             'geometry_msgs/msg/Twist',
-            linear=self.vector(velocity[:3]), angular=self.vector(velocity[3:]),
-        )  # fmt: skip
+            linear=self.vector(velocity[:3]),
+            angular=self.vector(velocity[3:]),
+        )
         none = np.zeros(36)
         return self._make(
             'nav_msgs/msg/Odometry',
@@ -83,9 +85,11 @@ class _Messages:
     def joints(self, stamp: int, names: Sequence[str], **values: np.ndarray) -> Any:
         kinds = ('position', 'velocity', 'effort')
         return self._make(
-            'sensor_msgs/msg/JointState', header=self.header(stamp, ''), name=list(names),
+            'sensor_msgs/msg/JointState',
+            header=self.header(stamp, ''),
+            name=list(names),
             **{k: np.ascontiguousarray(values.get(k, ()), float) for k in kinds},
-        )  # fmt: skip
+        )
 
     def sensor(self, kind: str, stamp: int, frame: str, values: Mapping[str, Any]) -> Any:
         frame = values.get('header', {}).get('frame_id', frame)

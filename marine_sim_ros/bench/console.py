@@ -61,12 +61,17 @@ def _browser() -> Iterator[subprocess.Popen[bytes]]:
         raise MarineSimError(f'no browser; expected one of: {", ".join(BROWSERS)}')
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [
-            path, '--headless=new', '--no-first-run', '--no-proxy-server',
+            path,
+            '--headless=new',
+            '--no-first-run',
+            '--no-proxy-server',
             '--window-size=1280,720',
             '--enable-unsafe-swiftshader',  # what it takes for graphics where there is no card
-            f'--user-data-dir={profile}', '--remote-debugging-port=0',
-            *(['--no-sandbox'] if os.geteuid() == 0 else []), f'http://127.0.0.1:{PORT}/',
-        ]  # fmt: skip
+            f'--user-data-dir={profile}',
+            '--remote-debugging-port=0',
+            *(['--no-sandbox'] if os.geteuid() == 0 else []),
+            f'http://127.0.0.1:{PORT}/',
+        ]
         process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
@@ -160,9 +165,13 @@ def _round(order: Sequence[str], seconds: float, *, composed: bool) -> dict[str,
     Graphs that are alike differ by more than a console costs, by how their processes share cores.
     """
     options = RunOptions(
-        namespace='bench', real_time_factor=0.0, duration=1e6, scenario='dive', console_port=PORT,
+        namespace='bench',
+        real_time_factor=0.0,
+        duration=1e6,
+        scenario='dive',
+        console_port=PORT,
         console=True,
-    )  # fmt: skip
+    )
     found = {}
     with _graph(options, composed=composed) as (supervisor, odometer):
         for watcher in order:
@@ -181,8 +190,16 @@ def print_console_costs(rounds: int, seconds: float) -> None:
         table = Table(
             title=f'bluerov2, {kind}; medians of {rounds} rounds, {os.cpu_count()} cores'
         )
-        for column in ('watched by', 'ticks/s', 'loss', 'graph, CPU ms/tick', 'loss by that',
-                       'console, cores', 'browser, cores', 'updates/s'):  # fmt: skip
+        for column in (
+            'watched by',
+            'ticks/s',
+            'loss',
+            'graph, CPU ms/tick',
+            'loss by that',
+            'console, cores',
+            'browser, cores',
+            'updates/s',
+        ):
             table.add_column(column, justify='right')
         middle = {
             w: {key: median(one[w][key] for one in found) for key in found[0][w]} for w in WATCHERS
@@ -190,12 +207,15 @@ def print_console_costs(rounds: int, seconds: float) -> None:
         alone = middle[WATCHERS[0]]
         for watcher, one in middle.items():
             table.add_row(
-                watcher, f'{one["rate"]:.0f}', f'{100 * (1 - one["rate"] / alone["rate"]):.1f} %',
+                watcher,
+                f'{one["rate"]:.0f}',
+                f'{100 * (1 - one["rate"] / alone["rate"]):.1f} %',
                 f'{one["per tick"]:.3f}',
                 f'{100 * (1 - alone["per tick"] / one["per tick"]):.1f} %',
-                f'{one.get("console", 0):.2f}', f'{one.get("browser", 0):.2f}',
+                f'{one.get("console", 0):.2f}',
+                f'{one.get("browser", 0):.2f}',
                 f'{one["frames"]:.0f}',
-            )  # fmt: skip
+            )
         write(table)
 
 
@@ -203,9 +223,13 @@ def print_console_memory(hours: float) -> None:
     """Print the console's memory over hours of simulated time, with a browser that looks."""
     step = 0.02
     options = RunOptions(
-        namespace='bench', real_time_factor=0.0, dt=step, compute=False, console=True,
+        namespace='bench',
+        real_time_factor=0.0,
+        dt=step,
+        compute=False,
+        console=True,
         console_port=PORT,
-    )  # fmt: skip
+    )
     with (
         _graph(options, composed=True) as (supervisor, odometer),
         _watched(supervisor, odometer, options, WATCHERS[3]) as run,
@@ -216,6 +240,9 @@ def print_console_memory(hours: float) -> None:
             if (simulated := run.odometer.ticks() * step) < due:
                 continue
             memory, wall = run.of_each(resident), time.monotonic() - start
-            print(f'{simulated / 60:14.1f} {wall:9.0f} {memory["console"]:13.1f} '
-                  f'{memory["browser"]:13.1f}', flush=True)  # fmt: skip
+            print(
+                f'{simulated / 60:14.1f} {wall:9.0f} {memory["console"]:13.1f} '
+                f'{memory["browser"]:13.1f}',
+                flush=True,
+            )
             due = simulated + 300.0

@@ -47,9 +47,12 @@ def compiled(
     setting = setting_of(vehicle, scenario, None)
     start = State(*(np.array(x) for x in scenario.initial_state()))
     program = Program(
-        [setting], ticks=steps + 1, every=steps // 20, keep=states,
+        [setting],
+        ticks=steps + 1,
+        every=steps // 20,
+        keep=states,
         size=None if count is None else min(count, BLOCK),
-    )  # fmt: skip
+    )
     if count is None:
         work: Callable[[], object] = lambda: program.run(start)  # noqa: E731
     else:
@@ -84,9 +87,9 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def engine_rows(hulled: Callable[[int], str], triangles: tuple[int, ...]) -> Iterator[
-    tuple[str, str, float]
-]:  # fmt: skip
+def engine_rows(
+    hulled: Callable[[int], str], triangles: tuple[int, ...]
+) -> Iterator[tuple[str, str, float]]:
     """Yield name, format and value of every measurement.
 
     Args:

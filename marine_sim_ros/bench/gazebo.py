@@ -230,9 +230,13 @@ def measure(case: Case, seconds: float) -> Speed:
         MarineSimError: Gazebo makes no steps.
     """
     options = RunOptions(
-        vehicle=VEHICLE, namespace='bench', scenario='dive', dt=case.period,
-        real_time_factor=0.0, duration=1e5,
-    )  # fmt: skip
+        vehicle=VEHICLE,
+        namespace='bench',
+        scenario='dive',
+        dt=case.period,
+        real_time_factor=0.0,
+        duration=1e5,
+    )
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         made = _world(case, options, folder)
@@ -280,8 +284,12 @@ def gazebo_table(rounds: int, seconds: float) -> Table:
         own = next(c for c in CASES if c.forces == 'plugins' and c.step == case.step)
         ratio = median(a.steps / b.steps for a, b in zip(found[own], speeds, strict=True))
         table.add_row(
-            case.name, f'{1e3 * case.period:g}', f'{1e3 * case.step:g}',
-            f'{rate:.0f} ({min(rates):.0f} to {max(rates):.0f})', f'{rate * case.step:.1f}',
-            f'{1e6 * cpu:.0f}', f'{ratio:.1f}',
-        )  # fmt: skip
+            case.name,
+            f'{1e3 * case.period:g}',
+            f'{1e3 * case.step:g}',
+            f'{rate:.0f} ({min(rates):.0f} to {max(rates):.0f})',
+            f'{rate * case.step:.1f}',
+            f'{1e6 * cpu:.0f}',
+            f'{ratio:.1f}',
+        )
     return table

@@ -31,9 +31,12 @@ def ticks_per_second(
 ) -> tuple[float, float]:
     """Return ticks/s of a running graph, and the seconds from its start to the first odom."""
     options = RunOptions(
-        namespace='bench', real_time_factor=0.0, duration=1e5, compute=compute,
+        namespace='bench',
+        real_time_factor=0.0,
+        duration=1e5,
+        compute=compute,
         **{'scenario': 'dive', **options_of},
-    )  # fmt: skip
+    )
     supervisor = Supervisor()
     start = time.monotonic()
     supervisor.start_run(options, [] if composed else describe(options), composed=composed)
@@ -109,10 +112,14 @@ def graph_rows(add: Callable[[str, str, float], None], seconds: float, *, hull: 
     graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
     around = {'environment': 'shallow_sand', 'composed': True}
     bare = graph('composed, bluerov2 over sand', **around)
-    seen = graph('the same with all sensors but the imaging sonar', **around,
-                 vehicle_arguments=_arguments(EVERYTHING))  # fmt: skip
-    image = graph('the same with it', **around,
-                  vehicle_arguments=_arguments({**EVERYTHING, IMAGE: 'true'}))  # fmt: skip
+    seen = graph(
+        'the same with all sensors but the imaging sonar',
+        **around,
+        vehicle_arguments=_arguments(EVERYTHING),
+    )
+    image = graph(
+        'the same with it', **around, vehicle_arguments=_arguments({**EVERYTHING, IMAGE: 'true'})
+    )
     add('sensors at 200 ticks/s, composed: % of a core (goal 33)', '.1f', _share(bare, seen))
     add('imaging sonar beside them: % of a core', '.1f', _share(seen, image))
     add('ratio graph / null graph (goal 0.75)', '.2f', full / null)

@@ -39,9 +39,10 @@ def reading_seconds(sensor: Sensor, environment: str, count: int = _COUNT) -> fl
     ground = -20.0 if around.scene is None else around.scene.ground(0.0, 0.0)
     turn = np.array([0.05, 0.02, 0.3, 0.95])
     state = State(
-        np.array([0.0, 0.0, min(ground + 3.0, -0.5)]), turn / np.linalg.norm(turn),
+        np.array([0.0, 0.0, min(ground + 3.0, -0.5)]),
+        turn / np.linalg.norm(turn),
         np.array([0.5, 0.1, 0.0, 0.02, 0.01, 0.1]),
-    )  # fmt: skip
+    )
 
     def read(i: int) -> None:
         stamp = i * period

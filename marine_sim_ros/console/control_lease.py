@@ -8,9 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 __all__ = [
-    'LEASE_TIMEOUT', 'OPERATOR_TIMEOUT', 'ControlLease', 'beat', 'expired', 'leave', 'silent',
+    'LEASE_TIMEOUT',
+    'OPERATOR_TIMEOUT',
+    'ControlLease',
+    'beat',
+    'expired',
+    'leave',
+    'silent',
     'take',
-]  # fmt: skip
+]
 
 OPERATOR_TIMEOUT = 0.7
 """s of wall time that the operator's page may be silent until the thrusters are neutral."""

@@ -10,10 +10,16 @@ from marine_sim_ros.physics import FORCES
 __all__ = ['force_colour', 'force_colours']
 
 _OTHERS = {
-    'weight': '#666666', 'total': '#1a1a1a', 'external': '#cc4dcc',
-    'damping': '#f2991a', 'viscous': '#33b34d', 'pressure': '#e64d1a',
-    'suction': '#8033cc', 'slamming': '#e61a80', 'air': '#80ccf2',
-}  # fmt: skip
+    'weight': '#666666',
+    'total': '#1a1a1a',
+    'external': '#cc4dcc',
+    'damping': '#f2991a',
+    'viscous': '#33b34d',
+    'pressure': '#e64d1a',
+    'suction': '#8033cc',
+    'slamming': '#e61a80',
+    'air': '#80ccf2',
+}
 """Of wrenches that are no forces of the list, and of the kinds of drag."""
 _UNKNOWN = '#999933'
 

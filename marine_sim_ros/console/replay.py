@@ -138,15 +138,19 @@ class Replay:
             current=settings.get('current', (0.0, 0.0, 0.0)),
         )
         self._weight = self.vehicle.inertia.mass * (around.gravity or STANDARD_GRAVITY)
-        self._topics = {c.topic: (c.name, numbers_of(c.role, c.type))
-                        for c in record.channels.values()}  # fmt: skip
+        self._topics = {
+            c.topic: (c.name, numbers_of(c.role, c.type)) for c in record.channels.values()
+        }
         self._connections = [c for c in self._reader.connections if c.topic in self._topics]
         self._zero = self._first_stamp()
         self.scenery: dict[str, Any] = {
-            'look': vehicle_visuals(self.vehicle, base), 'around': scene_visuals(around),
-            'colours': force_colours(), 'start': 0.0, 'end': self.duration,
+            'look': vehicle_visuals(self.vehicle, base),
+            'around': scene_visuals(around),
+            'colours': force_colours(),
+            'start': 0.0,
+            'end': self.duration,
             'sources': wrench_names(record.channels),
-        }  # fmt: skip
+        }
         self.progress = 0.0
         self.bag: Bag | None = None
         self.failed = ''
@@ -247,9 +251,11 @@ class Replay:
             return {'progress': self.progress, 'failed': self.failed}
         record = self.bag.vehicles[self.name]
         return {
-            'progress': 1.0, 'failed': '', 'bag': bag_metrics(self.bag),
+            'progress': 1.0,
+            'failed': '',
+            'bag': bag_metrics(self.bag),
             'vehicle': vehicle_metrics(record, self.vehicle),
-        }  # fmt: skip
+        }
 
     def close(self) -> None:
         """Close the bag."""
@@ -294,10 +300,15 @@ def _past(time: float, row: np.ndarray, goals: list[float | None]) -> dict[str, 
     def some(*names: str) -> list[float | None]:
         return [values[n] for n in names]
 
-    angles = [None if a is None else float(np.remainder(a + np.pi, 2 * np.pi) - np.pi)
-              for a in some('roll', 'pitch', 'yaw')]  # fmt: skip
+    angles = [
+        None if a is None else float(np.remainder(a + np.pi, 2 * np.pi) - np.pi)
+        for a in some('roll', 'pitch', 'yaw')
+    ]
     return {
-        'time': time, 'position': some('x', 'y', 'z'), 'rpy': angles,
+        'time': time,
+        'position': some('x', 'y', 'z'),
+        'rpy': angles,
         'velocity': some('ahead', 'port', 'up'),
-        'rates': some('roll_rate', 'pitch_rate', 'yaw_rate'), 'setpoints': goals,
-    }  # fmt: skip
+        'rates': some('roll_rate', 'pitch_rate', 'yaw_rate'),
+        'setpoints': goals,
+    }

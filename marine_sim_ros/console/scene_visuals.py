@@ -24,10 +24,15 @@ def _planes(scene: Scene) -> list[dict[str, Any]]:
         corners = plane_outline(scene, plane)
         if len(corners) >= 3:
             lines = plane_lines(scene, plane).reshape(-1, 3) + 0.005 * plane.normal
-            found.append({
-                'name': plane.name, 'corners': floats(corners), 'lines': floats(lines),
-                'ground': bool(plane.normal[2] > 0.5), 'colour': colour(plane.material, 1.0),
-            })  # fmt: skip
+            found.append(
+                {
+                    'name': plane.name,
+                    'corners': floats(corners),
+                    'lines': floats(lines),
+                    'ground': bool(plane.normal[2] > 0.5),
+                    'colour': colour(plane.material, 1.0),
+                }
+            )
     return found
 
 
@@ -68,12 +73,15 @@ def scene_visuals(environment: Environment) -> dict[str, Any]:
         'terrain': None if scene is None else _terrain(scene),
         'obstacles': [
             {
-                'name': o.name, 'kind': o.kind, 'size': o.size.tolist(),
-                'at': o.position.tolist(), 'turn': o.orientation.tolist(),
+                'name': o.name,
+                'kind': o.kind,
+                'size': o.size.tolist(),
+                'at': o.position.tolist(),
+                'turn': o.orientation.tolist(),
                 'colour': colour(o.material, 1.0),
             }
             for o in obstacles
         ],
         'waves': _waves(environment),
         'current': environment.current.tolist(),
-    }  # fmt: skip
+    }

@@ -70,8 +70,11 @@ def _forces(rows: Mapping[str, Row], weight: float) -> dict[str, Any]:
     names = wrench_names(rows)
     sizes = {name: math.hypot(*rows[f'wrench/{name}'][:3]) for name in names}
     total = math.fsum(sizes.values())
-    wrenches = {name: _clean(rows[f'wrench/{name}']) for name in (*names, 'total')
-                if f'wrench/{name}' in rows}  # fmt: skip
+    wrenches = {
+        name: _clean(rows[f'wrench/{name}'])
+        for name in (*names, 'total')
+        if f'wrench/{name}' in rows
+    }
     return {
         'wrenches': wrenches,
         'weight': weight,

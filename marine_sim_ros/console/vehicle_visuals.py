@@ -133,7 +133,9 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
         'links': links,
         'cameras': [e['name'] for e in links if 'camera' in e['name']],
         'lights': [e['name'] for e in links if 'light' in e['name']],
-        'joints': [] if arm is None else [
+        'joints': []
+        if arm is None
+        else [
             {'name': n, 'lower': float(low), 'upper': float(high), 'slides': bool(s)}
             for n, low, high, s in zip(arm.names, arm.lower, arm.upper, arm.sliding, strict=True)
         ],
@@ -143,9 +145,11 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
             for n, p, a in zip(thrusters.names, thrusters.position, thrusters.axis, strict=True)
         ],
         'metered': bool(np.any(thrusters.power_of_thrust(np.ones(len(thrusters.names))))),
-        'voxels': None if voxels is None else {
+        'voxels': None
+        if voxels is None
+        else {
             'centers': floats(voxels.center),
             'size': float(np.median(np.linalg.norm(voxels.extent, axis=-1))),
         },
         'told': told,
-    }  # fmt: skip
+    }

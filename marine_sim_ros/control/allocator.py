@@ -18,9 +18,15 @@ from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
 __all__ = [
-    'METHODS', 'Allocation', 'Allocator', 'Distribution', 'Plan', 'demands', 'with_residual',
+    'METHODS',
+    'Allocation',
+    'Allocator',
+    'Distribution',
+    'Plan',
+    'demands',
+    'with_residual',
     'shortfall',
-]  # fmt: skip
+]
 
 METHODS = ('bounded', 'pseudo_inverse')
 CONCESSION = 0.05

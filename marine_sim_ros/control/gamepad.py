@@ -17,9 +17,15 @@ from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.yaml_file import YamlReader
 
 __all__ = [
-    'DRIVERS', 'Control', 'Gamepad', 'Grip', 'gamepad_names', 'load_gamepad', 'parse_gamepad',
+    'DRIVERS',
+    'Control',
+    'Gamepad',
+    'Grip',
+    'gamepad_names',
+    'load_gamepad',
+    'parse_gamepad',
     'read_sticks',
-]  # fmt: skip
+]
 
 DRIVERS = ('game_controller_node', 'joy_node')
 """Nodes of the ROS 2 package joy; they number axes and buttons differently."""

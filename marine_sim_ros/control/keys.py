@@ -10,32 +10,54 @@ import re
 __all__ = ['AXIS_KEYS', 'FUNCTION_KEYS', 'HELP', 'QUIT', 'split_keys']
 
 AXIS_KEYS: dict[str, tuple[str, float]] = {
-    'w': ('surge', 1.0), 's': ('surge', -1.0),
-    'a': ('sway', 1.0), 'd': ('sway', -1.0),
-    'r': ('heave', 1.0), 'f': ('heave', -1.0),
-    'q': ('yaw', 1.0), 'e': ('yaw', -1.0),
-    'l': ('roll', 1.0), 'j': ('roll', -1.0),
-    'k': ('pitch', 1.0), 'i': ('pitch', -1.0),
-}  # fmt: skip
+    'w': ('surge', 1.0),
+    's': ('surge', -1.0),
+    'a': ('sway', 1.0),
+    'd': ('sway', -1.0),
+    'r': ('heave', 1.0),
+    'f': ('heave', -1.0),
+    'q': ('yaw', 1.0),
+    'e': ('yaw', -1.0),
+    'l': ('roll', 1.0),
+    'j': ('roll', -1.0),
+    'k': ('pitch', 1.0),
+    'i': ('pitch', -1.0),
+}
 """Key -> axis and sense (FLU: sway to port, heave up, yaw to port, pitch bow down)."""
 
 FUNCTION_KEYS = {
-    ' ': 'stop', 'm': 'output', '+': 'gain_up', '=': 'gain_up', '-': 'gain_down',
-    '_': 'gain_down', '1': 'arm', '0': 'disarm', '2': 'auto_depth', '3': 'auto_heading',
+    ' ': 'stop',
+    'm': 'output',
+    '+': 'gain_up',
+    '=': 'gain_up',
+    '-': 'gain_down',
+    '_': 'gain_down',
+    '1': 'arm',
+    '0': 'disarm',
+    '2': 'auto_depth',
+    '3': 'auto_heading',
     '4': 'station_keeping',
-}  # fmt: skip
+}
 """Key -> function of a pilot."""
 
 QUIT = 'x'
 
 HELP = (
-    ('w s', 'ahead, astern'), ('a d', 'to port, starboard'), ('r f', 'up, down'),
-    ('q e', 'turn to port, starboard'), ('j l', 'roll to port, starboard'),
+    ('w s', 'ahead, astern'),
+    ('a d', 'to port, starboard'),
+    ('r f', 'up, down'),
+    ('q e', 'turn to port, starboard'),
+    ('j l', 'roll to port, starboard'),
     ('i k', 'bow up, bow down'),
-    ('space', 'stop'), ('m', 'next output'), ('+ -', 'more, less gain'),
-    ('1 0', 'arm, disarm'), ('2', 'auto depth'), ('3', 'auto heading'),
-    ('4', 'station keeping'), (QUIT, 'stop and quit'),
-)  # fmt: skip
+    ('space', 'stop'),
+    ('m', 'next output'),
+    ('+ -', 'more, less gain'),
+    ('1 0', 'arm, disarm'),
+    ('2', 'auto depth'),
+    ('3', 'auto heading'),
+    ('4', 'station keeping'),
+    (QUIT, 'stop and quit'),
+)
 
 # ECMA-48 control sequences and SS3: what arrow and function keys send; or alt with a key, except
 # the space bar, for escape and space in a hurry are to stop.

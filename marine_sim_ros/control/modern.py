@@ -180,9 +180,13 @@ class ModernLaw:
         left = xp.concat([left[:3], wrapped(left[3:])])
         transit = self.bandwidth[MODES.index('transit')]
         moved, pull = approach(
-            left[:3], rate[:3], bandwidth=transit[0], max_rate=self.fastest[0], dt=now.dt,
+            left[:3],
+            rate[:3],
+            bandwidth=transit[0],
+            max_rate=self.fastest[0],
+            dt=now.dt,
             together=True,
-        )  # fmt: skip
+        )
         turned, twist = approach(
             left[3:], rate[3:], bandwidth=transit[1], max_rate=self.fastest[3:], dt=now.dt
         )
@@ -236,9 +240,11 @@ class ModernLaw:
         # Only the drag of the motion that is wanted is fed forward: it cannot feed on itself.
         led = xp.where(driven, speed, none)
         along = xp.concat(
-            [xp.where(held[:3], reference.rate[:3], now.level @ led[:3]),
-             xp.where(held[3:], turn, led[3:])]
-        )  # fmt: skip
+            [
+                xp.where(held[:3], reference.rate[:3], now.level @ led[:3]),
+                xp.where(held[3:], turn, led[3:]),
+            ]
+        )
         wish = xp.where(held, wish, push)
         wrench = self._demand(now, wish, along)
         pull = now.rotation @ wrench[:3]
@@ -252,9 +258,15 @@ class ModernLaw:
         return xp.concat([force, moment]), memory
 
     def _hold(
-        self, now: _Now, held: Array, reference: Reference, feed: Array,
-        memory: ModernMemory, omega: Array, unachieved: Array,
-    ) -> tuple[Array, Array, Array]:  # fmt: skip
+        self,
+        now: _Now,
+        held: Array,
+        reference: Reference,
+        feed: Array,
+        memory: ModernMemory,
+        omega: Array,
+        unachieved: Array,
+    ) -> tuple[Array, Array, Array]:
         """Return the acceleration (6,) that holds a pose, the integral, and the turn rates (3,).
 
         Linear axes in map, angular axes in the body frame.
@@ -278,9 +290,14 @@ class ModernLaw:
         return wish, integral, turn
 
     def _drive(
-        self, now: _Now, target: Array, driven: Array, memory: ModernMemory,
-        omega: Array, unachieved: Array,
-    ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+        self,
+        now: _Now,
+        target: Array,
+        driven: Array,
+        memory: ModernMemory,
+        omega: Array,
+        unachieved: Array,
+    ) -> tuple[Array, Array, Array, Array]:
         """Return the acceleration (6,) that keeps a speed, its reference, its integral, and e.
 
         ẍ = v̇_r + 2ζω (v_r − v) + ω² e + z with e = ∫ (v_r − v) dt and ż = K_i e: the PID that

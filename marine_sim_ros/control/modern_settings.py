@@ -57,9 +57,17 @@ def read_modern(root: YamlReader) -> ModernSettings:
         ParameterError: one line with what, where, and what was expected.
     """
     keys = {
-        'law', 'bandwidth', 'damping', 'integral', 'integral_limit', 'tolerance', 'max_speed',
-        'max_turn_rate', 'filter_time', 'error_diffusion',
-    }  # fmt: skip
+        'law',
+        'bandwidth',
+        'damping',
+        'integral',
+        'integral_limit',
+        'tolerance',
+        'max_speed',
+        'max_turn_rate',
+        'filter_time',
+        'error_diffusion',
+    }
     root.mapping(keys, keys - {'law'})
     bandwidth = root.child('bandwidth')
     bandwidth.mapping(set(MODES), set(MODES))

@@ -116,8 +116,11 @@ def _less(pilot: Pilot, state: State | None) -> Pilot:
 
 
 _OWN: dict[str, Callable[[Pilot, State | None], Pilot]] = {
-    'stop': stop, 'output': _next_output, 'gain_up': _more, 'gain_down': _less,
-}  # fmt: skip
+    'stop': stop,
+    'output': _next_output,
+    'gain_up': _more,
+    'gain_down': _less,
+}
 FUNCTIONS = (*_OWN, *SWITCHES)
 """What a key or a button can do beside moving an axis."""
 

@@ -48,9 +48,14 @@ class Programmes:
         xp, rows, reach = self.xp, self._rows, self._reach
         size = xp.maximum(xp.abs(high), xp.abs(low))
         problem = Problem(
-            rows, reach, self._matrix, -self._inverse @ pull, low, high,
+            rows,
+            reach,
+            self._matrix,
+            -self._inverse @ pull,
+            low,
+            high,
             xp.maximum(size, xp.ones_like(size)),
-        )  # fmt: skip
+        )
         if xp is NUMPY:
             self._search = self._search or ActiveSet(problem)
             sides, solved = self._search.sides(problem)

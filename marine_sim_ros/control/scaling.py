@@ -88,14 +88,16 @@ def scale_groups(
     hessian = xp.matrix_transpose(basis) @ basis
     hessian = hessian + xp.where((hessian == 0) & (eye > 0), eye, 0.0)
     programme = _Programme(
-        Programmes(hessian, xp.concat([eye[:groups], basis])), asked,
+        Programmes(hessian, xp.concat([eye[:groups], basis])),
+        asked,
         xp.where(asked, xp.minimum(peak, xp.full_like(peak, MOST)), 0.0),
-        lower, upper, concession, xp.asarray(True) if needed is None else needed,
-    )  # fmt: skip
+        lower,
+        upper,
+        concession,
+        xp.asarray(True) if needed is None else needed,
+    )
     none = xp.zeros_like(hessian[0])
-    start = _Stage(
-        none, none[:groups], programme.ceiling, none, xp.asarray(True)
-    )  # fmt: skip
+    start = _Stage(none, none[:groups], programme.ceiling, none, xp.asarray(True))
     done = in_turn(xp, groups, lambda stage, group: _next(xp, programme, stage, group), start)
     together, scale = scale_together(patterns, lower, upper)
     had = done.found[:groups] / peak
@@ -120,8 +122,9 @@ def _next(xp: ModuleType, programme: _Programme, now: _Stage, group: Array) -> _
     solved, ok = programme.solver.least(
         xp.where(here, -PULL, now.pull),
         xp.concat([now.low, programme.lower]),
-        xp.concat([xp.where(mine, top, now.high), programme.upper]), turn,
-    )  # fmt: skip
+        xp.concat([xp.where(mine, top, now.high), programme.upper]),
+        turn,
+    )
     had = xp.where(solved[group] > 0, solved[group], 0.0)
     most = xp.minimum(ceiling[group], had)
     # The slack is so that rounding leaves the next steps a way.

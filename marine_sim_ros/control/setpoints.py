@@ -14,9 +14,19 @@ from marine_sim_ros.core.errors import ParameterError
 __all__ = ['ATTITUDE', 'POSITION', 'QUANTITIES', 'RATES', 'SPEEDS', 'all_free', 'setpoints']
 
 QUANTITIES = (
-    'x', 'y', 'z', 'roll', 'pitch', 'yaw',
-    'surge', 'sway', 'heave', 'roll_rate', 'pitch_rate', 'yaw_rate',
-)  # fmt: skip
+    'x',
+    'y',
+    'z',
+    'roll',
+    'pitch',
+    'yaw',
+    'surge',
+    'sway',
+    'heave',
+    'roll_rate',
+    'pitch_rate',
+    'yaw_rate',
+)
 """Position in map, m; attitude (ZYX), rad; velocity of base_link ahead, to port, up in the level
 frame, which has the vehicle's heading but neither its roll nor its pitch, m/s; turn rates in the
 body frame, rad/s. So a vehicle that cannot hold its pitch goes ahead at its depth all the same.

@@ -77,8 +77,9 @@ def moved(
     c, s = math.cos(heading), math.sin(heading)
     x, y, z = target.position
     z = min(z + heave, max(z, 0.0))
-    return Target((x + c * surge - s * sway, y + s * surge + c * sway, z),
-                  _wrapped(target.yaw + yaw))  # fmt: skip
+    return Target(
+        (x + c * surge - s * sway, y + s * surge + c * sway, z), _wrapped(target.yaw + yaw)
+    )
 
 
 def to_go(target: Target, state: State) -> tuple[float, float]:

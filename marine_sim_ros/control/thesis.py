@@ -119,9 +119,11 @@ class ThesisLaw:
         level = level_frame(rpy[2])
         drift = wanted[SPEEDS] - rotation @ state.velocity[:3] @ level
         slow = xp.concat(
-            [level @ xp.where(held[SPEEDS], drift, none) @ rotation,
-             xp.where(held[RATES], wanted[RATES] - state.velocity[3:], none)]
-        )  # fmt: skip
+            [
+                level @ xp.where(held[SPEEDS], drift, none) @ rotation,
+                xp.where(held[RATES], wanted[RATES] - state.velocity[3:], none),
+            ]
+        )
         u, of_pose = windowed_pid(pose, memory.pose, self.pose, window=self.window, dt=dt)
         more, of_velocity = windowed_pid(
             slow, memory.velocity, self.velocity, window=self.window, dt=dt
@@ -132,9 +134,11 @@ class ThesisLaw:
 def thesis_law(settings: ThesisSettings, vehicle: Vehicle) -> ThesisLaw:
     """Return the law of some settings."""
     return ThesisLaw(
-        np.array(settings.pose), np.array(settings.velocity), settings.window,
+        np.array(settings.pose),
+        np.array(settings.velocity),
+        settings.window,
         settings.error_diffusion,
-    )  # fmt: skip
+    )
 
 
 THESIS = ControllerModel('thesis', ThesisSettings, read_thesis, thesis_law, label='Thesis')

@@ -55,9 +55,7 @@ def _scanned(xp: Any, band: Array, right: Array) -> Array:
 
     def eliminate(window: Any, entering: Any) -> Any:
         (matrix, rest), (row, value) = window, entering
-        full = xp.concat([
-            xp.concat([matrix, row[:-1, None]], axis=1), row[None, :]
-        ])  # fmt: skip
+        full = xp.concat([xp.concat([matrix, row[:-1, None]], axis=1), row[None, :]])
         pivot, values = full[0, 0], xp.concat([rest, value[None]])
         factor = full[1:, 0] / pivot
         matrix = full[1:, 1:] - factor[:, None] * full[1:, 0]

@@ -21,8 +21,9 @@ __all__ = ['VARIABLES', 'use_one_thread']
 VARIABLES = ('OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'BLIS_NUM_THREADS')
 _SETTERS = tuple(
     f'{prefix}openblas_set_num_threads{suffix}'
-    for prefix in ('scipy_', '') for suffix in ('64_', '')
-)  # fmt: skip
+    for prefix in ('scipy_', '')
+    for suffix in ('64_', '')
+)
 
 
 def use_one_thread() -> None:

@@ -126,8 +126,9 @@ def _compiled_either(
         def for_some(*given: Array) -> Any:
             return jax.tree.map(
                 lambda a, b: jax.numpy.where(needed.reshape(-1, *(1,) * (a.ndim - 1)), a, b),
-                for_all(*given), for_none(*given),
-            )  # fmt: skip
+                for_all(*given),
+                for_none(*given),
+            )
 
         if batched[0]:
             result = jax.lax.cond(jax.numpy.any(needed), for_some, for_none, *arrays)

@@ -6,9 +6,14 @@
 from __future__ import annotations
 
 __all__ = [
-    'MarineSimError', 'MissingPackageError', 'ModelError', 'ParameterError', 'RecordingError',
-    'RunError', 'ScenarioError',
-]  # fmt: skip
+    'MarineSimError',
+    'MissingPackageError',
+    'ModelError',
+    'ParameterError',
+    'RecordingError',
+    'RunError',
+    'ScenarioError',
+]
 
 
 class MarineSimError(Exception):

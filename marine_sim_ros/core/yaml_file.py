@@ -78,8 +78,11 @@ class YamlReader:
     def child(self, key: str, default: Any = None) -> YamlReader:
         """Return the value below a key, or the default; the value is a mapping already."""
         value = self.value.get(key)
-        where = f'{self.where}: {key}' if self.where.endswith(('.yaml', '.yml')) else (
-            f'{self.where}.{key}')  # fmt: skip
+        where = (
+            f'{self.where}: {key}'
+            if self.where.endswith(('.yaml', '.yml'))
+            else (f'{self.where}.{key}')
+        )
         return YamlReader(where, default if value is None else value, self._error)
 
     def number(self, low: float = -1e9, high: float = 1e9) -> float:

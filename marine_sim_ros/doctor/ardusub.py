@@ -19,14 +19,28 @@ __all__ = ['FRAMES', 'PLACES', 'motor_order', 'motor_signs']
 
 FRAMES: dict[str, np.ndarray] = {
     'vectored': np.array(
-        [(-1, -1, 0, 0, 0, -1), (-1, 1, 0, 0, 0, 1), (1, -1, 0, 0, 0, 1), (1, 1, 0, 0, 0, -1),
-         (0, 0, -1, 1, 0, 0), (0, 0, -1, -1, 0, 0)]
+        [
+            (-1, -1, 0, 0, 0, -1),
+            (-1, 1, 0, 0, 0, 1),
+            (1, -1, 0, 0, 0, 1),
+            (1, 1, 0, 0, 0, -1),
+            (0, 0, -1, 1, 0, 0),
+            (0, 0, -1, -1, 0, 0),
+        ]
     ),
     'vectored_6dof': np.array(
-        [(-1, -1, 0, 0, 0, -1), (-1, 1, 0, 0, 0, 1), (1, -1, 0, 0, 0, 1), (1, 1, 0, 0, 0, -1),
-         (0, 0, -1, 1, 1, 0), (0, 0, -1, -1, 1, 0), (0, 0, -1, 1, -1, 0), (0, 0, -1, -1, -1, 0)]
+        [
+            (-1, -1, 0, 0, 0, -1),
+            (-1, 1, 0, 0, 0, 1),
+            (1, -1, 0, 0, 0, 1),
+            (1, 1, 0, 0, 0, -1),
+            (0, 0, -1, 1, 1, 0),
+            (0, 0, -1, -1, 1, 0),
+            (0, 0, -1, 1, -1, 0),
+            (0, 0, -1, -1, -1, 0),
+        ]
     ),
-}  # fmt: skip
+}
 """(n, 6) signs of surge, sway, heave, roll, pitch, yaw (FLU) of positive PWM, motor 1 first.
 
 ArduSub's lateral, pitch and yaw are to starboard, bow up and to starboard: the signs of sway,
@@ -55,8 +69,7 @@ def motor_signs(matrix: np.ndarray) -> np.ndarray:
     upright = np.abs(columns[:, 2]) > 0.5
     mask = np.where(upright[:, None], [0, 0, 1, 1, 1, 0], [1, 1, 0, 0, 0, 1])
     parts = columns * mask
-    peak = np.maximum(
-        np.max(np.abs(parts[:, :3]), axis=1), 1e-9)[:, None] * np.ones(3)  # fmt: skip
+    peak = np.maximum(np.max(np.abs(parts[:, :3]), axis=1), 1e-9)[:, None] * np.ones(3)
     turn = np.maximum(np.max(np.abs(parts[:, 3:]), axis=1), 1e-9)[:, None] * np.ones(3)
     signs = np.where(np.abs(parts) > 0.2 * np.concatenate([peak, turn], axis=1), parts, 0.0)
     return np.sign(signs).astype(int)
@@ -101,23 +114,32 @@ def motor_order(context: DescriptionContext) -> list[Diagnostic]:
     plugin = context.root.find('thrusters') is None
     tell = context.hint if plugin else context.warning
     if matching is None:
-        return [tell(
-            context.root.find('thrusters'), f'its thrusters make no {name} frame of ArduSub, '
-            'though it is named a BlueROV2', f'compare positions and rpy with the {name} frame',
-        )]  # fmt: skip
+        return [
+            tell(
+                context.root.find('thrusters'),
+                f'its thrusters make no {name} frame of ArduSub, though it is named a BlueROV2',
+                f'compare positions and rpy with the {name} frame',
+            )
+        ]
     result = []
     for motor, (thruster, sense) in enumerate(matching):
         if thruster != motor:
-            result.append(tell(
-                elements[motor], f'is thruster {motor + 1}, but what ArduSub calls motor '
-                f'{motor + 1} of its {name} frame is {vehicle.thrusters.names[thruster]!r}',
-                'put the thrusters in the order of ArduSub\'s motor numbers, or map the pulse '
-                'widths where they come in',
-            ))  # fmt: skip
+            result.append(
+                tell(
+                    elements[motor],
+                    f'is thruster {motor + 1}, but what ArduSub calls motor '
+                    f'{motor + 1} of its {name} frame is {vehicle.thrusters.names[thruster]!r}',
+                    "put the thrusters in the order of ArduSub's motor numbers, or map the pulse "
+                    'widths where they come in',
+                )
+            )
         elif sense < 0:
-            result.append(tell(
-                elements[motor], f'pushes against what ArduSub\'s motor {motor + 1} of the '
-                f'{name} frame does with positive PWM',
-                'turn its rpy by 180 degrees, or set MOT_n_DIRECTION of the autopilot',
-            ))  # fmt: skip
+            result.append(
+                tell(
+                    elements[motor],
+                    f"pushes against what ArduSub's motor {motor + 1} of the "
+                    f'{name} frame does with positive PWM',
+                    'turn its rpy by 180 degrees, or set MOT_n_DIRECTION of the autopilot',
+                )
+            )
     return result

@@ -41,10 +41,13 @@ def displaced_mass(context: DescriptionContext) -> list[Diagnostic]:
     mass = vehicle.inertia.mass
     element = context.root.find('buoyancy')
     if ratio == 0:
-        return [context.error(
-            element, 'displaces no water, so it falls', 'add <buoyancy><volume>, or collisions '
-            'with a <buoyancy_material>',
-        )]  # fmt: skip
+        return [
+            context.error(
+                element,
+                'displaces no water, so it falls',
+                'add <buoyancy><volume>, or collisions with a <buoyancy_material>',
+            )
+        ]
     text = f'its mass is {mass:.4g} kg (all links), it displaces {ratio * mass:.4g} kg of water'
     net = (ratio - 1) * mass * Environment().gravity
     lift = full_thrust(vehicle.thrusters, np.array([0.0, 0.0, -1.0 if net > 0 else 1.0]))
@@ -56,10 +59,13 @@ def displaced_mass(context: DescriptionContext) -> list[Diagnostic]:
         way = 'sinks' if net < 0 else 'floats up'
         return [context.warning(element, f'{text}: it {way} with {abs(net):.3g} N', advice)]
     if 0 < lift < abs(net):
-        return [context.warning(
-            element, f'{text}: {abs(net):.3g} N that its thrusters, {lift:.3g} N, cannot hold',
-            advice,
-        )]  # fmt: skip
+        return [
+            context.warning(
+                element,
+                f'{text}: {abs(net):.3g} N that its thrusters, {lift:.3g} N, cannot hold',
+                advice,
+            )
+        ]
     if ratio > 1.05 and lift > 0:
         return [
             context.hint(element, f'{text}: it floats up with {net:.3g} N', 'ballast trims it')
@@ -83,11 +89,14 @@ def forgotten_mass(context: DescriptionContext) -> list[Diagnostic]:
         mass = link.find('inertial/mass')
         nothing = mass is None or float(mass.get('value') or 0) == 0
         if nothing and not made_of and not other and solid > 0.01 * vehicle.inertia.mass:
-            result.append(context.warning(
-                link, f'has a collision as large as {solid:.3g} kg of water, but no mass',
-                'add its <inertial>, or count its mass in the link that carries it and drop the '
-                'collision',
-            ))  # fmt: skip
+            result.append(
+                context.warning(
+                    link,
+                    f'has a collision as large as {solid:.3g} kg of water, but no mass',
+                    'add its <inertial>, or count its mass in the link that carries it and drop '
+                    'the collision',
+                )
+            )
     return result
 
 
@@ -104,22 +113,32 @@ def righting(context: DescriptionContext) -> list[Diagnostic]:
         f'of gravity at {vehicle.inertia.center_of_mass[2]:.3g} m'
     )
     if arm[2] < 0:
-        return [context.error(
-            element, f'{numbers}: it turns over', 'check the signs: z points up (FLU), unlike '
-            'in the NED frames of the literature; ballast goes below',
-        )]  # fmt: skip
+        return [
+            context.error(
+                element,
+                f'{numbers}: it turns over',
+                'check the signs: z points up (FLU), unlike '
+                'in the NED frames of the literature; ballast goes below',
+            )
+        ]
     if arm[2] < SMALL:
-        return [context.warning(
-            element, f'{numbers}: it hardly rights itself', 'check both; a BlueROV2 has 0.01 to '
-            '0.05 m between them',
-        )]  # fmt: skip
+        return [
+            context.warning(
+                element,
+                f'{numbers}: it hardly rights itself',
+                'check both; a BlueROV2 has 0.01 to 0.05 m between them',
+            )
+        ]
     tilt = float(np.arctan2(np.hypot(arm[0], arm[1]), arm[2]))
     if tilt > TRIM:
-        return [context.warning(
-            element, f'the centre of buoyancy is ({arm[0]:.3g}, {arm[1]:.3g}) m beside that of '
-            f'gravity: at rest it hangs {np.degrees(tilt):.0f} degrees askew',
-            'check <origin> of <inertial> and <center_of_volume>',
-        )]  # fmt: skip
+        return [
+            context.warning(
+                element,
+                f'the centre of buoyancy is ({arm[0]:.3g}, {arm[1]:.3g}) m beside that of '
+                f'gravity: at rest it hangs {np.degrees(tilt):.0f} degrees askew',
+                'check <origin> of <inertial> and <center_of_volume>',
+            )
+        ]
     return []
 
 
@@ -133,10 +152,13 @@ def metacentric_height(context: DescriptionContext) -> list[Diagnostic]:
     for axis, name in ((0, 'roll'), (1, 'pitch')):
         gm = -_moment_slope(vehicle, height, axis) / (vehicle.inertia.mass * Environment().gravity)
         if gm <= 0:
-            result.append(context.error(
-                None, f'afloat its metacentric height in {name} is {gm:.3g} m: it turns over',
-                'put mass lower or make the hull wider',
-            ))  # fmt: skip
+            result.append(
+                context.error(
+                    None,
+                    f'afloat its metacentric height in {name} is {gm:.3g} m: it turns over',
+                    'put mass lower or make the hull wider',
+                )
+            )
     return result
 
 

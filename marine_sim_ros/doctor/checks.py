@@ -33,52 +33,56 @@ __all__ = ['CHECKS_OF_TEXT', 'CHECKS_OF_VEHICLE', 'Check', 'examine']
 
 Check = Callable[[DescriptionContext], list[Diagnostic]]
 
-CHECKS_OF_TEXT: Mapping[str, Check] = MappingProxyType({
-    'loads': tags.loaded,
-    'one-tree': frames.one_tree,
-    'frame-names': frames.frame_names,
-    'moving-hull': frames.moving_hull,
-    'unread-attributes': tags.unread_attributes,
-    'misspelt': tags.misspelt,
-    'unused-materials': tags.unused_materials,
-    'unused-curves': tags.unused_curves,
-    'density-unit': tags.density_unit,
-    'negative-damping': signs.negative_damping,
-    'possible-inertia': inertia.possible_inertia,
-    'meshes': meshes.readable_meshes,
-    'millimetres': meshes.millimetres,
-    'inside-out': meshes.inside_out,
-    'ignored-plugins': tags.ignored_plugins,
-    'plugins': duplicates.plugins_beside_tags,
-})  # fmt: skip
+CHECKS_OF_TEXT: Mapping[str, Check] = MappingProxyType(
+    {
+        'loads': tags.loaded,
+        'one-tree': frames.one_tree,
+        'frame-names': frames.frame_names,
+        'moving-hull': frames.moving_hull,
+        'unread-attributes': tags.unread_attributes,
+        'misspelt': tags.misspelt,
+        'unused-materials': tags.unused_materials,
+        'unused-curves': tags.unused_curves,
+        'density-unit': tags.density_unit,
+        'negative-damping': signs.negative_damping,
+        'possible-inertia': inertia.possible_inertia,
+        'meshes': meshes.readable_meshes,
+        'millimetres': meshes.millimetres,
+        'inside-out': meshes.inside_out,
+        'ignored-plugins': tags.ignored_plugins,
+        'plugins': duplicates.plugins_beside_tags,
+    }
+)
 """Checks of the description, also of one that does not load."""
 
-CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType({
-    'reading': tags.told_while_loading,
-    'drag-twice': duplicates.drag_twice,
-    'far-links': frames.sensor_links,
-    'looks-down': signs.looks_down,
-    'reachable-axes': thrusters.reachable_axes,
-    'pulse': thrusters.pulse,
-    'thruster-names': thrusters.names,
-    'thruster-links': thrusters.links,
-    'mirrored-thrusters': thrusters.mirror,
-    'handedness': thrusters.handedness,
-    'ardusub-order': ardusub.motor_order,
-    'displaced-mass': balance.displaced_mass,
-    'forgotten-mass': balance.forgotten_mass,
-    'righting': balance.righting,
-    'metacentric-height': balance.metacentric_height,
-    'plausible-inertia': inertia.plausible_inertia,
-    'products-of-inertia': inertia.products_of_inertia,
-    'added-mass': hydrodynamics.added_mass,
-    'undamped': hydrodynamics.undamped_axes,
-    'top-speed': hydrodynamics.top_speed,
-    'munk-pitch': hydrodynamics.munk_pitch,
-    'munk-yaw': hydrodynamics.munk_yaw,
-    'drag-step': steps.drag_step,
-    'surface-step': steps.surface_step,
-})  # fmt: skip
+CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
+    {
+        'reading': tags.told_while_loading,
+        'drag-twice': duplicates.drag_twice,
+        'far-links': frames.sensor_links,
+        'looks-down': signs.looks_down,
+        'reachable-axes': thrusters.reachable_axes,
+        'pulse': thrusters.pulse,
+        'thruster-names': thrusters.names,
+        'thruster-links': thrusters.links,
+        'mirrored-thrusters': thrusters.mirror,
+        'handedness': thrusters.handedness,
+        'ardusub-order': ardusub.motor_order,
+        'displaced-mass': balance.displaced_mass,
+        'forgotten-mass': balance.forgotten_mass,
+        'righting': balance.righting,
+        'metacentric-height': balance.metacentric_height,
+        'plausible-inertia': inertia.plausible_inertia,
+        'products-of-inertia': inertia.products_of_inertia,
+        'added-mass': hydrodynamics.added_mass,
+        'undamped': hydrodynamics.undamped_axes,
+        'top-speed': hydrodynamics.top_speed,
+        'munk-pitch': hydrodynamics.munk_pitch,
+        'munk-yaw': hydrodynamics.munk_yaw,
+        'drag-step': steps.drag_step,
+        'surface-step': steps.surface_step,
+    }
+)
 """Checks of the vehicle that the description makes."""
 
 _ORDER = list(Severity)

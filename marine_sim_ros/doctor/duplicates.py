@@ -17,25 +17,32 @@ def plugins_beside_tags(context: DescriptionContext) -> list[Diagnostic]:
     """Nothing is described by an Orca3 plugin and by elements of ours at once."""
     root = context.root
     lumped = [e for tag in _LUMPED for e in root.findall(f'hydrodynamics/{tag}')]
-    hulls = [e for tag in ('buoyancy_material', 'hydrodynamics')
-             for e in root.findall(f'link/collision/{tag}')]  # fmt: skip
+    hulls = [
+        e
+        for tag in ('buoyancy_material', 'hydrodynamics')
+        for e in root.findall(f'link/collision/{tag}')
+    ]
     materials = [e for e in hulls if e.tag == 'buoyancy_material']
     rivals = {
         'Thruster': (root.findall('thrusters'), 'the plugin replaces it'),
-        'Buoyancy': ([*root.findall('buoyancy'), *materials],
-                     'only one of them floats it'),
-        'Drag': ([*lumped, *(e for e in hulls if e.tag == 'hydrodynamics')],
-                 'damping is replaced by the plugin, and the drag of a hull is added to it'),
+        'Buoyancy': ([*root.findall('buoyancy'), *materials], 'only one of them floats it'),
+        'Drag': (
+            [*lumped, *(e for e in hulls if e.tag == 'hydrodynamics')],
+            'damping is replaced by the plugin, and the drag of a hull is added to it',
+        ),
         'Barometer': (root.findall('barometer'), 'the plugin replaces it'),
-    }  # fmt: skip
+    }
     result = []
     for plugin in root.iter('plugin'):
         for kind, (elements, outcome) in rivals.items():
             if f'libOrca{kind}Plugin' in (plugin.get('filename') or '') and elements:
-                result.append(context.error(
-                    elements[0], f'stands beside Orca3\'s {kind} plugin: {outcome}',
-                    'keep one of them',
-                ))  # fmt: skip
+                result.append(
+                    context.error(
+                        elements[0],
+                        f"stands beside Orca3's {kind} plugin: {outcome}",
+                        'keep one of them',
+                    )
+                )
     return result
 
 
@@ -45,7 +52,11 @@ def drag_twice(context: DescriptionContext) -> list[Diagnostic]:
     lumped = any(context.root.find(f'hydrodynamics/{tag}') is not None for tag in _LUMPED)
     if not lumped or vehicle.hull is None or vehicle.hull.panels is None:
         return []
-    return [context.warning(
-        context.root.find('hydrodynamics'), 'gives damping for the vehicle and parameters of its '
-        'hull: both act, so drag counts twice', 'keep the damping, or the hull\'s parameters',
-    )]  # fmt: skip
+    return [
+        context.warning(
+            context.root.find('hydrodynamics'),
+            'gives damping for the vehicle and parameters of its '
+            'hull: both act, so drag counts twice',
+            "keep the damping, or the hull's parameters",
+        )
+    ]

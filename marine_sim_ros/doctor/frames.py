@@ -39,20 +39,26 @@ def one_tree(context: DescriptionContext) -> list[Diagnostic]:
             element = joint.find(end)
             name = None if element is None else element.get('link')
             if name not in links:
-                result.append(context.error(
-                    joint, f'its {end} is {name!r}, which is no link',
-                    f'name one of: {", ".join(sorted(links)[:8])}',
-                ))  # fmt: skip
+                result.append(
+                    context.error(
+                        joint,
+                        f'its {end} is {name!r}, which is no link',
+                        f'name one of: {", ".join(sorted(links)[:8])}',
+                    )
+                )
     for name, link in links.items():
         seen, at = {name}, name
         while at in parent and parent[at] not in seen:
             at = parent[at]
             seen.add(at)
         if at != context.base_link:
-            result.append(context.error(
-                link, f'does not hang on {context.base_link!r}',
-                'add a joint from a link that does',
-            ))  # fmt: skip
+            result.append(
+                context.error(
+                    link,
+                    f'does not hang on {context.base_link!r}',
+                    'add a joint from a link that does',
+                )
+            )
     return result
 
 
@@ -62,15 +68,22 @@ def frame_names(context: DescriptionContext) -> list[Diagnostic]:
     for link in context.root.findall('link'):
         name = str(link.get('name'))
         if not re.fullmatch(r'[A-Za-z_][\w.-]*(/[\w.-]+)*', name):
-            result.append(context.warning(
-                link, f'{name!r} is an odd name for a frame',
-                'take letters, digits and underscores, as in "sonar_link", "rov/sonar_link" (tf2)',
-            ))  # fmt: skip
+            result.append(
+                context.warning(
+                    link,
+                    f'{name!r} is an odd name for a frame',
+                    'take letters, digits and underscores, as in "sonar_link", "rov/sonar_link" '
+                    '(tf2)',
+                )
+            )
         if name in _WORLD:
-            result.append(context.warning(
-                link, f'{name!r} is the name of a frame of the world (REP 105)',
-                'take another; the dynamics publishes map -> the body',
-            ))  # fmt: skip
+            result.append(
+                context.warning(
+                    link,
+                    f'{name!r} is the name of a frame of the world (REP 105)',
+                    'take another; the dynamics publishes map -> the body',
+                )
+            )
     return result
 
 
@@ -97,11 +110,15 @@ def moving_hull(context: DescriptionContext) -> list[Diagnostic]:
             for tag in ('buoyancy_material', 'hydrodynamics')
         )
         if at in moving and tagged:
-            result.append(context.warning(
-                link, 'moves with a joint, but its hull (buoyancy_material, hydrodynamics) stays '
-                'where it is at zero', 'give its volume as <buoyancy link="...">, which moves '
-                'with it, or fix the joint',
-            ))  # fmt: skip
+            result.append(
+                context.warning(
+                    link,
+                    'moves with a joint, but its hull (buoyancy_material, hydrodynamics) stays '
+                    'where it is at zero',
+                    'give its volume as <buoyancy link="...">, which moves '
+                    'with it, or fix the joint',
+                )
+            )
     return result
 
 
@@ -113,8 +130,9 @@ def sensor_links(context: DescriptionContext) -> list[Diagnostic]:
     reach = _FAR * float(max(size))
     own = {e.link for e in context.extents}
     links = {link.get('name'): link for link in context.root.findall('link')}
-    places = [(links.get(f.name), f.translation) for f in context.frames.values()
-              if f.name not in own]  # fmt: skip
+    places = [
+        (links.get(f.name), f.translation) for f in context.frames.values() if f.name not in own
+    ]
     thrusters = context.thruster_elements()
     places += zip(thrusters, context.vehicle.thrusters.position, strict=True)
     return [
@@ -125,4 +143,4 @@ def sensor_links(context: DescriptionContext) -> list[Diagnostic]:
         )
         for element, at in places
         if max(abs(at)) > reach
-    ]  # fmt: skip
+    ]

@@ -37,10 +37,13 @@ def added_mass(context: DescriptionContext) -> list[Diagnostic]:
     vehicle = context.vehicle
     element = context.root.find('hydrodynamics/added_mass')
     if np.min(np.linalg.eigvalsh(vehicle.added_mass)) < -1e-9:
-        return [context.error(
-            element, 'is not positive semi-definite: some motion would gain energy from nothing',
-            'check the signs of the terms off the diagonal',
-        )]  # fmt: skip
+        return [
+            context.error(
+                element,
+                'is not positive semi-definite: some motion would gain energy from nothing',
+                'check the signs of the terms off the diagonal',
+            )
+        ]
     own = np.diag(vehicle.rigid_body_mass)
     ratio = np.diag(vehicle.added_mass) / own
     worst = int(np.argmax(ratio))
@@ -51,11 +54,14 @@ def added_mass(context: DescriptionContext) -> list[Diagnostic]:
     most = float(np.max(np.abs(spread)))
     if most < 1:
         return []
-    return [context.hint(
-        element, f'{text}; as a force from another node it would diverge at any step '
-        f'(M_RB⁻¹ M_A has {most:.3g}, the limit is 1)',
-        'leave it in the mass matrix, as this package does',
-    )]  # fmt: skip
+    return [
+        context.hint(
+            element,
+            f'{text}; as a force from another node it would diverge at any step '
+            f'(M_RB⁻¹ M_A has {most:.3g}, the limit is 1)',
+            'leave it in the mass matrix, as this package does',
+        )
+    ]
 
 
 def undamped_axes(context: DescriptionContext) -> list[Diagnostic]:
@@ -68,10 +74,13 @@ def undamped_axes(context: DescriptionContext) -> list[Diagnostic]:
             free.append(axis)
     if not free:
         return []
-    return [context.warning(
-        context.root.find('hydrodynamics'), f'nothing damps its {", ".join(free)}',
-        'give <linear_damping> or <quadratic_damping>, or collisions that drag',
-    )]  # fmt: skip
+    return [
+        context.warning(
+            context.root.find('hydrodynamics'),
+            f'nothing damps its {", ".join(free)}',
+            'give <linear_damping> or <quadratic_damping>, or collisions that drag',
+        )
+    ]
 
 
 def _terminal_speed(vehicle: Vehicle, axis: int, force: float) -> float:
@@ -101,10 +110,14 @@ def top_speed(context: DescriptionContext) -> list[Diagnostic]:
     if speed <= FAST:
         return []
     if vehicle.hull is not None and vehicle.hull.panels is not None:
-        return [context.hint(
-            element, f'{text}: its hull hardly drags', 'pressures of 10 Pa are drag coefficients '
-            'of about 0.02; give real ones with <coefficient_unit>cd</coefficient_unit>',
-        )]  # fmt: skip
+        return [
+            context.hint(
+                element,
+                f'{text}: its hull hardly drags',
+                'pressures of 10 Pa are drag coefficients '
+                'of about 0.02; give real ones with <coefficient_unit>cd</coefficient_unit>',
+            )
+        ]
     return [context.warning(element, text, 'check the damping: N·s/m and N·s²/m²')]
 
 
@@ -166,8 +179,10 @@ def _munk(context: DescriptionContext, axis: str, speed: float) -> list[Diagnost
         vehicle, 0, full_thrust(vehicle.thrusters, AHEAD)
     ):
         return []
-    return [context.hint(
-        context.root.find('hydrodynamics/added_mass'), f'{start} ahead it is '
-        f'unstable in {axis}: the Munk moment of its added mass',
-        'a controller must hold it, or lift (not in this model) does',
-    )]  # fmt: skip
+    return [
+        context.hint(
+            context.root.find('hydrodynamics/added_mass'),
+            f'{start} ahead it is unstable in {axis}: the Munk moment of its added mass',
+            'a controller must hold it, or lift (not in this model) does',
+        )
+    ]

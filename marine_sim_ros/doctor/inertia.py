@@ -43,16 +43,23 @@ def possible_inertia(context: DescriptionContext) -> list[Diagnostic]:
             continue
         low, middle, high = np.linalg.eigvalsh(tensor)
         if low < -1e-9 * max(1.0, high):
-            result.append(context.error(
-                link, f'its principal moments of inertia are {low:.3g}, {middle:.3g}, {high:.3g} '
-                'kg·m²; one is negative', 'check the signs of ixy, ixz, iyz and the moments',
-            ))  # fmt: skip
+            result.append(
+                context.error(
+                    link,
+                    f'its principal moments of inertia are {low:.3g}, {middle:.3g}, {high:.3g} '
+                    'kg·m²; one is negative',
+                    'check the signs of ixy, ixz, iyz and the moments',
+                )
+            )
         elif high > 1.001 * (low + middle):
-            result.append(context.error(
-                link, f'its largest principal moment of inertia, {high:.4g} kg·m², is above the '
-                f'sum of the others, {low + middle:.4g}: no body has that',
-                'check ixx, iyy, izz: each is at most the sum of the two others',
-            ))  # fmt: skip
+            result.append(
+                context.error(
+                    link,
+                    f'its largest principal moment of inertia, {high:.4g} kg·m², is above the '
+                    f'sum of the others, {low + middle:.4g}: no body has that',
+                    'check ixx, iyy, izz: each is at most the sum of the two others',
+                )
+            )
     return result
 
 
@@ -67,11 +74,14 @@ def plausible_inertia(context: DescriptionContext) -> list[Diagnostic]:
     result = []
     for name, own, solid in zip('xyz', np.diag(inertia.tensor), box, strict=True):
         if not SMALLEST * solid <= own <= LARGEST * solid:
-            result.append(context.warning(
-                context.root.find('link[inertial]'),
-                f'I_{name}{name} of the vehicle is {own:.3g} kg·m², a solid box of its size and '
-                f'mass has {solid:.3g}', 'check the inertia, its unit (kg·m²), and the mass',
-            ))  # fmt: skip
+            result.append(
+                context.warning(
+                    context.root.find('link[inertial]'),
+                    f'I_{name}{name} of the vehicle is {own:.3g} kg·m², a solid box of its size '
+                    f'and mass has {solid:.3g}',
+                    'check the inertia, its unit (kg·m²), and the mass',
+                )
+            )
     return result
 
 
@@ -84,9 +94,11 @@ def products_of_inertia(context: DescriptionContext) -> list[Diagnostic]:
     if share[i, j] <= PRODUCTS:
         return []
     names = 'xyz'
-    return [context.hint(
-        context.root.find('link[inertial]'),
-        f'I_{names[i]}{names[j]} of the vehicle is {tensor[i, j]:.3g} kg·m², '
-        f'{share[i, j]:.0%} of the moments beside it: its principal axes are far from its own',
-        'check the products of inertia and their sign (off-diagonal terms are −∫xy dm)',
-    )]  # fmt: skip
+    return [
+        context.hint(
+            context.root.find('link[inertial]'),
+            f'I_{names[i]}{names[j]} of the vehicle is {tensor[i, j]:.3g} kg·m², '
+            f'{share[i, j]:.0%} of the moments beside it: its principal axes are far from its own',
+            'check the products of inertia and their sign (off-diagonal terms are −∫xy dm)',
+        )
+    ]

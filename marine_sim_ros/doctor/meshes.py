@@ -75,10 +75,14 @@ def millimetres(context: DescriptionContext) -> list[Diagnostic]:
             continue
         against = f', all else within {other:.3g} m' if other else ''
         fits = scale is None and 0.1 * other < longest / 1000 < 10 * other
-        result.append(context.error(
-            element, f'is {longest:.4g} m long{against}: it is rather in millimetres',
-            'add scale="0.001 0.001 0.001"', scaled_mesh(element) if fits else None,
-        ))  # fmt: skip
+        result.append(
+            context.error(
+                element,
+                f'is {longest:.4g} m long{against}: it is rather in millimetres',
+                'add scale="0.001 0.001 0.001"',
+                scaled_mesh(element) if fits else None,
+            )
+        )
     return result
 
 
@@ -92,8 +96,11 @@ def inside_out(context: DescriptionContext) -> list[Diagnostic]:
         mesh.merge_vertices(merge_tex=True, merge_norm=True)
         mirrored = scale is not None and np.prod(scale) < 0
         if mesh.is_watertight and mesh.volume * (-1 if mirrored else 1) < 0:
-            result.append(context.warning(
-                element, 'is inside out; for the hull it is turned, other programs may not',
-                'flip the normals in the program that made it',
-            ))  # fmt: skip
+            result.append(
+                context.warning(
+                    element,
+                    'is inside out; for the hull it is turned, other programs may not',
+                    'flip the normals in the program that made it',
+                )
+            )
     return result

@@ -28,9 +28,11 @@ def as_elements(element: Element, names: list[str]) -> Edit | None:
         return None
     values = {name: str(element.get(name)) for name in names}
     return Edit(
-        element, f'<{element.tag}>: attributes {", ".join(names)} made elements',
-        attributes=dict.fromkeys(names), children=values,
-    )  # fmt: skip
+        element,
+        f'<{element.tag}>: attributes {", ".join(names)} made elements',
+        attributes=dict.fromkeys(names),
+        children=values,
+    )
 
 
 def renamed(element: Element, tag: str) -> Edit:
@@ -41,8 +43,9 @@ def renamed(element: Element, tag: str) -> Edit:
 def scaled_mesh(element: Element) -> Edit:
     """Read a mesh as millimetres."""
     scale = '0.001 0.001 0.001'
-    return Edit(element, f'mesh {element.get("filename")} scaled to metres',
-                attributes={'scale': scale})  # fmt: skip
+    return Edit(
+        element, f'mesh {element.get("filename")} scaled to metres', attributes={'scale': scale}
+    )
 
 
 def relative_density(element: Element, value: float) -> Edit:

@@ -48,26 +48,32 @@ def _side(name: str) -> int:
 def looks_down(context: DescriptionContext) -> list[Diagnostic]:
     """Two or more signs together: what belongs on top is below, what is to port has y < 0."""
     named = [
-        frame.name for frame in context.frames.values()
+        frame.name
+        for frame in context.frames.values()
         if {'ned', 'frd'} & set(frame.name.lower().split('_'))
-    ]  # fmt: skip
+    ]
     links = {link.get('name'): link for link in context.root.findall('link')}
     result = [
         context.hint(
-            links.get(name), 'is named for a frame with z down',
+            links.get(name),
+            'is named for a frame with z down',
             'make sure that its joint turns it by pi about x; nothing here converts it',
         )
         for name in named
         if np.allclose(context.frames[name].quaternion, [0, 0, 0, 1])
-    ]  # fmt: skip
+    ]
     told = _evidence(context)
     if len(told) < 2:
         return result
-    return [*result, context.warning(
-        None, f'it looks as if its z pointed down (NED): {"; ".join(told[:4])}',
-        'turn the signs of all y and z, and of the products I_xy and I_xz: x forward, y to port, '
-        'z up',
-    )]  # fmt: skip
+    return [
+        *result,
+        context.warning(
+            None,
+            f'it looks as if its z pointed down (NED): {"; ".join(told[:4])}',
+            'turn the signs of all y and z, and of the products I_xy and I_xz: x forward, y to '
+            'port, z up',
+        ),
+    ]
 
 
 def _takes_energy(text: str) -> bool:
@@ -95,9 +101,13 @@ def negative_damping(context: DescriptionContext) -> list[Diagnostic]:
             text = element.text or ''
             values = [w for w in text.split() if w.startswith('-') and w.strip('-0.')]
             if values and not _takes_energy(text):
-                result.append(context.error(
-                    element, f'has negative numbers ({" ".join(values[:3])}), as the literature '
-                    'writes X_u', 'give positive coefficients: a force against the motion, a mass',
-                    opposite_numbers(element),
-                ))  # fmt: skip
+                result.append(
+                    context.error(
+                        element,
+                        f'has negative numbers ({" ".join(values[:3])}), as the literature '
+                        'writes X_u',
+                        'give positive coefficients: a force against the motion, a mass',
+                        opposite_numbers(element),
+                    )
+                )
     return result

@@ -51,26 +51,33 @@ def drag_step(context: DescriptionContext) -> list[Diagnostic]:
     axis = AXES[int(np.argmax(rates))]
     element = context.root.find('hydrodynamics')
     if limit < DEFAULT_STEP / 20:
-        return [context.warning(
-            element, f'its drag in {axis} is so large that a step of {limit * 1e3:.2g} ms would '
-            'be needed to see it act', f'check the damping and the inertia in {axis}',
-        )]  # fmt: skip
+        return [
+            context.warning(
+                element,
+                f'its drag in {axis} is so large that a step of {limit * 1e3:.2g} ms would '
+                'be needed to see it act',
+                f'check the damping and the inertia in {axis}',
+            )
+        ]
     if limit >= DEFAULT_STEP:
         return []
-    return [context.hint(
-        element, f'explicit drag that is one sample old is stable below {limit * 1e3:.3g} ms '
-        f'only ({axis} at 3 rad/s or 1.5 m/s); the default step is {DEFAULT_STEP * 1e3:g} ms',
-        'keep implicit_drag on and lockstep on, as they are by default',
-    )]  # fmt: skip
+    return [
+        context.hint(
+            element,
+            f'explicit drag that is one sample old is stable below {limit * 1e3:.3g} ms '
+            f'only ({axis} at 3 rad/s or 1.5 m/s); the default step is {DEFAULT_STEP * 1e3:g} ms',
+            'keep implicit_drag on and lockstep on, as they are by default',
+        )
+    ]
 
 
 def surface_stiffness(vehicle: Vehicle) -> float:
     """Return the largest k = −dF_z/dz (N/m) of the buoyancy near the surface."""
     heights = np.linspace(-0.6, 0.6, 25) * vehicle.buoyancy.height
     water = Environment()
-    force = np.array([
-        float(np.asarray(buoyancy(vehicle, rest((0.0, 0.0, z)), water))[2]) for z in heights
-    ])  # fmt: skip
+    force = np.array(
+        [float(np.asarray(buoyancy(vehicle, rest((0.0, 0.0, z)), water))[2]) for z in heights]
+    )
     return float(np.max(-np.diff(force) / np.diff(heights)))
 
 
@@ -81,8 +88,12 @@ def surface_step(context: DescriptionContext) -> list[Diagnostic]:
     mass = float(vehicle.mass_matrix[2, 2])
     if DEFAULT_STEP * np.sqrt(max(stiffness, 0.0) / mass) < 1:
         return []
-    return [context.warning(
-        context.root.find('buoyancy'), f'at the surface it is as stiff as {stiffness:.3g} N/m: '
-        f'steps above {2e3 * np.sqrt(mass / stiffness):.2g} ms are unstable, the default is '
-        f'{DEFAULT_STEP * 1e3:g} ms', 'check <height> of <buoyancy>, or take a shorter step',
-    )]  # fmt: skip
+    return [
+        context.warning(
+            context.root.find('buoyancy'),
+            f'at the surface it is as stiff as {stiffness:.3g} N/m: '
+            f'steps above {2e3 * np.sqrt(mass / stiffness):.2g} ms are unstable, the default is '
+            f'{DEFAULT_STEP * 1e3:g} ms',
+            'check <height> of <buoyancy>, or take a shorter step',
+        )
+    ]

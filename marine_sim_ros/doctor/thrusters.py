@@ -53,10 +53,14 @@ def reachable_axes(context: DescriptionContext) -> list[Diagnostic]:
         'while they hold the other axes'
     )
     if count >= 4 and {'surge', 'heave', 'yaw'} & set(found.unreachable):
-        return [context.warning(
-            element, text, 'check the positions and rpy of the thrusters: four of them can have '
-            'surge, heave and yaw',
-        )]  # fmt: skip
+        return [
+            context.warning(
+                element,
+                text,
+                'check the positions and rpy of the thrusters: four of them can have '
+                'surge, heave and yaw',
+            )
+        ]
     return [context.hint(element, text, 'know it when you choose what a controller holds')]
 
 
@@ -78,11 +82,14 @@ def pulse(context: DescriptionContext) -> list[Diagnostic]:
     for i, element in enumerate(elements):
         moved = (gained[i + 1] - gained[0]) @ vehicle.thrusters.effectiveness[:, i]
         if not moved > 0:
-            result.append(context.error(
-                element, f'a pulse of {1500 + PULSE:g} µs moves the vehicle {_how(moved)} the z '
-                'axis of its <origin>',
-                'give it thrust above neutral: pos_force, or rows of its curve above 1500 µs',
-            ))  # fmt: skip
+            result.append(
+                context.error(
+                    element,
+                    f'a pulse of {1500 + PULSE:g} µs moves the vehicle {_how(moved)} the z '
+                    'axis of its <origin>',
+                    'give it thrust above neutral: pos_force, or rows of its curve above 1500 µs',
+                )
+            )
     return result
 
 
@@ -99,18 +106,24 @@ def names(context: DescriptionContext) -> list[Diagnostic]:
         for sides, axis, sign, expected in _SIDES:
             at = thrusters.position[i, axis]
             if words & set(sides) and sign * at < -1e-3:
-                result.append(context.warning(
-                    element, f'its name says {expected}, but it is at {"xyz"[axis]} = {at:g} m',
-                    'check the signs: x forward, y to port, z up (REP 103)',
-                ))  # fmt: skip
+                result.append(
+                    context.warning(
+                        element,
+                        f'its name says {expected}, but it is at {"xyz"[axis]} = {at:g} m',
+                        'check the signs: x forward, y to port, z up (REP 103)',
+                    )
+                )
         for along, axis, letter in _ALONG:
             if words & set(along) and abs(thrusters.axis[i, axis]) < 0.5:
                 c = thrusters.axis[i]
-                result.append(context.warning(
-                    element, f'its name says it pushes along {letter}, but positive PWM pushes '
-                    f'along ({c[0]:.2f}, {c[1]:.2f}, {c[2]:.2f})',
-                    'check rpy: positive PWM pushes along the z axis of <origin>',
-                ))  # fmt: skip
+                result.append(
+                    context.warning(
+                        element,
+                        f'its name says it pushes along {letter}, but positive PWM pushes '
+                        f'along ({c[0]:.2f}, {c[1]:.2f}, {c[2]:.2f})',
+                        'check rpy: positive PWM pushes along the z axis of <origin>',
+                    )
+                )
     return result
 
 
@@ -139,11 +152,14 @@ def mirror(context: DescriptionContext) -> list[Diagnostic]:
         ):
             continue
         first, second = (context.vehicle.thrusters.names[k] for k in (i, j))
-        result.append(context.warning(
-            elements[j], f'{first!r} and {second!r} are at mirrored places and push in opposite '
-            'senses for the same PWM',
-            'if one of them is not meant to be reversed, turn its rpy by 180 degrees',
-        ))  # fmt: skip
+        result.append(
+            context.warning(
+                elements[j],
+                f'{first!r} and {second!r} are at mirrored places and push in opposite '
+                'senses for the same PWM',
+                'if one of them is not meant to be reversed, turn its rpy by 180 degrees',
+            )
+        )
     return result
 
 
@@ -169,15 +185,21 @@ def handedness(context: DescriptionContext) -> list[Diagnostic]:
             f'same way ({elements[j].get("direction")})'
         )
         if torque > 0:
-            result.append(context.warning(
-                elements[j], f'{text}: together they twist by {torque:g} N·m per N each',
-                'give one of them the other direction="cw" or "ccw"',
-            ))  # fmt: skip
+            result.append(
+                context.warning(
+                    elements[j],
+                    f'{text}: together they twist by {torque:g} N·m per N each',
+                    'give one of them the other direction="cw" or "ccw"',
+                )
+            )
         else:
-            result.append(context.hint(
-                elements[j], f'{text}; without reaction_torque that has no effect',
-                'give one of them the other direction before you add a reaction_torque',
-            ))  # fmt: skip
+            result.append(
+                context.hint(
+                    elements[j],
+                    f'{text}; without reaction_torque that has no effect',
+                    'give one of them the other direction before you add a reaction_torque',
+                )
+            )
     return result
 
 
@@ -194,13 +216,19 @@ def links(context: DescriptionContext) -> list[Diagnostic]:
         axis = rotation_matrix(frame.quaternion)[:, 2]
         along = float(axis @ thrusters.axis[i])
         if away > 0.01:
-            result.append(context.warning(
-                element, f'pushes {away:.3g} m away from its link {frame.name!r}',
-                'give <origin xyz> of the thruster and of the joint the same numbers',
-            ))  # fmt: skip
+            result.append(
+                context.warning(
+                    element,
+                    f'pushes {away:.3g} m away from its link {frame.name!r}',
+                    'give <origin xyz> of the thruster and of the joint the same numbers',
+                )
+            )
         if along < -0.5:
-            result.append(context.warning(
-                element, f'pushes against the z axis of its link {frame.name!r}',
-                'give <origin rpy> of the thruster and of the joint the same numbers',
-            ))  # fmt: skip
+            result.append(
+                context.warning(
+                    element,
+                    f'pushes against the z axis of its link {frame.name!r}',
+                    'give <origin rpy> of the thruster and of the joint the same numbers',
+                )
+            )
     return result

@@ -34,8 +34,13 @@ from marine_sim_ros.sim.simulation import DEFAULT_STEP
 from marine_sim_ros.sim.trajectory import Trajectory
 
 __all__ = [
-    'BLOCK', 'Batch', 'first_states', 'run_in_blocks', 'settings_of', 'simulate_batch',
-]  # fmt: skip
+    'BLOCK',
+    'Batch',
+    'first_states',
+    'run_in_blocks',
+    'settings_of',
+    'simulate_batch',
+]
 
 Item = TypeVar('Item')
 BLOCK = 1024
@@ -93,10 +98,12 @@ def _each(items: Item | Sequence[Item], count: int, what: str) -> list[Item]:
 
 
 def settings_of(
-    vehicles: Sequence[Vehicle], scenarios: Sequence[Scenario],
-    environments: Sequence[Environment | None], seeds: Sequence[int],
+    vehicles: Sequence[Vehicle],
+    scenarios: Sequence[Scenario],
+    environments: Sequence[Environment | None],
+    seeds: Sequence[int],
     controllers: Sequence[ControllerSettings | None] | None = None,
-) -> list[Setting]:  # fmt: skip
+) -> list[Setting]:
     """Return what programs are made of, with tables of one length; same parts are read once.
 
     Raises:
@@ -124,12 +131,12 @@ def _alike(settings: list[Setting]) -> list[Setting]:
             s,
             script=s.script if len(s.script.start) == longest else as_long(s.script, longest),
             faults=f,
-            environment=s.environment if g is s.environment.gusts else derived(
-                replace(s.environment, gusts=g)
-            ),
+            environment=s.environment
+            if g is s.environment.gusts
+            else derived(replace(s.environment, gusts=g)),
         )
         for s, f, g in zip(settings, faults, gusts, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def simulate_batch(
@@ -187,17 +194,25 @@ def simulate_batch(
     scenario = _each(scenarios, count, 'scenarios')
     noise = _each(seeds, count, 'seeds')
     settings = settings_of(
-        _each(vehicles, count, 'vehicles'), scenario,
-        _each(environments, count, 'environments'), noise,
+        _each(vehicles, count, 'vehicles'),
+        scenario,
+        _each(environments, count, 'environments'),
+        noise,
         _each(controllers, count, 'controllers'),
-    )  # fmt: skip
+    )
     longest = max(s.duration for s in scenario) if duration is None else duration
     ticks = (ticks_of(longest, dt) - 1) // every * every + 1
     program = Program(
-        settings, ticks=ticks, dt=dt, integrator=integrator, implicit_drag=implicit_drag,
-        dtype=dtype, every=every, keep=everything if all_quantities else states,
+        settings,
+        ticks=ticks,
+        dt=dt,
+        integrator=integrator,
+        implicit_drag=implicit_drag,
+        dtype=dtype,
+        every=every,
+        keep=everything if all_quantities else states,
         size=min(count, BLOCK),
-    )  # fmt: skip
+    )
     kept = run_in_blocks(program, first_states(initial, scenario), count)
 
     def trajectory(i: int) -> Trajectory:
@@ -208,19 +223,32 @@ def simulate_batch(
 
     state = State(*(np.moveaxis(kept[name], -1, 1) for name in State._fields))
     batch = Batch(
-        program.kept, state.position, state.orientation, state.velocity, program.compile_time,
+        program.kept,
+        state.position,
+        state.orientation,
+        state.velocity,
+        program.compile_time,
         trajectory,
-    )  # fmt: skip
+    )
     if bags is not None:
         for i, setting in enumerate(settings):
             options = RunOptions(
-                vehicle=setting.vehicle.name, scenario=scenario[i].name, dt=dt, seed=noise[i],
-                environment=setting.environment.name, integrator=integrator,
-            )  # fmt: skip
+                vehicle=setting.vehicle.name,
+                scenario=scenario[i].name,
+                dt=dt,
+                seed=noise[i],
+                environment=setting.environment.name,
+                integrator=integrator,
+            )
             write_recording(
-                Path(bags) / f'{i:06d}', setting.vehicle, options, trajectory(i),
-                engine='jax', precision=dtype, every=str(every),
-            )  # fmt: skip
+                Path(bags) / f'{i:06d}',
+                setting.vehicle,
+                options,
+                trajectory(i),
+                engine='jax',
+                precision=dtype,
+                every=str(every),
+            )
     return batch
 
 

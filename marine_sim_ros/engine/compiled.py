@@ -61,11 +61,15 @@ def setting_of(
         MarineSimError: a scenario that does not fit.
     """
     faults = scenario.faults
-    return derived(Setting(
-        with_curves(vehicle), with_gusts(environment or Environment(), faults),
-        script(scenario, vehicle, controller),
-        tables_of(faults, vehicle.thrusters.names, seed), faults,
-    ))  # fmt: skip
+    return derived(
+        Setting(
+            with_curves(vehicle),
+            with_gusts(environment or Environment(), faults),
+            script(scenario, vehicle, controller),
+            tables_of(faults, vehicle.thrusters.names, seed),
+            faults,
+        )
+    )
 
 
 def _scalarisable(setting: Setting) -> bool:
@@ -285,9 +289,13 @@ def simulate_compiled(
     setting = setting_of(vehicle, scenario, environment, seed, controller)
     wanted = scenario.duration if duration is None else duration
     program = Program(
-        [setting], ticks=ticks_of(wanted, dt), dt=dt, integrator=integrator,
-        implicit_drag=implicit_drag, dtype=dtype,
-    )  # fmt: skip
+        [setting],
+        ticks=ticks_of(wanted, dt),
+        dt=dt,
+        integrator=integrator,
+        implicit_drag=implicit_drag,
+        dtype=dtype,
+    )
     kept = program.run(scenario.initial_state())
     _finite(vehicle, kept, program.kept)
     return trajectory_of(setting, kept, program.kept, seed), program.compile_time

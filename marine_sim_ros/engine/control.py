@@ -73,9 +73,11 @@ def control_of(
     """
     allocator = Allocator(vehicle.thrusters, vehicle.inertia.center_of_mass)
     return Control(
-        law_of(settings, vehicle), allocation_tables_of(allocator, failed, whole=whole),
-        np.asarray(closed, float), model_of(settings).scalar,
-    )  # fmt: skip
+        law_of(settings, vehicle),
+        allocation_tables_of(allocator, failed, whole=whole),
+        np.asarray(closed, float),
+        model_of(settings).scalar,
+    )
 
 
 def extended(control: Control, segments: int) -> Control:
@@ -92,9 +94,16 @@ def waiting(control: Control, state: State, dt: float) -> Remembered:
 
 
 def command(
-    control: Control, start: Array, wanted: Array, time: Array, state: State,
-    memory: Remembered | None, *, dt: float, pwm: Array,
-) -> tuple[Array, Remembered]:  # fmt: skip
+    control: Control,
+    start: Array,
+    wanted: Array,
+    time: Array,
+    state: State,
+    memory: Remembered | None,
+    *,
+    dt: float,
+    pwm: Array,
+) -> tuple[Array, Remembered]:
     """Return the pulse widths (n,) of a tick, and what to remember.
 
     Args:

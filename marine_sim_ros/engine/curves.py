@@ -92,9 +92,12 @@ def _curves_of(table: Table) -> Table:
 def with_curves(vehicle: Vehicle) -> Vehicle:
     """Return a vehicle whose thrusters' curves are looked up when they are traced."""
     thrusters = vehicle.thrusters
-    return replace(vehicle, thrusters=replace(
-        thrusters,
-        thrust_of_pwm=_curves_of(thrusters.thrust_of_pwm),
-        speed_of_thrust=_curves_of(thrusters.speed_of_thrust),
-        power_of_thrust=_curves_of(thrusters.power_of_thrust),
-    ))  # fmt: skip
+    return replace(
+        vehicle,
+        thrusters=replace(
+            thrusters,
+            thrust_of_pwm=_curves_of(thrusters.thrust_of_pwm),
+            speed_of_thrust=_curves_of(thrusters.speed_of_thrust),
+            power_of_thrust=_curves_of(thrusters.power_of_thrust),
+        ),
+    )

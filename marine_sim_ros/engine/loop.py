@@ -97,8 +97,12 @@ def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str,
 
 
 def _tick(
-    setting: Setting, carry: _Carry, moment: _Moment, stepping: Stepping, keep: Recorder,
-) -> tuple[_Carry, dict[str, Array]]:  # fmt: skip
+    setting: Setting,
+    carry: _Carry,
+    moment: _Moment,
+    stepping: Stepping,
+    keep: Recorder,
+) -> tuple[_Carry, dict[str, Array]]:
     """Return the next carry, and what is kept of this tick."""
     time = moment.time
     vehicle, plan, state = setting.vehicle, setting.script, carry.memory.state
@@ -113,9 +117,13 @@ def _tick(
     acting = None if faults is None else faults.at(xp, time, moment.stamp)
     environment = setting.environment.at(time)
     happened, memory = advance(
-        vehicle, environment, carry.memory, Commands(pwm, joints, acting), stepping,
+        vehicle,
+        environment,
+        carry.memory,
+        Commands(pwm, joints, acting),
+        stepping,
         since=moment.since,
-    )  # fmt: skip
+    )
     return _Carry(memory, control), keep(setting, time, happened)
 
 
@@ -261,10 +269,11 @@ def _first_apart(
 def _packed(kept: Mapping[str, Any], batch: tuple[int, ...], dtype: Any) -> Any:
     """Return all that is kept as one array (k, *batch): one copy instead of many."""
     flat = [
-        joined(v, batch, dtype).reshape(-1, *batch) if isinstance(v, Components)
+        joined(v, batch, dtype).reshape(-1, *batch)
+        if isinstance(v, Components)
         else v.reshape(-1, *batch)
         for v in kept.values()
-    ]  # fmt: skip
+    ]
     return jnp.concatenate(flat)
 
 

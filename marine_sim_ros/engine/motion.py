@@ -52,7 +52,13 @@ def motion(
     times = jnp.asarray(np.arange(ticks) * dt)
     # As arrays: written out, the way back through a tick takes minutes to compile.
     kept = rollout(
-        setting, [], start, times,
-        stepping=Stepping(dt), every=every, keep=states, written_out=False,
-    )  # fmt: skip
+        setting,
+        [],
+        start,
+        times,
+        stepping=Stepping(dt),
+        every=every,
+        keep=states,
+        written_out=False,
+    )
     return State(*(kept[name] for name in State._fields))

@@ -89,13 +89,14 @@ def script(
         start=np.array([-np.inf, *starts[1:]]),
         efforts=np.array([s.efforts for s in segments], float),
         depth=np.array([np.nan if s.depth is None else s.depth for s in segments]),
-        pwm=np.stack([np.full(count, np.nan) if s.pwm is None else np.array(s.pwm, float)
-                      for s in segments]),
+        pwm=np.stack(
+            [np.full(count, np.nan) if s.pwm is None else np.array(s.pwm, float) for s in segments]
+        ),
         setpoints=np.stack([all_free() if s.control is None else s.control for s in segments]),
         joints=np.stack([np.zeros(0) if j is None else j for j in joints]),
         patterns=PilotMixer(vehicle.thrusters).patterns,
         control=control,
-    )  # fmt: skip
+    )
 
 
 def open_loop(plan: Script, time: Array, state: State) -> Array:

@@ -73,9 +73,13 @@ def pulses_of(widths: PulseWidths, *, whole: bool = True) -> Pulses:
     """Return the tables of a vehicle's pulse widths."""
     rows = widths.between if whole else widths.levels[:, 1:-1]
     return Pulses(
-        _blocks(rows), widths.levels, widths.pulses, widths.lower, widths.upper,
+        _blocks(rows),
+        widths.levels,
+        widths.pulses,
+        widths.lower,
+        widths.upper,
         whole,
-    )  # fmt: skip
+    )
 
 
 def _places(thrust: jax.Array, blocks: jax.Array) -> jax.Array:
@@ -110,9 +114,16 @@ def _between(
 
 
 def _scaled_demands(
-    wrench: jax.Array, groups: jax.Array, gain: jax.Array, unit: jax.Array, free: jax.Array,
-    lower: jax.Array, upper: jax.Array, concession: float, fits: jax.Array,
-) -> jax.Array:  # fmt: skip
+    wrench: jax.Array,
+    groups: jax.Array,
+    gain: jax.Array,
+    unit: jax.Array,
+    free: jax.Array,
+    lower: jax.Array,
+    upper: jax.Array,
+    concession: float,
+    fits: jax.Array,
+) -> jax.Array:
     """Return the thrusts (n,) of a wrench that does not fit, in shares of the limits."""
     demand, _ = demands(wrench, groups)
     patterns = (gain @ demand) / unit[:, None]
@@ -167,9 +178,18 @@ class AllocationTables:
         none = xp.zeros_like(plain)
         fits = xp.all((lower <= plain) & (plain <= upper))
         shares = on_arrays(
-            _scaled_demands, wrench, self.groups, self.gain, self.unit, self.free, self.lower,
-            self.upper, self.concession, fits, needed=~fits,
-        )  # fmt: skip
+            _scaled_demands,
+            wrench,
+            self.groups,
+            self.gain,
+            self.unit,
+            self.free,
+            self.lower,
+            self.upper,
+            self.concession,
+            fits,
+            needed=~fits,
+        )
         beyond = xp.clip(shares * self.unit, lower, upper)
         thrust = xp.where(fits, plain, beyond)
         commanded = with_residual(thrust, residual)

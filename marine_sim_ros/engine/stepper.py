@@ -146,9 +146,11 @@ class Stepper:
         """Return vehicles at rest at positions (N, 3) and attitudes (N, 4)."""
         count = len(position)
         return Bodies(
-            position, orientation, np.zeros((count, 6)),
+            position,
+            orientation,
+            np.zeros((count, 6)),
             np.zeros((count, len(self.vehicle.thrusters))),
-        )  # fmt: skip
+        )
 
     def step(self, bodies: Bodies, pwm: np.ndarray, current: np.ndarray) -> Bodies:
         """Return the vehicles after a step.

@@ -27,11 +27,28 @@ from marine_sim_ros.scene.reader import SCENE_KEYS, read_scene, water_depth
 
 __all__ = ['environment_names', 'load_environment', 'parse_environment', 'run_environment']
 
-_KEYS = {'description', 'gravity', 'depth', 'water', 'waves', 'current', 'materials',
-         'origin', *SCENE_KEYS}  # fmt: skip
+_KEYS = {
+    'description',
+    'gravity',
+    'depth',
+    'water',
+    'waves',
+    'current',
+    'materials',
+    'origin',
+    *SCENE_KEYS,
+}
 _WATER = {'kind', 'temperature', 'salinity', 'density', 'kinematic_viscosity'}
-_SEA = {'type', 'direction', 'seed', 'significant_height', 'peak_period', 'gamma', 'spreading',
-        'components'}  # fmt: skip
+_SEA = {
+    'type',
+    'direction',
+    'seed',
+    'significant_height',
+    'peak_period',
+    'gamma',
+    'spreading',
+    'components',
+}
 _REGULAR = {'type', 'direction', 'height', 'period', 'wavelength', 'phase'}
 _TYPES = ('regular', 'jonswap', 'pierson_moskowitz')
 BREAKING = 0.142
@@ -170,8 +187,9 @@ def _currents(reader: YamlReader) -> dict[str, Any]:
         result['profile'] = _profile(reader.child('profile'))
     if 'gauss_markov' in reader.value:
         noise = reader.child('gauss_markov')
-        noise.mapping({'deviation', 'time_constant', 'seed', 'components'},
-                      {'deviation', 'time_constant'})  # fmt: skip
+        noise.mapping(
+            {'deviation', 'time_constant', 'seed', 'components'}, {'deviation', 'time_constant'}
+        )
         result['fluctuation'] = GaussMarkov(
             noise.child('deviation').vector(0.0, 20.0),
             noise.child('time_constant').number(1e-3, 1e6),

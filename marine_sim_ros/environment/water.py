@@ -35,8 +35,9 @@ def density(temperature: float, salinity: float) -> float:
     Source: Millero and Poisson (1981), Deep-Sea Research 28A, 625-629.
     """
     t = temperature
-    pure = _polynomial(t, 999.842594, 6.793952e-2, -9.095290e-3, 1.001685e-4, -1.120083e-6,
-                       6.536332e-9)  # fmt: skip
+    pure = _polynomial(
+        t, 999.842594, 6.793952e-2, -9.095290e-3, 1.001685e-4, -1.120083e-6, 6.536332e-9
+    )
     a = _polynomial(t, 8.24493e-1, -4.0899e-3, 7.6438e-5, -8.2467e-7, 5.3875e-9)
     b = _polynomial(t, -5.72466e-3, 1.0227e-4, -1.6546e-6)
     return pure + a * salinity + b * salinity**1.5 + 4.8314e-4 * salinity**2

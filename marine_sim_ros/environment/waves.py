@@ -145,6 +145,10 @@ def regular_waves(
 ) -> Waves:
     """Return one component: height 2a in m, period in s, angles in rad."""
     return Waves(
-        np.array([height / 2]), np.array([2 * math.pi / period]), np.array([direction]),
-        np.array([phase]), depth, gravity,
-    )  # fmt: skip
+        np.array([height / 2]),
+        np.array([2 * math.pi / period]),
+        np.array([direction]),
+        np.array([phase]),
+        depth,
+        gravity,
+    )

@@ -83,9 +83,16 @@ class LiveThrusters:
         if not per_tick:
             acting = acting._replace(lost=None)
         output, self._memory = faulty_thrusters(
-            self._vehicle, state, environment, self._memory, acting,
-            pwm=pwm, dt=dt, period=dt, timeout=timeout,
-        )  # fmt: skip
+            self._vehicle,
+            state,
+            environment,
+            self._memory,
+            acting,
+            pwm=pwm,
+            dt=dt,
+            period=dt,
+            timeout=timeout,
+        )
         known, self.voltage = self._memory.faults, None
         if acting.battery is not None and known is not None:
             self.voltage = float(battery_voltage(acting.battery, known.load, known.used))

@@ -171,9 +171,14 @@ def _supply(xp: ModuleType, rows: Rows, time: Array) -> Supply:
 
 
 _KINDS: dict[str, type[Fault]] = {
-    'dead': Dead, 'weak': Weak, 'stuck': Stuck, 'delayed': Delayed, 'reverse': Reversed,
-    'lost': LostCommands, 'battery': Battery,
-}  # fmt: skip
+    'dead': Dead,
+    'weak': Weak,
+    'stuck': Stuck,
+    'delayed': Delayed,
+    'reverse': Reversed,
+    'lost': LostCommands,
+    'battery': Battery,
+}
 
 
 def _numbers(fault: Fault) -> list[float]:
@@ -183,9 +188,10 @@ def _numbers(fault: Fault) -> list[float]:
 def _rows(faults: Sequence[Fault], names: Sequence[str]) -> Rows:
     where = [
         [float(fault.thruster == name) for name in names]
-        if isinstance(fault, ThrusterFault) else [1.0]
+        if isinstance(fault, ThrusterFault)
+        else [1.0]
         for fault in faults
-    ]  # fmt: skip
+    ]
     return Rows(
         np.array([f.start for f in faults]),
         np.array([f.end for f in faults]),
@@ -219,10 +225,13 @@ def alike(tables: Sequence[Tables | None]) -> list[Tables | None]:
         return list(tables)
     longest = max(t.longest for t in some)
     most = {
-        name: max((rows for t in some if (rows := getattr(t, name)) is not None),
-                  key=lambda rows: len(rows.start), default=None)
+        name: max(
+            (rows for t in some if (rows := getattr(t, name)) is not None),
+            key=lambda rows: len(rows.start),
+            default=None,
+        )
         for name in _KINDS
-    }  # fmt: skip
+    }
 
     def filled(table: Tables | None) -> Tables:
         table = Tables(some[0].key) if table is None else table
@@ -243,7 +252,9 @@ def _as_many(rows: Rows | None, wanted: Rows | None) -> Rows | None:
     more = replace(more, start=np.full(len(more.start), NEVER))
     if rows is None:
         return more
-    return Rows(*(
-        np.concatenate(pair)
-        for pair in zip(vars(rows).values(), vars(more).values(), strict=True)
-    ))  # fmt: skip
+    return Rows(
+        *(
+            np.concatenate(pair)
+            for pair in zip(vars(rows).values(), vars(more).values(), strict=True)
+        )
+    )

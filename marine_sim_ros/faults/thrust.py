@@ -164,9 +164,15 @@ def faulty_thrusters(
         voltage = battery_voltage(acting.battery, known.load, known.used)
         supply = voltage / acting.battery.nominal
     output, rotors = thrusters(
-        vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt, supply=supply,
+        vehicle,
+        state,
+        environment,
+        memory.rotors,
+        pwm=pwm,
+        dt=dt,
+        supply=supply,
         share=acting.share,
-    )  # fmt: skip
+    )
     if voltage is not None and supply is not None:
         power = namespace(pwm).sum(output.power, axis=-1)
         known = known._replace(load=power / supply**POWER_EXPONENT, current=power / voltage)

@@ -54,9 +54,14 @@ def exerted_wrench(
     body = vehicle if carried is None else carried
     mass = constant(xp, body.mass_matrix)
     after = step(
-        vehicle, state, environment, wrench, dt,
-        integrator=integrator, implicit_drag=implicit_drag,
-    )  # fmt: skip
+        vehicle,
+        state,
+        environment,
+        wrench,
+        dt,
+        integrator=integrator,
+        implicit_drag=implicit_drag,
+    )
     h = dt if physics_step is None else physics_step
     nu, told = state.velocity, reported_velocity(state.velocity, h)
     turning = (nu - told)[..., :3] / h - cross(nu[..., 3:], told[..., :3])

@@ -65,12 +65,18 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
     start = {**START, **describe(options)[-1].parameters}
     text, source = _world_text(options, world, folder)
     made = run_world(
-        text, model.text, source=source, delivery=delivery, lockstep=options.lockstep,
-        pose=Pose(np.array(start['initial_position'], float),
-                  quaternion_from_rpy(*start['initial_rpy'])),
-        step=step_nanoseconds(options.dt), gravity=run_environment(options.environment).gravity,
+        text,
+        model.text,
+        source=source,
+        delivery=delivery,
+        lockstep=options.lockstep,
+        pose=Pose(
+            np.array(start['initial_position'], float), quaternion_from_rpy(*start['initial_rpy'])
+        ),
+        step=step_nanoseconds(options.dt),
+        gravity=run_environment(options.environment).gravity,
         real_time_factor=options.real_time_factor,
-    )  # fmt: skip
+    )
     (folder / 'world.sdf').write_text(made.text, encoding='utf-8')
     namespace = describe(options)[-1].namespace
     bridge = bridge_text(delivery, namespace=namespace, model=made.model, world=made.name)

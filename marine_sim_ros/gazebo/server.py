@@ -88,8 +88,11 @@ class Correspondent:
     def _hear(self, message: Any) -> None:
         p, q = message.pose.position, message.pose.orientation
         v, w = message.twist.linear, message.twist.angular
-        state = State(np.array([p.x, p.y, p.z]), np.array([q.x, q.y, q.z, q.w]),
-                      np.array([v.x, v.y, v.z, w.x, w.y, w.z]))  # fmt: skip
+        state = State(
+            np.array([p.x, p.y, p.z]),
+            np.array([q.x, q.y, q.z, q.w]),
+            np.array([v.x, v.y, v.z, w.x, w.y, w.z]),
+        )
         stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nsec
         answered, answer = self._last
         if stamp == answered:

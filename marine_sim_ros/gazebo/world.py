@@ -67,9 +67,17 @@ def absolute_uris(text: str, path: Path) -> str:
 
 
 def run_world(
-    world: str, model: str, *, source: str, pose: Pose, step: int, gravity: float,
-    delivery: str, lockstep: bool = True, real_time_factor: float = 1.0,
-) -> GazeboWorld:  # fmt: skip
+    world: str,
+    model: str,
+    *,
+    source: str,
+    pose: Pose,
+    step: int,
+    gravity: float,
+    delivery: str,
+    lockstep: bool = True,
+    real_time_factor: float = 1.0,
+) -> GazeboWorld:
     """Return a world with a vehicle in it, ready for a run.
 
     Args:
@@ -178,9 +186,11 @@ def _add_systems(world: Element, systems: dict[str, str]) -> None:
 
 def _add_seat(world: Element, model: str, link: str, step: int, *, lockstep: bool) -> None:
     plugin = add(
-        world, 'plugin', filename='gz-sim-python-system-loader-system',
+        world,
+        'plugin',
+        filename='gz-sim-python-system-loader-system',
         name='gz::sim::systems::PythonSystemLoader',
-    )  # fmt: skip
+    )
     add(plugin, 'module_name', _SEAT)
     add(plugin, 'model', model)
     add(plugin, 'link', link)
@@ -205,9 +215,11 @@ def _add_probe(vehicle: Element, link: str) -> None:
 def _add_pose_publisher(vehicle: Element, model: str, frequency: float) -> None:
     """Add the publisher of the pose; OdometryPublisher omits the first pose and smooths."""
     plugin = add(
-        vehicle, 'plugin', filename='gz-sim-pose-publisher-system',
+        vehicle,
+        'plugin',
+        filename='gz-sim-pose-publisher-system',
         name='gz::sim::systems::PosePublisher',
-    )  # fmt: skip
+    )
     add(plugin, 'topic', f'/model/{model}/pose')
     add(plugin, 'publish_link_pose', False)
     add(plugin, 'publish_nested_model_pose', True)

@@ -71,8 +71,10 @@ class Fleet:
             return
         some = [rng for rng, here in zip(rngs, rows, strict=True) if here]
         bodies, episode = self._drawn(some)
-        for old, new in (*zip(self.bodies, bodies, strict=True),
-                         *zip(self.episode, episode, strict=True)):  # fmt: skip
+        for old, new in (
+            *zip(self.bodies, bodies, strict=True),
+            *zip(self.episode, episode, strict=True),
+        ):
             old[rows] = new
         self.steps[rows] = 0
         if self._sensing is not None:
@@ -112,9 +114,11 @@ class Fleet:
         judged = self.task.judge(self.bodies, after, given, self.episode)
         lost = ~np.isfinite(judged.observation).all(axis=1)
         judged = Judged(
-            self._cut(np.nan_to_num(judged.observation)), np.where(lost, 0.0, judged.reward),
-            judged.terminated | lost, judged.episode,
-        )  # fmt: skip
+            self._cut(np.nan_to_num(judged.observation)),
+            np.where(lost, 0.0, judged.reward),
+            judged.terminated | lost,
+            judged.episode,
+        )
         self.bodies = Bodies(*(np.array(x) for x in after))
         self.episode = Episode(*(np.array(x) for x in judged.episode))
         self.steps = self.steps + 1

@@ -60,9 +60,11 @@ class Sensing:
         self.stamps = np.zeros(count, np.int64)
         self._thrusters = len(vehicle.thrusters)
         still = Bodies(
-            np.zeros((count, 3)), np.tile([0.0, 0.0, 0.0, 1.0], (count, 1)), np.zeros((count, 6)),
+            np.zeros((count, 3)),
+            np.tile([0.0, 0.0, 0.0, 1.0], (count, 1)),
+            np.zeros((count, 6)),
             np.zeros((count, self._thrusters)),
-        )  # fmt: skip
+        )
         none = Forces(np.zeros((count, 6)), np.zeros((count, self._thrusters)))
         self._sensors = [
             _Held(s, self._period, np.zeros_like(self._read(s, still, none)))

@@ -17,8 +17,15 @@ import numpy as np
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.engine.stepper import Bodies
 
-__all__ = ['TASKS', 'Episode', 'Judged', 'StationKeeping', 'Task', 'WaypointFollowing',
-           'next_goals']  # fmt: skip
+__all__ = [
+    'TASKS',
+    'Episode',
+    'Judged',
+    'StationKeeping',
+    'Task',
+    'WaypointFollowing',
+    'next_goals',
+]
 
 FASTEST = 0.3
 """m/s, of the current."""
@@ -119,9 +126,14 @@ class StationKeeping:
         """Return observations (N, 15)."""
         rotation = rotation_matrix(bodies.orientation)
         return np.concatenate(
-            [_seen_from(bodies, next_goals(episode)), rotation[:, 0], rotation[:, 2],
-             bodies.velocity], axis=1,
-        )  # fmt: skip
+            [
+                _seen_from(bodies, next_goals(episode)),
+                rotation[:, 0],
+                rotation[:, 2],
+                bodies.velocity,
+            ],
+            axis=1,
+        )
 
     def judge(
         self, before: Bodies, after: Bodies, actions: np.ndarray, episode: Episode
@@ -172,9 +184,14 @@ class WaypointFollowing:
     def observe(self, bodies: Bodies, episode: Episode) -> np.ndarray:
         """Return observations (N, 15)."""
         return np.concatenate(
-            [_seen_from(bodies, next_goals(episode)), _seen_from(bodies, next_goals(episode, 1)),
-             rotation_matrix(bodies.orientation)[:, 2], bodies.velocity], axis=1,
-        )  # fmt: skip
+            [
+                _seen_from(bodies, next_goals(episode)),
+                _seen_from(bodies, next_goals(episode, 1)),
+                rotation_matrix(bodies.orientation)[:, 2],
+                bodies.velocity,
+            ],
+            axis=1,
+        )
 
     def judge(
         self, before: Bodies, after: Bodies, actions: np.ndarray, episode: Episode
@@ -188,9 +205,11 @@ class WaypointFollowing:
         done = following.next >= self.count
         following = following._replace(next=np.minimum(following.next, self.count - 1))
         return Judged(
-            self.observe(after, following), nearer + passed - _effort(actions),
-            done | (distance > self.farthest), following,
-        )  # fmt: skip
+            self.observe(after, following),
+            nearer + passed - _effort(actions),
+            done | (distance > self.farthest),
+            following,
+        )
 
 
 TASKS: dict[str, Task] = {

@@ -39,8 +39,9 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """
 
     metadata: ClassVar[dict[str, Any]] = {
-        'render_modes': [], 'autoreset_mode': AutoresetMode.NEXT_STEP,
-    }  # fmt: skip
+        'render_modes': [],
+        'autoreset_mode': AutoresetMode.NEXT_STEP,
+    }
 
     def __init__(
         self,

@@ -24,9 +24,12 @@ _ALIKE = 0.9
 
 
 def covariance(
-    jacobian: np.ndarray, residuals: np.ndarray, stretches: int, prior: np.ndarray,
+    jacobian: np.ndarray,
+    residuals: np.ndarray,
+    stretches: int,
+    prior: np.ndarray,
     channels: int = 6,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Return the covariance (k, k) of a fit whose residuals may be coloured.
 
     (JᵀJ + P)⁻¹ [Σ_ij J_iᵀ R(i − j) J_j + P] (JᵀJ + P)⁻¹ with the autocorrelation R of each axis's

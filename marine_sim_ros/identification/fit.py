@@ -256,8 +256,16 @@ def _solve(
     room = 1e-6 * shooting.parameters.size
     inside = np.clip(start, low + room, high - room)
     return np.asarray(
-        require('scipy.optimize', 'identify').least_squares(
-            residuals, inside, jacobian, bounds=(low, high), x_scale='jac',
-            xtol=1e-6, ftol=1e-8, max_nfev=_EVALUATIONS,
-        ).x
-    )  # fmt: skip
+        require('scipy.optimize', 'identify')
+        .least_squares(
+            residuals,
+            inside,
+            jacobian,
+            bounds=(low, high),
+            x_scale='jac',
+            xtol=1e-6,
+            ftol=1e-8,
+            max_nfev=_EVALUATIONS,
+        )
+        .x
+    )

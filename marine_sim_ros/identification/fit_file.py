@@ -70,9 +70,11 @@ def text_of(reader: YamlReader) -> str:
 def _parameter(item: YamlReader) -> FitParameter:
     given = item.mapping(_KEYS, {'name', 'path', 'prior', 'deviation'})
     path = item.child('path')
-    paths = (path.value,) if isinstance(path.value, str) else tuple(
-        text_of(each) for each in path.items()
-    )  # fmt: skip
+    paths = (
+        (path.value,)
+        if isinstance(path.value, str)
+        else tuple(text_of(each) for each in path.items())
+    )
     low, high = -np.inf, np.inf
     if 'limits' in given:
         limits = [each.number() for each in item.child('limits').items()]
@@ -83,9 +85,14 @@ def _parameter(item: YamlReader) -> FitParameter:
     if not low <= prior <= high:
         raise item.child('prior').error(f' is {prior:g}; expected a number within its limits')
     return FitParameter(
-        text_of(item.child('name')), paths, str(item.child('unit', '').value), prior,
-        item.child('deviation').number(1e-12), low, high,
-    )  # fmt: skip
+        text_of(item.child('name')),
+        paths,
+        str(item.child('unit', '').value),
+        prior,
+        item.child('deviation').number(1e-12),
+        low,
+        high,
+    )
 
 
 FITS = ConfigFiles('identification', _parameters)

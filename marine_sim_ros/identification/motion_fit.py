@@ -105,16 +105,22 @@ class MotionFit:
             'settled': self.settled,
             'parameters': [
                 {
-                    'name': p.name, 'paths': list(p.paths), 'unit': p.unit, 'value': float(v),
-                    'half_interval_95': float(h), 'observable': not reason,
-                    'reason': reason or None, 'prior': p.prior, 'prior_deviation': p.deviation,
+                    'name': p.name,
+                    'paths': list(p.paths),
+                    'unit': p.unit,
+                    'value': float(v),
+                    'half_interval_95': float(h),
+                    'observable': not reason,
+                    'reason': reason or None,
+                    'prior': p.prior,
+                    'prior_deviation': p.deviation,
                 }
                 for p, v, h, reason in zip(
                     self.parameters, self.values, self.half, self.reasons, strict=True
                 )
             ],
             'deviation': dict(zip(CHANNELS, self.deviation.tolist(), strict=True)),
-        }  # fmt: skip
+        }
 
 
 class _Linear(NamedTuple):
@@ -239,9 +245,14 @@ class _Search:
         rest = point.projected(point.residual[..., None])[..., 0].reshape(-1)
         found = covariance(slope, rest, len(self.measured), self.weight**2, len(CHANNELS))
         return MotionFit(
-            self.problem.parameters, self.theta, found, self.deviation,
-            float(np.sum(self.stretches.time[:, -1])), len(self.measured), settled,
-        )  # fmt: skip
+            self.problem.parameters,
+            self.theta,
+            found,
+            self.deviation,
+            float(np.sum(self.stretches.time[:, -1])),
+            len(self.measured),
+            settled,
+        )
 
     def _error(self, theta: np.ndarray, first: np.ndarray) -> np.ndarray:
         error = self.problem.simulated(theta, first, self.data) - self.measured
@@ -275,9 +286,12 @@ class _Search:
         basis, triangle = np.linalg.qr(np.concatenate([begin, held], axis=1))
         residual = (error * scale).reshape(count, -1)
         return _Linear(
-            self._cost(self.theta, self.first), residual, slope, basis[:, : residual.shape[1]],
+            self._cost(self.theta, self.first),
+            residual,
+            slope,
+            basis[:, : residual.shape[1]],
             triangle,
-        )  # fmt: skip
+        )
 
     def _step(self) -> float:
         """Take one step; return by what share the cost fell."""

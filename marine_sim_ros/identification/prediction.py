@@ -88,10 +88,18 @@ def stretches_of(
             around = slice(first - BEFORE, first + steps + 1)
             time = recording.time[around] - recording.time[first]
             if np.diff(time).max() < _GAP * tick:
-                parts.append((
-                    number, first, time, recording.pwm[around], recording.orientation[rows],
-                    up[rows], recording.velocity[rows], trusted[rows],
-                ))  # fmt: skip
+                parts.append(
+                    (
+                        number,
+                        first,
+                        time,
+                        recording.pwm[around],
+                        recording.orientation[rows],
+                        up[rows],
+                        recording.velocity[rows],
+                        trusted[rows],
+                    )
+                )
     if not parts:
         none = np.zeros(0)
         return Stretches(none, none, none, none, none, none, none, none, True)
@@ -169,9 +177,15 @@ def _forces(vehicle: Vehicle, environment: Environment) -> Callable[[State, Any]
 
 
 def predicted(
-    vehicle: Vehicle, orientation: Any, velocity: Any, time: Any, pwm: Any,
-    delay: Any = 0.0, parts: int = 4, held: bool = True,
-) -> State:  # fmt: skip
+    vehicle: Vehicle,
+    orientation: Any,
+    velocity: Any,
+    time: Any,
+    pwm: Any,
+    delay: Any = 0.0,
+    parts: int = 4,
+    held: bool = True,
+) -> State:
     """Return the motion of stretches at the times of their samples, (s, l + 1, ...).
 
     Args:
@@ -190,9 +204,10 @@ def predicted(
     acceleration = _forces(vehicle, environment)
     command = _commands(time, pwm, held)
     first = State(
-        jnp.zeros((len(orientation), 3)).at[:, 2].set(_DEPTH), jnp.asarray(orientation),
+        jnp.zeros((len(orientation), 3)).at[:, 2].set(_DEPTH),
+        jnp.asarray(orientation),
         jnp.asarray(velocity),
-    )  # fmt: skip
+    )
 
     def follow(state: State, rotors: Any, sent: Any, seconds: Any) -> tuple[ThrusterOutput, Any]:
         return thrusters(vehicle, state, environment, rotors, pwm=sent, dt=seconds)
@@ -223,7 +238,9 @@ def predicted(
 
     steps = time.shape[1] - BEFORE - 1
     _, later = jax.lax.scan(interval, (first, rotors), jnp.arange(steps))
-    return State(*(
-        jnp.concatenate([begin[:, None], jnp.moveaxis(rest, 0, 1)], axis=1)
-        for begin, rest in zip(first, later, strict=True)
-    ))  # fmt: skip
+    return State(
+        *(
+            jnp.concatenate([begin[:, None], jnp.moveaxis(rest, 0, 1)], axis=1)
+            for begin, rest in zip(first, later, strict=True)
+        )
+    )

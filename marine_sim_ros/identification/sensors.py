@@ -37,9 +37,11 @@ def noisy_odometry(run: Trajectory, seed: int, noise: Noise | None = None) -> np
     noise = noise or Noise()
     rng, n = np.random.default_rng(seed), len(run.stamp)
     turn = rotation_vector_quaternion(rng.normal(0, noise.attitude, (n, 3)))
-    return np.column_stack([
-        run.position + rng.normal(0, noise.position, (n, 3)),
-        quaternion_product(run.orientation, turn),
-        run.velocity[:, :3] + rng.normal(0, noise.linear, (n, 3)),
-        run.velocity[:, 3:] + rng.normal(0, noise.angular, (n, 3)),
-    ])  # fmt: skip
+    return np.column_stack(
+        [
+            run.position + rng.normal(0, noise.position, (n, 3)),
+            quaternion_product(run.orientation, turn),
+            run.velocity[:, :3] + rng.normal(0, noise.linear, (n, 3)),
+            run.velocity[:, 3:] + rng.normal(0, noise.angular, (n, 3)),
+        ]
+    )

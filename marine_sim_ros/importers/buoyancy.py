@@ -84,9 +84,11 @@ def _by_collisions(draft: Draft) -> None:
     enabled = draft.notes.get('enabled')
     if enabled is not None:
         whole = {draft.name, ''} & set(enabled)
-        volumes = volumes if whole else {
-            n: v for n, v in volumes.items() if any(e.endswith(n) for e in enabled)
-        }  # fmt: skip
+        volumes = (
+            volumes
+            if whole
+            else {n: v for n, v in volumes.items() if any(e.endswith(n) for e in enabled)}
+        )
     assert draft.water_density is not None
     total = sum(volumes.values()) * draft.water_density.value
     if not volumes:
@@ -112,11 +114,12 @@ def _lumped(draft: Draft, link: Link) -> None:
     first = link.collisions[0].origin
     draft.volumes.append(
         Volume(
-            link.name, Sourced(float(volume), f'{first}: volume of {len(parts)} collision(s)'),
+            link.name,
+            Sourced(float(volume), f'{first}: volume of {len(parts)} collision(s)'),
             Sourced(np.asarray(center), f'{first}: their origins'),
             Sourced(float(high[2] - low[2]), 'height of the collisions'),
         )
-    )  # fmt: skip
+    )
 
 
 def _neutral(draft: Draft) -> None:
@@ -130,10 +133,13 @@ def _neutral(draft: Draft) -> None:
     volume = total / draft.water_density.value
     edge = float(f'{volume ** (1 / 3):.3g}')
     draft.volumes.append(
-        Volume(draft.base, Sourced(volume, rule, True),
-               Sourced(draft.center_of_mass() + _OVER, rule, True),
-               Sourced(edge, 'edge of a cube of the volume', True))
-    )  # fmt: skip
+        Volume(
+            draft.base,
+            Sourced(volume, rule, True),
+            Sourced(draft.center_of_mass() + _OVER, rule, True),
+            Sourced(edge, 'edge of a cube of the volume', True),
+        )
+    )
 
 
 def _hull(draft: Draft) -> None:

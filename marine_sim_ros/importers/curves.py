@@ -59,9 +59,9 @@ def sampled_curve(
         highest: highest command, 0 or more.
         speed: whether the command is the speed of the propeller.
     """
-    commands = np.concatenate([
-        np.linspace(lowest, 0, _STEPS, endpoint=False), np.linspace(0, highest, _STEPS + 1)
-    ])  # fmt: skip
+    commands = np.concatenate(
+        [np.linspace(lowest, 0, _STEPS, endpoint=False), np.linspace(0, highest, _STEPS + 1)]
+    )
     pulses = np.concatenate(
         [
             np.linspace(LOWEST, MIDDLE, _STEPS, endpoint=False),

@@ -13,9 +13,17 @@ import numpy as np
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
 __all__ = [
-    'Hydrodynamics', 'ImportedVehicle', 'Inertial', 'Joint', 'Link', 'Pressure', 'Shape',
-    'Sourced', 'Thruster', 'Volume',
-]  # fmt: skip
+    'Hydrodynamics',
+    'ImportedVehicle',
+    'Inertial',
+    'Joint',
+    'Link',
+    'Pressure',
+    'Shape',
+    'Sourced',
+    'Thruster',
+    'Volume',
+]
 
 T = TypeVar('T')
 

@@ -207,9 +207,17 @@ class Draft:
         """Return the description."""
         names = sorted(self.links, key=lambda name: name != self.base)
         return ImportedVehicle(
-            self.name, self.file, self.format, self.base,
-            tuple(self.links[name] for name in names), tuple(self.joints.values()),
-            self.hydrodynamics, tuple(self.volumes), tuple(self.thrusters),
-            tuple(self.pressures), tuple(self.materials.items()), tuple(self.assumptions),
+            self.name,
+            self.file,
+            self.format,
+            self.base,
+            tuple(self.links[name] for name in names),
+            tuple(self.joints.values()),
+            self.hydrodynamics,
+            tuple(self.volumes),
+            tuple(self.thrusters),
+            tuple(self.pressures),
+            tuple(self.materials.items()),
+            tuple(self.assumptions),
             tuple(self.dropped),
-        )  # fmt: skip
+        )

@@ -20,9 +20,13 @@ from marine_sim_ros.importers.draft import Draft, Plugin, number, origin_of, tex
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
-    'read_ardupilot', 'read_buoyancy', 'read_fluid_added_mass', 'read_hydrodynamics',
-    'read_thruster', 'set_hydrodynamics',
-]  # fmt: skip
+    'read_ardupilot',
+    'read_buoyancy',
+    'read_fluid_added_mass',
+    'read_hydrodynamics',
+    'read_thruster',
+    'set_hydrodynamics',
+]
 
 
 class _Channel(NamedTuple):
@@ -174,11 +178,19 @@ def read_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
         return
     fluid = _fluid(draft, link)
     set_hydrodynamics(
-        draft, reader, link, -added + (0 if fluid is None else fluid[0]),
-        _damping(-linear), _damping(-same), -modulus,
-        origins=(fluid[1] if fluid is not None and fluid[0].any() else origin_of(reader),
-                 origin_of(reader), origin_of(reader)),
-    )  # fmt: skip
+        draft,
+        reader,
+        link,
+        -added + (0 if fluid is None else fluid[0]),
+        _damping(-linear),
+        _damping(-same),
+        -modulus,
+        origins=(
+            fluid[1] if fluid is not None and fluid[0].any() else origin_of(reader),
+            origin_of(reader),
+            origin_of(reader),
+        ),
+    )
 
 
 def _base_side(draft: Draft, link: str) -> bool:
@@ -292,11 +304,13 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
         draft.drop(f'{origin_of(reader)}: <deadband> of thruster {label!r}')
     draft.thrusters.append(
         Thruster(
-            label, along(pose.translation, -axis if mirrored else axis), Sourced(curve, *origin),
+            label,
+            along(pose.translation, -axis if mirrored else axis),
+            Sourced(curve, *origin),
             'cw' if coefficient is not None and coefficient.value < 0 else 'ccw',
             diameter=diameter,
         )
-    )  # fmt: skip
+    )
     draft.notes.setdefault('order', {})[label] = None if channel is None else channel.number
 
 

@@ -143,8 +143,11 @@ def _check_joints(draft: Draft) -> None:
             continue
         if name in fixed:
             why = fixed[name]
-        elif not (np.isfinite([joint.lower, joint.upper]).all()
-                  and joint.lower <= 0 <= joint.upper and joint.lower < joint.upper):  # fmt: skip
+        elif not (
+            np.isfinite([joint.lower, joint.upper]).all()
+            and joint.lower <= 0 <= joint.upper
+            and joint.lower < joint.upper
+        ):
             why = f'its limits {joint.lower:g} to {joint.upper:g} do not hold 0, where it starts'
         elif _mass_below(draft, joint.child) <= 0:
             why = 'what it moves weighs nothing'

@@ -69,8 +69,9 @@ def apply_plugins(draft: Draft, plugins: list[Plugin]) -> None:
     for link, sensor in draft.notes.get('sensors', []):
         kind = sensor.element.get('type', '')
         name = sensor.element.get('name', '')
-        draft.drop(f'{origin_of(sensor)}: sensor {name!r} of type {kind!r} on {link!r} is noted '
-                   'only')  # fmt: skip
+        draft.drop(
+            f'{origin_of(sensor)}: sensor {name!r} of type {kind!r} on {link!r} is noted only'
+        )
     order = draft.notes.get('order', {})
     if all(isinstance(v, int) for v in order.values()) and len(order) == len(draft.thrusters):
         draft.thrusters.sort(key=lambda t: order[t.name])

@@ -159,8 +159,9 @@ class _SdfReader:
             self.world = world
             models += world.findall('model')
             models += self._included(world, source)
-        wanted = [m for m in models if not self.options.model
-                  or m.get('name') == self.options.model]  # fmt: skip
+        wanted = [
+            m for m in models if not self.options.model or m.get('name') == self.options.model
+        ]
         moving = [m for m in wanted if (m.findtext('static') or '').strip() not in ('true', '1')]
         if len(moving) != 1:
             names = ', '.join(str(m.get('name')) for m in models) or 'none'
@@ -249,10 +250,11 @@ class _SdfReader:
             model.pose(reader.attribute('name'))
         )
         self.draft.links[name] = Link(
-            name, _inertial(reader, self.draft),
+            name,
+            _inertial(reader, self.draft),
             self._shapes(reader, 'visual', model.folder),
             self._shapes(reader, 'collision', model.folder),
-        )  # fmt: skip
+        )
         mass = reader.element.find('inertial/fluid_added_mass')
         if mass is not None:
             self.draft.notes.setdefault('fluid_added_mass', {})[name] = Reader(mass, reader.source)
@@ -284,12 +286,16 @@ class _SdfReader:
         poses = self.draft.notes['poses']
         kind, limits = _kind(reader, self.draft)
         joint = Joint(
-            prefix + name, kind, parent, child, poses[parent].seen(poses[child]),
+            prefix + name,
+            kind,
+            parent,
+            child,
+            poses[parent].seen(poses[child]),
             origin=origin_of(reader),
             lower=limits.get('lower', 0.0),
             upper=limits.get('upper', 0.0),
             velocity=limits.get('velocity', 1.0),
-        )  # fmt: skip
+        )
         if kind == 'fixed':
             self.draft.joints[joint.name] = joint
             return
@@ -311,9 +317,13 @@ class _SdfReader:
         self.draft.notes['poses'][hinge] = IDENTITY
         self.draft.joints[joint.name] = replace(joint, child=hinge, pose=place, axis=_three(axis))
         self.draft.joints[f'{joint.name}_offset'] = Joint(
-            f'{joint.name}_offset', 'fixed', hinge, joint.child, offset.seen(IDENTITY),
+            f'{joint.name}_offset',
+            'fixed',
+            hinge,
+            joint.child,
+            offset.seen(IDENTITY),
             origin=joint.origin,
-        )  # fmt: skip
+        )
 
     def _owner(self, model: _Model, name: str, prefix: str) -> str | None:
         """Return the link that a name stands for: itself, or what a frame is attached to."""
@@ -367,11 +377,13 @@ def _inertial(reader: Reader, draft: Draft) -> Inertial | None:
         for name in values:
             found = number(inner, name)
             values[name] = values[name] if found is None else found.value
-    tensor = np.array([
-        [values['ixx'], values['ixy'], values['ixz']],
-        [values['ixy'], values['iyy'], values['iyz']],
-        [values['ixz'], values['iyz'], values['izz']],
-    ])  # fmt: skip
+    tensor = np.array(
+        [
+            [values['ixx'], values['ixy'], values['ixz']],
+            [values['ixy'], values['iyy'], values['iyz']],
+            [values['ixz'], values['iyz'], values['izz']],
+        ]
+    )
     return Inertial(mass, _pose(inertial)[0], Sourced(tensor, origin))
 
 

@@ -84,9 +84,13 @@ def _mesh_pose(pose: Pose) -> Pose:
 
 
 _OPERATORS: dict[type, Callable[..., float]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.USub: operator.neg, ast.UAdd: operator.pos,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
 
 
 def _evaluated(text: str, reader: Reader) -> str:
@@ -175,9 +179,11 @@ class _Files:
                     parent.append(child)
 
     def _find(self, name: str, folder: Path) -> Path | None:
-        places = [Path(name)] if name.startswith('/') else [
-            base / name for base in (folder, *folder.parents[:3])
-        ]  # fmt: skip
+        places = (
+            [Path(name)]
+            if name.startswith('/')
+            else [base / name for base in (folder, *folder.parents[:3])]
+        )
         return next((p for p in places if p.is_file()), None)
 
 
@@ -210,9 +216,12 @@ class _StonefishReader:
         robot = self._choose(root)
         reader = Reader(robot, str(robot.get('_source', source)))
         self.draft = Draft(
-            reader.attribute('name', self.path.stem), str(self.path), 'Stonefish',
-            self.path.parent, self.options,
-        )  # fmt: skip
+            reader.attribute('name', self.path.stem),
+            str(self.path),
+            'Stonefish',
+            self.path.parent,
+            self.options,
+        )
         for text in files.missing:
             self.draft.drop(text)
         self._world(root)
@@ -313,9 +322,10 @@ class _StonefishReader:
             self.draft.links[name],
             inertial=Inertial(
                 Sourced(mass.attribute_number('value', 0.0, 0.0, 1e9), origin_of(mass)),
-                _pose(center), Sourced(np.diag(moments), origin_of(inertia)),
+                _pose(center),
+                Sourced(np.diag(moments), origin_of(inertia)),
             ),
-        )  # fmt: skip
+        )
 
     def _shape(self, reader: Reader, pose: Pose) -> Shape | None:
         """Return the physical shape of a part in its link."""
@@ -362,8 +372,12 @@ class _StonefishReader:
         if name.startswith('/'):
             return Path(name).as_uri()
         for parent in (folder, *folder.parents[:3]):
-            for place in (parent / name, parent / 'data' / name, parent / 'Data' / name,
-                          parent / 'resources' / name):  # fmt: skip
+            for place in (
+                parent / name,
+                parent / 'data' / name,
+                parent / 'Data' / name,
+                parent / 'resources' / name,
+            ):
                 if place.is_file():
                     return place.as_uri()
         return name
@@ -390,9 +404,16 @@ class _StonefishReader:
         owner = reader if whole is None else Reader(whole, reader.source)
         in_water = owner.attribute('physics', 'submerged') in ('submerged', 'floating')
         self.parts[link].append(
-            _Part(shape, made, volume, self._mass(reader, volume), buoyant and in_water,
-                  not internal and in_water, reader)
-        )  # fmt: skip
+            _Part(
+                shape,
+                made,
+                volume,
+                self._mass(reader, volume),
+                buoyant and in_water,
+                not internal and in_water,
+                reader,
+            )
+        )
 
     def _wall(self, reader: Reader, made: shapes.Shape) -> float:
         """Return the volume of a part: of its wall where it has a thickness."""
@@ -461,9 +482,17 @@ class _StonefishReader:
         if kind in ('revolute', 'prismatic'):
             self.draft.assume(f'joint {name!r}: velocity 1 rad/s or m/s, none is given')
         self.draft.joints[name] = Joint(
-            name, kind, names[0], names[1], _pose(reader.child('origin')), (x, y, z), lower,
-            upper, 1.0, origin_of(reader),
-        )  # fmt: skip
+            name,
+            kind,
+            names[0],
+            names[1],
+            _pose(reader.child('origin')),
+            (x, y, z),
+            lower,
+            upper,
+            1.0,
+            origin_of(reader),
+        )
 
     def _pressure(self, reader: Reader) -> None:
         link = reader.child('link')
@@ -520,8 +549,14 @@ class _StonefishReader:
             most = thrust_limit(self.draft, reader.attribute('name')).value
             ends = [-most, most]
         inverted = specs is not None and specs.attribute('inverted', 'false') == 'true'
-        self._add_thruster(reader, lambda f: f, min(ends[0], 0.0), max(ends[1], 0.0),
-                           -1.0 if inverted else 1.0, speed=False)  # fmt: skip
+        self._add_thruster(
+            reader,
+            lambda f: f,
+            min(ends[0], 0.0),
+            max(ends[1], 0.0),
+            -1.0 if inverted else 1.0,
+            speed=False,
+        )
 
     def _thruster(self, reader: Reader) -> None:
         specs, model = reader.child('specs'), reader.child('thrust_model')
@@ -548,10 +583,11 @@ class _StonefishReader:
             ratio = Sourced(1.0, f'{origin_of(model)}: k_T(J) = k_T (1 − J)')
             made = replace(made, zero_thrust_advance_ratio=ratio)
         self.draft.thrusters[-1] = replace(
-            made, direction='cw' if right else 'ccw',
+            made,
+            direction='cw' if right else 'ccw',
             diameter=Sourced(diameter, origin_of(propeller)) if diameter > 0 else None,
             time_constant=self._lag(reader),
-        )  # fmt: skip
+        )
 
     def _old_thruster(self, reader: Reader, specs: Reader, propeller: Reader) -> None:
         """Take a thruster of Stonefish before 1.4: k_T and the largest rpm."""
@@ -563,15 +599,20 @@ class _StonefishReader:
         sign = -1.0 if specs.attribute('inverted', 'false').lower() in ('true', '1') else 1.0
         factor = self.density.value * diameter**4 / (2 * np.pi) ** 2
         self._add_thruster(
-            reader, lambda w: factor * (constant if w >= 0 else astern) * w * abs(w), -most, most,
-            sign, speed=True,
-        )  # fmt: skip
+            reader,
+            lambda w: factor * (constant if w >= 0 else astern) * w * abs(w),
+            -most,
+            most,
+            sign,
+            speed=True,
+        )
         origin = origin_of(specs)
         self.draft.thrusters[-1] = replace(
-            self.draft.thrusters[-1], direction='cw' if right else 'ccw',
+            self.draft.thrusters[-1],
+            direction='cw' if right else 'ccw',
             diameter=Sourced(diameter, origin_of(propeller)) if diameter > 0 else None,
             zero_thrust_advance_ratio=Sourced(1.0, f'{origin}: k_T(J) = k_T (1 − J)'),
-        )  # fmt: skip
+        )
 
     def _lag(self, reader: Reader) -> Sourced[float] | None:
         dynamics = reader.child('rotor_dynamics')
@@ -627,9 +668,15 @@ class _StonefishReader:
         )
 
     def _add_thruster(
-        self, reader: Reader, thrust_of: Callable[[float], float], low: float, high: float,
-        sign: float, *, speed: bool,
-    ) -> None:  # fmt: skip
+        self,
+        reader: Reader,
+        thrust_of: Callable[[float], float],
+        low: float,
+        high: float,
+        sign: float,
+        *,
+        speed: bool,
+    ) -> None:
         if not low < high:
             raise reader.error('has no range of set-points')
         curve, mirrored = sampled_curve(lambda c: sign * thrust_of(c), low, high, speed=speed)
@@ -656,12 +703,13 @@ class _StonefishReader:
             total = combined_inertia(bodies)
             origin = f'{parts[0].shape.origin}: masses and shapes of {len(parts)} part(s)'
             self.draft.links[name] = replace(
-                link, inertial=Inertial(
+                link,
+                inertial=Inertial(
                     Sourced(total.mass, origin),
                     Pose(total.center_of_mass, IDENTITY.quaternion),
                     Sourced(total.tensor, origin),
                 ),
-            )  # fmt: skip
+            )
 
     def _lump(self) -> None:
         """Lump volumes, drag and added mass.
@@ -685,8 +733,9 @@ class _StonefishReader:
                 draft.assume(f'link {name!r}: C_d {words} of an ellipsoid, C_f a tenth of it')
             outer += [
                 _Skin(shapes.moved(p.solid, turn, pose.translation), turn, cd, cf)
-                for p in parts if p.external
-            ]  # fmt: skip
+                for p in parts
+                if p.external
+            ]
         if not outer:
             return
         origin = self.drags[draft.base][2]
@@ -719,9 +768,13 @@ class _StonefishReader:
         low, high = box_around([p.solid for p in parts])
         origin = f'{parts[0].shape.origin}: volume of {len(parts)} buoyant part(s)'
         self.draft.volumes.append(
-            Volume(link, Sourced(float(volume), origin), Sourced(np.asarray(center), origin),
-                   Sourced(float(high[2] - low[2]), 'height of the buoyant parts'))
-        )  # fmt: skip
+            Volume(
+                link,
+                Sourced(float(volume), origin),
+                Sourced(np.asarray(center), origin),
+                Sourced(float(high[2] - low[2]), 'height of the buoyant parts'),
+            )
+        )
 
 
 def _solid(shape: Shape, folder: Path) -> shapes.Shape:
@@ -783,8 +836,9 @@ def _drag(skins: list[_Skin], density: float, center: np.ndarray) -> tuple[np.nd
             pressure = moved * (speed * np.maximum(ahead, 0.0) * area)[:, None]
             friction = (moved - ahead[:, None] * normal) * area[:, None]
             for result, force, factors, scale in (
-                (quadratic, pressure, skin.cd, 0.5), (linear, friction, skin.cf, 1.0)
-            ):  # fmt: skip
+                (quadratic, pressure, skin.cd, 0.5),
+                (linear, friction, skin.cf, 1.0),
+            ):
                 total = (force if axis < 3 else np.cross(arm, force)).sum(axis=0)
                 size = float(np.linalg.norm(total))
                 if size > 0:

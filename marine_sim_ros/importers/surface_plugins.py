@@ -52,8 +52,9 @@ def read_surface(plugin: Plugin, draft: Draft) -> None:
     if 'hull' not in draft.notes:
         for name, known in draft.links.items():
             if known.collisions:
-                draft.drop(f'collisions of link {name!r}: the hulls of the Surface plugin replace '
-                           'them')  # fmt: skip
+                draft.drop(
+                    f'collisions of link {name!r}: the hulls of the Surface plugin replace them'
+                )
                 draft.links[name] = replace(known, collisions=())
     draft.notes['hull'] = True
     draft.assume(
@@ -63,10 +64,8 @@ def read_surface(plugin: Plugin, draft: Draft) -> None:
     up = np.array([0.0, 0.0, radius.value])
     size = (radius.value, length.value / len(points))
     shapes = tuple(
-        Shape('cylinder', size, Pose(point + up, _ALONG_X),
-              origin_of(reader))
-        for point in points
-    )  # fmt: skip
+        Shape('cylinder', size, Pose(point + up, _ALONG_X), origin_of(reader)) for point in points
+    )
     known = draft.links[link]
     draft.links[link] = replace(known, collisions=known.collisions + shapes)
 
@@ -82,9 +81,11 @@ def read_simple_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
     added, linear, quadratic = (np.zeros((6, 6)) for _ in range(3))
     for i, (row, column) in enumerate(_PAIRS):
         for matrix, tag in (
-            (added, f'{row}Dot{column}'), (linear, f'{row}{column}'),
-            (quadratic, f'{row}{column}{column}'), (quadratic, f'{row}{column}abs{column}'),
-        ):  # fmt: skip
+            (added, f'{row}Dot{column}'),
+            (linear, f'{row}{column}'),
+            (quadratic, f'{row}{column}{column}'),
+            (quadratic, f'{row}{column}abs{column}'),
+        ):
             found = number(reader, tag)
             if found is not None:
                 matrix[i, i] += abs(found.value)

@@ -88,9 +88,11 @@ def _colours(root: Element, source: str) -> dict[str, tuple[float, ...]]:
 
 def _link(reader: Reader, colours: dict[str, tuple[float, ...]]) -> Link:
     return Link(
-        reader.attribute('name'), _inertial(reader),
-        _shapes(reader, 'visual', colours), _shapes(reader, 'collision', {}),
-    )  # fmt: skip
+        reader.attribute('name'),
+        _inertial(reader),
+        _shapes(reader, 'visual', colours),
+        _shapes(reader, 'collision', {}),
+    )
 
 
 def _inertial(link: Reader) -> Inertial | None:
@@ -176,7 +178,14 @@ def _joint(reader: Reader, draft: Draft) -> Joint:
     if kind in ('revolute', 'prismatic') and (lower == upper == 0.0 or velocity <= 0):
         kind = 'fixed'
     return Joint(
-        reader.attribute('name'), kind, ends[0], ends[1], read_origin(reader),
-        (float(along[0]), float(along[1]), float(along[2])), lower, upper, velocity,
+        reader.attribute('name'),
+        kind,
+        ends[0],
+        ends[1],
+        read_origin(reader),
+        (float(along[0]), float(along[1]), float(along[2])),
+        lower,
+        upper,
+        velocity,
         origin_of(reader),
-    )  # fmt: skip
+    )

@@ -112,8 +112,11 @@ def _model(model: Reader, link: Reader, name: str, draft: Draft) -> None:
         _matrix(model, 'quadratic_damping', draft),
     )
     shapes: dict[str, Callable[..., _Terms]] = {
-        'sphere': _sphere, 'cylinder': _cylinder, 'spheroid': _spheroid, 'box': _box_model,
-    }  # fmt: skip
+        'sphere': _sphere,
+        'cylinder': _cylinder,
+        'spheroid': _spheroid,
+        'box': _box_model,
+    }
     if kind != 'fossen' and kind not in shapes:
         draft.drop(f'{origin_of(model)}: model {kind!r}; expected fossen, {", ".join(shapes)}')
         return
@@ -122,9 +125,10 @@ def _model(model: Reader, link: Reader, name: str, draft: Draft) -> None:
     if kind != 'fossen':
         made = shapes[kind](model, link, draft.water_density.value, draft)
         terms = _Terms(
-            np.where(made.added != 0, made.added, fossen.added), fossen.linear,
+            np.where(made.added != 0, made.added, fossen.added),
+            fossen.linear,
             np.where(made.quadratic != 0, made.quadratic, fossen.quadratic),
-        )  # fmt: skip
+        )
     modulus = np.zeros((6, 6))
     forward = _matrix(model, 'linear_damping_forward_speed', draft)
     if np.any(forward):
@@ -146,9 +150,14 @@ def _model(model: Reader, link: Reader, name: str, draft: Draft) -> None:
     if not _on_the_body(name, draft, origin_of(model)):
         return
     set_hydrodynamics(
-        draft, model, name, FLIP @ terms.added @ FLIP, -FLIP @ terms.linear @ FLIP + 0.0,
-        -quadratic + 0.0, modulus,
-    )  # fmt: skip
+        draft,
+        model,
+        name,
+        FLIP @ terms.added @ FLIP,
+        -FLIP @ terms.linear @ FLIP + 0.0,
+        -quadratic + 0.0,
+        modulus,
+    )
 
 
 def _on_the_body(link: str, draft: Draft, where: str) -> bool:
@@ -268,8 +277,9 @@ def _conversion(reader: Reader) -> tuple[Callable[[float], float], Sourced[float
 
         return dead_zone, None
     if kind == 'LinearInterp':
-        tables = [numbers(reader, tag, tuple(range(1, 2001)))
-                  for tag in ('inputValues', 'outputValues')]  # fmt: skip
+        tables = [
+            numbers(reader, tag, tuple(range(1, 2001))) for tag in ('inputValues', 'outputValues')
+        ]
         if tables[0] is None or tables[1] is None or len(tables[0].value) != len(tables[1].value):
             raise reader.error('expected as many <inputValues> as <outputValues>')
         order = np.argsort(tables[0].value, kind='stable')
@@ -327,18 +337,24 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
     turned = draft.rotation_of(link) @ axis
     draft.thrusters.append(
         Thruster(
-            label, along(pose.translation, -turned if mirrored else turned),
-            Sourced(curve, origin[0], origin[1]), time_constant=_time_constant(reader, draft),
+            label,
+            along(pose.translation, -turned if mirrored else turned),
+            Sourced(curve, origin[0], origin[1]),
+            time_constant=_time_constant(reader, draft),
         )
-    )  # fmt: skip
+    )
     digits = thruster_id.isdigit()
     draft.notes.setdefault('order', {})[label] = int(thruster_id) if digits else None
 
 
 def _states(
-    reader: Reader, draft: Draft, label: str, thrust: Callable[[float], float],
-    table: Sourced[float] | None, most: Sourced[float] | None,
-) -> tuple[float, float, tuple[str, bool]]:  # fmt: skip
+    reader: Reader,
+    draft: Draft,
+    label: str,
+    thrust: Callable[[float], float],
+    table: Sourced[float] | None,
+    most: Sourced[float] | None,
+) -> tuple[float, float, tuple[str, bool]]:
     """Return the lowest and highest command of a thruster, and where they are from."""
     low, high = number(reader, 'clampMin'), number(reader, 'clampMax')
     if low is not None and high is not None and low.value < high.value:

@@ -103,8 +103,10 @@ def _link(link: Link, folder: Path | None) -> Iterator[str]:
         yield f'      <mass value="{numbers(mass.value)}"/>  {_noted(mass)}'
         entries = ' '.join(
             f'i{a}{b}="{numbers((tensor.value[i, j] + tensor.value[j, i]) / 2)}"'
-            for i, a in enumerate('xyz') for j, b in enumerate('xyz') if i <= j
-        )  # fmt: skip
+            for i, a in enumerate('xyz')
+            for j, b in enumerate('xyz')
+            if i <= j
+        )
         yield f'      <inertia {entries}/>  {_noted(tensor)}'
         yield '    </inertial>'
     for tag, shapes in (('visual', link.visuals), ('collision', link.collisions)):
@@ -188,9 +190,10 @@ def _thruster(thruster: Thruster, curve: str) -> Iterator[str]:
         forces = f'pos_force="{numbers(rows[2, 1])}" neg_force="{numbers(-rows[0, 1])}"'
         yield f'      <linear {forces} dead_zone="0"/>  {_noted(thruster.curve)}'
     for tag, value in (
-        ('diameter', thruster.diameter), ('time_constant', thruster.time_constant),
+        ('diameter', thruster.diameter),
+        ('time_constant', thruster.time_constant),
         ('zero_thrust_advance_ratio', thruster.zero_thrust_advance_ratio),
-    ):  # fmt: skip
+    ):
         if value is not None:
             yield _element(tag, value, numbers(value.value), '      ')
     yield '    </thruster>'

@@ -76,9 +76,10 @@ def _first_body(robot: Element, root: str) -> str:
         seen.add(root)
         link = links[root]
         below = [
-            j for j in robot.findall('joint')
+            j
+            for j in robot.findall('joint')
             if (parent := j.find('parent')) is not None and parent.get('link') == root
-        ]  # fmt: skip
+        ]
         child = below[0].find('child') if len(below) == 1 else None
         frame = all(link.find(tag) is None for tag in ('inertial', 'collision', 'visual'))
         if not frame or child is None or below[0].get('type') != 'fixed':

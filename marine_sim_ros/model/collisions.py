@@ -155,16 +155,30 @@ def read_collisions(
         for collision, child in pairs:
             reader = Reader(child, root.source)
             result.append(
-                _collision(link.name, collision, reader, frames[link.name], materials, defaults,
-                           base, warnings)
-            )  # fmt: skip
+                _collision(
+                    link.name,
+                    collision,
+                    reader,
+                    frames[link.name],
+                    materials,
+                    defaults,
+                    base,
+                    warnings,
+                )
+            )
     return result
 
 
 def _collision(
-    link: str, collision: Any, reader: Reader, frame: Frame, materials: Mapping[str, float],
-    defaults: HullSettings, base: Path | None, warnings: list[str],
-) -> Collision:  # fmt: skip
+    link: str,
+    collision: Any,
+    reader: Reader,
+    frame: Frame,
+    materials: Mapping[str, float],
+    defaults: HullSettings,
+    base: Path | None,
+    warnings: list[str],
+) -> Collision:
     own = reader.child('hydrodynamics')
     if own is not None:
         own.children(TAGS)
@@ -176,7 +190,11 @@ def _collision(
     shape = _shape(reader, collision.geometry, base)
     warnings.extend(reader.warning(text) for text in shape.warnings)
     return Collision(
-        link, reader, shape, turned @ rotation_matrix(quaternion),
-        frame.translation + turned @ translation, settings,
+        link,
+        reader,
+        shape,
+        turned @ rotation_matrix(quaternion),
+        frame.translation + turned @ translation,
+        settings,
         _relative_density(reader, materials),
-    )  # fmt: skip
+    )

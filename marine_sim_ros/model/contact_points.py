@@ -105,11 +105,9 @@ def _solids(hulls: Sequence[tuple[int, np.ndarray]]) -> Solids:
     rows = max(len(offset) for _, (_, offset) in found)
     return Solids(
         np.stack([np.pad(a, ((0, rows - len(a)), (0, 0))) for _, (a, _) in found]),
-        np.stack([
-            np.pad(b, (0, rows - len(b)), constant_values=_BEYOND) for _, (_, b) in found
-        ]),
+        np.stack([np.pad(b, (0, rows - len(b)), constant_values=_BEYOND) for _, (_, b) in found]),
         np.array([index for index, _ in found]),
-    )  # fmt: skip
+    )
 
 
 def contact_points(
@@ -133,6 +131,10 @@ def contact_points(
         edges.append(np.full(len(points), max(collision.shape.volume, 1e-12) ** (1 / 3)))
         shapes.append(np.full(len(points), index))
     return ContactPoints(
-        np.concatenate(positions), np.concatenate(radii), np.concatenate(edges),
-        np.concatenate(shapes), tuple(materials), _solids(hulls),
-    )  # fmt: skip
+        np.concatenate(positions),
+        np.concatenate(radii),
+        np.concatenate(edges),
+        np.concatenate(shapes),
+        tuple(materials),
+        _solids(hulls),
+    )

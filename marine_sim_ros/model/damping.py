@@ -106,9 +106,12 @@ def _elements(readers: list[Reader]) -> DragElements | None:
         if np.max(np.abs(place)) > FARTHEST:
             raise reader.error(f"attribute 'xyz' is beyond {FARTHEST:g} m; expected a place on it")
     return DragElements(
-        np.array(places), np.array(direction), numbers('linear'), numbers('quadratic'),
+        np.array(places),
+        np.array(direction),
+        numbers('linear'),
+        numbers('quadratic'),
         numbers('mixed'),
-    )  # fmt: skip
+    )
 
 
 def _lift(readers: list[Reader]) -> Lift | None:

@@ -19,14 +19,24 @@ from marine_sim_ros.model.vehicle import Damping, Frame
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
-    'EXTENSIONS', 'LUMPED_TAGS', 'read_hydrodynamics', 'read_others', 'read_volumes',
-    'robot_elements', 'wants_estimate',
-]  # fmt: skip
+    'EXTENSIONS',
+    'LUMPED_TAGS',
+    'read_hydrodynamics',
+    'read_others',
+    'read_volumes',
+    'robot_elements',
+    'wants_estimate',
+]
 
 EXTENSIONS = {
-    'hydrodynamics', 'buoyancy', 'buoyancy_material', 'thrusters', 'mass_from_parts',
-    'contact_material', 'sensor',
-}  # fmt: skip
+    'hydrodynamics',
+    'buoyancy',
+    'buoyancy_material',
+    'thrusters',
+    'mass_from_parts',
+    'contact_material',
+    'sensor',
+}
 """Elements of ours below <robot>; URDF readers that do not know them ignore them."""
 
 
@@ -56,9 +66,14 @@ def read_others(root: Reader) -> dict[str, Any]:
 
 
 LUMPED_TAGS = {
-    'added_mass', 'linear_damping', 'quadratic_damping', 'modulus_damping', 'damping_center',
-    'drag_element', 'lift',
-}  # fmt: skip
+    'added_mass',
+    'linear_damping',
+    'quadratic_damping',
+    'modulus_damping',
+    'damping_center',
+    'drag_element',
+    'lift',
+}
 """What <hydrodynamics> says of the vehicle as a whole (Fossen's terms)."""
 
 ESTIMATE = 'estimate'

@@ -27,12 +27,17 @@ EDGES_ALONG_BODY = 3
 (docs/explanation/hydrodynamics.md)."""
 
 _KEYS = {
-    'C_PD1': 'pressure_drag/C_PD1', 'C_PD2': 'pressure_drag/C_PD2', 'f_P': 'pressure_drag/f_P',
-    'C_SD1': 'suction_drag/C_SD1', 'C_SD2': 'suction_drag/C_SD2', 'f_S': 'suction_drag/f_S',
-    'slamming_power': 'slamming/power', 'max_acceleration': 'slamming/max_acceleration',
+    'C_PD1': 'pressure_drag/C_PD1',
+    'C_PD2': 'pressure_drag/C_PD2',
+    'f_P': 'pressure_drag/f_P',
+    'C_SD1': 'suction_drag/C_SD1',
+    'C_SD2': 'suction_drag/C_SD2',
+    'f_S': 'suction_drag/f_S',
+    'slamming_power': 'slamming/power',
+    'max_acceleration': 'slamming/max_acceleration',
     'slamming_multiplier': 'slamming/multiplier',
     'air_coefficient': 'air_resistance/coefficient',
-}  # fmt: skip
+}
 """Where the fields of PanelCoefficients stand in the description; others have the same name."""
 
 

@@ -106,8 +106,9 @@ def read_hull(
         return HullReading(density, warnings=tuple(warnings))
     parts = read_collisions(robot, root, frames, settings, base=base, warnings=warnings)
     if not parts:
-        warnings.append(root.warning('has no <collision>, so it has no hull: it neither floats '
-                                     'nor drags'))  # fmt: skip
+        warnings.append(
+            root.warning('has no <collision>, so it has no hull: it neither floats nor drags')
+        )
     inertias = _material_inertias(robot, parts, density)
     voxels = None
     if floats:

@@ -54,21 +54,32 @@ class Parameter:
 _TINY = 1e-6
 _P = 'pressure_drag'
 _S = 'suction_drag'
-PARAMETERS: Mapping[str, Parameter] = MappingProxyType({p.key: p for p in (
-    Parameter('', 'water_density', 1027, 'kg/m³', 900, 1200, 1, 2e4, 'of the water at trim'),
-    Parameter('', 'air_density', 1.225, 'kg/m³', 0.5, 2, 0, 100, 'of the air'),
-    Parameter('', 'velocity_reference', 1, 'm/s', 0.01, 50, _TINY, 1e4, 'v_ref of s = |v|/v_ref'),
-    Parameter(_P, 'C_PD1', 10, 'Pa', 0, 100, 0, 1e9, 'linear pressure'),
-    Parameter(_P, 'C_PD2', 10, 'Pa', 0, 100, 0, 1e9, 'quadratic pressure'),
-    Parameter(_P, 'f_P', 0.5, '', 0.1, 1, _TINY, 100, 'exponent of the angle'),
-    Parameter(_S, 'C_SD1', 10, 'Pa', 0, 100, 0, 1e9, 'linear suction'),
-    Parameter(_S, 'C_SD2', 10, 'Pa', 0, 100, 0, 1e9, 'quadratic suction'),
-    Parameter(_S, 'f_S', 0.5, '', 0.1, 1, _TINY, 100, 'exponent of the angle'),
-    Parameter('slamming', 'power', 2, '', 2, 10, _TINY, 100, 'exponent of the rise'),
-    Parameter('slamming', 'max_acceleration', 10, 'm/s²', 1, 100, _TINY, 1e6, 'full slam'),
-    Parameter('slamming', 'multiplier', 1, '', 0, 5, 0, 1e6, 'scale of the force'),
-    Parameter('air_resistance', 'coefficient', 0.1, '', 0, 2, 0, 1e3, 'drag coefficient in air'),
-)})  # fmt: skip
+PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
+    {
+        p.key: p
+        for p in (
+            Parameter(
+                '', 'water_density', 1027, 'kg/m³', 900, 1200, 1, 2e4, 'of the water at trim'
+            ),
+            Parameter('', 'air_density', 1.225, 'kg/m³', 0.5, 2, 0, 100, 'of the air'),
+            Parameter(
+                '', 'velocity_reference', 1, 'm/s', 0.01, 50, _TINY, 1e4, 'v_ref of s = |v|/v_ref'
+            ),
+            Parameter(_P, 'C_PD1', 10, 'Pa', 0, 100, 0, 1e9, 'linear pressure'),
+            Parameter(_P, 'C_PD2', 10, 'Pa', 0, 100, 0, 1e9, 'quadratic pressure'),
+            Parameter(_P, 'f_P', 0.5, '', 0.1, 1, _TINY, 100, 'exponent of the angle'),
+            Parameter(_S, 'C_SD1', 10, 'Pa', 0, 100, 0, 1e9, 'linear suction'),
+            Parameter(_S, 'C_SD2', 10, 'Pa', 0, 100, 0, 1e9, 'quadratic suction'),
+            Parameter(_S, 'f_S', 0.5, '', 0.1, 1, _TINY, 100, 'exponent of the angle'),
+            Parameter('slamming', 'power', 2, '', 2, 10, _TINY, 100, 'exponent of the rise'),
+            Parameter('slamming', 'max_acceleration', 10, 'm/s²', 1, 100, _TINY, 1e6, 'full slam'),
+            Parameter('slamming', 'multiplier', 1, '', 0, 5, 0, 1e6, 'scale of the force'),
+            Parameter(
+                'air_resistance', 'coefficient', 0.1, '', 0, 2, 0, 1e3, 'drag coefficient in air'
+            ),
+        )
+    }
+)
 """By key. Outside [minimum, maximum] is an error, outside [low, high] a warning."""
 
 GROUPS = tuple(dict.fromkeys(p.group for p in PARAMETERS.values() if p.group))

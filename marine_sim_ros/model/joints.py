@@ -132,17 +132,21 @@ def read_manipulator(
         max_rate=limits[:, 2],
         mass=np.array([b.mass for b in bodies]),
         center_of_mass=np.array(
-            [r.T @ (b.center_of_mass - f.translation) * (b.mass > 0)
-             for b, f, r in zip(bodies, at, turns, strict=True)]
+            [
+                r.T @ (b.center_of_mass - f.translation) * (b.mass > 0)
+                for b, f, r in zip(bodies, at, turns, strict=True)
+            ]
         ),
         tensor=np.array([r.T @ b.tensor @ r for b, r in zip(bodies, turns, strict=True)]),
         volume=np.array([b.volume for b in floats]),
         center_of_volume=np.array(
-            [r.T @ (b.center_of_volume - f.translation) * (b.volume > 0)
-             for b, f, r in zip(floats, at, turns, strict=True)]
+            [
+                r.T @ (b.center_of_volume - f.translation) * (b.volume > 0)
+                for b, f, r in zip(floats, at, turns, strict=True)
+            ]
         ),
         body=combined_inertia(parts(inertias, -1)),
         body_buoyancy=combined_buoyancy(parts(volumes, -1) or [nothing]),
         buoyancies=tuple(floats),
         links=frozenset(link for link, i in carriers.items() if i >= 0),
-    )  # fmt: skip
+    )

@@ -29,10 +29,15 @@ _SUFFIXES = ('.urdf.xacro', '.urdf')
 
 def vehicle_names() -> list[str]:
     """Return the names of the vehicles: shipped, and from other packages."""
-    return sorted({
-        p.name.removesuffix(s)
-        for folder in _folders() for s in _SUFFIXES for p in folder.glob('*' + s) if p.is_file()
-    })  # fmt: skip
+    return sorted(
+        {
+            p.name.removesuffix(s)
+            for folder in _folders()
+            for s in _SUFFIXES
+            for p in folder.glob('*' + s)
+            if p.is_file()
+        }
+    )
 
 
 def _folders() -> list[Path]:

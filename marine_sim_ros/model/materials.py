@@ -35,21 +35,43 @@ __all__ = [
 ]
 
 MATERIAL_RANGES: Mapping[str, tuple[float, float]] = {
-    'density': (1e-3, 1e5), 'youngs_modulus': (1.0, 1e13), 'poisson_ratio': (-0.99, 0.5),
-    'viscosity': (0.0, 1.0), 'spook_damping': (0.0, 1e3), 'roughness': (0.0, 1e3),
-    'surface_viscosity': (0.0, 1e6), 'adhesion_force': (0.0, 1e9), 'adhesive_overlap': (0.0, 1e3),
-}  # fmt: skip
+    'density': (1e-3, 1e5),
+    'youngs_modulus': (1.0, 1e13),
+    'poisson_ratio': (-0.99, 0.5),
+    'viscosity': (0.0, 1.0),
+    'spook_damping': (0.0, 1e3),
+    'roughness': (0.0, 1e3),
+    'surface_viscosity': (0.0, 1e6),
+    'adhesion_force': (0.0, 1e9),
+    'adhesive_overlap': (0.0, 1e3),
+}
 """Smallest and largest value of each parameter of a material."""
 
 _PAIR_RANGES = {
-    **{k: MATERIAL_RANGES[k] for k in ('youngs_modulus', 'spook_damping', 'surface_viscosity',
-                                       'adhesion_force', 'adhesive_overlap')},
-    'restitution': (0.0, 1.0), 'friction': (0.0, 1e3), 'secondary_friction': (-1e3, 1e3),
+    **{
+        k: MATERIAL_RANGES[k]
+        for k in (
+            'youngs_modulus',
+            'spook_damping',
+            'surface_viscosity',
+            'adhesion_force',
+            'adhesive_overlap',
+        )
+    },
+    'restitution': (0.0, 1.0),
+    'friction': (0.0, 1e3),
+    'secondary_friction': (-1e3, 1e3),
     'secondary_surface_viscosity': (-1e6, 1e6),
-}  # fmt: skip
+}
 _REDUCTIONS = ('default', 'reduceGeometry', 'reduceALL', 'reduceNone')
-_OTHER_KEYS = ('friction_model', 'contact_reduction_mode', 'contact_reduction_bin_resolution',
-               'primary_direction', 'reference_body_name', 'reference_link_name')  # fmt: skip
+_OTHER_KEYS = (
+    'friction_model',
+    'contact_reduction_mode',
+    'contact_reduction_bin_resolution',
+    'primary_direction',
+    'reference_body_name',
+    'reference_link_name',
+)
 _NUMBER = re.compile(r'[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d{1,3}')
 _DEFAULT_NAMES = ('', 'Default', 'default')
 

@@ -30,7 +30,7 @@ _THRUSTER = {
     'ventilation',
 }
 T200_DIAMETER = 0.076
-"""m; of thrusters that tell none."""  # fmt: skip
+"""m; of thrusters that tell none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +86,19 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
         empty = make_table([(np.array([-1.0, 0.0, 1.0]), np.zeros(3))])
         none = np.zeros(0)
         return ThrusterSet(
-            (), np.zeros((0, 3)), np.zeros((0, 3)), none, none, none, none, empty, empty, empty,
-            none, none,
-        )  # fmt: skip
+            (),
+            np.zeros((0, 3)),
+            np.zeros((0, 3)),
+            none,
+            none,
+            none,
+            none,
+            empty,
+            empty,
+            empty,
+            none,
+            none,
+        )
     lost = [s.thrust_deduction for s in specs]
     return ThrusterSet(
         names=tuple(s.name for s in specs),

@@ -120,9 +120,14 @@ def _read_sensor(reader: Reader, kind: Any, mounting: Mounting) -> Sensor:
         spec = None if kind.spec is None else _read_spec(bare, kind.spec, preset)
         _check_children(bare, kind)
     return Sensor(
-        kind.name, name, spec, place, round(NANOSECONDS / rate) if rate else 0,
-        round(latency * NANOSECONDS), place is not link,
-    )  # fmt: skip
+        kind.name,
+        name,
+        spec,
+        place,
+        round(NANOSECONDS / rate) if rate else 0,
+        round(latency * NANOSECONDS),
+        place is not link,
+    )
 
 
 def _place(reader: Reader, link: Frame, name: str) -> Frame:
@@ -135,10 +140,11 @@ def _place(reader: Reader, link: Frame, name: str) -> Frame:
     if not usable_pose(xyz, quaternion):
         raise origin.error(f'is beyond {FARTHEST:g} m; expected a place on the vehicle')
     return Frame(
-        f'{name}_frame', link.name,
+        f'{name}_frame',
+        link.name,
         link.translation + rotation_matrix(link.quaternion) @ xyz,
         quaternion_product(link.quaternion, quaternion),
-    )  # fmt: skip
+    )
 
 
 def _without_origin(reader: Reader) -> Reader:

@@ -62,11 +62,18 @@ class Cable:
 
 
 _RANGES = {
-    'diameter': (1e-4, 1.0), 'mass': (1e-5, 1e3), 'wet_mass': (-1e3, 1e3),
-    'axial_stiffness': (1.0, 1e12), 'axial_damping': (0.0, 1e9),
-    'bending_stiffness': (0.0, 1e6), 'breaking_load': (1.0, 1e9), 'normal_drag': (0.0, 10.0),
-    'tangential_drag': (0.0, 10.0), 'added_mass': (0.0, 10.0), 'friction': (0.0, 10.0),
-}  # fmt: skip
+    'diameter': (1e-4, 1.0),
+    'mass': (1e-5, 1e3),
+    'wet_mass': (-1e3, 1e3),
+    'axial_stiffness': (1.0, 1e12),
+    'axial_damping': (0.0, 1e9),
+    'bending_stiffness': (0.0, 1e6),
+    'breaking_load': (1.0, 1e9),
+    'normal_drag': (0.0, 10.0),
+    'tangential_drag': (0.0, 10.0),
+    'added_mass': (0.0, 10.0),
+    'friction': (0.0, 10.0),
+}
 
 
 def _read_cable(reader: YamlReader) -> Cable:

@@ -23,9 +23,10 @@ from marine_sim_ros.ros.sensor_node import SensorNode
 __all__ = ['BarometerNode', 'main']
 
 PARAMETERS = (
-    Parameter('variance', -1.0, "variance of the pressure; -1: the vehicle's", -1.0, 1e12,
-              unit='Pa²'),
-)  # fmt: skip
+    Parameter(
+        'variance', -1.0, "variance of the pressure; -1: the vehicle's", -1.0, 1e12, unit='Pa²'
+    ),
+)
 
 
 class BarometerNode(SensorNode):

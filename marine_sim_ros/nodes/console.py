@@ -63,10 +63,14 @@ class ConsoleNode(SuiteNode):
         for text in look['told']:
             self.warn_throttled(text)
         around = scene_visuals(self.environment)
-        self.session = Session({
-            'look': look, 'around': around, 'colours': force_colours(),
-            'sources': self.wrench_sources,
-        })  # fmt: skip
+        self.session = Session(
+            {
+                'look': look,
+                'around': around,
+                'colours': force_colours(),
+                'sources': self.wrench_sources,
+            }
+        )
         self._weight = self.vehicle.inertia.mass * (self.environment.gravity or STANDARD_GRAVITY)
         self._energy = Energy()
         self._turn = 0
@@ -78,8 +82,10 @@ class ConsoleNode(SuiteNode):
         self._backend = ConsoleBackend(self, self.session, period, self._recording.switch)
         self._server = Server(
             live_application(self.session, self.values['rate']),
-            self.values['host'], self.values['port'], self.values['token'],
-        )  # fmt: skip
+            self.values['host'],
+            self.values['port'],
+            self.values['token'],
+        )
         self.get_logger().info(f'console at {self._server.address}')
         self.create_timer(period, self._tick, clock=self.wall_clock)
 
@@ -105,11 +111,13 @@ class ConsoleNode(SuiteNode):
         mode = backend.mode()
         now |= {
             'energy': self._energy.add(time, rows.get('thrusters/power', ())),
-            'mode': mode, 'lights': backend.lights, 'paused': backend.paused,
+            'mode': mode,
+            'lights': backend.lights,
+            'paused': backend.paused,
             'recording': self._recording.running and self._recording.directory,
             'notice': self._told() or mode['trouble'],
             'health': self._monitor.health,
-        }  # fmt: skip
+        }
         self._turn += 1
         if self._turn % 2 == 0 and time != self.session.frame.get('time'):
             self.session.history.append({name: now[name] for name in KEPT})

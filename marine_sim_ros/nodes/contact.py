@@ -32,9 +32,16 @@ from marine_sim_ros.ros.process import run
 __all__ = ['ContactNode', 'main']
 
 PARAMETERS = (
-    Parameter('marker_rate', 10.0, 'contact/markers per second of simulated time', 0.0, 1e3,
-              unit='Hz', empty='none'),
-)  # fmt: skip
+    Parameter(
+        'marker_rate',
+        10.0,
+        'contact/markers per second of simulated time',
+        0.0,
+        1e3,
+        unit='Hz',
+        empty='none',
+    ),
+)
 
 
 class ContactNode(ModelNode):

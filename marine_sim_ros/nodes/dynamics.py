@@ -41,9 +41,14 @@ class DynamicsNode(SummingOwner):
         state = self.state
         if self.values['compute']:
             state = step(
-                vehicle, state, environment, total, self.dt,
-                integrator=self.values['integrator'], implicit_drag=self.implicit,
-            )  # fmt: skip
+                vehicle,
+                state,
+                environment,
+                total,
+                self.dt,
+                integrator=self.values['integrator'],
+                implicit_drag=self.implicit,
+            )
         self.advance(state)
 
 

@@ -86,8 +86,11 @@ class ManipulatorNode(ForceNode):
             self._rate = np.zeros(len(self._arm))
         elif message.velocity:
             # A joint with a new speed command starts from where it is, braking room included.
-            fresh = np.ones(len(places), bool) if (self._stamp or 0) >= self._rate_until else (
-                self._rate[places] != np.array(message.velocity))  # fmt: skip
+            fresh = (
+                np.ones(len(places), bool)
+                if (self._stamp or 0) >= self._rate_until
+                else (self._rate[places] != np.array(message.velocity))
+            )
             there = self._joints.position + self._joints.rate / BANDWIDTH
             self._target[places] = np.where(fresh, there[places], self._target[places])
             self._rate = np.zeros(len(self._arm))
@@ -117,9 +120,13 @@ class ManipulatorNode(ForceNode):
             self._restart()
         dt = 0.0 if self._stamp is None else (stamp - self._stamp) / NANOSECONDS
         self._joints, _, wrench, self._memory = arm_step(
-            self.vehicle, state, self._joints, self._memory,
-            target=self._wanted(stamp, dt), dt=dt,
-        )  # fmt: skip
+            self.vehicle,
+            state,
+            self._joints,
+            self._memory,
+            target=self._wanted(stamp, dt),
+            dt=dt,
+        )
         self._stamp = stamp
         set_stamp(self._message.header.stamp, stamp)
         self._message.position = self._joints.position.tolist()

@@ -43,9 +43,10 @@ PARAMETERS = (
     Parameter('gain', 1.0, 'share of full stick at the start', 0.0, 1.0),
     *STICKS,
     shared('gamepad', help='layout of the gamepad: shipped name or YAML file'),
-    Parameter('joy_timeout', 0.5, 'wall time after which a silent gamepad is lost', 0.05, 60.0,
-              unit='s'),
-)  # fmt: skip
+    Parameter(
+        'joy_timeout', 0.5, 'wall time after which a silent gamepad is lost', 0.05, 60.0, unit='s'
+    ),
+)
 
 
 class TeleopNode(SuiteNode):

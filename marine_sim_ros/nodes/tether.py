@@ -35,9 +35,16 @@ from marine_sim_ros.ros.process import run
 __all__ = ['TetherNode', 'main']
 
 PARAMETERS = (
-    Parameter('rate', 10.0, 'tether/tension and tether/shape per second of simulated time', 0.0,
-              1e3, unit='Hz', empty='none'),
-)  # fmt: skip
+    Parameter(
+        'rate',
+        10.0,
+        'tether/tension and tether/shape per second of simulated time',
+        0.0,
+        1e3,
+        unit='Hz',
+        empty='none',
+    ),
+)
 
 
 class TetherNode(ModelNode):

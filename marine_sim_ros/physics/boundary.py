@@ -148,9 +148,15 @@ def boundary_disturbance_as_wind(
         ParameterError: a mode or an exponent that is none.
     """
     force = boundary_disturbance(
-        position, rotation, boundary_point, boundary_normal, thrust, rotor_radius, exponent,
+        position,
+        rotation,
+        boundary_point,
+        boundary_normal,
+        thrust,
+        rotor_radius,
+        exponent,
         mode=mode,
-    )  # fmt: skip
+    )
     return force / drag[..., 2:3]
 
 
@@ -265,6 +271,11 @@ def _step(
 
 
 BOUNDARY = ForceModel(
-    'boundary', _step, applies=has_scene, needs=('thrust',),
-    label='Boundary', colour='#33b3b3', executable='boundary',
-)  # fmt: skip
+    'boundary',
+    _step,
+    applies=has_scene,
+    needs=('thrust',),
+    label='Boundary',
+    colour='#33b3b3',
+    executable='boundary',
+)

@@ -146,6 +146,11 @@ def _step(
 
 
 BUOYANCY = ForceModel(
-    'buoyancy', _step, needs=('joints',), label='Buoyancy', colour='#1a80e6',
-    executable='buoyancy', scalar=True,
-)  # fmt: skip
+    'buoyancy',
+    _step,
+    needs=('joints',),
+    label='Buoyancy',
+    colour='#1a80e6',
+    executable='buoyancy',
+    scalar=True,
+)

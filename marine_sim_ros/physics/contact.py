@@ -187,6 +187,13 @@ def _force(
 
 
 CONTACT = ForceModel(
-    'contact', _force, applies=has_scene, needs=('joints',), impulsive=True,
-    label='Contact', colour='#994d1a', executable='contact', in_gazebo=False,
-)  # fmt: skip
+    'contact',
+    _force,
+    applies=has_scene,
+    needs=('joints',),
+    impulsive=True,
+    label='Contact',
+    colour='#994d1a',
+    executable='contact',
+    in_gazebo=False,
+)

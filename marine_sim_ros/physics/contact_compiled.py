@@ -57,9 +57,14 @@ def _nothing(state: State, mass: Array, free: Array, held: WarmStart, *others: A
 
 
 def _felt(
-    vehicle: Vehicle, environment: Environment, dt: float,
-    state: State, mass: Array, free: Array, held: WarmStart,
-) -> Answer:  # fmt: skip
+    vehicle: Vehicle,
+    environment: Environment,
+    dt: float,
+    state: State,
+    mass: Array,
+    free: Array,
+    held: WarmStart,
+) -> Answer:
     """Look where all pairs are, and answer what may touch."""
     xp = namespace(free)
     within = reach_of_step(vehicle, state, dt)
@@ -82,9 +87,17 @@ def _felt(
 
 
 def _of(
-    pairs: PairTable, dt: float, size: int, state: State, mass: Array, free: Array,
-    held: WarmStart, touch: Touch, pull: Array, count: Array,
-) -> Answer:  # fmt: skip
+    pairs: PairTable,
+    dt: float,
+    size: int,
+    state: State,
+    mass: Array,
+    free: Array,
+    held: WarmStart,
+    touch: Touch,
+    pull: Array,
+    count: Array,
+) -> Answer:
     """Answer the first so many of the pairs that are near, counted from 1 to the last."""
     xp = namespace(free)
     number = constant(xp, np.arange(1.0, size + 1))
@@ -98,9 +111,13 @@ def _of(
     up = constant(xp, np.array([0.0, 0.0, 1.0]))
     few = Touch(chosen(touch.gap, FAR), chosen(touch.normal, up), chosen(touch.point))
     wrench, answered = solve_contacts(
-        pairs.picked(index), few, state, Step(mass, free, dt), WarmStart(*map(chosen, held)),
+        pairs.picked(index),
+        few,
+        state,
+        Step(mass, free, dt),
+        WarmStart(*map(chosen, held)),
         chosen(pull),
-    )  # fmt: skip
+    )
     place = xp.astype(xp.clip(count - 1, 0.0, size - 1.0), xp.int32)
     near = (touch.gap < FAR) & (count <= size)
     normal, tangent = (xp.take(values, place, axis=0) for values in answered)

@@ -141,9 +141,11 @@ def _deepest(solids: Solids, c: Array, d: Array, wanted: Array | None = None) ->
         going = xp.any(above if wanted is None else above & wanted)
         falls, between = line.slope < 0, between & going
         return _Cuts(
-            now.steps + 1, _pick(falls & between, line, low), _pick(~falls & between, line, high),
+            now.steps + 1,
+            _pick(falls & between, line, low),
+            _pick(~falls & between, line, high),
             going,
-        )  # fmt: skip
+        )
 
     begun = _Cuts(0, _largest(c, d, zero), _largest(c, d, zero + 1), xp.any(zero == 0))
     found = while_loop(xp, lambda now: (now.steps < _CUTS) & now.going, cut, begun)
@@ -245,8 +247,11 @@ def sphere_meetings(solids: Solids, center: Array, radius: Array) -> Meeting:
     size = constant(xp, radius)[:, None, None]
     point = center[..., None, :] - size * normal
     # Of that point, as in ``excess``; the faces of n alone say how far both are from parting.
-    depth = excess - size * (normal[..., None, :] @ xp.matrix_transpose(
-        constant(xp, solids.normal)))[..., 0, :]  # fmt: skip
+    depth = (
+        excess
+        - size
+        * (normal[..., None, :] @ xp.matrix_transpose(constant(xp, solids.normal)))[..., 0, :]
+    )
     furthest, parting = xp.max(depth, axis=-1), xp.sum(weight * depth, axis=-1)
     gap = xp.where(furthest > 0, xp.maximum(furthest, parting), parting)
     flat = (*center.shape[:-2], -1)

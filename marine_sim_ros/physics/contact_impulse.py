@@ -79,9 +79,15 @@ def _tangents(normal: Array, primary: Array) -> tuple[Array, Array]:
 
 
 def _targets(
-    pairs: PairTable, gap: Array, incoming: Array, free: Array, dt: float, *, most: Array,
+    pairs: PairTable,
+    gap: Array,
+    incoming: Array,
+    free: Array,
+    dt: float,
+    *,
+    most: Array,
     bounce: Array | bool,
-) -> tuple[Array, Array]:  # fmt: skip
+) -> tuple[Array, Array]:
     """Return the least normal velocity (..., c) after the step, and where it is a rebound.
 
     Args:
@@ -116,9 +122,14 @@ class _Result(NamedTuple):
 
 
 def _solved(
-    pairs: PairTable, touch: Touch, state: State, step: Step, held: WarmStart, *,
+    pairs: PairTable,
+    touch: Touch,
+    state: State,
+    step: Step,
+    held: WarmStart,
+    *,
     bounce: Array | bool,
-) -> _Result:  # fmt: skip
+) -> _Result:
     xp = namespace(touch.gap)
     dt, gap = step.dt, touch.gap
     across = _tangents(touch.normal, pairs.primary_in_body(state.orientation))
@@ -146,9 +157,10 @@ def _solved(
         jacobian,
         xp.concat([target[..., None, :], bristle * before], axis=-2),
         xp.concat([hard[..., None, :], bristle + creep / dt], axis=-2),
-        friction + wide, constant(xp, pairs.joint) + xp.zeros_like(gap),
+        friction + wide,
+        constant(xp, pairs.joint) + xp.zeros_like(gap),
         xp.where(constant(xp, pairs.lagged) * held.normal > 0, held.normal, -xp.ones_like(gap)),
-    )  # fmt: skip
+    )
     result = solve(rows, step.mass, step.free, state.velocity, held.normal)
     impulse, work = impulse_work(rows, step.mass, step.free, result)
     tangent = sum(result.tangent[..., i, :, None] * across[i] for i in range(2))
@@ -168,8 +180,9 @@ def _without_gain(step: Step, hard: _Result, plain: _Result) -> _Result:
     gain, base = hard.work - hard.allowed, plain.work - plain.allowed
     over = gain > 0
     base = xp.minimum(base, xp.zeros_like(base))
-    share = xp.where(over, -base / xp.where(over, gain - base, xp.ones_like(gain)),
-                     xp.ones_like(gain))  # fmt: skip
+    share = xp.where(
+        over, -base / xp.where(over, gain - base, xp.ones_like(gain)), xp.ones_like(gain)
+    )
     impulse = plain.impulse + share[..., None] * (hard.impulse - plain.impulse)
     normal = plain.normal + share[..., None] * (hard.normal - plain.normal)
     change = xp.linalg.solve(step.mass, impulse[..., None])[..., 0]

@@ -138,15 +138,21 @@ def _row(
     viscous = oriented and material.secondary_surface_viscosity >= 0
     primary, in_map = _primary(name, frames, material)
     return [
-        material.youngs_modulus, material.effective_modulus, material.restitution,
-        material.spook_damping, material.friction,
+        material.youngs_modulus,
+        material.effective_modulus,
+        material.restitution,
+        material.spook_damping,
+        material.friction,
         material.secondary_friction if oriented else material.friction,
         material.surface_viscosity,
         material.secondary_surface_viscosity if viscous else material.surface_viscosity,
-        material.adhesion_force, material.adhesive_overlap,
+        material.adhesion_force,
+        material.adhesive_overlap,
         float(material.friction_model in ('default', 'cone')),
-        float(material.friction_model == 'box'), float(in_map), primary,
-    ]  # fmt: skip
+        float(material.friction_model == 'box'),
+        float(in_map),
+        primary,
+    ]
 
 
 @lru_cache(maxsize=16)

@@ -217,9 +217,14 @@ def _newton_step(rows: Rows, mass: Array, gradient: Array, reaction: _Reaction) 
 
 
 def _share_of_step(
-    rows: Rows, bound: _Bound, at: Array, along: Array, slope: Array, curvature: Array,
+    rows: Rows,
+    bound: _Bound,
+    at: Array,
+    along: Array,
+    slope: Array,
+    curvature: Array,
     steepness: Array,
-) -> tuple[Array, _Reaction]:  # fmt: skip
+) -> tuple[Array, _Reaction]:
     """Return how much of a step (...), 0 to 1, brings the cost to its least; the reaction there.
 
     Its slope never falls, for the cost is convex; Newton's method for its zero, within a bracket,
@@ -262,7 +267,7 @@ def _share_of_step(
     )
     found = while_loop(
         xp, lambda now: (now.steps < _LINE_STEPS) & ~xp.all(now.done), narrowed, start
-    )  # fmt: skip
+    )
     return found.share, found.answer
 
 
@@ -289,9 +294,14 @@ def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> I
         along = _speeds(rows, step)
         kinetic = xp.vecdot(step, matvec(mass, step))
         share, reaction = _share_of_step(
-            rows, now.bound, now.speeds, along, xp.vecdot(step, pulled), kinetic,
+            rows,
+            now.bound,
+            now.speeds,
+            along,
+            xp.vecdot(step, pulled),
+            kinetic,
             -xp.vecdot(step, gradient),
-        )  # fmt: skip
+        )
         velocity = now.velocity + share[..., None] * step
         speeds = now.speeds + share[..., None, None] * along
         size = xp.max(xp.abs(step), axis=-1)
@@ -311,9 +321,11 @@ def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> I
         way = xp.where(near & ~xp.all(settled), way, xp.zeros_like(one))[..., None, None]
         bound = _bound(rows, now.bound.value + way * change)
         return now._replace(
-            bound=bound, reaction=_reaction(rows, bound, speeds), renewals=renewals,
+            bound=bound,
+            reaction=_reaction(rows, bound, speeds),
+            renewals=renewals,
             settled=settled,
-        )  # fmt: skip
+        )
 
     bound, speeds = _bound(rows, bounds(guess)), _speeds(rows, start)
     scale = xp.max(xp.abs(start), axis=-1) + xp.max(xp.abs(free), axis=-1) + 1e-6

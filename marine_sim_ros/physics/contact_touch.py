@@ -27,9 +27,17 @@ from marine_sim_ros.scene.edges import ridge_window, ridges
 from marine_sim_ros.scene.scene import Scene
 
 __all__ = [
-    'FAR', 'SKIN', 'Layout', 'Touch', 'layout', 'lever_rows', 'near_touches', 'reach_of_step',
-    'stays_off', 'touches',
-]  # fmt: skip
+    'FAR',
+    'SKIN',
+    'Layout',
+    'Touch',
+    'layout',
+    'lever_rows',
+    'near_touches',
+    'reach_of_step',
+    'stays_off',
+    'touches',
+]
 
 FAR = 1e3
 """m; the gap of what cannot touch, such as an edge of the terrain that is no ridge."""
@@ -120,16 +128,18 @@ def layout(own: ContactPoints, scene: Scene) -> Layout:
     of_balls = np.repeat(balls, len(solids))
     surface = np.repeat(np.arange(len(scene)), len(own))
     shape = np.tile(own.shape, len(scene))
-    others = np.concatenate([
-        np.tile(np.repeat(solids.shape, 2), len(lines)), np.tile(solids.shape, len(balls))
-    ])  # fmt: skip
+    others = np.concatenate(
+        [np.tile(np.repeat(solids.shape, 2), len(lines)), np.tile(solids.shape, len(balls))]
+    )
     return Layout(
         np.concatenate([surface, of_edges, of_balls]),
         np.concatenate([shape, others]),
         np.concatenate([np.tile(own.radius, len(scene)), np.zeros(len(others))]),
         own.depth[np.concatenate([shape, others])],
-        len(surface), window, len(lines),
-    )  # fmt: skip
+        len(surface),
+        window,
+        len(lines),
+    )
 
 
 def _point_touch(vehicle: Vehicle, scene: Scene, position: Array, rotation: Array) -> Touch:

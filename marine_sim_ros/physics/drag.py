@@ -127,8 +127,9 @@ def _dissipative_share(vehicle: Vehicle, velocity: Array, wrench: Wrench, dt: fl
     change = matvec(constant(xp, vehicle.inverse_mass_matrix), wrench)
     limit = dt * xp.vecdot(wrench, change)
     bounded = (braking > 0) & (limit > braking)
-    share = xp.where(bounded, braking / xp.where(bounded, limit, xp.ones_like(limit)),
-                     xp.ones_like(limit))  # fmt: skip
+    share = xp.where(
+        bounded, braking / xp.where(bounded, limit, xp.ones_like(limit)), xp.ones_like(limit)
+    )
     return share[..., None]
 
 

@@ -80,8 +80,10 @@ def wet_hull(panels: Panels, state: State, environment: Environment) -> WetHull:
         vertices = constant(xp, panels.vertices)
         points = vertices @ xp.matrix_transpose(rotation) + state.position[..., None, :]
     if not environment.flat:
-        heights = heights - _at_corners(xp, panels, environment.elevation(points)[..., None, :])[
-            ..., 0, :]  # fmt: skip
+        heights = (
+            heights
+            - _at_corners(xp, panels, environment.elevation(points)[..., None, :])[..., 0, :]
+        )
     moving = None
     if environment.still:
         water = xp.zeros_like(state.position)[..., None]
@@ -151,9 +153,14 @@ def _friction(vehicle: Vehicle, state: State, environment: Environment, length: 
 
 
 def _slamming(
-    vehicle: Vehicle, panels: Panels, flow: Incidence, wet_area: Array, swept: Array,
-    memory: SweptWater | None, dt: float,
-) -> Array:  # fmt: skip
+    vehicle: Vehicle,
+    panels: Panels,
+    flow: Incidence,
+    wet_area: Array,
+    swept: Array,
+    memory: SweptWater | None,
+    dt: float,
+) -> Array:
     """Return the weights w (..., n) of the slamming forces −w v, bounded together.
 
     Weights are damping at points: no motion decays faster than Σ w tr(H M⁻¹ Hᵀ) per second, so
@@ -166,11 +173,15 @@ def _slamming(
     change = swept - memory.flow
     rate = xp.sqrt(_dot(change, change)) / (rows(xp, panels.area) * dt)
     weight = slamming_damping_coefficient(
-        wet_area, panels.total_area, flow, rate,
-        mass=vehicle.inertia.mass, power=rows(xp, k.slamming_power),
+        wet_area,
+        panels.total_area,
+        flow,
+        rate,
+        mass=vehicle.inertia.mass,
+        power=rows(xp, k.slamming_power),
         max_acceleration=rows(xp, k.max_acceleration),
         multiplier=rows(xp, k.slamming_multiplier),
-    )  # fmt: skip
+    )
     decay = xp.sum(weight * rows(xp, vehicle.panel_mobility), axis=-1, keepdims=True) * dt
     return weight / xp.maximum(decay, xp.ones_like(decay))
 
@@ -183,10 +194,14 @@ def _push(xp: ModuleType, k: PanelCoefficients, wet_area: Array, flow: Incidence
         return xp.where(luff, rows(xp, pressure), rows(xp, suction))
 
     return normal_push(
-        wet_area, flow.speed, xp.abs(flow.cosine),
-        reference=rows(xp, k.velocity_reference), linear=side(k.C_PD1, k.C_SD1),
-        quadratic=side(k.C_PD2, k.C_SD2), exponent=side(k.f_P, k.f_S),
-    )  # fmt: skip
+        wet_area,
+        flow.speed,
+        xp.abs(flow.cosine),
+        reference=rows(xp, k.velocity_reference),
+        linear=side(k.C_PD1, k.C_SD1),
+        quadratic=side(k.C_PD2, k.C_SD2),
+        exponent=side(k.f_P, k.f_S),
+    )
 
 
 def _air(panels: Panels, state: State, hull: WetHull) -> Wrench:
@@ -198,10 +213,12 @@ def _air(panels: Panels, state: State, hull: WetHull) -> Wrench:
         share, center = remainder(rows(xp, panels.center_rows), hull.share, hull.center)
         velocity = _velocity_at(state.velocity, center)
         weight = air_damping_coefficient(
-            rows(xp, panels.area) * share, xp.sqrt(_dot(velocity, velocity)),
-            _dot(normal, velocity), air_density=rows(xp, k.air_density),
+            rows(xp, panels.area) * share,
+            xp.sqrt(_dot(velocity, velocity)),
+            _dot(normal, velocity),
+            air_density=rows(xp, k.air_density),
             coefficient=rows(xp, k.air_coefficient),
-        )  # fmt: skip
+        )
         return wrench_at(center, -weight[..., None, :] * velocity)
 
     return skip_unless(hull.submerged, lambda: xp.zeros_like(state.velocity), some)
@@ -234,9 +251,14 @@ class _Weights(NamedTuple):
 
 
 def _weights(
-    vehicle: Vehicle, panels: Panels, state: State, environment: Environment, met: _Met,
-    memory: SweptWater | None, dt: float,
-) -> _Weights:  # fmt: skip
+    vehicle: Vehicle,
+    panels: Panels,
+    state: State,
+    environment: Environment,
+    met: _Met,
+    memory: SweptWater | None,
+    dt: float,
+) -> _Weights:
     xp = namespace(state.velocity)
     k = panels.coefficients
     along = _dot(rows(xp, panels.normal_rows), met.velocity)
@@ -246,17 +268,22 @@ def _weights(
         rho = environment.water_density
     friction = _friction(vehicle, state, environment, met.hull.length)
     viscous = viscous_damping_coefficient(
-        met.area, flow, water_density=rho,
+        met.area,
+        flow,
+        water_density=rho,
         friction_coefficient=friction * rows(xp, k.viscous),
-    )  # fmt: skip
+    )
     push = _push(xp, k, met.area, flow)
     none, luff = xp.zeros_like(push), flow.cosine > 0
     slamming = _slamming(vehicle, panels, flow, met.area, met.swept.flow, memory, dt)
     return _Weights(
-        {'viscous': viscous * along, 'pressure': xp.where(luff, -push, none),
-         'suction': xp.where(luff, none, push)},
+        {
+            'viscous': viscous * along,
+            'pressure': xp.where(luff, -push, none),
+            'suction': xp.where(luff, none, push),
+        },
         {'viscous': viscous, 'slamming': slamming},
-    )  # fmt: skip
+    )
 
 
 def _force(xp: ModuleType, panels: Panels, met: _Met, weights: _Weights) -> Array:

@@ -84,9 +84,12 @@ def move_joints(arm: Manipulator, joints: JointMotion, target: Array, dt: float)
     lower, upper = constant(xp, arm.lower), constant(xp, arm.upper)
     wanted = xp.clip(target, lower, upper)
     rate, _ = approach(
-        wanted - joints.position, joints.rate,
-        bandwidth=BANDWIDTH, max_rate=constant(xp, arm.max_rate), dt=dt,
-    )  # fmt: skip
+        wanted - joints.position,
+        joints.rate,
+        bandwidth=BANDWIDTH,
+        max_rate=constant(xp, arm.max_rate),
+        dt=dt,
+    )
     position = joints.position + dt * rate
     bounded = xp.clip(position, lower, upper)
     return JointMotion(bounded, xp.where(bounded == position, rate, xp.zeros_like(rate)))
@@ -282,6 +285,12 @@ def _has_arm(vehicle: Vehicle, environment: Environment) -> bool:
 
 
 MANIPULATOR = ForceModel(
-    'manipulator', actuated('manipulator'), applies=_has_arm, impulsive=True,
-    label='Manipulator', colour='#8c5980', executable='manipulator', scalar=True,
-)  # fmt: skip
+    'manipulator',
+    actuated('manipulator'),
+    applies=_has_arm,
+    impulsive=True,
+    label='Manipulator',
+    colour='#8c5980',
+    executable='manipulator',
+    scalar=True,
+)

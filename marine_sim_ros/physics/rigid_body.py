@@ -59,9 +59,13 @@ def net_wrench(vehicle: Vehicle, state: State, environment: Environment, wrench:
 
 
 def _semi_implicit(
-    vehicle: Vehicle, state: State, environment: Environment, wrench: Wrench, dt: float,
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    wrench: Wrench,
+    dt: float,
     implicit_drag: bool,
-) -> State:  # fmt: skip
+) -> State:
     """Step velocity first, then the pose with the new velocity.
 
     With ``implicit_drag`` the drag within ``wrench`` counts as −D(|ν|) ν⁺ (linearly implicit):
@@ -80,9 +84,13 @@ def _semi_implicit(
 
 
 def _rk4(
-    vehicle: Vehicle, state: State, environment: Environment, wrench: Wrench, dt: float,
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    wrench: Wrench,
+    dt: float,
     implicit_drag: bool,
-) -> State:  # fmt: skip
+) -> State:
     """Classical Runge-Kutta of the motion with the wrench held over the step."""
     del implicit_drag
     xp = namespace(state.velocity)
@@ -95,9 +103,13 @@ def _rk4(
 
 
 def _conserving(
-    vehicle: Vehicle, state: State, environment: Environment, wrench: Wrench, dt: float,
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    wrench: Wrench,
+    dt: float,
     implicit_drag: bool,
-) -> State:  # fmt: skip
+) -> State:
     """Step by exp of the mean twist, so that without forces energy and momentum in space stay.
 
     P_c = Ad*(exp(dt (ν + ν_c)/2)) P with P = M ν and P_c = M ν_c, by iteration. The momentum in
@@ -110,9 +122,11 @@ def _conserving(
     free = _unforced(vehicle, state, environment, dt)
     if implicit_drag:
         arm = constant(xp, vehicle.damping.lever_arm)
-        damping = arm.T @ damping_matrix(
-            vehicle, matvec(arm, relative_velocity(state, environment))
-        ) @ arm  # fmt: skip
+        damping = (
+            arm.T
+            @ damping_matrix(vehicle, matvec(arm, relative_velocity(state, environment)))
+            @ arm
+        )
         change = implicit_change(constant(xp, vehicle.mass_matrix), damping, wrench, dt)
     else:
         change = dt * matvec(constant(xp, vehicle.inverse_mass_matrix), wrench)

@@ -84,6 +84,13 @@ def _step(
 
 
 TETHER = ForceModel(
-    'tether', _step, applies=_has_tether, check=check_reach, label='Tether', colour='#b8860b',
-    element='tether', read=read_tether, executable='tether',
-)  # fmt: skip
+    'tether',
+    _step,
+    applies=_has_tether,
+    check=check_reach,
+    label='Tether',
+    colour='#b8860b',
+    element='tether',
+    read=read_tether,
+    executable='tether',
+)

@@ -197,6 +197,11 @@ def _has_thrusters(vehicle: Vehicle, environment: Environment) -> bool:
 
 
 THRUSTERS = ForceModel(
-    'thrusters', actuated('thrusters'), applies=_has_thrusters, label='Thrusters',
-    colour='#e63333', executable='thrusters', scalar=True,
-)  # fmt: skip
+    'thrusters',
+    actuated('thrusters'),
+    applies=_has_thrusters,
+    label='Thrusters',
+    colour='#e63333',
+    executable='thrusters',
+    scalar=True,
+)

@@ -27,8 +27,12 @@ class StatusPublisher:
         """Make the publishers."""
         self._node = node
         self._last = Status()
-        named = (topics.AUTOPILOT_MODE, topics.AUTOPILOT_ARMED, topics.AUTOPILOT_EKF,
-                 topics.AUTOPILOT_POSITION)  # fmt: skip
+        named = (
+            topics.AUTOPILOT_MODE,
+            topics.AUTOPILOT_ARMED,
+            topics.AUTOPILOT_EKF,
+            topics.AUTOPILOT_POSITION,
+        )
         self._outlets = {topic.name: node.publisher(topic) for topic in named}
 
     def publish(self, stamp: int, status: Status, heading: float) -> None:

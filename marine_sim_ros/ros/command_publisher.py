@@ -64,8 +64,10 @@ class CommandPublisher:
             output: node.publisher(topic) for output, topic in TOPICS.items() if output != 'pwm'
         }
         self._send: dict[str, Callable[[Pilot, int], None]] = {
-            'pwm': self._send_pwm, 'velocity': self._send_velocity, 'pose': self._send_pose,
-        }  # fmt: skip
+            'pwm': self._send_pwm,
+            'velocity': self._send_velocity,
+            'pose': self._send_pose,
+        }
         self._sent: tuple[Target | None, int] = (None, 0)
         self._rival = False
         self._unheard: frozenset[str] = frozenset()

@@ -87,24 +87,37 @@ class ConsoleBackend:
         self._out = {
             topic.name: node.publisher(topic)
             for topic in (
-                topics.COMMAND_POSE, topics.COMMAND_PATH, topics.COMMAND_VELOCITY,
-                topics.ARM_COMMANDS, topics.OCEAN_CURRENT, topics.LIGHTS,
+                topics.COMMAND_POSE,
+                topics.COMMAND_PATH,
+                topics.COMMAND_VELOCITY,
+                topics.ARM_COMMANDS,
+                topics.OCEAN_CURRENT,
+                topics.LIGHTS,
             )
-        }  # fmt: skip
+        }
         self._triggers = {name: node.create_client(Trigger, name) for name in TRIGGERS}
         self._pause = node.create_client(SetBool, 'pause')
         self._controller: AsyncParameterClient | None = None
         self._do: dict[str, Callable[[Any], None]] = {
-            'hands': self._hands, 'stop': lambda _: self.halt(), 'output': self._output,
+            'hands': self._hands,
+            'stop': lambda _: self.halt(),
+            'output': self._output,
             'gain': lambda value: self._set(gain=value),
             'switch': lambda value: self._switch(*value),
-            'target': self._target, 'path': self._path, 'clear': lambda _: self._clear(),
-            'joints': self._joints, 'lights': self._light, 'current': self._current,
+            'target': self._target,
+            'path': self._path,
+            'clear': lambda _: self._clear(),
+            'joints': self._joints,
+            'lights': self._light,
+            'current': self._current,
             'fault': lambda fault: self.fault_injector.add(fault, self.stamp),
             'mend': lambda which: self.fault_injector.clear(*which),
-            'pause': self._on_pause, 'step': self._step, 'record': record, 'reset': self._reset,
+            'pause': self._on_pause,
+            'step': self._step,
+            'record': record,
+            'reset': self._reset,
             'end': lambda _: self._trigger('end'),
-        }  # fmt: skip
+        }
 
     def _set(self, **changes: Any) -> None:
         self.pilot = replace(self.pilot, **changes)
@@ -112,12 +125,15 @@ class ConsoleBackend:
     def mode(self) -> dict[str, Any]:
         """Return what pages show of the controls."""
         return {
-            'output': self.pilot.output, 'gain': self.pilot.gain,
-            'faults': self.fault_injector.shown, 'current': self.current,
+            'output': self.pilot.output,
+            'gain': self.pilot.gain,
+            'faults': self.fault_injector.shown,
+            'current': self.current,
             'switches': dict(self.switches.states),
             'trouble': self.command_publisher.trouble(self.pilot.output)
-                       if self._session.lease.page else '',
-        }  # fmt: skip
+            if self._session.lease.page
+            else '',
+        }
 
     def serve(self, now: float, monitor: GraphMonitor) -> None:
         """Do what was asked since the last call at a time of the wall clock (s), and steer."""

@@ -22,10 +22,21 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
 
 __all__ = [
-    'acceleration_from', 'finite', 'header_stamp', 'odometry_numbers', 'set_acceleration',
-    'set_fields', 'set_odometry', 'set_stamp', 'set_transform', 'set_wrench', 'stamp_ns',
-    'state_from', 'vector_from', 'wrench_from',
-]  # fmt: skip
+    'acceleration_from',
+    'finite',
+    'header_stamp',
+    'odometry_numbers',
+    'set_acceleration',
+    'set_fields',
+    'set_odometry',
+    'set_stamp',
+    'set_transform',
+    'set_wrench',
+    'stamp_ns',
+    'state_from',
+    'vector_from',
+    'wrench_from',
+]
 
 
 def stamp_ns(stamp: Time) -> int:

@@ -22,14 +22,30 @@ PARAMETERS = (
     shared('autopilot_address'),
     shared('ground_station'),
     shared('navigation'),
-    Parameter('companion', '127.0.0.1:14551', 'UDP address to which the firmware that is started '
-              'here sends MAVLink for a companion program'),
-    Parameter('frame_rate', 400.0, "autopilot's frames per second; at least one for every tick",
-              1.0, 1e4, unit='Hz'),
-    Parameter('start_timeout', 50.0, 'wall time that the first tick waits for an autopilot',
-              0.0, 59.0, unit='s'),
+    Parameter(
+        'companion',
+        '127.0.0.1:14551',
+        'UDP address to which the firmware that is started '
+        'here sends MAVLink for a companion program',
+    ),
+    Parameter(
+        'frame_rate',
+        400.0,
+        "autopilot's frames per second; at least one for every tick",
+        1.0,
+        1e4,
+        unit='Hz',
+    ),
+    Parameter(
+        'start_timeout',
+        50.0,
+        'wall time that the first tick waits for an autopilot',
+        0.0,
+        59.0,
+        unit='s',
+    ),
     Parameter('imu_noise', True, 'IMU and altimeters that the autopilot reads have their noise'),
-)  # fmt: skip
+)
 """Parameters of a node that starts a firmware."""
 
 
@@ -47,10 +63,17 @@ def start_firmware(node: SuiteNode, frame: str, port: int, navigator: str) -> Fi
     """
     values, origin = node.values, node.environment.origin
     settings = FirmwareSettings(
-        frame, '127.0.0.1', port, values['autopilot_instance'],
-        (origin.latitude, origin.longitude), values['ground_station'], values['companion'],
-        values['frame_rate'], values['navigation'], navigator,
-    )  # fmt: skip
+        frame,
+        '127.0.0.1',
+        port,
+        values['autopilot_instance'],
+        (origin.latitude, origin.longitude),
+        values['ground_station'],
+        values['companion'],
+        values['frame_rate'],
+        values['navigation'],
+        navigator,
+    )
     program = find_firmware(values['ardusub'])
     if program is not None:
         firmware = Firmware(program, settings)

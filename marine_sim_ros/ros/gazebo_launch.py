@@ -33,9 +33,11 @@ def _server(folder: Path, *, gui: bool, run: bool) -> ExecuteProcess:
             '(apt install ros-jazzy-ros-gz) and its setup file sourced'
         )
     return ExecuteProcess(
-        cmd=server_command(folder / 'world.sdf', gui=gui, run=run), output='screen',
-        on_exit=required, additional_env=server_paths(),
-    )  # fmt: skip
+        cmd=server_command(folder / 'world.sdf', gui=gui, run=run),
+        output='screen',
+        on_exit=required,
+        additional_env=server_paths(),
+    )
 
 
 def gazebo_actions(
@@ -56,10 +58,14 @@ def gazebo_actions(
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     made = write_run(options, folder, world=world, delivery=transport)
     bridge = Node(
-        package='ros_gz_bridge', executable='parameter_bridge', name='ros_gz_bridge',
+        package='ros_gz_bridge',
+        executable='parameter_bridge',
+        name='ros_gz_bridge',
         parameters=[{'config_file': str(folder / 'ros_gz_bridge.yaml')}],
-        arguments=[control_service(made.name)], output='screen', on_exit=required,
-    )  # fmt: skip
+        arguments=[control_service(made.name)],
+        output='screen',
+        on_exit=required,
+    )
     told = [LogInfo(msg=f'Gazebo: wrenches are delivered {transport}: {why}')]
     told += [LogInfo(msg=f'WARNING: {warning}') for warning in made.warnings]
     runs = transport == IN_SERVER  # stock starts with the first wrench

@@ -38,10 +38,15 @@ class GraphMonitor:
         sources = node.wrench_sources
         readings = [t for t in topics.sensor_topics(node.vehicle) if role_of(t.name)]
         looked_at = (
-            topics.ODOM, topics.PWM, topics.THRUSTER_STATE, topics.THRUSTER_POWER,
-            topics.SETPOINTS, topics.JOINT_STATES, *readings,
+            topics.ODOM,
+            topics.PWM,
+            topics.THRUSTER_STATE,
+            topics.THRUSTER_POWER,
+            topics.SETPOINTS,
+            topics.JOINT_STATES,
+            *readings,
             *(topics.wrench_topic(s) for s in (*sources, 'total')),
-        )  # fmt: skip
+        )
         self._sampler = LatestMessageReader(node, looked_at)
         self._namespace = node.get_namespace().rstrip('/') + '/'
         self._numbers = {t.name: numbers_of(role_of(t.name) or '', _type(t)) for t in looked_at}

@@ -26,9 +26,13 @@ class LatestMessageReader:
     def __init__(self, node: SuiteNode, topics: Iterable[Topic]) -> None:
         """Subscribe in a node's namespace."""
         self._eyes = rclpy.create_node(
-            f'_{node.get_name()}_eyes', namespace=node.get_namespace(), context=node.context,
-            use_global_arguments=False, enable_rosout=False, start_parameter_services=False,
-        )  # fmt: skip
+            f'_{node.get_name()}_eyes',
+            namespace=node.get_namespace(),
+            context=node.context,
+            use_global_arguments=False,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
         self._topics = {topic.name: topic for topic in topics}
         self._subscriptions: dict[str, Any] = {}
         self._slow: dict[str, bool] = {}

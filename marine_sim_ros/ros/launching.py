@@ -42,10 +42,16 @@ def _node(spec: NodeSpec) -> Node:
     if spec.executable == 'recorder':
         ends.update(WRITES_LAST)
     return Node(
-        package=PACKAGE, executable=spec.executable, arguments=list(spec.arguments),
-        name=spec.name, namespace=spec.namespace, parameters=[spec.parameters],
-        output='screen', additional_env=as_parent(), **ends,
-    )  # fmt: skip
+        package=PACKAGE,
+        executable=spec.executable,
+        arguments=list(spec.arguments),
+        name=spec.name,
+        namespace=spec.namespace,
+        parameters=[spec.parameters],
+        output='screen',
+        additional_env=as_parent(),
+        **ends,
+    )
 
 
 def _check_recorder(options: RunOptions) -> None:
@@ -70,9 +76,14 @@ def _link_publisher(options: RunOptions, namespace: str) -> list[Node]:
         'use_sim_time': True,
     }
     return [
-        Node(package='robot_state_publisher', executable='robot_state_publisher',
-             namespace=namespace, parameters=[parameters], output='screen')
-    ]  # fmt: skip
+        Node(
+            package='robot_state_publisher',
+            executable='robot_state_publisher',
+            namespace=namespace,
+            parameters=[parameters],
+            output='screen',
+        )
+    ]
 
 
 def _rviz(namespace: str) -> Node:
@@ -86,9 +97,12 @@ def _rviz(namespace: str) -> Node:
         ) from None
     layout = layout_for('rviz', namespace)
     return Node(
-        package='rviz2', executable='rviz2', arguments=['-d', str(layout)],
-        parameters=[{'use_sim_time': True}], output='screen',
-    )  # fmt: skip
+        package='rviz2',
+        executable='rviz2',
+        arguments=['-d', str(layout)],
+        parameters=[{'use_sim_time': True}],
+        output='screen',
+    )
 
 
 def actions(
@@ -120,9 +134,17 @@ def actions(
     specs = describe(options)
     if composed:
         arguments = [replace(options, console=False).to_json()]
-        result.append(Node(package=PACKAGE, executable='composed', arguments=arguments,
-                           output='screen', on_exit=required,
-                           additional_env=as_parent(), **WRITES_LAST))  # fmt: skip
+        result.append(
+            Node(
+                package=PACKAGE,
+                executable='composed',
+                arguments=arguments,
+                output='screen',
+                on_exit=required,
+                additional_env=as_parent(),
+                **WRITES_LAST,
+            )
+        )
         result += [_node(spec) for spec in specs if spec.executable == 'console']
     else:
         result += [_node(spec) for spec in specs]
@@ -149,9 +171,14 @@ def _start(context: LaunchContext) -> list[Any]:
             options, world=start.world, delivery=start.delivery, gui=start.gui
         )
     return gazebo + actions(
-        options, composed=start.composed, links=start.links, joy=start.joy,
-        gamepad=start.gamepad, output=start.output, rviz=start.rviz,
-    )  # fmt: skip
+        options,
+        composed=start.composed,
+        links=start.links,
+        joy=start.joy,
+        gamepad=start.gamepad,
+        output=start.output,
+        rviz=start.rviz,
+    )
 
 
 def simulation(**defaults: str) -> LaunchDescription:

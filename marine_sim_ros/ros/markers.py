@@ -21,9 +21,15 @@ from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter
 
 __all__ = [
-    'FORCE_SCALE', 'arrow_scale', 'contact_marker', 'new_marker', 'panel_marker', 'point',
-    'voxel_marker', 'wrench_arrows',
-]  # fmt: skip
+    'FORCE_SCALE',
+    'arrow_scale',
+    'contact_marker',
+    'new_marker',
+    'panel_marker',
+    'point',
+    'voxel_marker',
+    'wrench_arrows',
+]
 
 _WET = np.array([0.05, 0.35, 0.85])
 _DRY = np.array([0.95, 0.75, 0.3])

@@ -40,10 +40,20 @@ PARAMETERS = (
     shared('real_time_factor'),
     SOURCES,
     shared('lockstep'),
-    Parameter('source_timeout', 1.0, 'wall time after which a silent source is missing', 1e-3, 1e6,
-              unit='s'),
-    Parameter('on_missing_wrench', 'hold', 'hold the last wrench of a missing source, or stop',
-              choices=('hold', 'stop')),
+    Parameter(
+        'source_timeout',
+        1.0,
+        'wall time after which a silent source is missing',
+        1e-3,
+        1e6,
+        unit='s',
+    ),
+    Parameter(
+        'on_missing_wrench',
+        'hold',
+        'hold the last wrench of a missing source, or stop',
+        choices=('hold', 'stop'),
+    ),
     shared('integrator'),
     Parameter('implicit_drag', True, 'treat drag as linearly implicit, stable at any step'),
     shared('initial_position', default=[0.0, 0.0, -0.5], empty=''),
@@ -52,7 +62,7 @@ PARAMETERS = (
     shared('clock'),
     Parameter('await_recorder', False, 'wait for the recorder where it falls behind'),
     Parameter('await_acknowledgement', False, 'wait for every other listener to odom, over DDS'),
-)  # fmt: skip
+)
 """Parameters of every owner of the state."""
 
 
@@ -282,10 +292,12 @@ class StateOwner(SuiteNode):
         self._ticks_reported = (self.stamp, now)
         factor = (self.stamp - stamp) / NANOSECONDS / max(now - since, 1e-9)
         self.health.update(
-            time=f'{self.time:.3f}', real_time_factor=f'{factor:.3f}',
-            depth=f'{-self.state.position[2]:.3f}', ticks=self.stamp // self._step,
+            time=f'{self.time:.3f}',
+            real_time_factor=f'{factor:.3f}',
+            depth=f'{-self.state.position[2]:.3f}',
+            ticks=self.stamp // self._step,
             paused='yes' if self.paused else 'no',
-        )  # fmt: skip
+        )
         owners = self.get_publishers_info_by_topic(self._odom_publisher.topic_name)
         if len(owners) < 2:
             return

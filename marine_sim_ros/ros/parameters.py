@@ -59,9 +59,15 @@ def shared(option: str, **changes: Any) -> Parameter:
     if isinstance(default, tuple):
         default = list(default) or ['']  # an empty list of ROS has no type
     settings: dict[str, Any] = {
-        'name': known.name, 'default': default, 'help': known.help, 'low': known.low,
-        'high': known.high, 'choices': known.choices, 'unit': known.unit, 'empty': known.empty,
-    }  # fmt: skip
+        'name': known.name,
+        'default': default,
+        'help': known.help,
+        'low': known.low,
+        'high': known.high,
+        'choices': known.choices,
+        'unit': known.unit,
+        'empty': known.empty,
+    }
     return Parameter(**{**settings, **changes})
 
 

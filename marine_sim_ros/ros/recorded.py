@@ -15,12 +15,13 @@ __all__ = ['PARAMETERS', 'bag_node', 'every_tick', 'is_recorded', 'recorded_topi
 SILENCING = (BarometerDropout, SensorDelay, SensorDropout)
 
 PARAMETERS = (
-    Parameter('pwm_source', 'external', "the thrusters' pwm_source",
-              choices=('external', 'controller')),
+    Parameter(
+        'pwm_source', 'external', "the thrusters' pwm_source", choices=('external', 'controller')
+    ),
     shared('publish_components'),
     Parameter('controller', False, 'record the topics of a controller too'),
     SOURCES,
-)  # fmt: skip
+)
 """Parameters of a node that has to know the list."""
 
 
@@ -57,6 +58,7 @@ def every_tick(node: SuiteNode) -> list[str]:
     silent = any(isinstance(fault, SILENCING) for fault in node.faults)
     sensors = {t.name for t in topics.sensor_topics(node.vehicle)} if silent else set()
     return [
-        name for name, topic in recorded_topics(node).items()
+        name
+        for name, topic in recorded_topics(node).items()
         if topic.per_tick and not topic.sometimes and topic.name not in sensors
-    ]  # fmt: skip
+    ]

@@ -62,10 +62,22 @@ def qos_overrides(topics: Mapping[str, Topic]) -> dict[str, dict[str, Any]]:
 def command(bag: Path, overrides: Path, names: Iterable[str], node_name: str) -> list[str]:
     """Return the command line that records topics (full names) to a new folder."""
     return [
-        'ros2', 'bag', 'record', '--storage', 'mcap', '--output', str(bag),
-        '--node-name', node_name, '--qos-profile-overrides-path', str(overrides),
-        '--include-unpublished-topics', '--disable-keyboard-controls', '--topics', *names,
-    ]  # fmt: skip
+        'ros2',
+        'bag',
+        'record',
+        '--storage',
+        'mcap',
+        '--output',
+        str(bag),
+        '--node-name',
+        node_name,
+        '--qos-profile-overrides-path',
+        str(overrides),
+        '--include-unpublished-topics',
+        '--disable-keyboard-controls',
+        '--topics',
+        *names,
+    ]
 
 
 def bag_counts(bag: Path) -> dict[str, int]:

@@ -63,8 +63,14 @@ class _Publishing:
                 message.header.frame_id = topic.frame or frame
             self._outputs.append((topic.fields, message, node.publisher(own), own.stamped))
 
-    def read(self, node: SuiteNode, stamp: int, state: State, environment: Environment,
-             inputs: SensorInputs) -> None:  # fmt: skip
+    def read(
+        self,
+        node: SuiteNode,
+        stamp: int,
+        state: State,
+        environment: Environment,
+        inputs: SensorInputs,
+    ) -> None:
         """Take a tick: publish what is due."""
         if stamp < self._stamp:  # the run was reset
             self._waiting.clear()
@@ -128,10 +134,13 @@ class SensorsNode(SuiteNode):
             transform.header.frame_id = self.values['frame_prefix'] + BASE_LINK
             transform.child_frame_id = self.values['frame_prefix'] + sensor.frame
             names = ('x', 'y', 'z', 'w')
-            set_fields(transform.transform, {
-                'translation': dict(zip(names, sensor.position.tolist(), strict=False)),
-                'rotation': dict(zip(names, sensor.place.quaternion.tolist(), strict=True)),
-            })  # fmt: skip
+            set_fields(
+                transform.transform,
+                {
+                    'translation': dict(zip(names, sensor.position.tolist(), strict=False)),
+                    'rotation': dict(zip(names, sensor.place.quaternion.tolist(), strict=True)),
+                },
+            )
             transforms.append(transform)
         # Kept by the publisher for who comes later, so the publisher has to be kept too.
         self._frames = self.publisher(topics.TF_STATIC)

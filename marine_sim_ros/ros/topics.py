@@ -257,9 +257,10 @@ def sensor_topic(sensor: Sensor, topic: SensorTopic) -> Topic:
 def told_topics(sensor: Sensor) -> tuple[SensorTopic, ...]:
     """Return the topics of a sensor whose types are installed: not every ROS has all packages."""
     return tuple(
-        topic for topic in SENSORS[sensor.kind].topics_of(sensor)
+        topic
+        for topic in SENSORS[sensor.kind].topics_of(sensor)
         if find_spec(topic.type.partition('/')[0]) is not None
-    )  # fmt: skip
+    )
 
 
 def sensor_ticks(vehicle: Vehicle) -> tuple[Topic, ...]:
@@ -270,9 +271,10 @@ def sensor_ticks(vehicle: Vehicle) -> tuple[Topic, ...]:
     rare = {s.name: bool(s.period or s.latency) for s in vehicle.sensors}
     shared = any(rare[s.name] for s in vehicle.sensors if SENSORS[s.kind].executable == SHARED)
     return tuple(
-        sensor_tick(node) for node in sensor_nodes(vehicle)
+        sensor_tick(node)
+        for node in sensor_nodes(vehicle)
         if (shared if node == SHARED else rare[node])
-    )  # fmt: skip
+    )
 
 
 def sensor_tick(node: str) -> Topic:
@@ -296,11 +298,27 @@ def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
 
 
 _ALWAYS = (
-    ODOM, *([TF, TF_STATIC] if TFMessage else []), ROBOT_DESCRIPTION, CLOCK, TOTAL_WRENCH,
-    EXTERNAL_WRENCH, PWM, THRUSTER_STATE, THRUSTER_POWER, LIGHTS, SERVOS, OCEAN_CURRENT,
-    AUTOPILOT_MODE, AUTOPILOT_ARMED, AUTOPILOT_EKF, AUTOPILOT_POSITION,
-    DIAGNOSTICS, MARKERS, SCENE_MARKERS, CONTACT_MARKERS,
-)  # fmt: skip
+    ODOM,
+    *([TF, TF_STATIC] if TFMessage else []),
+    ROBOT_DESCRIPTION,
+    CLOCK,
+    TOTAL_WRENCH,
+    EXTERNAL_WRENCH,
+    PWM,
+    THRUSTER_STATE,
+    THRUSTER_POWER,
+    LIGHTS,
+    SERVOS,
+    OCEAN_CURRENT,
+    AUTOPILOT_MODE,
+    AUTOPILOT_ARMED,
+    AUTOPILOT_EKF,
+    AUTOPILOT_POSITION,
+    DIAGNOSTICS,
+    MARKERS,
+    SCENE_MARKERS,
+    CONTACT_MARKERS,
+)
 
 
 def recorded(
@@ -321,8 +339,12 @@ def recorded(
         sources: sources of wrenches.
     """
     always = tuple(PWM_PER_TICK if t is PWM and pwm_per_tick else t for t in _ALWAYS)
-    result = (*always, *(wrench_topic(s) for s in sources), *sensor_topics(vehicle),
-              *sensor_ticks(vehicle))  # fmt: skip
+    result = (
+        *always,
+        *(wrench_topic(s) for s in sources),
+        *sensor_topics(vehicle),
+        *sensor_ticks(vehicle),
+    )
     if 'thrusters' not in sources:
         result = tuple(t for t in result if not t.name.startswith('thrusters/'))
     if components:

@@ -81,10 +81,13 @@ def obstacle_edges(obstacles: Sequence[Obstacle]) -> Edges:
         owners.append(np.full(len(local), index))
     ends = np.concatenate(edges)
     return Edges(
-        ends[:, 0], ends[:, 1] - ends[:, 0], np.concatenate(owners),
+        ends[:, 0],
+        ends[:, 1] - ends[:, 0],
+        np.concatenate(owners),
         np.array([obstacles[i].position for i in balls]).reshape(-1, 3),
-        np.array([obstacles[i].size[0] / 2 for i in balls]), np.array(balls, int),
-    )  # fmt: skip
+        np.array([obstacles[i].size[0] / 2 for i in balls]),
+        np.array(balls, int),
+    )
 
 
 def ridge_window(terrain: HeightMap, reach: float) -> int:

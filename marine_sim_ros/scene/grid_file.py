@@ -16,8 +16,16 @@ from marine_sim_ros.scene.terrain import HeightMap
 __all__ = ['MAX_POINTS', 'read_grid']
 
 MAX_POINTS = 4_000_000
-_HEADER = ('ncols', 'nrows', 'xllcorner', 'yllcorner', 'xllcenter', 'yllcenter', 'cellsize',
-           'nodata_value')  # fmt: skip
+_HEADER = (
+    'ncols',
+    'nrows',
+    'xllcorner',
+    'yllcorner',
+    'xllcenter',
+    'yllcenter',
+    'cellsize',
+    'nodata_value',
+)
 
 
 def _header(lines: list[str], name: str) -> dict[str, float]:
@@ -78,9 +86,10 @@ def read_grid(path: Path, material: str) -> HeightMap:
     # A value stands in the middle of its cell; rows come from the north.
     corner = header['cellsize'] / 2
     origin = [
-        header[f'{axis}llcenter'] if f'{axis}llcenter' in header
+        header[f'{axis}llcenter']
+        if f'{axis}llcenter' in header
         else header.get(f'{axis}llcorner', 0.0) + corner
         for axis in 'xy'
-    ]  # fmt: skip
+    ]
     grid = heights.reshape(rows, columns)[::-1]
     return HeightMap(np.array(origin), header['cellsize'], grid, material)

@@ -115,8 +115,9 @@ def _cylinder(local: Array, half: Array) -> tuple[Array, Array]:
     along = local[..., 2:]
     excess = xp.concat([radius, xp.abs(along)], axis=-1) - half[..., 1:]
     distance, weight = _beyond(excess)
-    return distance, xp.concat([weight[..., :1] * direction, weight[..., 1:] * _side(along)],
-                               axis=-1)  # fmt: skip
+    return distance, xp.concat(
+        [weight[..., :1] * direction, weight[..., 1:] * _side(along)], axis=-1
+    )
 
 
 def _sphere(local: Array, half: Array) -> tuple[Array, Array]:

@@ -68,8 +68,9 @@ def plane_lines(
         for normal, offset in _limits(scene, plane):
             height, rise = base @ normal - offset, float(along @ normal)
             cut = -height / rise if abs(rise) > 1e-9 else np.where(height < 0, np.inf, -np.inf)
-            low, high = (low, np.minimum(high, cut)) if rise < -1e-9 else (
-                np.maximum(low, cut), high)  # fmt: skip
+            low, high = (
+                (low, np.minimum(high, cut)) if rise < -1e-9 else (np.maximum(low, cut), high)
+            )
         ends = np.stack([low, high], axis=1)[high > low]
         lines.append(base[high > low][:, None, :] + ends[:, :, None] * along)
     return np.concatenate(lines)

@@ -176,8 +176,10 @@ def _sphere(o: Array, d: Array, sphere: Obstacle) -> Interval:
 
 
 _INTERVALS: dict[str, Callable[[Array, Array, Obstacle], Interval]] = {
-    'box': _box, 'cylinder': _cylinder, 'sphere': _sphere,
-}  # fmt: skip
+    'box': _box,
+    'cylinder': _cylinder,
+    'sphere': _sphere,
+}
 
 
 def _unit(vectors: Array) -> Array:

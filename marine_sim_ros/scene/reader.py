@@ -67,8 +67,11 @@ def water_depth(root: YamlReader, scene: Scene | None) -> float:
     It is the least that ``seabed``, ``pool`` or ``terrain`` say; where they say none, that of the
     mean of a terrain from a file, or of a level plane below the origin.
     """
-    depths = [root.value[k]['depth'] for k in ('seabed', 'pool', 'terrain')
-              if isinstance(root.value.get(k), dict) and 'depth' in root.value[k]]  # fmt: skip
+    depths = [
+        root.value[k]['depth']
+        for k in ('seabed', 'pool', 'terrain')
+        if isinstance(root.value.get(k), dict) and 'depth' in root.value[k]
+    ]
     if depths or scene is None:
         return float(min(depths, default=math.inf))
     found = [-p.height(0.0, 0.0) for p in scene.planes if p.normal[2] > _LEVEL]

@@ -80,11 +80,13 @@ def bodies(vehicle: Vehicle, root: Reader) -> list[Body]:
         parent = result[arm.parent[i] + 1].name
         result.append(
             Body(
-                child, _rooted(child, members), poses[child],
+                child,
+                _rooted(child, members),
+                poses[child],
                 Inertia(float(arm.mass[i]), arm.center_of_mass[i], arm.tensor[i]),
                 Joint(above[child], i, parent),
             )
-        )  # fmt: skip
+        )
     return result
 
 

@@ -15,9 +15,16 @@ __all__ = ['add_joint']
 
 
 def add_joint(
-    model: Element, name: str, ends: tuple[str, str], joint: Joint, frame: str,
-    arm: Manipulator, warnings: list[str], *, fixed: bool = False,
-) -> None:  # fmt: skip
+    model: Element,
+    name: str,
+    ends: tuple[str, str],
+    joint: Joint,
+    frame: str,
+    arm: Manipulator,
+    warnings: list[str],
+    *,
+    fixed: bool = False,
+) -> None:
     """Add a joint of the arm: its frame is that of the body it moves, at joint position 0.
 
     Args:

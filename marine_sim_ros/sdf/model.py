@@ -53,10 +53,15 @@ class SdfModel:
 
 
 def sdf_model(
-    vehicle: Vehicle, *, source: str = 'robot_description', base: Path | None = None,
-    meshes: str = 'uri', materials: Materials | None = None, ground: str = '',
+    vehicle: Vehicle,
+    *,
+    source: str = 'robot_description',
+    base: Path | None = None,
+    meshes: str = 'uri',
+    materials: Materials | None = None,
+    ground: str = '',
     fixed: bool = False,
-) -> SdfModel:  # fmt: skip
+) -> SdfModel:
     """Return the SDF model of a vehicle.
 
     Links that fixed joints make one are one link, named after the first; the others stay as
@@ -134,9 +139,11 @@ class _Writer:
             self._link(model, body)
             for name in body.links[1:]:
                 frame = add(
-                    model, 'frame', name=self.names.link(name),
+                    model,
+                    'frame',
+                    name=self.names.link(name),
                     attached_to=self.names.link(body.name),
-                )  # fmt: skip
+                )
                 add_pose(frame, body.pose.seen(self.poses[name]))
         self._tell_joints()
 
@@ -147,10 +154,15 @@ class _Writer:
         parent = joint.reader.child('parent')
         assert parent is not None
         add_joint(
-            model, self.names.joint(arm.names[joint.number]),
-            (self.names.link(joint.parent), self.names.link(body.name)), joint,
-            self.names.link(parent.attribute('link')), arm, self.warnings, fixed=self.fixed,
-        )  # fmt: skip
+            model,
+            self.names.joint(arm.names[joint.number]),
+            (self.names.link(joint.parent), self.names.link(body.name)),
+            joint,
+            self.names.link(parent.attribute('link')),
+            arm,
+            self.warnings,
+            fixed=self.fixed,
+        )
 
     def _link(self, model: Element, body: Body) -> None:
         link = add(model, 'link', name=self.names.link(body.name))

@@ -51,10 +51,15 @@ def _static(world: Element, name: str, pose: Pose) -> Element:
 
 
 def _visual(
-    link: Element, name: str, material: str, *, height: float = 0.0,
+    link: Element,
+    name: str,
+    material: str,
+    *,
+    height: float = 0.0,
     place: Sequence[float] = (0.0, 0.0),
-    light: float = 1.0, alpha: float = 1.0,
-) -> Element:  # fmt: skip
+    light: float = 1.0,
+    alpha: float = 1.0,
+) -> Element:
     """Add a visual of a material's colour at a place (x, y) and height, return its <geometry>."""
     visual = add(link, 'visual', name=name)
     add_pose(visual, Pose(np.array([*place, height]), _UPRIGHT))
@@ -104,9 +109,13 @@ def add_plane(world: Element, scene: Scene, plane: Plane, surface: Surface) -> N
 
 
 def _add_lines(
-    link: Element, lines: np.ndarray, middle: np.ndarray, along: np.ndarray, across: np.ndarray,
+    link: Element,
+    lines: np.ndarray,
+    middle: np.ndarray,
+    along: np.ndarray,
+    across: np.ndarray,
     material: str,
-) -> None:  # fmt: skip
+) -> None:
     for i, (start, end) in enumerate(lines):
         place = (start + end) / 2 - middle
         length = float(np.linalg.norm(end - start))

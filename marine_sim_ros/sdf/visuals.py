@@ -57,9 +57,14 @@ def add_colour(parent: Element, rgba: np.ndarray) -> None:
 
 
 def add_visual(
-    link: Element, name: str, visual: Reader, frame: Pose, meshes: Meshes,
-    colours: dict[str, np.ndarray], warnings: list[str],
-) -> None:  # fmt: skip
+    link: Element,
+    name: str,
+    visual: Reader,
+    frame: Pose,
+    meshes: Meshes,
+    colours: dict[str, np.ndarray],
+    warnings: list[str],
+) -> None:
     """Add a URDF <visual> to an SDF link.
 
     Args:

@@ -23,9 +23,11 @@ __all__ = ['SdfWorld', 'sdf_world']
 STEP = 0.005
 """s; the control period: a wrench acts for one physics step, so both are the same."""
 _SYSTEMS = (
-    ('physics', 'Physics'), ('user-commands', 'UserCommands'),
-    ('scene-broadcaster', 'SceneBroadcaster'), ('apply-link-wrench', 'ApplyLinkWrench'),
-)  # fmt: skip
+    ('physics', 'Physics'),
+    ('user-commands', 'UserCommands'),
+    ('scene-broadcaster', 'SceneBroadcaster'),
+    ('apply-link-wrench', 'ApplyLinkWrench'),
+)
 _SKY = (0.25, 0.45, 0.55)
 _SUN = (-0.4, 0.3, -0.87)
 

@@ -20,8 +20,14 @@ from marine_sim_ros.sensors.sensor_model import (
 )
 
 __all__ = [
-    'SENSORS', 'SHARED', 'Readings', 'SensorInputs', 'SensorModel', 'SensorTopic', 'sensor_nodes',
-]  # fmt: skip
+    'SENSORS',
+    'SHARED',
+    'Readings',
+    'SensorInputs',
+    'SensorModel',
+    'SensorTopic',
+    'sensor_nodes',
+]
 
 SHARED = 'sensors'
 """The node that has all sensors without an executable of their own."""

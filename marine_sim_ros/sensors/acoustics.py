@@ -23,9 +23,16 @@ SOUND_SPEED = 1500.0
 """m/s, with which the instruments compute."""
 _WATER = 1.5
 _IMPEDANCE = {
-    'sand': 1.5 * 1.845 * 1.1782, 'rock': 1.5 * 2.5 * 2.5, 'concrete': 8.0, 'steel': 47.0,
-    'aluminium': 17.0, 'HDPE': 2.3, 'rubber': 1.8, 'foam': 1.1, WATER_SURFACE: 4e-4,
-}  # fmt: skip
+    'sand': 1.5 * 1.845 * 1.1782,
+    'rock': 1.5 * 2.5 * 2.5,
+    'concrete': 8.0,
+    'steel': 47.0,
+    'aluminium': 17.0,
+    'HDPE': 2.3,
+    'rubber': 1.8,
+    'foam': 1.1,
+    WATER_SURFACE: 4e-4,
+}
 """MRayl. Sand and rock: APL-UW (1994), TR 9407, table 2; solids: Kinsler et al. (2000), table A10;
 HDPE and foam from their densities and speeds of sound."""
 

@@ -129,9 +129,14 @@ def _confidence(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 
 ALTIMETER = SensorModel(
-    'altimeter', _measure, disturb=_disturb, spec=Altimeter, rate=10.0, label='Altimeter',
+    'altimeter',
+    _measure,
+    disturb=_disturb,
+    spec=Altimeter,
+    rate=10.0,
+    label='Altimeter',
     topics=(
         SensorTopic('range', 'sensor_msgs/msg/Range', _range),
         SensorTopic('confidence', 'std_msgs/msg/Float32', _confidence),
     ),
-)  # fmt: skip
+)

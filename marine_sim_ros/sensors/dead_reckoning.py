@@ -70,9 +70,13 @@ def dead_reckoning(
     step = 0.5 * dt * (memory.velocity + velocity)
     deviation = float(readings['figure_of_merit']) if valid else float(np.linalg.norm(velocity))
     memory = DeadReckoning(
-        stamp, memory.heading, memory.position + step, velocity,
-        memory.variance + (deviation * dt) ** 2, memory.way + float(np.linalg.norm(step)),
-    )  # fmt: skip
+        stamp,
+        memory.heading,
+        memory.position + step,
+        velocity,
+        memory.variance + (deviation * dt) ** 2,
+        memory.way + float(np.linalg.norm(step)),
+    )
     found = {
         'position': memory.position,
         'position_variance': np.array(memory.variance + (scale * memory.way) ** 2 / 3),

@@ -202,8 +202,12 @@ def _drifted(
     sine, cosine = np.sin(half), np.cos(half)
     # Written out, so that one reading and many round alike.
     x, y, z, w = (np.asarray(attitude)[..., i] for i in range(4))
-    turned = (cosine * x - sine * y, cosine * y + sine * x, cosine * z + sine * w,
-              cosine * w - sine * z)  # fmt: skip
+    turned = (
+        cosine * x - sine * y,
+        cosine * y + sine * x,
+        cosine * z + sine * w,
+        cosine * w - sine * z,
+    )
     return np.stack(turned, axis=-1)
 
 
@@ -286,7 +290,12 @@ def _beams(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 
 DVL = SensorModel(
-    'dvl', _measure, disturb=_disturb, spec=Dvl, follow=_follow, rate=5.0,
+    'dvl',
+    _measure,
+    disturb=_disturb,
+    spec=Dvl,
+    follow=_follow,
+    rate=5.0,
     label='DVL',
     topics=(
         SensorTopic('twist', 'geometry_msgs/msg/TwistWithCovarianceStamped', _twist),
@@ -294,4 +303,4 @@ DVL = SensorModel(
         SensorTopic('odometry', 'nav_msgs/msg/Odometry', _odometry),
         SensorTopic('beams', 'marine_acoustic_msgs/msg/Dvl', _beams),
     ),
-)  # fmt: skip
+)

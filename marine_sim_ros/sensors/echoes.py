@@ -38,9 +38,13 @@ class Fan(NamedTuple):
 
 
 def fan_hits(
-    sensor: Sensor, state: State, environment: Environment, rays: np.ndarray, maximum: float,
+    sensor: Sensor,
+    state: State,
+    environment: Environment,
+    rays: np.ndarray,
+    maximum: float,
     loss: float,
-) -> Fan:  # fmt: skip
+) -> Fan:
     """Return what the rays of beams meet, up to twice their range.
 
     What is farther than the range lets the last ray within it be joined to the next.

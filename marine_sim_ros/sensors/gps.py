@@ -62,9 +62,13 @@ def geodetic(origin: Origin, points: np.ndarray) -> np.ndarray:
     pymap3d = require('pymap3d', 'a GPS receiver')
     local = matvec(origin.turn.T, points)
     found = pymap3d.enu2geodetic(
-        local[..., 0], local[..., 1], local[..., 2],
-        origin.latitude, origin.longitude, origin.altitude,
-    )  # fmt: skip
+        local[..., 0],
+        local[..., 1],
+        local[..., 2],
+        origin.latitude,
+        origin.longitude,
+        origin.altitude,
+    )
     return np.stack([np.asarray(part, float) for part in found], axis=-1)
 
 

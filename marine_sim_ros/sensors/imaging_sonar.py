@@ -140,9 +140,12 @@ def _picture(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     picture = fan_picture(sensor.spec, readings['image'])
     rows, columns = picture.shape
     return {
-        'height': rows, 'width': columns, 'encoding': 'mono8', 'step': columns,
+        'height': rows,
+        'width': columns,
+        'encoding': 'mono8',
+        'step': columns,
         'data': picture.reshape(-1),
-    }  # fmt: skip
+    }
 
 
 @lru_cache(maxsize=8)
@@ -179,10 +182,15 @@ def _projected(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 
 IMAGING_SONAR = SensorModel(
-    'imaging_sonar', _measure, disturb=_disturb, spec=ImagingSonar, rate=10.0,
-    label='Imaging sonar', executable='sensor',
+    'imaging_sonar',
+    _measure,
+    disturb=_disturb,
+    spec=ImagingSonar,
+    rate=10.0,
+    label='Imaging sonar',
+    executable='sensor',
     topics=(
         SensorTopic('fan', 'sensor_msgs/msg/Image', _picture),
         SensorTopic('image', 'marine_acoustic_msgs/msg/ProjectedSonarImage', _projected),
     ),
-)  # fmt: skip
+)

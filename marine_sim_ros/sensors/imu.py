@@ -145,8 +145,9 @@ def _disturb(
     for part, quantity in (('gyro', 'angular_velocity'), ('accelerometer', 'linear_acceleration')):
         result[quantity] = limited(
             readings[quantity] + _noise(sensor, part, stamps, seed),
-            getattr(spec, f'{part}_range'), getattr(spec, f'{part}_resolution'),
-        )  # fmt: skip
+            getattr(spec, f'{part}_range'),
+            getattr(spec, f'{part}_resolution'),
+        )
     if spec.orientation and spec.orientation_noise:
         turn = white(seed, f'{sensor.name}/orientation', stamps, spec.orientation_noise)
         result['orientation'] = quaternion_product(
@@ -186,7 +187,9 @@ IMU = SensorModel(
     topics=(
         SensorTopic('data_raw', 'sensor_msgs/msg/Imu', _fields),
         SensorTopic(
-            'data', 'sensor_msgs/msg/Imu', _fields_with_orientation,
+            'data',
+            'sensor_msgs/msg/Imu',
+            _fields_with_orientation,
             when=lambda sensor: bool(sensor.spec.orientation),
         ),
     ),
@@ -194,4 +197,4 @@ IMU = SensorModel(
     rate=100.0,
     slowest=0.001,
     label='IMU',
-)  # fmt: skip
+)

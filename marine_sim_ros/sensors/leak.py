@@ -48,6 +48,10 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 
 LEAK = SensorModel(
-    'leak', _measure, spec=LeakDetector, rate=1.0, label='Leak detector',
+    'leak',
+    _measure,
+    spec=LeakDetector,
+    rate=1.0,
+    label='Leak detector',
     topics=(SensorTopic('detected', 'std_msgs/msg/Bool', _fields),),
-)  # fmt: skip
+)

@@ -46,9 +46,12 @@ class Magnetometer:
         (0.0, 0.0, 0.0), -FIELD, FIELD, 'T', "h: field of the vehicle's magnets"
     )
     soft_iron: tuple[float, ...] = number(
-        (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), -10.0, 10.0, '',
+        (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0),
+        -10.0,
+        10.0,
+        '',
         'S: what iron makes of the field, row by row',
-    )  # fmt: skip
+    )
     current_field: tuple[float, ...] = number(
         (0.0, 0.0, 0.0), -1e-3, 1e-3, 'T/A', "k: field of the thrusters' current"
     )

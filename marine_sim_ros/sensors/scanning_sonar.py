@@ -105,10 +105,14 @@ def _one_by_one(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
     rows = [
-        _measure(sensor, State(*(x[i] for x in state)), environment,
-                 SensorInputs(*(x[i] for x in inputs)))
+        _measure(
+            sensor,
+            State(*(x[i] for x in state)),
+            environment,
+            SensorInputs(*(x[i] for x in inputs)),
+        )
         for i in range(len(state.position))
-    ]  # fmt: skip
+    ]
     return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
 
@@ -160,16 +164,23 @@ def _echo(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     del sensor
     echo = np.asarray(readings['echo'], np.uint8)
     return {
-        'height': 1, 'width': len(echo), 'encoding': 'mono8', 'step': len(echo),
+        'height': 1,
+        'width': len(echo),
+        'encoding': 'mono8',
+        'step': len(echo),
         'data': echo,
-    }  # fmt: skip
+    }
 
 
 SCANNING_SONAR = SensorModel(
-    'scanning_sonar', _measure, disturb=_disturb, spec=ScanningSonar, rate=21.0,
+    'scanning_sonar',
+    _measure,
+    disturb=_disturb,
+    spec=ScanningSonar,
+    rate=21.0,
     label='Scanning sonar',
     topics=(
         SensorTopic('scan', 'sensor_msgs/msg/LaserScan', _scan),
         SensorTopic('echo', 'sensor_msgs/msg/Image', _echo),
     ),
-)  # fmt: skip
+)

@@ -17,9 +17,14 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 
 __all__ = [
-    'Readings', 'SensorInputs', 'SensorModel', 'SensorTopic', 'diagonal', 'quaternion_fields',
+    'Readings',
+    'SensorInputs',
+    'SensorModel',
+    'SensorTopic',
+    'diagonal',
+    'quaternion_fields',
     'vector_fields',
-]  # fmt: skip
+]
 
 Readings: TypeAlias = Mapping[str, np.ndarray]
 """Arrays (..., k) or (...) by quantity; the first is NaN throughout: there is no reading. A

@@ -189,12 +189,13 @@ class SensorRecord(Mapping[str, SensorSeries]):
             return measure(sensor, state, self._environment, inputs)
         readings = [
             measure(
-                sensor, State(*(x[i] for x in self._states)),
+                sensor,
+                State(*(x[i] for x in self._states)),
                 self._environment.at(self._stamps[i] / NANOSECONDS),
                 SensorInputs(*(x[i] for x in self._inputs)),
             )
             for i in rows.tolist()
-        ]  # fmt: skip
+        ]
         return {name: np.stack([r[name] for r in readings]) for name in readings[0]}
 
     def _series(self, sensor: Sensor) -> SensorSeries:

@@ -63,6 +63,11 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 
 THERMOMETER = SensorModel(
-    'thermometer', _measure, disturb=_disturb, spec=Thermometer, rate=1.0, label='Thermometer',
+    'thermometer',
+    _measure,
+    disturb=_disturb,
+    spec=Thermometer,
+    rate=1.0,
+    label='Thermometer',
     topics=(SensorTopic('temperature', 'sensor_msgs/msg/Temperature', _fields),),
-)  # fmt: skip
+)

@@ -210,9 +210,7 @@ def describe(
             'recorder': '' if options.record else json.dumps({**common, **recorder}),
         }
     if options.record:
-        own['recorder'] = {
-            'directory': options.record, 'recorder': options.recorder, **recorder
-        }  # fmt: skip
+        own['recorder'] = {'directory': options.record, 'recorder': options.recorder, **recorder}
     owner = 'gazebo_bridge' if options.gazebo else 'dynamics'
     own[owner] = {**_dynamics(options, scenario, sources), **options.gazebo}
     programs = {force.name: force.executable for force in forces}

@@ -99,8 +99,11 @@ class ScriptedPilot:
             self._memory, self.wrench = None, np.zeros(6)
             return self._scenario.open_loop(time, state, self._mixer)
         output, self._memory = self._loop.step(
-            segment.control, time, state, self._memory,
+            segment.control,
+            time,
+            state,
+            self._memory,
             failed=failed_thrusters(self.faults, self._vehicle, time),
-        )  # fmt: skip
+        )
         self.wrench = output.wrench
         return output.pwm

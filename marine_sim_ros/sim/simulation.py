@@ -115,9 +115,13 @@ class Simulation:
         if self._faults is not None:
             faults = self._faults.at(np, time, stamp_words(np.array(self.stamp)))
         done, self._memory = advance(
-            self.vehicle, environment, self._memory, Commands(pwm, joints, faults),
-            self._stepping, since=self._since_last,
-        )  # fmt: skip
+            self.vehicle,
+            environment,
+            self._memory,
+            Commands(pwm, joints, faults),
+            self._stepping,
+            since=self._since_last,
+        )
         done = done._replace(stamp=self.stamp)
         self.stamp += self._step
         self._since_last = self._stepping.dt
@@ -223,17 +227,25 @@ def simulate(
         if force.check is not None:
             force.check(vehicle, scenario.initial_state(), (environment or Environment()).at(0.0))
     simulation = Simulation(
-        vehicle, environment=environment, initial=scenario.initial_state(), dt=dt,
-        integrator=integrator, implicit_drag=implicit_drag, faults=scenario.faults, seed=seed,
-    )  # fmt: skip
+        vehicle,
+        environment=environment,
+        initial=scenario.initial_state(),
+        dt=dt,
+        integrator=integrator,
+        implicit_drag=implicit_drag,
+        faults=scenario.faults,
+        seed=seed,
+    )
     ticks: list[StepOutput] = []
     try:
         with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then
-            ticks.extend(simulation.ticks(
-                pilot.command,
-                scenario.duration if duration is None else duration,
-                joints=lambda time: joint_targets(scenario, vehicle, time),
-            ))  # fmt: skip
+            ticks.extend(
+                simulation.ticks(
+                    pilot.command,
+                    scenario.duration if duration is None else duration,
+                    joints=lambda time: joint_targets(scenario, vehicle, time),
+                )
+            )
     except RunError:
         if not partly:
             raise

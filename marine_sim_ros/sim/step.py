@@ -31,8 +31,14 @@ from marine_sim_ros.physics.rigid_body import step, weight
 from marine_sim_ros.physics.thrusters import ThrusterOutput
 
 __all__ = [
-    'Commands', 'Memory', 'StepOutput', 'Stepping', 'advance', 'begin', 'supply_of',
-]  # fmt: skip
+    'Commands',
+    'Memory',
+    'StepOutput',
+    'Stepping',
+    'advance',
+    'begin',
+    'supply_of',
+]
 
 
 class Memory(NamedTuple):
@@ -163,9 +169,15 @@ def advance(
     """
     state, forces = memory.state, dict(memory.forces)
     output, propulsion = faulty_thrusters(
-        vehicle, state, environment, memory.propulsion, commands.faults,
-        pwm=commands.pwm, dt=since, period=stepping.dt,
-    )  # fmt: skip
+        vehicle,
+        state,
+        environment,
+        memory.propulsion,
+        commands.faults,
+        pwm=commands.pwm,
+        dt=since,
+        period=stepping.dt,
+    )
     body, reaction, joints, arm = _move_arm(vehicle, memory, commands.joints, since)
     inputs = ForceInputs(output.thrust, body, {'thrusters': output.wrench, **reaction})
     sources = {}
@@ -177,9 +189,14 @@ def advance(
     for wrench in sources.values():
         total = total + wrench
     after = step(
-        body, state, environment, total, stepping.dt,
-        integrator=stepping.integrator, implicit_drag=stepping.implicit_drag,
-    )  # fmt: skip
+        body,
+        state,
+        environment,
+        total,
+        stepping.dt,
+        integrator=stepping.integrator,
+        implicit_drag=stepping.implicit_drag,
+    )
     acceleration = (after.velocity - state.velocity) / stepping.dt
     happened = StepOutput(state, commands.pwm, output, sources, total, acceleration, joints)
     return happened, Memory(after, propulsion, forces, joints, arm)

@@ -53,9 +53,14 @@ def run_alone(plan: Plan, run: int) -> tuple[Case, Trajectory]:
     """
     case = case_of(plan, run)
     return case, simulate(
-        case.vehicle, case.scenario, environment=case.environment, dt=plan.dt,
-        seed=seed_of(plan, run), controller=case.controller, partly=True,
-    )  # fmt: skip
+        case.vehicle,
+        case.scenario,
+        environment=case.environment,
+        dt=plan.dt,
+        seed=seed_of(plan, run),
+        controller=case.controller,
+        partly=True,
+    )
 
 
 def write_bag(folder: Path, plan: Plan, run: int, case: Case, trajectory: Trajectory) -> None:
@@ -65,10 +70,13 @@ def write_bag(folder: Path, plan: Plan, run: int, case: Case, trajectory: Trajec
         RecordingError: the folder cannot be written.
     """
     settings = RunOptions(
-        vehicle=plan.vehicle, scenario=plan.scenario, environment=plan.environment, dt=plan.dt,
+        vehicle=plan.vehicle,
+        scenario=plan.scenario,
+        environment=plan.environment,
+        dt=plan.dt,
         vehicle_arguments=tuple(f'{name}:={value}' for name, value in plan.arguments),
         seed=seed_of(plan, run),
-    )  # fmt: skip
+    )
     write_recording(folder, case.vehicle, settings, trajectory, sweep=plan.text(), run=str(run))
 
 

@@ -117,9 +117,11 @@ def changed(case: Case, parameter: Parameter, value: float) -> Case:
     path = rest.split('.')
     if kind == 'fault':
         faults = with_fault(
-            case.scenario.faults, rest, case.vehicle.thrusters.names,
+            case.scenario.faults,
+            rest,
+            case.vehicle.thrusters.names,
             lambda old: _number(parameter, old, value),
-        )  # fmt: skip
+        )
         return case._replace(scenario=replace(case.scenario, faults=faults))
     if kind == 'initial':
         if path[0].split('[')[0] not in _PLACES:

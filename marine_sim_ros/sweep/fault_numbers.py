@@ -64,9 +64,10 @@ def with_fault(
     """
     kind, of, number = _parts(name, thrusters)
     same = [
-        i for i, fault in enumerate(faults)
+        i
+        for i, fault in enumerate(faults)
         if type(fault) is kind and all(getattr(fault, k) == v for k, v in of.items())
-    ]  # fmt: skip
+    ]
     if len(same) > 1:
         raise ParameterError(
             f'sweep: fault.{name}: the scenario has {len(same)} of them; expected one at most'

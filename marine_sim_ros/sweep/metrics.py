@@ -13,9 +13,17 @@ from marine_sim_ros.sim.scenario import Scenario
 __all__ = ['METRICS', 'metrics']
 
 METRICS = (
-    'finite', 'as_expected', 'end_x', 'end_y', 'end_z', 'min_depth', 'max_depth', 'path_length',
-    'max_speed', 'max_tilt',
-)  # fmt: skip
+    'finite',
+    'as_expected',
+    'end_x',
+    'end_y',
+    'end_z',
+    'min_depth',
+    'max_depth',
+    'path_length',
+    'max_speed',
+    'max_tilt',
+)
 """Columns of the dataset; m, m/s and rad."""
 
 

@@ -17,9 +17,22 @@ __all__ = ['METHODS', 'Parameter', 'Plan', 'load_plan', 'parse_plan']
 
 METHODS = ('grid', 'latin_hypercube', 'monte_carlo')
 _KEYS = {
-    'description', 'vehicle', 'arguments', 'environment', 'scenario', 'duration', 'dt', 'engine',
-    'method', 'runs', 'block', 'seed', 'every', 'worst', 'parameters',
-}  # fmt: skip
+    'description',
+    'vehicle',
+    'arguments',
+    'environment',
+    'scenario',
+    'duration',
+    'dt',
+    'engine',
+    'method',
+    'runs',
+    'block',
+    'seed',
+    'every',
+    'worst',
+    'parameters',
+}
 _KINDS = ('vehicle.', 'environment.', 'initial.', 'fault.', 'urdf.', 'controller.')
 
 
@@ -112,9 +125,11 @@ def _parameter(name: str, reader: YamlReader) -> Parameter:
         return Parameter(name, low=low, high=high, relative=relative)
     if given == {'mean', 'deviation'}:
         return Parameter(
-            name, mean=reader.child('mean').number(), relative=relative,
+            name,
+            mean=reader.child('mean').number(),
+            relative=relative,
             deviation=reader.child('deviation').number(0.0),
-        )  # fmt: skip
+        )
     raise reader.error(': expected values, or low and high, or mean and deviation')
 
 
@@ -141,25 +156,26 @@ def _plan(root: YamlReader) -> Plan:
     parameters = root.child('parameters', {})
     if not isinstance(parameters.value, Mapping) or not parameters.value:
         raise parameters.error(f' is {parameters.value!r}; expected a mapping of parameters')
-    return _checked(Plan(
-        vehicle=root.child('vehicle', '').text(),
-        arguments=_arguments(root.child('arguments', {})),
-        environment=root.child('environment', '').text(),
-        scenario=root.child('scenario', '').text(),
-        duration=root.child('duration', 0.0).number(0.0),
-        dt=root.child('dt', 0.005).number(1e-6, 1.0),
-        engine=root.child('engine', 'jax').choice(('jax', 'numpy')),
-        method=root.child('method', 'latin_hypercube').choice(METHODS),
-        runs=root.child('runs', 0).whole(0, 10_000_000),
-        block=root.child('block', 256).whole(1, 100_000),
-        seed=root.child('seed', 0).whole(0, 2**31),
-        every=root.child('every', 20).whole(1, 100_000),
-        worst=root.child('worst', 'max_depth').choice(METRICS),
-        parameters=tuple(
-            _parameter(str(n), parameters.child(n)) for n in parameters.value
+    return _checked(
+        Plan(
+            vehicle=root.child('vehicle', '').text(),
+            arguments=_arguments(root.child('arguments', {})),
+            environment=root.child('environment', '').text(),
+            scenario=root.child('scenario', '').text(),
+            duration=root.child('duration', 0.0).number(0.0),
+            dt=root.child('dt', 0.005).number(1e-6, 1.0),
+            engine=root.child('engine', 'jax').choice(('jax', 'numpy')),
+            method=root.child('method', 'latin_hypercube').choice(METHODS),
+            runs=root.child('runs', 0).whole(0, 10_000_000),
+            block=root.child('block', 256).whole(1, 100_000),
+            seed=root.child('seed', 0).whole(0, 2**31),
+            every=root.child('every', 20).whole(1, 100_000),
+            worst=root.child('worst', 'max_depth').choice(METRICS),
+            parameters=tuple(_parameter(str(n), parameters.child(n)) for n in parameters.value),
+            description=root.child('description', '').text(),
         ),
-        description=root.child('description', '').text(),
-    ), root)  # fmt: skip
+        root,
+    )
 
 
 SWEEPS = ConfigFiles('sweeps', _plan)

@@ -138,18 +138,24 @@ def _with_jax(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.nd
 
 def _with_numpy(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.ndarray, State]:
     found = [
-        simulate(c.vehicle, c.scenario, environment=c.environment, dt=plan.dt,
-                 seed=seed_of(plan, run), controller=c.controller, partly=True)
+        simulate(
+            c.vehicle,
+            c.scenario,
+            environment=c.environment,
+            dt=plan.dt,
+            seed=seed_of(plan, run),
+            controller=c.controller,
+            partly=True,
+        )
         for c, run in zip(cases, runs, strict=True)
-    ]  # fmt: skip
+    ]
     ticks = ticks_of(cases[0].scenario.duration, plan.dt)
 
     def whole(rows: np.ndarray) -> np.ndarray:
         missing = np.full((ticks - len(rows), rows.shape[1]), np.nan)
         return np.concatenate([rows, missing])[:: plan.every]
 
-    states = (np.stack([whole(getattr(t, name)) for t in found], axis=1)
-              for name in State._fields)  # fmt: skip
+    states = (np.stack([whole(getattr(t, name)) for t in found], axis=1) for name in State._fields)
     time = np.arange(0, ticks, plan.every) * step_nanoseconds(plan.dt) / NANOSECONDS
     return time, State(*states)
 
@@ -171,6 +177,4 @@ def run_block(plan: Plan, number: int) -> dict[str, np.ndarray]:
         time, states = _with_numpy(plan, cases, runs.tolist())
     numbers = {p.name: rows[runs, i] for i, p in enumerate(plan.parameters)}
     seeds = np.array([seed_of(plan, i) for i in runs.tolist()])
-    return {
-        'run': runs, 'seed': seeds, **numbers, **metrics(time, states, _base(plan).scenario)
-    }  # fmt: skip
+    return {'run': runs, 'seed': seeds, **numbers, **metrics(time, states, _base(plan).scenario)}

@@ -52,10 +52,16 @@ def _client(scheduler: str, workers: int) -> Iterator[Any]:
             yield client
         return
     # One program per worker and core: the blocks are what runs side by side.
-    with LocalCluster(
-        n_workers=workers, threads_per_worker=1, dashboard_address=':0', memory_limit=0,
-        silence_logs=50,
-    ) as cluster, Client(cluster) as client:  # fmt: skip
+    with (
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address=':0',
+            memory_limit=0,
+            silence_logs=50,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
         yield client
 
 

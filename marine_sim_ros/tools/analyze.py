@@ -36,9 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'bags', metavar='BAG', nargs='+', help='rosbag2 folder or file, or a folder of --record'
     )
     parser.add_argument(
-        '-o', '--output', required=True, metavar='DIR',
+        '-o',
+        '--output',
+        required=True,
+        metavar='DIR',
         help='write DIR/report.html, metrics.json and tables',
-    )  # fmt: skip
+    )
     parser.add_argument('--overwrite', action='store_true', help='replace an old report')
     add_map_argument(parser)
     parser.add_argument(
@@ -48,13 +51,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='shipped name or file of the vehicle, for the pose of its barometer',
     )
     parser.add_argument(
-        '--table', default='auto', choices=('auto', 'csv', 'parquet', 'none'),
+        '--table',
+        default='auto',
+        choices=('auto', 'csv', 'parquet', 'none'),
         help='default: parquet where pyarrow is installed, else csv',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '--align', default='auto', choices=METHODS,
+        '--align',
+        default='auto',
+        choices=METHODS,
         help='alignment of a second bag with the first in time',
-    )  # fmt: skip
+    )
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -201,11 +208,17 @@ def _metrics(about: Sequence[dict[str, Any]], sections: Sequence[Section]) -> di
         for run, found in zip(section.runs[1:], section.differences, strict=True):
             if run.alignment is None:
                 continue
-            comparisons.append({
-                'vehicle': section.name, 'first': section.runs[0].label, 'other': run.label,
-                'aligned_by': run.alignment.method, 'offset_s': run.alignment.offset,
-                'agreement': run.alignment.agreement, 'differences': found,
-            })  # fmt: skip
+            comparisons.append(
+                {
+                    'vehicle': section.name,
+                    'first': section.runs[0].label,
+                    'other': run.label,
+                    'aligned_by': run.alignment.method,
+                    'offset_s': run.alignment.offset,
+                    'agreement': run.alignment.agreement,
+                    'differences': found,
+                }
+            )
     return {'bags': bags, 'comparisons': comparisons}
 
 

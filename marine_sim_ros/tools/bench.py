@@ -55,9 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='measure only the load of recorder, markers and console',
     )
     only.add_argument(
-        '--gazebo', action='store_true',
+        '--gazebo',
+        action='store_true',
         help="measure only Gazebo: its own underwater plugins against this package's",
-    )  # fmt: skip
+    )
     only.add_argument(
         '--console-hours',
         type=float,

@@ -20,9 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add_bag_argument(parser)
     parser.add_argument(
-        '--vehicle', default='', metavar='URDF',
+        '--vehicle',
+        default='',
+        metavar='URDF',
         help='vehicle: shipped name or file (default: the recorded one)',
-    )  # fmt: skip
+    )
     parser.add_argument(
         '--environment',
         default='',
@@ -55,13 +57,14 @@ def execute(options: argparse.Namespace) -> int:
     from marine_sim_ros.console.page.server import Server
 
     replay = Replay(
-        options.bag, vehicle=options.vehicle, environment=options.environment,
-        namespace=options.namespace, maps=parse_maps(options.maps),
-    )  # fmt: skip
+        options.bag,
+        vehicle=options.vehicle,
+        environment=options.environment,
+        namespace=options.namespace,
+        maps=parse_maps(options.maps),
+    )
     label = options.bag.rstrip('/').rsplit('/', 1)[-1]
-    server = Server(
-        replay_application(replay, label), options.host, options.port, options.token
-    )  # fmt: skip
+    server = Server(replay_application(replay, label), options.host, options.port, options.token)
     print(f'console at {server.address}', flush=True)
     threading.Thread(target=replay.read_once, daemon=True).start()
     try:

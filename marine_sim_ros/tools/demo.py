@@ -131,9 +131,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def depth_plot(
-    seconds: Sequence[float], depths: Sequence[float], *, duration: float, deepest: float,
-    width: int, rows: int = ROWS,
-) -> list[str]:  # fmt: skip
+    seconds: Sequence[float],
+    depths: Sequence[float],
+    *,
+    duration: float,
+    deepest: float,
+    width: int,
+    rows: int = ROWS,
+) -> list[str]:
     """Return the lines of a plot of depth over time, the surface at the top.
 
     Each character has an upper and a lower half, so that a row shows two depths.
@@ -199,9 +204,9 @@ class _Dive:
         else:
             self._go(LINE, lambda: self.stage.tell(self._line()))
             self.stage.tell('\n'.join(['', 'depth over time', *self._plot()]))
-        states = State(*(
-            np.stack(rows) for rows in zip(*(t.state for t in self.ticks), strict=True)
-        ))  # fmt: skip
+        states = State(
+            *(np.stack(rows) for rows in zip(*(t.state for t in self.ticks), strict=True))
+        )
         return hash_of(np.array([t.stamp for t in self.ticks]), states)
 
     def _go(self, every: float, show: Callable[[], None]) -> None:
@@ -232,8 +237,10 @@ class _Dive:
         return depth_plot(
             [t.stamp / NANOSECONDS for t in ticks],
             [-float(t.state.position[2]) for t in ticks],
-            duration=self.scenario.duration, deepest=DEEPEST, width=self.stage.width - 12,
-        )  # fmt: skip
+            duration=self.scenario.duration,
+            deepest=DEEPEST,
+            width=self.stage.width - 12,
+        )
 
     def _screen(self) -> RenderableType:
         total, width = self.scenario.duration, self.stage.width
@@ -244,9 +251,11 @@ class _Dive:
             _thrusters(self.ticks[-1]),
         )
         return Panel(
-            parts, width=width, title=f'{self.vehicle.name}: {self.scenario.name}',
+            parts,
+            width=width,
+            title=f'{self.vehicle.name}: {self.scenario.name}',
             subtitle='T: thrusters, pulse width and thrust',
-        )  # fmt: skip
+        )
 
 
 def _introduce(stage: _Stage) -> Vehicle:
@@ -356,10 +365,13 @@ def _graph(stage: _Stage, steps: int, digest: str) -> int:
         stage.tell('Ctrl-C ends the graph, and the tour goes on.')
     with tempfile.TemporaryDirectory(prefix='marine_sim_demo_') as folder:
         settings = RunOptions(
-            vehicle=VEHICLE, scenario=SCENARIO, console=bool(port), console_port=port or PORT,
+            vehicle=VEHICLE,
+            scenario=SCENARIO,
+            console=bool(port),
+            console_port=port or PORT,
             real_time_factor=0.0 if stage.fast else 1.0,
             record=f'{folder}/run' if find_spec('rosbags') else '',
-        )  # fmt: skip
+        )
         code = _run(settings, stage, open_browser=bool(port) and _has_browser())
         found = _recorded(Path(folder) / 'run', steps)
     if code:
@@ -368,8 +380,10 @@ def _graph(stage: _Stage, steps: int, digest: str) -> int:
     if not found:
         return 0
     same = found == digest
-    stage.tell(f'{"The same" if same else "NOT the same"} trajectory to the last bit: '
-               f'{found[:12]}... through the nodes, {digest[:12]}... without.')  # fmt: skip
+    stage.tell(
+        f'{"The same" if same else "NOT the same"} trajectory to the last bit: '
+        f'{found[:12]}... through the nodes, {digest[:12]}... without.'
+    )
     stage.rest()
     return 0 if same else 1
 

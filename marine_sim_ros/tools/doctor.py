@@ -32,20 +32,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, 'vehicle_arguments')
     parser.add_argument('--json', action='store_true', help='print the findings as JSON')
     parser.add_argument(
-        '--fix', default='', metavar='OUT',
+        '--fix',
+        default='',
+        metavar='OUT',
         help='write a copy in which every finding with a single right answer is fixed',
-    )  # fmt: skip
+    )
 
 
 def _as_json(vehicle: str, findings: Sequence[Diagnostic]) -> str:
     rows = [
         {
-            'severity': f.severity.value, 'check': f.check, 'message': f.message,
-            'file': f.place.file, 'line': f.place.line or None, 'element': f.place.element,
-            'advice': f.advice, 'fix': f.edit.tells if f.edit else None,
+            'severity': f.severity.value,
+            'check': f.check,
+            'message': f.message,
+            'file': f.place.file,
+            'line': f.place.line or None,
+            'element': f.place.element,
+            'advice': f.advice,
+            'fix': f.edit.tells if f.edit else None,
         }
         for f in findings
-    ]  # fmt: skip
+    ]
     return json.dumps({'vehicle': vehicle, 'findings': rows}, indent=2, ensure_ascii=False)
 
 

@@ -113,9 +113,12 @@ def _plan(options: argparse.Namespace) -> _Plan:
             f'{scenario.duration:g} s; expected at least {least:g} s to judge it'
         )
     settings = RunOptions(
-        vehicle=name, vehicle_arguments=tuple(f'{k}:={v}' for k, v in arguments.items()),
-        scenario=experiment.scenario, controller=options.controller, real_time_factor=0.0,
-    )  # fmt: skip
+        vehicle=name,
+        vehicle_arguments=tuple(f'{k}:={v}' for k, v in arguments.items()),
+        scenario=experiment.scenario,
+        controller=options.controller,
+        real_time_factor=0.0,
+    )
     return _Plan(experiment, vehicle, scenario, settings)
 
 

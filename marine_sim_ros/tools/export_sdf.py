@@ -32,13 +32,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_option(parser, 'vehicle_arguments')
     parser.add_argument(
-        '--meshes', choices=MESH_MODES, default='uri',
+        '--meshes',
+        choices=MESH_MODES,
+        default='uri',
         help='refer to meshes by model:// and file://, or copy them into meshes/ beside FILE',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '--ground', default='', metavar='MATERIAL',
+        '--ground',
+        default='',
+        metavar='MATERIAL',
         help='material of the ground for which friction and restitution are written, such as sand',
-    )  # fmt: skip
+    )
     parser.add_argument(
         '--materials',
         default='',
@@ -57,9 +61,13 @@ def execute(options: argparse.Namespace) -> int:
         vehicle = load_vehicle(options.vehicle, progress=told, **arguments)
     materials = load_materials(options.materials) if options.materials else shipped_materials()
     model = sdf_model(
-        vehicle, source=str(path), base=path.parent, meshes=options.meshes,
-        materials=materials, ground=options.ground,
-    )  # fmt: skip
+        vehicle,
+        source=str(path),
+        base=path.parent,
+        meshes=options.meshes,
+        materials=materials,
+        ground=options.ground,
+    )
     unread = without_effect(materials, 'gazebo') if options.materials else {}
     told = (f'{options.materials}: {name} has no effect: {why}' for name, why in unread.items())
     print_warnings((*vehicle.warnings, *model.warnings, *told))

@@ -33,24 +33,32 @@ __all__ = ['add_arguments', 'execute']
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument(
-        'bags', metavar='RECORDING', nargs='+',
+        'bags',
+        metavar='RECORDING',
+        nargs='+',
         help='rosbag2 folder or file, or a folder of --record; with --fit several, '
         'and .npz or .csv files',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '--fit', default='', metavar='FILE',
+        '--fit',
+        default='',
+        metavar='FILE',
         help='fit the parameters of a YAML file, or of one of config/identification, to whole '
         'motions; needs JAX',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '--columns', default='', metavar='FILE',
+        '--columns',
+        default='',
+        metavar='FILE',
         help='what the columns of .npz and .csv files mean: a YAML file, or one of '
         'config/recordings',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '--vehicle', default='', metavar='URDF',
+        '--vehicle',
+        default='',
+        metavar='URDF',
         help='shipped name or file: masses, centres, thrusters (default: from the manifest)',
-    )  # fmt: skip
+    )
     add_option(parser, 'vehicle_arguments')
     add_map_argument(parser)
     parser.add_argument(
@@ -68,13 +76,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument('--to', dest='end', type=float, metavar='S', help='end of that span, s')
     parser.add_argument(
-        '--current', type=float, nargs=3, default=(0.0, 0.0, 0.0), metavar=('E', 'N', 'UP'),
+        '--current',
+        type=float,
+        nargs=3,
+        default=(0.0, 0.0, 0.0),
+        metavar=('E', 'N', 'UP'),
         help='velocity of the water in map, m/s',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '--stretch', type=float, default=LENGTH, metavar='S',
+        '--stretch',
+        type=float,
+        default=LENGTH,
+        metavar='S',
         help=f'length of a stretch that is simulated in one piece (default {LENGTH:g})',
-    )  # fmt: skip
+    )
     parser.add_argument('--json', action='store_true', help='print JSON instead of a table')
     parser.add_argument(
         '--urdf',
@@ -101,9 +116,11 @@ def execute(options: argparse.Namespace) -> int:
             f'{len(options.bags)} recordings; expected one, or --fit with parameters'
         )
     samples = samples_of(
-        _collector(options, options.bags[0]), vehicle,
-        current=tuple(options.current), span=(options.begin, options.end),
-    )  # fmt: skip
+        _collector(options, options.bags[0]),
+        vehicle,
+        current=tuple(options.current),
+        span=(options.begin, options.end),
+    )
     with bar('fitting') as told:
         found = identify(vehicle, samples, length=options.stretch, progress=told)
     if options.urdf:
@@ -142,9 +159,13 @@ def _vehicle(options: argparse.Namespace) -> Vehicle:
         path = bag_path(options.bags[0])
         folder = path if path.is_dir() else path.parent
         manifest = next(
-            (p / 'manifest.json' for p in (folder, folder.parent)
-             if (p / 'manifest.json').is_file()), None,
-        )  # fmt: skip
+            (
+                p / 'manifest.json'
+                for p in (folder, folder.parent)
+                if (p / 'manifest.json').is_file()
+            ),
+            None,
+        )
         if manifest is None:
             raise ParameterError('--vehicle is missing; expected a shipped name or a URDF')
         try:
@@ -191,8 +212,10 @@ def _print(vehicle: Vehicle, found: Identification) -> None:
     for axis in AXES:
         a = content['axes'][axis]
         share = '–' if a['explained'] is None else f'{100 * a["explained"]:.1f} %'
-        print(f'{axis:6} {a["rms_measured"]:<13.4g} {a["rms_residual"]:<13.4g} '
-              f'{a["noise"]:<8.3g} {share}')  # fmt: skip
+        print(
+            f'{axis:6} {a["rms_measured"]:<13.4g} {a["rms_residual"]:<13.4g} '
+            f'{a["noise"]:<8.3g} {share}'
+        )
     for doubt in found.doubts:
         print(f'doubtful: {doubt}')
     print()

@@ -53,9 +53,11 @@ def fit_recordings(
 
 
 def _recording(
-    options: argparse.Namespace, vehicle: Vehicle, path: str,
+    options: argparse.Namespace,
+    vehicle: Vehicle,
+    path: str,
     collector: Callable[[str], Collector],
-) -> Recording:  # fmt: skip
+) -> Recording:
     if Path(path).suffix.lower() not in _TABLES:
         return recording_of_bag(collector(path), path, tuple(options.current))
     if not options.columns:

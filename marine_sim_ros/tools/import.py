@@ -23,13 +23,17 @@ __all__ = ['add_arguments', 'execute']
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument(
-        'file', metavar='FILE',
+        'file',
+        metavar='FILE',
         help='SDF model or world, URDF or xacro with <gazebo> blocks, or Stonefish scenario',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '-o', '--output', default='', metavar='FILE',
+        '-o',
+        '--output',
+        default='',
+        metavar='FILE',
         help='file to write (default: standard output)',
-    )  # fmt: skip
+    )
     parser.add_argument(
         '--model',
         default='',
@@ -37,10 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='model or robot to take, of a file that has several (default: the only one)',
     )
     parser.add_argument(
-        '--max-thrust', type=float, default=0.0, metavar='N',
+        '--max-thrust',
+        type=float,
+        default=0.0,
+        metavar='N',
         help='largest thrust of thrusters whose source has no limit (default: a tenth of the '
         'weight)',
-    )  # fmt: skip
+    )
     add_option(parser, 'vehicle_arguments')
 
 

@@ -18,9 +18,14 @@ from marine_sim_ros.model.packages import add_package_paths
 from marine_sim_ros.sim.options import OPTIONS, Option, RunOptions
 
 __all__ = [
-    'add_bag_argument', 'add_map_argument', 'add_option', 'add_run_arguments', 'free_folder',
-    'run_options', 'xacro_arguments',
-]  # fmt: skip
+    'add_bag_argument',
+    'add_map_argument',
+    'add_option',
+    'add_run_arguments',
+    'free_folder',
+    'run_options',
+    'xacro_arguments',
+]
 
 _METAVARS = {3: ('EAST', 'NORTH', 'UP')}
 
@@ -42,25 +47,38 @@ class _PackagePath(argparse.Action):
 
 def _add_package_path(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        '--package-path', dest='package_paths', action=_PackagePath, default=[], metavar='DIR',
+        '--package-path',
+        dest='package_paths',
+        action=_PackagePath,
+        default=[],
+        metavar='DIR',
         help='folder with ROS packages that are not installed, for package:// and $(find); may '
         'be repeated',
-    )  # fmt: skip
+    )
 
 
 def _add_base_link(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        '--base-link', dest='vehicle_arguments', action=_BaseLink, default=[], metavar='LINK',
+        '--base-link',
+        dest='vehicle_arguments',
+        action=_BaseLink,
+        default=[],
+        metavar='LINK',
         help="link that is the vehicle's body, the same as --set base_link:=LINK (default: "
         'base_link, a link NAME/base_link, or the root of the tree)',
-    )  # fmt: skip
+    )
 
 
 class _BaseLink(argparse.Action):
     """Adds the vehicle argument base_link:=NAME."""
 
-    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
-                 values: Any, option_string: str | None = None) -> None:  # fmt: skip
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
         del parser, option_string
         setattr(namespace, self.dest, [*getattr(namespace, self.dest), f'base_link:={values}'])
 
@@ -72,8 +90,13 @@ class _Deprecated(argparse.Action):
         super().__init__(*arguments, nargs=0, help=argparse.SUPPRESS, **settings)
         self._instead = instead
 
-    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
-                 values: Any, option_string: str | None = None) -> None:  # fmt: skip
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
         sys.stderr.write(f'WARNING: {option_string} is deprecated; use {self._instead}\n')
         setattr(namespace, self.dest, self.const)
 
@@ -114,8 +137,9 @@ def add_option(
     elif known.count is not None:
         settings |= {'nargs': known.count or '+', 'metavar': _METAVARS.get(known.count)}
     settings['metavar'] = settings.get('metavar') or known.metavar or None
-    return parser.add_argument(*known.flags, known.flag, dest=name, default=default, help=text,
-                               **settings)  # fmt: skip
+    return parser.add_argument(
+        *known.flags, known.flag, dest=name, default=default, help=text, **settings
+    )
 
 
 def _add_switch(parser: argparse.ArgumentParser, known: Option, text: str) -> argparse.Action:
@@ -124,9 +148,13 @@ def _add_switch(parser: argparse.ArgumentParser, known: Option, text: str) -> ar
     action.help = text  # before Python 3.13 the action adds the default once more
     for old in known.deprecated:
         parser.add_argument(
-            old, action=_Deprecated, dest=known.name, const=not known.default,
-            default=known.default, instead=action.option_strings[-1],
-        )  # fmt: skip
+            old,
+            action=_Deprecated,
+            dest=known.name,
+            const=not known.default,
+            default=known.default,
+            instead=action.option_strings[-1],
+        )
     return action
 
 
@@ -140,9 +168,13 @@ def add_bag_argument(parser: argparse.ArgumentParser) -> None:
 def add_map_argument(parser: argparse.ArgumentParser) -> None:
     """Add what ``parse_maps`` reads."""
     parser.add_argument(
-        '--map', dest='maps', action='append', default=[], metavar='OURS:=THEIRS',
+        '--map',
+        dest='maps',
+        action='append',
+        default=[],
+        metavar='OURS:=THEIRS',
         help='a topic under another name, as in odom:=/rov/odometry; may be repeated',
-    )  # fmt: skip
+    )
 
 
 def add_run_arguments(parser: argparse.ArgumentParser, *, graph: bool = False) -> None:

@@ -28,14 +28,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add_run_arguments(parser)
     parser.add_argument(
-        '--engine', default='numpy', choices=('numpy', 'jax'),
+        '--engine',
+        default='numpy',
+        choices=('numpy', 'jax'),
         help='engine that computes the run: numpy, to the last bit as the nodes do, or jax, '
-             'compiled (extra batch) (default numpy)',
-    )  # fmt: skip
+        'compiled (extra batch) (default numpy)',
+    )
     parser.add_argument(
-        '--precision', default='float64', choices=('float64', 'float32'),
+        '--precision',
+        default='float64',
+        choices=('float64', 'float32'),
         help='floating-point format of --engine jax (default float64)',
-    )  # fmt: skip
+    )
 
 
 def _simulated(
@@ -82,16 +86,23 @@ def execute(options: argparse.Namespace) -> int:
     print_warnings(vehicle.warnings)
     environment = run_environment(settings.environment, current=settings.current)
     trajectory, wall, compiling = _simulated(
-        options, vehicle, scenario, environment=environment, dt=settings.dt,
-        integrator=settings.integrator, seed=settings.seed,
+        options,
+        vehicle,
+        scenario,
+        environment=environment,
+        dt=settings.dt,
+        integrator=settings.integrator,
+        seed=settings.seed,
         duration=settings.duration or None,
-    )  # fmt: skip
+    )
     if settings.record:
         from marine_sim_ros.bags.trajectory_writer import write_recording
 
-        more = {} if options.engine == 'numpy' else {
-            'engine': options.engine, 'precision': options.precision
-        }  # fmt: skip
+        more = (
+            {}
+            if options.engine == 'numpy'
+            else {'engine': options.engine, 'precision': options.precision}
+        )
         write_recording(Path(settings.record), vehicle, settings, trajectory, **more)
     verdicts = scenario.verdicts(trajectory.time, trajectory.position[:, 2])
     for ok, text in verdicts:

@@ -70,9 +70,12 @@ def execute(options: argparse.Namespace) -> int:
     start = time.perf_counter()
     with bar('sweep') as told:
         ran = run_missing(
-            plan, dataset, scheduler=options.scheduler, workers=options.workers or None,
+            plan,
+            dataset,
+            scheduler=options.scheduler,
+            workers=options.workers or None,
             progress=told,
-        )  # fmt: skip
+        )
     columns = dataset.columns()
     write_report(folder, options.sweep, plan, columns)
     lost = int((~columns['finite']).sum())

@@ -33,7 +33,12 @@ def print_comparisons(
         style = _STYLES.get(verdict)
         end = {True: 'green', False: 'bold red'}.get(bool(c.within)) if state else None
         table.add_row(
-            quantity, printed, ours, unit, f'[{style}]{verdict}[/]' if style else verdict,
-            required, f'[{end}]{state}[/]' if end else state,
-        )  # fmt: skip
+            quantity,
+            printed,
+            ours,
+            unit,
+            f'[{style}]{verdict}[/]' if style else verdict,
+            required,
+            f'[{end}]{state}[/]' if end else state,
+        )
     console.print(table)

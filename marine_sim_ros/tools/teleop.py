@@ -38,13 +38,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--namespace', default='', help="namespace of the vehicle (default: the vehicle's name)"
     )
     parser.add_argument(
-        '--output', default='pwm', choices=OUTPUTS,
+        '--output',
+        default='pwm',
+        choices=OUTPUTS,
         help='pwm: the thrusters (default); velocity, pose: a controller',
-    )  # fmt: skip
+    )
     parser.add_argument(
-        '--gamepad', default='xbox', metavar='G',
+        '--gamepad',
+        default='xbox',
+        metavar='G',
         help=f'{", ".join(gamepad_names())}, or a YAML file (default xbox)',
-    )  # fmt: skip
+    )
 
 
 @contextmanager

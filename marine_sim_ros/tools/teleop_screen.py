@@ -61,9 +61,13 @@ def _head(node: Any) -> RenderableType:
         place = f'depth {at.depth:.2f} m   heading {_heading(at.yaw)}   speed {speed:.2f} m/s'
     gamepad = node.gamepad.name + ('' if node.joy_alive else ' (silent)')
     first = Text.assemble(
-        ('output ', 'bold'), (f'{pilot.output:<8}', 'bold reverse'), ('   gain ', 'bold'),
-        f'{pilot.gain:.1f}', ('   gamepad ', 'bold'), gamepad,
-    )  # fmt: skip
+        ('output ', 'bold'),
+        (f'{pilot.output:<8}', 'bold reverse'),
+        ('   gain ', 'bold'),
+        f'{pilot.gain:.1f}',
+        ('   gamepad ', 'bold'),
+        gamepad,
+    )
     return Group(first, Text(place, style='' if state is not None else 'yellow'))
 
 
@@ -129,9 +133,11 @@ def _keys() -> Table:
     table = _grid(4)
     for left, right in zip(HELP[:half], (*HELP[half:], ('', ''))[:half], strict=True):
         table.add_row(
-            Text(f'{left[0]:<5}', style='bold'), f'{left[1]:<28}',
-            Text(f'{right[0]:<3}', style='bold'), right[1],
-        )  # fmt: skip
+            Text(f'{left[0]:<5}', style='bold'),
+            f'{left[1]:<28}',
+            Text(f'{right[0]:<3}', style='bold'),
+            right[1],
+        )
     return table
 
 

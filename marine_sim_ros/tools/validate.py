@@ -23,9 +23,12 @@ from marine_sim_ros.validation.web_page import web_page
 __all__ = ['add_arguments', 'execute', 'print_validation']
 
 _STYLES = {
-    'pass': 'green', 'fail': 'bold red', 'pass?': 'dim green', 'fail?': 'dim red',
+    'pass': 'green',
+    'fail': 'bold red',
+    'pass?': 'dim green',
+    'fail?': 'dim red',
     'no published value': 'dim',
-}  # fmt: skip
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,8 +67,9 @@ def print_validation(validation: Validation, console: Console | None = None) -> 
         print(plain(validation), file=console.file)
         return
     content = make_table(validation)
-    table = Table(title=f'Manoeuvres: {validation.vehicle}', title_justify='left',
-                  header_style='bold')  # fmt: skip
+    table = Table(
+        title=f'Manoeuvres: {validation.vehicle}', title_justify='left', header_style='bold'
+    )
     for i, name in enumerate(content.header):
         table.add_column(name, justify='right' if i > 1 else 'left')
     for row in content.rows:

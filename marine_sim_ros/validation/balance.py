@@ -21,9 +21,15 @@ from marine_sim_ros.validation.held import DEPTH, STILL, wrench
 from marine_sim_ros.validation.measurement import Measurement
 
 __all__ = [
-    'Balance', 'balance', 'draught', 'floats', 'mass', 'net_buoyancy', 'neutral_water',
+    'Balance',
+    'balance',
+    'draught',
+    'floats',
+    'mass',
+    'net_buoyancy',
+    'neutral_water',
     'trim_angle',
-]  # fmt: skip
+]
 
 _RESERVE = 1.25
 """Buoyancy over weight above which a vehicle is one of the surface."""

@@ -28,8 +28,14 @@ from marine_sim_ros.validation.held import STILL, wrench
 from marine_sim_ros.validation.measurement import Measurement
 
 __all__ = [
-    'Swing', 'decrement', 'free_decay', 'natural_period', 'period', 'period_from', 'undershoot',
-]  # fmt: skip
+    'Swing',
+    'decrement',
+    'free_decay',
+    'natural_period',
+    'period',
+    'period_from',
+    'undershoot',
+]
 
 START = 10.0
 """Degrees."""

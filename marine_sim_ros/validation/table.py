@@ -77,9 +77,12 @@ def make_table(validation: Validation) -> Table:
                 )
             )
     header = (
-        'quantity', 'unit', 'published', *(c.name for c in validation.cards),
+        'quantity',
+        'unit',
+        'published',
+        *(c.name for c in validation.cards),
         *(['note'] if alone else []),
-    )  # fmt: skip
+    )
     return Table(header, tuple(rows))
 
 

@@ -89,6 +89,12 @@ def _step(
 
 
 NET = ForceModel(
-    'net', _step, begin=_begin, applies=_has_net,
-    label='Net', colour='#3d7a5a', element='net', read=read_net,
-)  # fmt: skip
+    'net',
+    _step,
+    begin=_begin,
+    applies=_has_net,
+    label='Net',
+    colour='#3d7a5a',
+    element='net',
+    read=read_net,
+)

@@ -62,7 +62,10 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 
 
 SPEED_LOG = SensorModel(
-    'speed_log', _measure, disturb=_disturb, spec=SpeedLog,
+    'speed_log',
+    _measure,
+    disturb=_disturb,
+    spec=SpeedLog,
     topics=(SensorTopic('velocity', 'geometry_msgs/msg/Vector3Stamped', _fields),),
     label='Speed log',
-)  # fmt: skip
+)

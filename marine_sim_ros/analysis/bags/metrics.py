@@ -187,9 +187,13 @@ def _response(record: VehicleRecord) -> tuple[dict[str, Any] | None, str]:
     window = min(WINDOW, 0.5 * float(time[-1] - time[0]))
     try:
         judged = response(
-            time - time[0], rows[:, :3], rows[:, 3:6], held(goals, time),
-            velocity=velocity, window=window,
-        )  # fmt: skip
+            time - time[0],
+            rows[:, :3],
+            rows[:, 3:6],
+            held(goals, time),
+            velocity=velocity,
+            window=window,
+        )
     except ParameterError as error:
         return None, str(error)
     note = '' if odom.stride == 1 else f'judged by every {odom.stride}th odometry'

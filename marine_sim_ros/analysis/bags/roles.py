@@ -26,11 +26,28 @@ Row = tuple[float, ...]
 _NAN = math.nan
 
 ODOM_COLUMNS = (
-    'x_m', 'y_m', 'z_m', 'qx', 'qy', 'qz', 'qw',
-    'surge_m_s', 'sway_m_s', 'heave_m_s', 'roll_rate_rad_s', 'pitch_rate_rad_s', 'yaw_rate_rad_s',
-)  # fmt: skip
-_WRENCH_COLUMNS = ('force_x_N', 'force_y_N', 'force_z_N', 'torque_x_Nm', 'torque_y_Nm',
-                   'torque_z_Nm')  # fmt: skip
+    'x_m',
+    'y_m',
+    'z_m',
+    'qx',
+    'qy',
+    'qz',
+    'qw',
+    'surge_m_s',
+    'sway_m_s',
+    'heave_m_s',
+    'roll_rate_rad_s',
+    'pitch_rate_rad_s',
+    'yaw_rate_rad_s',
+)
+_WRENCH_COLUMNS = (
+    'force_x_N',
+    'force_y_N',
+    'force_z_N',
+    'torque_x_Nm',
+    'torque_y_Nm',
+    'torque_z_Nm',
+)
 _SETPOINT_UNITS = ('m',) * 3 + ('rad',) * 3 + ('m_s',) * 3 + ('rad_s',) * 3
 
 OURS = {
@@ -115,8 +132,10 @@ _TYPES: dict[str, dict[str, Callable[[Any], Row]]] = {
     'odom': {
         'nav_msgs/msg/Odometry': _odometry,
         'geometry_msgs/msg/PoseStamped': lambda m: (*_pose(m.pose), *_NO_VELOCITY),
-        'geometry_msgs/msg/PoseWithCovarianceStamped':
-            lambda m: (*_pose(m.pose.pose), *_NO_VELOCITY),
+        'geometry_msgs/msg/PoseWithCovarianceStamped': lambda m: (
+            *_pose(m.pose.pose),
+            *_NO_VELOCITY,
+        ),
     },
     'pwm': {
         **_ARRAYS,
@@ -133,7 +152,7 @@ _TYPES: dict[str, dict[str, Callable[[Any], Row]]] = {
         'geometry_msgs/msg/Wrench': _wrench,
     },
     'joints': {'sensor_msgs/msg/JointState': lambda m: tuple(map(float, m.position))},
-}  # fmt: skip
+}
 
 EXTRA_TYPES = {
     'mavros_msgs/msg/RCOut': 'std_msgs/Header header\nuint16[] channels\n',

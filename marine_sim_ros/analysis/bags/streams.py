@@ -83,10 +83,14 @@ class Series:
         low = np.where(np.isnan(values), np.inf, values).argmin(axis=1)
         high = np.where(np.isnan(values), -np.inf, values).argmax(axis=1)
         each, columns = np.arange(len(rows))[:, None], np.arange(self.width)[None]
-        new = np.stack([
-            time[each, low], values[each, low, columns],
-            time[each, high], values[each, high, columns],
-        ])  # fmt: skip
+        new = np.stack(
+            [
+                time[each, low],
+                values[each, low, columns],
+                time[each, high],
+                values[each, high, columns],
+            ]
+        )
         self._buckets = np.concatenate([self._buckets, new], axis=1)
         while self._buckets.shape[1] > 2 * self._most_buckets:
             self._merge()

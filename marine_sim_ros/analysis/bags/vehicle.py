@@ -19,10 +19,23 @@ __all__ = ['ODOM', 'Channel', 'Clock', 'Rows', 'VehicleRecord']
 
 BLOCK = 1024
 ODOM = (
-    'x', 'y', 'z', 'roll', 'pitch', 'yaw',
-    'surge', 'sway', 'heave', 'roll_rate', 'pitch_rate', 'yaw_rate',
-    'ahead', 'port', 'up', 'speed',
-)  # fmt: skip
+    'x',
+    'y',
+    'z',
+    'roll',
+    'pitch',
+    'yaw',
+    'surge',
+    'sway',
+    'heave',
+    'roll_rate',
+    'pitch_rate',
+    'yaw_rate',
+    'ahead',
+    'port',
+    'up',
+    'speed',
+)
 """Columns of an odometry's series: m, rad (unwrapped), body m/s and rad/s; then the velocity in
 the level frame, as set-points have it, and its size."""
 

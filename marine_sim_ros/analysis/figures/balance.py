@@ -108,16 +108,23 @@ def _side(axes: Any, case: Balance, axis: int, sign: float) -> None:
     length = 0.2 * max(case.size)
     for point, way, colour in ((gravity, -1, ORANGE), (buoyancy, 1, SKY)):
         axes.annotate(
-            '', (point[0], point[1] + way * length), point,
+            '',
+            (point[0], point[1] + way * length),
+            point,
             arrowprops={'arrowstyle': '-|>', 'color': colour, 'lw': 2.5, 'shrinkA': 0},
-        )  # fmt: skip
+        )
         axes.axvline(point[0], color=colour, linestyle=(0, (2, 3)), linewidth=1.3)
         axes.plot(*point, 'o', color=colour, markeredgecolor=BLACK, markersize=11, zorder=5)
     offset = abs(float(buoyancy[0] - gravity[0]))
     axes.text(
-        0.99, 0.02, f'verticals {1000 * offset:.1f} mm apart', ha='right',
-        transform=axes.transAxes, color=BLACK, fontsize=11,
-    )  # fmt: skip
+        0.99,
+        0.02,
+        f'verticals {1000 * offset:.1f} mm apart',
+        ha='right',
+        transform=axes.transAxes,
+        color=BLACK,
+        fontsize=11,
+    )
 
 
 def _legend(figure: Any) -> None:
@@ -134,5 +141,7 @@ def _legend(figure: Any) -> None:
             Line2D([], [], color=SKY, label='centre of buoyancy', **dot),
             Line2D([], [], color=ORANGE, label='centre of gravity', **dot),
         ],
-        loc='upper right', ncols=2, bbox_to_anchor=(0.995, 1.0),
-    )  # fmt: skip
+        loc='upper right',
+        ncols=2,
+        bbox_to_anchor=(0.995, 1.0),
+    )

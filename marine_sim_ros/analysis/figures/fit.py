@@ -29,13 +29,17 @@ def fit_figure(
     with sheet(path, title, 10.0) as figure:
         grid = figure.subplots(6, 1, sharex=True)
         for i, (axes, name) in enumerate(zip(grid, AXES, strict=True)):
-            axes.plot(*_joined(time, measured[..., i]), color=SKY, linewidth=4.0,
-                      label='measured')  # fmt: skip
-            axes.plot(*_joined(time, fitted[..., i]), color=BLACK, linewidth=1.0,
-                      label='fitted, each stretch from its own start')  # fmt: skip
+            axes.plot(*_joined(time, measured[..., i]), color=SKY, linewidth=4.0, label='measured')
+            axes.plot(
+                *_joined(time, fitted[..., i]),
+                color=BLACK,
+                linewidth=1.0,
+                label='fitted, each stretch from its own start',
+            )
             axes.set_ylabel(f'{name}\n[{"m/s" if i < 3 else "rad/s"}]')
-            axes.set_ylim(*roomy(float(measured[..., i].min()), float(measured[..., i].max()),
-                                 _LEAST))  # fmt: skip
+            axes.set_ylim(
+                *roomy(float(measured[..., i].min()), float(measured[..., i].max()), _LEAST)
+            )
             axes.set_xlim(time.min(), time.max())
         # Above the first panel; Matplotlib has `outside` places from 3.7 on only.
         grid[0].legend(loc='lower right', bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)

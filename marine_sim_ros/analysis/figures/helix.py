@@ -95,5 +95,7 @@ def _fitted(axes: Any, turn: Turn, position: np.ndarray, floor: float) -> None:
             Line2D([], [], label=label, color=VERMILION, **style)
             for label, style in zip(labels, styles, strict=False)
         ],
-        loc='upper right', ncols=2, bbox_to_anchor=(0.995, 1.0),
-    )  # fmt: skip
+        loc='upper right',
+        ncols=2,
+        bbox_to_anchor=(0.995, 1.0),
+    )

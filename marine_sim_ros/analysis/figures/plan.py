@@ -89,8 +89,17 @@ def plan_figure(
         few = thinned(len(time))
         for axes, j, name in zip(panels, (1, 2), 'yz', strict=True):
             axes.plot(position[few, 0], position[few, j], color=GREY, linewidth=1, alpha=0.7)
-            dots = axes.scatter(ago[:, 0], ago[:, j], c=age, cmap='inferno', s=16, zorder=3,
-                                vmin=0, vmax=1.15 * TRAIL, linewidths=0)  # fmt: skip
+            dots = axes.scatter(
+                ago[:, 0],
+                ago[:, j],
+                c=age,
+                cmap='inferno',
+                s=16,
+                zorder=3,
+                vmin=0,
+                vmax=1.15 * TRAIL,
+                linewidths=0,
+            )
             axes.plot(
                 *position[0, [0, j]], 'o', color='white', markeredgecolor=BLACK, markersize=9
             )
@@ -178,15 +187,22 @@ def _circle(axes: Any, circle: Circle) -> None:
     around = np.linspace(0, 2 * math.pi, 200)
     x, y = circle.center
     axes.plot(
-        x + circle.radius * np.cos(around), y + circle.radius * np.sin(around),
-        color=VERMILION, linestyle=(0, (4, 3)), linewidth=1.4,
-    )  # fmt: skip
+        x + circle.radius * np.cos(around),
+        y + circle.radius * np.sin(around),
+        color=VERMILION,
+        linestyle=(0, (4, 3)),
+        linewidth=1.4,
+    )
     axes.plot([x, x + circle.radius], [y, y], color=VERMILION, linewidth=1)
     axes.plot(x, y, '.', color=VERMILION)
     axes.annotate(
-        f'R = {circle.radius:.2f} m', (x + circle.radius / 2, y), (0, 5),
-        textcoords='offset points', ha='center', color=VERMILION,
-    )  # fmt: skip
+        f'R = {circle.radius:.2f} m',
+        (x + circle.radius / 2, y),
+        (0, 5),
+        textcoords='offset points',
+        ha='center',
+        color=VERMILION,
+    )
 
 
 def _legend(figure: Any, goals: np.ndarray) -> None:
@@ -194,13 +210,29 @@ def _legend(figure: Any, goals: np.ndarray) -> None:
 
     handles = [
         Line2D([], [], color=GREY, linewidth=1, label='whole run'),
-        Line2D([], [], marker='o', linestyle='', color='white', markeredgecolor=BLACK,
-               markersize=9, label='start'),
-    ]  # fmt: skip
+        Line2D(
+            [],
+            [],
+            marker='o',
+            linestyle='',
+            color='white',
+            markeredgecolor=BLACK,
+            markersize=9,
+            label='start',
+        ),
+    ]
     known = ~np.isnan(goals[:, :3])
     if np.any(known[:, 0] & (known[:, 1] | known[:, 2])):
         handles.append(
-            Line2D([], [], marker='+', linestyle='', color=BLACK, markersize=13, mew=2,
-                   label='set-point')
-        )  # fmt: skip
+            Line2D(
+                [],
+                [],
+                marker='+',
+                linestyle='',
+                color=BLACK,
+                markersize=13,
+                mew=2,
+                label='set-point',
+            )
+        )
     figure.legend(handles=handles, loc='upper right', ncols=3, bbox_to_anchor=(0.995, 1.0))

@@ -17,9 +17,23 @@ from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
 
 __all__ = [
-    'BLACK', 'BLUE', 'GREEN', 'GREY', 'LIGHT', 'ORANGE', 'PURPLE', 'SKY', 'THREE', 'VERMILION',
-    'YELLOW', 'box_corners', 'nice_step', 'roomy', 'sheet', 'thinned',
-]  # fmt: skip
+    'BLACK',
+    'BLUE',
+    'GREEN',
+    'GREY',
+    'LIGHT',
+    'ORANGE',
+    'PURPLE',
+    'SKY',
+    'THREE',
+    'VERMILION',
+    'YELLOW',
+    'box_corners',
+    'nice_step',
+    'roomy',
+    'sheet',
+    'thinned',
+]
 
 # Okabe and Ito (2008), Color Universal Design.
 BLACK, ORANGE, SKY, GREEN = '#000000', '#E69F00', '#56B4E9', '#009E73'

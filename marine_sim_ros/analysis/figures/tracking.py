@@ -156,9 +156,13 @@ def _errors(
     if len(extremes) > 1:
         # Below the lines, which may be anywhere.
         axes.legend(
-            loc='upper center', bbox_to_anchor=(0.5, -0.24), ncols=3, handlelength=1.0,
-            columnspacing=1.0, handletextpad=0.4,
-        )  # fmt: skip
+            loc='upper center',
+            bbox_to_anchor=(0.5, -0.24),
+            ncols=3,
+            handlelength=1.0,
+            columnspacing=1.0,
+            handletextpad=0.4,
+        )
     else:
         axes.text(0.5, 0.6, 'all free', transform=axes.transAxes, ha='center', color=GREY)
 

@@ -43,10 +43,20 @@ def barometer_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
         series = _series(check.time, values)
         label = name(run, 'barometer', several=several)
         depths.append(line(run, series, 0, label, run.colour, width=1.0))
-        depths.append(line(run, series, 1, name(run, 'odometry', several=several), '@ink',
-                           dash=run.dash))  # fmt: skip
-        errors.append(line(run, series, 2, name(run, 'difference', several=several), run.colour,
-                           dash=run.dash, width=1.0))  # fmt: skip
+        depths.append(
+            line(run, series, 1, name(run, 'odometry', several=several), '@ink', dash=run.dash)
+        )
+        errors.append(
+            line(
+                run,
+                series,
+                2,
+                name(run, 'difference', several=several),
+                run.colour,
+                dash=run.dash,
+                width=1.0,
+            )
+        )
         place = 'at the pose of the vehicle description' if run.sensor else 'assumed at base_link'
         note = (
             f'With {check.atmospheric_pressure:g} Pa at the surface and '
@@ -135,8 +145,10 @@ def difference_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     for i, quantity in enumerate(ODOM[:9]):
         unit = ('m', '°', 'm/s')[i // 3]
         label = 'depth' if quantity == 'z' else quantity
-        lines = [line(runs[0], one, i, f'{run.label} − {runs[0].label}', run.colour)
-                 for run, one in series]  # fmt: skip
+        lines = [
+            line(runs[0], one, i, f'{run.label} − {runs[0].label}', run.colour)
+            for run, one in series
+        ]
         panels.append(Panel(f'Δ {label} [{unit}]', lines))
     note = 'Other bag minus first bag; angles take the shorter way round.'
     return [chart(f'{key}-differences', 'Differences', note, panels, columns=3, row_height=150)]

@@ -26,10 +26,12 @@ _RPM = 30 / math.pi
 def force_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Return every source's force and moment, and its share of all sources' sizes."""
     result = _components(
-        f'{key}-forces', 'Forces and moments by source',
+        f'{key}-forces',
+        'Forces and moments by source',
         'In base_link, about its origin. The total includes the weight.',
-        runs, [{**r.record.wrenches, **_total(r)} for r in runs],
-    )  # fmt: skip
+        runs,
+        [{**r.record.wrenches, **_total(r)} for r in runs],
+    )
     for run in runs:
         sources = run.record.wrenches
         if sources:
@@ -39,18 +41,22 @@ def force_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
                 Panel('force [%]', _shares(run, sources, 6)),
                 Panel('moment [%]', _shares(run, sources, 7)),
             ]
-            result.append(chart(f'{key}-share-{run.number}', title, note, panels, columns=2,
-                                row_height=220))  # fmt: skip
+            result.append(
+                chart(f'{key}-share-{run.number}', title, note, panels, columns=2, row_height=220)
+            )
     return result
 
 
 def drag_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Return the kinds of drag, where they were published."""
     kinds = [
-        {n.split('/', 1)[1]: c.series for n, c in r.record.channels.items()
-         if n.startswith('drag/')}
+        {
+            n.split('/', 1)[1]: c.series
+            for n, c in r.record.channels.items()
+            if n.startswith('drag/')
+        }
         for r in runs
-    ]  # fmt: skip
+    ]
     note = 'The components of wrench/drag, in base_link.'
     return _components(f'{key}-drag', 'Drag by kind', note, runs, kinds)
 
@@ -72,8 +78,17 @@ def _components(
         for run, one in zip(runs, sources, strict=True):
             for source, series in one.items():
                 colour = '@ink' if source == 'total' else _colour(names.index(source))
-                lines.append(line(run, series, i, name(run, source, several=len(runs) > 1),
-                                  colour, dash=run.dash, width=1.2))  # fmt: skip
+                lines.append(
+                    line(
+                        run,
+                        series,
+                        i,
+                        name(run, source, several=len(runs) > 1),
+                        colour,
+                        dash=run.dash,
+                        width=1.2,
+                    )
+                )
         panels.append(Panel(f'{label} [{"N" if i < 3 else "N m"}]', lines))
     return [chart(key, title, note, panels, columns=2)]
 
@@ -109,12 +124,14 @@ def thruster_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     panels = [
         Panel('PWM [µs]', _each(runs, 'thrusters/pwm', lambda s: range(s.width))),
         Panel('thrust [N]', _each(runs, 'thrusters/state', lambda s: range(s.width // 2))),
-        Panel('rotor [rpm]', _each(runs, 'thrusters/state',
-                                   lambda s: range(s.width // 2, s.width), scale=_RPM)),
+        Panel(
+            'rotor [rpm]',
+            _each(runs, 'thrusters/state', lambda s: range(s.width // 2, s.width), scale=_RPM),
+        ),
         Panel('power [W]', _each(runs, 'thrusters/power', lambda s: range(s.width - 2))),
         Panel('all [W]', _whole(runs, -2, 'total power')),
         Panel('energy [kJ]', _whole(runs, -1, 'energy', scale=1e-3)),
-    ]  # fmt: skip
+    ]
     panels = [p for p in panels if any(np.isfinite(one.y).any() for one in p.lines)]
     if not panels:
         return []
@@ -132,8 +149,9 @@ def _each(runs: Sequence[Run], topic: str, columns: Any, *, scale: float = 1.0) 
             # There are six colours: a seventh thruster is dashed, in a second bag dotted.
             dash = DASHES[min(i // len(COLOURS) + run.number, len(DASHES) - 1)]
             label = name(run, f'thruster {i + 1}', several=len(runs) > 1)
-            lines.append(line(run, series, column, label, _colour(i), scale=scale, dash=dash,
-                              width=1.2))  # fmt: skip
+            lines.append(
+                line(run, series, column, label, _colour(i), scale=scale, dash=dash, width=1.2)
+            )
     return lines
 
 
@@ -143,6 +161,7 @@ def _whole(runs: Sequence[Run], column: int, what: str, scale: float = 1.0) -> l
         series = run.record.get('thrusters/power')
         if series is not None:
             label = name(run, what, several=len(runs) > 1)
-            lines.append(line(run, series, series.width + column, label, '@ink', scale=scale,
-                              dash=run.dash))  # fmt: skip
+            lines.append(
+                line(run, series, series.width + column, label, '@ink', scale=scale, dash=run.dash)
+            )
     return lines

@@ -87,8 +87,16 @@ def _file(name: str) -> str:
 
 
 def _charts(key: str, section: Section) -> list[dict[str, Any]]:
-    makers = (place_charts, motion_charts, force_charts, drag_charts, thruster_charts,
-              barometer_charts, joint_charts, timing_charts)  # fmt: skip
+    makers = (
+        place_charts,
+        motion_charts,
+        force_charts,
+        drag_charts,
+        thruster_charts,
+        barometer_charts,
+        joint_charts,
+        timing_charts,
+    )
     result = [chart for make in makers for chart in make(key, section.runs)]
     if len(section.runs) > 1:
         result = [*difference_charts(key, section.runs), *result]

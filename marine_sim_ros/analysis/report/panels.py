@@ -17,16 +17,30 @@ __all__ = ['COLOURS', 'DASHES', 'THEMES', 'Line', 'Panel', 'chart', 'listed']
 # that would drown are lighter. Yellow is left out: it cannot be seen on white.
 THEMES = {
     'light': {
-        'ink': '#000000', 'paper': '#ffffff', 'grid': '#d5dbe1', 'soft': '#5f6b76',
-        'blue': '#0072B2', 'vermilion': '#D55E00', 'green': '#009E73', 'purple': '#CC79A7',
-        'orange': '#E69F00', 'sky': '#56B4E9',
+        'ink': '#000000',
+        'paper': '#ffffff',
+        'grid': '#d5dbe1',
+        'soft': '#5f6b76',
+        'blue': '#0072B2',
+        'vermilion': '#D55E00',
+        'green': '#009E73',
+        'purple': '#CC79A7',
+        'orange': '#E69F00',
+        'sky': '#56B4E9',
     },
     'dark': {
-        'ink': '#f2f4f6', 'paper': '#15191d', 'grid': '#343c44', 'soft': '#9aa7b3',
-        'blue': '#4f9fe0', 'vermilion': '#ff7f2a', 'green': '#1fc79a', 'purple': '#e39bc3',
-        'orange': '#E69F00', 'sky': '#8fd0f5',
+        'ink': '#f2f4f6',
+        'paper': '#15191d',
+        'grid': '#343c44',
+        'soft': '#9aa7b3',
+        'blue': '#4f9fe0',
+        'vermilion': '#ff7f2a',
+        'green': '#1fc79a',
+        'purple': '#e39bc3',
+        'orange': '#E69F00',
+        'sky': '#8fd0f5',
     },
-}  # fmt: skip
+}
 COLOURS = ('@blue', '@vermilion', '@green', '@purple', '@orange', '@sky')
 DASHES = ('solid', 'dash', 'dot', 'dashdot')
 _GAP = 0.09
@@ -77,9 +91,15 @@ def _bends(y: np.ndarray) -> np.ndarray:
 def axis(**more: Any) -> dict[str, Any]:
     """Return what all flat axes share."""
     return {
-        'gridcolor': '@grid', 'linecolor': '@soft', 'zerolinecolor': '@grid', 'automargin': True,
-        'tickcolor': '@soft', 'showline': True, 'exponentformat': 'none', **more,
-    }  # fmt: skip
+        'gridcolor': '@grid',
+        'linecolor': '@soft',
+        'zerolinecolor': '@grid',
+        'automargin': True,
+        'tickcolor': '@soft',
+        'showline': True,
+        'exponentformat': 'none',
+        **more,
+    }
 
 
 def chart(
@@ -110,25 +130,34 @@ def chart(
         left, top = column * (width + _GAP), 1 - row * (inner + gap)
         last = row == rows - 1 or i == len(panels) - 1
         layout[f'xaxis{end}'] = axis(
-            domain=[left, min(1.0, left + width)], anchor=f'y{end}', showticklabels=last,
+            domain=[left, min(1.0, left + width)],
+            anchor=f'y{end}',
+            showticklabels=last,
             **({'title': {'text': 'time [s]', 'standoff': 6}} if last else {}),
             **({'matches': 'x'} if i else {}),
-        )  # fmt: skip
+        )
         share = any(line.share for line in panel.lines)
         layout[f'yaxis{end}'] = axis(
-            domain=[max(0.0, top - inner), top], anchor=f'x{end}', nticks=5,
+            domain=[max(0.0, top - inner), top],
+            anchor=f'x{end}',
+            nticks=5,
             title={'text': panel.label, 'standoff': 4},
             **({'autorange': 'reversed'} if panel.down else {}),
             **({'range': [0, 100]} if share else {}),
-        )  # fmt: skip
+        )
         for line in panel.lines:
             data.append(_trace(line, end, shown=line.name not in named))
             named.add(line.name)
     if sum(_ENTRY + _LETTER * len(n) for n in named) > _BESIDE_BUTTONS:
         layout['legend'] = {'y': 1 - 30 / height}  # below the buttons
     return {
-        'key': key, 'title': title, 'note': note, 'data': data, 'layout': layout, 'wide': wide,
-    }  # fmt: skip
+        'key': key,
+        'title': title,
+        'note': note,
+        'data': data,
+        'layout': layout,
+        'wide': wide,
+    }
 
 
 def _trace(line: Line, end: str, *, shown: bool) -> dict[str, Any]:
@@ -137,11 +166,17 @@ def _trace(line: Line, end: str, *, shown: bool) -> dict[str, Any]:
         needed = _bends(y)
         x, y = x[needed], y[needed]
     trace: dict[str, Any] = {
-        'type': 'scatter', 'mode': 'lines', 'name': line.name, 'legendgroup': line.name,
-        'showlegend': shown, 'x': listed(x, 7), 'y': listed(y, 5),
-        'xaxis': f'x{end}', 'yaxis': f'y{end}',
+        'type': 'scatter',
+        'mode': 'lines',
+        'name': line.name,
+        'legendgroup': line.name,
+        'showlegend': shown,
+        'x': listed(x, 7),
+        'y': listed(y, 5),
+        'xaxis': f'x{end}',
+        'yaxis': f'y{end}',
         'line': {'color': line.colour, 'width': line.width, 'dash': line.dash},
-    }  # fmt: skip
+    }
     if len(line.x) == 1:
         trace['mode'] = 'markers'
         trace['marker'] = {'color': line.colour}

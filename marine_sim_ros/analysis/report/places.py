@@ -22,8 +22,14 @@ __all__ = ['motion_charts', 'place_charts']
 
 _POINTS = 2000
 _DEGREES = 180 / math.pi
-_POSE = (('x', 'm', 1.0), ('y', 'm', 1.0), ('z', 'm', -1.0),
-         ('roll', '°', _DEGREES), ('pitch', '°', _DEGREES), ('yaw', '°', _DEGREES))  # fmt: skip
+_POSE = (
+    ('x', 'm', 1.0),
+    ('y', 'm', 1.0),
+    ('z', 'm', -1.0),
+    ('roll', '°', _DEGREES),
+    ('pitch', '°', _DEGREES),
+    ('yaw', '°', _DEGREES),
+)
 _BODY = ('surge', 'sway', 'heave')
 _LEVEL = ('ahead', 'port', 'up')
 
@@ -64,8 +70,9 @@ def place_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
             traces.append(_places(label, path, third, mode='lines', line=style))
             for what, at, sign in (('start', path[:1], 'circle'), ('end', path[-1:], 'square')):
                 marker = {'color': run.colour, 'symbol': sign, 'size': 5 if third else 9}
-                traces.append(_places(what, at, third, mode='markers', marker=marker,
-                                      showlegend=False))  # fmt: skip
+                traces.append(
+                    _places(what, at, third, mode='markers', marker=marker, showlegend=False)
+                )
         goals = _goals(run)
         if len(goals):
             few = len(goals) <= 50
@@ -74,8 +81,11 @@ def place_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
                 'line': {'color': '@ink', 'dash': 'dash', 'width': 1.5},
             }
             sized: dict[str, Any] = {
-                'color': '@ink', 'symbol': 'cross-thin-open', 'size': 14, 'line': {'width': 2},
-            }  # fmt: skip
+                'color': '@ink',
+                'symbol': 'cross-thin-open',
+                'size': 14,
+                'line': {'width': 2},
+            }
             label = name(run, 'set-point', several=several)
             plan.append(_places(label, goals, False, **look, marker=sized))
             sized = {'color': '@ink', 'symbol': 'cross', 'size': 4}
@@ -84,28 +94,38 @@ def place_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     low, high = everything.min(axis=0), everything.max(axis=0)
     return [
         {
-            'key': f'{key}-space', 'title': 'Path in space', 'wide': False, 'data': space,
+            'key': f'{key}-space',
+            'title': 'Path in space',
+            'wide': False,
+            'data': space,
             'note': 'Circle: start; square: end. Drag to turn, scroll to zoom.',
             'layout': {'height': 480, 'scene': _scene(low, high)},
         },
         {
-            'key': f'{key}-plan', 'title': 'Path from above', 'wide': False, 'data': plan,
+            'key': f'{key}-plan',
+            'title': 'Path from above',
+            'wide': False,
+            'data': plan,
             'note': 'x is east, y is north. Circle: start; square: end.',
             'layout': {
                 'height': 480,
                 'xaxis': axis(title={'text': 'x [m]'}, range=_roomy(low[0], high[0])),
-                'yaxis': axis(title={'text': 'y [m]'}, scaleanchor='x',
-                              range=_roomy(low[1], high[1])),
+                'yaxis': axis(
+                    title={'text': 'y [m]'}, scaleanchor='x', range=_roomy(low[1], high[1])
+                ),
             },
         },
-    ]  # fmt: skip
+    ]
 
 
 def _places(label: str, places: np.ndarray, third: bool, **look: Any) -> dict[str, Any]:
     trace: dict[str, Any] = {
-        'type': 'scatter3d' if third else 'scatter', 'name': label,
-        'x': listed(places[:, 0]), 'y': listed(places[:, 1]), **look,
-    }  # fmt: skip
+        'type': 'scatter3d' if third else 'scatter',
+        'name': label,
+        'x': listed(places[:, 0]),
+        'y': listed(places[:, 1]),
+        **look,
+    }
     if third:
         trace['z'] = listed(places[:, 2])
     return trace
@@ -122,21 +142,28 @@ def _scene(low: np.ndarray, high: np.ndarray) -> dict[str, Any]:
     half = 0.55 * (high - low)
     half = np.maximum(half, max(0.25 * float(half.max()), 0.25))
     middle = (low + high) / 2
-    look = {'color': '@soft', 'gridcolor': '@grid', 'backgroundcolor': '@paper',
-            'zerolinecolor': '@grid', 'nticks': 6}  # fmt: skip
+    look = {
+        'color': '@soft',
+        'gridcolor': '@grid',
+        'backgroundcolor': '@paper',
+        'zerolinecolor': '@grid',
+        'nticks': 6,
+    }
     sides = {
         f'{n}axis': {
-            **look, 'title': {'text': f'{n} [m]', 'font': {'color': '@ink'}},
+            **look,
+            'title': {'text': f'{n} [m]', 'font': {'color': '@ink'}},
             'range': [float(m - h), float(m + h)],
         }
         for n, m, h in zip('xyz', middle, half, strict=True)
-    }  # fmt: skip
+    }
     ratio = half / half.max()
     return {
-        **sides, 'aspectmode': 'manual',
+        **sides,
+        'aspectmode': 'manual',
         'aspectratio': dict(zip('xyz', (1.1 * ratio).tolist(), strict=True)),
         'camera': {'eye': {'x': -1.2, 'y': -1.5, 'z': 0.9}},
-    }  # fmt: skip
+    }
 
 
 def motion_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -165,12 +192,21 @@ def motion_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
         else 'Speeds in the body frame'
     )
     return [
-        chart(f'{key}-pose', 'Position, depth and attitude',
-              'In map (x east, y north); depth is −z. Set-points are dashed; free axes have none.',
-              pose, columns=2),
-        chart(f'{key}-speed', 'Velocities', f'{frame}; turn rates in the body frame.', speed,
-              columns=2),
-    ]  # fmt: skip
+        chart(
+            f'{key}-pose',
+            'Position, depth and attitude',
+            'In map (x east, y north); depth is −z. Set-points are dashed; free axes have none.',
+            pose,
+            columns=2,
+        ),
+        chart(
+            f'{key}-speed',
+            'Velocities',
+            f'{frame}; turn rates in the body frame.',
+            speed,
+            columns=2,
+        ),
+    ]
 
 
 def _column(run: Run, quantity: str, scale: float, *, several: bool) -> Line:

@@ -92,8 +92,11 @@ async def _refuse(scope: Any, send: Any, reason: str) -> None:
 
 async def _answer(send: Any, status: int, text: str, headers: list[tuple[str, str]]) -> None:
     told = [('content-type', 'text/plain; charset=utf-8'), *headers]
-    await send({
-        'type': 'http.response.start', 'status': status,
-        'headers': [(k.encode('latin-1'), v.encode('latin-1')) for k, v in told],
-    })  # fmt: skip
+    await send(
+        {
+            'type': 'http.response.start',
+            'status': status,
+            'headers': [(k.encode('latin-1'), v.encode('latin-1')) for k, v in told],
+        }
+    )
     await send({'type': 'http.response.body', 'body': text.encode()})

@@ -36,8 +36,9 @@ def fault_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
         ui.separator()
         shows += [
             _share(panel, ask, 'Barometer dropout', 'barometer_dropout'),
-            _drift(panel, ask), _share(panel, ask, 'Barometer spikes', 'barometer_spikes'),
-        ]  # fmt: skip
+            _drift(panel, ask),
+            _share(panel, ask, 'Barometer spikes', 'barometer_spikes'),
+        ]
     with ui.element('div').classes('group'):
         panel.add(lamp('Clear all faults', lambda: ask('mend'))).mark('mend')
         told = ui.label().classes('what')
@@ -64,8 +65,10 @@ def _thruster(panel: Panel, ask: Ask, name: str) -> Show:
             ask('fault', {'kind': 'weak', 'thruster': name, 'share': share / 100.0})
 
     def flip(kind: str) -> None:
-        on = any((f['kind'], f.get('thruster')) == (kind, name)
-                 for f in panel.frame.get('mode', {}).get('faults', ()))  # fmt: skip
+        on = any(
+            (f['kind'], f.get('thruster')) == (kind, name)
+            for f in panel.frame.get('mode', {}).get('faults', ())
+        )
         ask('mend' if on else 'fault', {'kind': kind, 'thruster': name})
 
     slider = Slider(panel, name.replace('_', ' '), 0.0, 100.0, '%', left, step=5.0, kind='short')
@@ -131,8 +134,14 @@ def _battery(panel: Panel, ask: Ask) -> Show:
 
     def switch(on: bool) -> None:
         if on:
-            ask('fault', {'kind': 'battery', 'charge': values['charge'] / 100.0,
-                          'resistance': values['resistance']})  # fmt: skip
+            ask(
+                'fault',
+                {
+                    'kind': 'battery',
+                    'charge': values['charge'] / 100.0,
+                    'resistance': values['resistance'],
+                },
+            )
         else:
             ask('mend', {'kind': 'battery'})
 

@@ -14,19 +14,42 @@ from nicegui import ui
 from marine_sim_ros.console.page.parts import Part
 
 __all__ = [
-    'contrast_button', 'lamp', 'left_side', 'lost_label', 'meters', 'readings', 'show', 'theme',
-]  # fmt: skip
+    'contrast_button',
+    'lamp',
+    'left_side',
+    'lost_label',
+    'meters',
+    'readings',
+    'show',
+    'theme',
+]
 
 CSS = (Path(__file__).parent / 'console.css').read_text(encoding='utf-8')
 SIDES = ('above', 'below', 'north', 'south', 'east', 'west')
-CURVES = {'position': 'Position', 'attitude': 'Attitude', 'velocity': 'Velocity',
-          'rates': 'Angular velocity'}  # fmt: skip
-LAYERS = {'picture': '3D view', 'forces': 'Forces', 'trail': 'Path', 'water': 'Surface',
-          'voxels': 'Voxels', 'box': 'Bounding box'}  # fmt: skip
+CURVES = {
+    'position': 'Position',
+    'attitude': 'Attitude',
+    'velocity': 'Velocity',
+    'rates': 'Angular velocity',
+}
+LAYERS = {
+    'picture': '3D view',
+    'forces': 'Forces',
+    'trail': 'Path',
+    'water': 'Surface',
+    'voxels': 'Voxels',
+    'box': 'Bounding box',
+}
 METERS = {
-    'speed': 'Speed', 'power': 'Power', 'energy': 'Energy', 'barometer': 'Barometer',
-    'east': 'East', 'north': 'North', 'up': 'Up', 'barodepth': 'Barometer depth',
-}  # fmt: skip
+    'speed': 'Speed',
+    'power': 'Power',
+    'energy': 'Energy',
+    'barometer': 'Barometer',
+    'east': 'East',
+    'north': 'North',
+    'up': 'Up',
+    'barodepth': 'Barometer depth',
+}
 WINDOWS = {6: '6 s', 30: '30 s', 120: '2 min', 300: '5 min'}
 
 

@@ -22,9 +22,17 @@ class Slider:
     """A slider with its label, its number and the measured value."""
 
     def __init__(
-        self, panel: Panel, label: str, low: float, high: float, unit: str,
-        use: Callable[[float], Any], *, step: float = 0.0, kind: str = '',
-    ) -> None:  # fmt: skip
+        self,
+        panel: Panel,
+        label: str,
+        low: float,
+        high: float,
+        unit: str,
+        use: Callable[[float], Any],
+        *,
+        step: float = 0.0,
+        kind: str = '',
+    ) -> None:
         """Add the slider; ``use`` is called with its number when the operator releases it.
 
         The kind is ``really`` (the measured value is shown too), ``short`` (other controls follow
@@ -69,9 +77,14 @@ def arm_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
         scale, unit = (1.0, 'm') if joint['slides'] else (math.pi / 180, '°')
         name = joint['name']
         slider = Slider(
-            panel, name.removesuffix('_joint').replace('_', ' '), joint['lower'] / scale,
-            joint['upper'] / scale, unit, partial(move, name, scale), kind='really',
-        )  # fmt: skip
+            panel,
+            name.removesuffix('_joint').replace('_', ' '),
+            joint['lower'] / scale,
+            joint['upper'] / scale,
+            unit,
+            partial(move, name, scale),
+            kind='really',
+        )
         sliders.append((slider, scale))
     lamps = {}
     if look['lights']:
@@ -114,17 +127,23 @@ def water_panel(panel: Panel, ask: Ask, scenery: dict[str, Any]) -> None:
     )
     gust = {'speed': 0.5, 'heading': 0.0, 'duration': 5.0}
     for name, label, low, high, unit in (
-        ('speed', 'Speed', 0.0, 3.0, 'm/s'), ('heading', 'Towards', 0.0, 360.0, '°'),
+        ('speed', 'Speed', 0.0, 3.0, 'm/s'),
+        ('heading', 'Towards', 0.0, 360.0, '°'),
         ('duration', 'Duration', 1.0, 30.0, 's'),
-    ):  # fmt: skip
+    ):
         slider = Slider(panel, label, low, high, unit, partial(gust.__setitem__, name))
         slider.put(gust[name])
 
     def blow() -> None:
-        ask('fault', {
-            'kind': 'gust', 'speed': gust['speed'], 'duration': gust['duration'],
-            'direction': 90.0 - gust['heading'],
-        })  # fmt: skip
+        ask(
+            'fault',
+            {
+                'kind': 'gust',
+                'speed': gust['speed'],
+                'duration': gust['duration'],
+                'direction': 90.0 - gust['heading'],
+            },
+        )
 
     with ui.element('div').classes('group'):
         panel.add(lamp('Start gust', blow)).mark('gust')

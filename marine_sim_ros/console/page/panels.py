@@ -26,18 +26,26 @@ OUTPUTS = {
     'pose': ('Command mode', 'a controller holds a target pose; the sticks move the target'),
 }
 SWITCHES = {
-    'arm': 'Armed', 'auto_depth': 'Auto depth', 'auto_heading': 'Auto heading',
+    'arm': 'Armed',
+    'auto_depth': 'Auto depth',
+    'auto_heading': 'Auto heading',
     'station_keeping': 'Station keeping',
-}  # fmt: skip
+}
 TILTS = (
-    ('J', 'roll', -1, 'roll left'), ('L', 'roll', 1, 'roll right'),
-    ('I', 'pitch', -1, 'bow up'), ('K', 'pitch', 1, 'bow down'),
-)  # fmt: skip
+    ('J', 'roll', -1, 'roll left'),
+    ('L', 'roll', 1, 'roll right'),
+    ('I', 'pitch', -1, 'bow up'),
+    ('K', 'pitch', 1, 'bow down'),
+)
 """Buttons that act while they are held: key, axis, sign (FLU), label."""
 TARGETS = {
-    'x': ('East', 'm'), 'y': ('North', 'm'), 'z': ('Depth', 'm'),
-    'roll': ('Roll', '°'), 'pitch': ('Pitch', '°'), 'yaw': ('Heading', '°'),
-}  # fmt: skip
+    'x': ('East', 'm'),
+    'y': ('North', 'm'),
+    'z': ('Depth', 'm'),
+    'roll': ('Roll', '°'),
+    'pitch': ('Pitch', '°'),
+    'yaw': ('Heading', '°'),
+}
 
 
 def figure(value: float, decimals: int) -> str:
@@ -109,11 +117,15 @@ def drive_panel(panel: Panel, ask: Ask) -> None:
         ask('switch', {'name': name, 'on': not on})
 
     with ui.element('div').classes('group').props('role=group aria-label="Control mode"'):
-        modes = {name: panel.add(lamp(label, partial(ask, 'output', name), hint)).mark(name)
-                 for name, (label, hint) in OUTPUTS.items()}  # fmt: skip
+        modes = {
+            name: panel.add(lamp(label, partial(ask, 'output', name), hint)).mark(name)
+            for name, (label, hint) in OUTPUTS.items()
+        }
     with ui.element('div').classes('group').props('role=group aria-label="Controller"'):
-        switches = {name: panel.add(lamp(label, partial(flip, name))).mark(name)
-                    for name, label in SWITCHES.items()}  # fmt: skip
+        switches = {
+            name: panel.add(lamp(label, partial(flip, name))).mark(name)
+            for name, label in SWITCHES.items()
+        }
     with ui.element('div').classes('group').style('flex-wrap: nowrap'):
         ui.label('Gain').classes('what')
         gain = panel.add(ui.slider(min=0.1, max=1.0, step=0.05, value=0.5))

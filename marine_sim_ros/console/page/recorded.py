@@ -71,8 +71,9 @@ def _page(replay: Replay, label: str) -> None:
     with ui.element('aside').classes('right'):
         meters()
         panels: dict[str, Callable[[], Any]] = {
-            'Recording': partial(_overview, replay), **readings(replay.scenery['look'])
-        }  # fmt: skip
+            'Recording': partial(_overview, replay),
+            **readings(replay.scenery['look']),
+        }
         with ui.tabs().props('dense no-caps align=justify narrow-indicator') as tabs:
             for title in panels:
                 ui.tab(title)
@@ -147,15 +148,17 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     """Return name, number, unit and key in metrics.json of what is shown."""
     motion, energy = found['vehicle']['motion'] or {}, found['vehicle']['energy'] or {}
     wanted = (
-        ('Duration', motion, 'duration_s', 's', 2), ('Distance', motion, 'distance_m', 'm', 2),
+        ('Duration', motion, 'duration_s', 's', 2),
+        ('Distance', motion, 'distance_m', 'm', 2),
         ('Mean speed', motion, 'mean_speed_m_s', 'm/s', 3),
         ('Highest speed', motion, 'max_speed_m_s', 'm/s', 3),
         ('Deepest', motion, 'max_depth_m', 'm', 3),
         ('Largest roll', motion, 'max_roll_deg', '°', 2),
         ('Largest pitch', motion, 'max_pitch_deg', '°', 2),
-        ('Energy', energy, 'total_J', 'J', 1), ('Mean power', energy, 'mean_power_W', 'W', 2),
+        ('Energy', energy, 'total_J', 'J', 1),
+        ('Mean power', energy, 'mean_power_W', 'W', 2),
         ('Highest power', energy, 'max_power_W', 'W', 2),
-    )  # fmt: skip
+    )
     facts = [
         (name, f'{source[key]:.{digits}f}', unit, key)
         for name, source, key, unit, digits in wanted

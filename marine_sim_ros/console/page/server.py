@@ -53,9 +53,12 @@ class Server:
         shown = f'[{shown}]' if ':' in shown else shown
         self.address = f'http://{shown}:{port}/' + (f'?token={token}' if token else '')
         config = uvicorn.Config(
-            Gate(app, token), log_level='warning', access_log=False, ws_max_size=LARGEST,
+            Gate(app, token),
+            log_level='warning',
+            access_log=False,
+            ws_max_size=LARGEST,
             timeout_graceful_shutdown=1,
-        )  # fmt: skip
+        )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={'sockets': [self._socket]}, daemon=True

@@ -251,7 +251,9 @@ def get_system() -> LockstepSystem:
     try:
         return LockstepSystem(_Gazebo())
     except ImportError as error:
-        sys.stderr.write(f'ERROR: marine_sim_lockstep: {error}; expected the Python bindings of '
-                         'Gazebo Harmonic: python3-gz-sim8 and python3-sdformat14\n')  # fmt: skip
+        sys.stderr.write(
+            f'ERROR: marine_sim_lockstep: {error}; expected the Python bindings of '
+            'Gazebo Harmonic: python3-gz-sim8 and python3-sdformat14\n'
+        )
         os.kill(os.getpid(), signal.SIGTERM)
         raise

@@ -43,9 +43,13 @@ def ellipsoid_added_mass(semi_axes: np.ndarray, water_density: float) -> np.ndar
 
     straight = [mass * k / (2 - k) for k in (alpha, beta, gamma)]
     return np.array(
-        [*straight, turning(b2, c2, beta, gamma), turning(c2, a2, gamma, alpha),
-         turning(a2, b2, alpha, beta)]
-    )  # fmt: skip
+        [
+            *straight,
+            turning(b2, c2, beta, gamma),
+            turning(c2, a2, gamma, alpha),
+            turning(a2, b2, alpha, beta),
+        ]
+    )
 
 
 def estimate_added_mass(

@@ -46,7 +46,12 @@ def keep_hull(mesh: Path, shape: Shape, cells: tuple[np.ndarray, ...]) -> None:
     """Write the file beside a mesh; cells as in Shape."""
     counts, center, volume, extent = cells
     np.savez_compressed(
-        hull_path(mesh), sha256=hashlib.sha256(mesh.read_bytes()).hexdigest(),
-        vertices=shape.vertices, faces=shape.faces,
-        counts=counts, center=center, volume=volume, extent=extent,
-    )  # fmt: skip
+        hull_path(mesh),
+        sha256=hashlib.sha256(mesh.read_bytes()).hexdigest(),
+        vertices=shape.vertices,
+        faces=shape.faces,
+        counts=counts,
+        center=center,
+        volume=volume,
+        extent=extent,
+    )

@@ -106,9 +106,12 @@ def _parse(content: bytes, suffix: str, path: Path) -> Any:
             python_warnings.simplefilter('ignore')
             # No resolver: materials and textures elsewhere are none of our business.
             return trimesh.load(
-                io.BytesIO(content), file_type=suffix[1:], force='mesh', process=False,
+                io.BytesIO(content),
+                file_type=suffix[1:],
+                force='mesh',
+                process=False,
                 skip_materials=True,
-            )  # fmt: skip
+            )
     except MemoryError:
         raise ModelError(f'{path}: the mesh is too large to be read') from None
     except ImportError:  # trimesh would ask an optional library for the encoding

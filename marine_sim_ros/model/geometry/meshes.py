@@ -116,9 +116,12 @@ def _close_holes(mesh: Any, path: Path, told: list[str]) -> Any:
         return mesh
     counts = _shares(mesh)[1]
     return _wrapped(
-        before, path, told, f'it is not watertight ({np.sum(counts == 1)} open edges, '
+        before,
+        path,
+        told,
+        f'it is not watertight ({np.sum(counts == 1)} open edges, '
         f'{np.sum(counts > 2)} shared by more than two triangles)',
-    )  # fmt: skip
+    )
 
 
 def _wrapped(mesh: Any, path: Path, told: list[str], why: str) -> Any:

@@ -25,9 +25,19 @@ _SUBDIVISIONS = 3
 """Of an icosahedron for a sphere: 1,280 triangles."""
 
 _BOX_FACES = (
-    (1, 3, 0), (4, 1, 0), (0, 3, 2), (2, 4, 0), (1, 7, 3), (5, 1, 4),
-    (5, 7, 1), (3, 7, 2), (6, 4, 2), (2, 7, 6), (6, 5, 4), (7, 5, 6),
-)  # fmt: skip
+    (1, 3, 0),
+    (4, 1, 0),
+    (0, 3, 2),
+    (2, 4, 0),
+    (1, 7, 3),
+    (5, 1, 4),
+    (5, 7, 1),
+    (3, 7, 2),
+    (6, 4, 2),
+    (2, 7, 6),
+    (6, 5, 4),
+    (7, 5, 6),
+)
 """Of corners in the order of itertools.product."""
 
 
@@ -106,9 +116,13 @@ def box(size: np.ndarray) -> Shape:
     volume = float(np.prod(size))
     second = volume / 12 * np.diag(size**2)
     return Shape(
-        corners * size, np.array(_BOX_FACES), volume, np.zeros(3), second,
+        corners * size,
+        np.array(_BOX_FACES),
+        volume,
+        np.zeros(3),
+        second,
         is_box=True,
-    )  # fmt: skip
+    )
 
 
 def _with_volume(

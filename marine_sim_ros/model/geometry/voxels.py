@@ -72,8 +72,10 @@ def voxelise(shape: Shape, size: float) -> Voxels:
 
 def _of_box(shape: Shape, counts: np.ndarray) -> Voxels:
     edge = shape.extents / counts
-    middles = [low + (np.arange(n) + 0.5) * e
-               for low, n, e in zip(shape.bounds[0], counts, edge, strict=True)]  # fmt: skip
+    middles = [
+        low + (np.arange(n) + 0.5) * e
+        for low, n, e in zip(shape.bounds[0], counts, edge, strict=True)
+    ]
     centers = np.stack(np.meshgrid(*middles, indexing='ij'), axis=-1).reshape(-1, 3)
     number = len(centers)
     return Voxels(centers, np.full(number, np.prod(edge)), np.tile(edge, (number, 1)))

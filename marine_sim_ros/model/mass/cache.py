@@ -19,8 +19,14 @@ from marine_sim_ros.model.mass.properties import MassProperties
 
 __all__ = ['cache_folder', 'cached']
 
-_SHAPES = {'mass': (), 'center_of_mass': (3,), 'inertia': (3, 3), 'volume': (),
-           'center_of_volume': (3,), 'height': ()}  # fmt: skip
+_SHAPES = {
+    'mass': (),
+    'center_of_mass': (3,),
+    'inertia': (3, 3),
+    'volume': (),
+    'center_of_volume': (3,),
+    'height': (),
+}
 _LARGEST = 10_000_000
 """Bytes; nothing of ours is nearly as large."""
 

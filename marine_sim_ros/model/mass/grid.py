@@ -97,8 +97,9 @@ def _put(grid: LabelGrid, solid: Solid, label: int) -> None:
         for enter, leave in zip(enters, leaves, strict=True):
             # The first cell whose looked-at point lies at or beyond the crossing.
             begin, end = (
-                np.clip(np.ceil(x / size - 0.5 - _NUDGE[0] - grid.low[0] - x0), 0, len(column))
-                .astype(np.int32)[..., None]
+                np.clip(
+                    np.ceil(x / size - 0.5 - _NUDGE[0] - grid.low[0] - x0), 0, len(column)
+                ).astype(np.int32)[..., None]
                 for x in (enter, leave)
-            )  # fmt: skip
+            )
             np.putmask(block[k : k + rows], (column >= begin) & (column < end), label)

@@ -44,9 +44,12 @@ def mesh_spans(
 
 
 def _table(
-    ray: np.ndarray, x: np.ndarray, enters: np.ndarray, leaves: np.ndarray,
+    ray: np.ndarray,
+    x: np.ndarray,
+    enters: np.ndarray,
+    leaves: np.ndarray,
     shape: tuple[int, int],
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the crossings as the first, second, ... span of every ray."""
     result = []
     count = int(np.prod(shape))
@@ -79,8 +82,9 @@ def _crossings(
         stop = max(start + 1, int(np.searchsorted(ends, done + _CHUNK, 'right')))
         some = slice(start, stop)
         triangle = np.repeat(np.arange(start, stop), counts[some])
-        inside = np.arange(len(triangle)) - np.repeat(ends[some] - counts[some] - done,
-                                                      counts[some])  # fmt: skip
+        inside = np.arange(len(triangle)) - np.repeat(
+            ends[some] - counts[some] - done, counts[some]
+        )
         width = np.maximum(j1 - j0, 1)[triangle]
         j, k = j0[triangle] + inside % width, k0[triangle] + inside // width
         hit, x, sign = _hits(vertices, faces[triangle], y[j], z[k])

@@ -17,8 +17,14 @@ from marine_sim_ros.model.geometry.mesh_files import MAX_BYTES, mesh_path
 from marine_sim_ros.model.kinematics import FARTHEST
 
 __all__ = [
-    'DENSEST', 'MAX_PARTS', 'Part', 'content_key', 'load_parts', 'parse_parts', 'part_files',
-]  # fmt: skip
+    'DENSEST',
+    'MAX_PARTS',
+    'Part',
+    'content_key',
+    'load_parts',
+    'parse_parts',
+    'part_files',
+]
 
 DENSEST = 25_000.0
 """kg/m³; osmium, the densest element, has 22,600."""

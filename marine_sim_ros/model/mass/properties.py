@@ -116,9 +116,15 @@ def properties_of_grid(
         if not found
     )
     return MassProperties(
-        mass, center, np.trace(second) * np.eye(3) - second, volume, center_of_volume,
-        float(np.ptp(wet) + 1) * grid.size if len(wet) else 0.0, part_volumes, warnings + lost,
-    )  # fmt: skip
+        mass,
+        center,
+        np.trace(second) * np.eye(3) - second,
+        volume,
+        center_of_volume,
+        float(np.ptp(wet) + 1) * grid.size if len(wet) else 0.0,
+        part_volumes,
+        warnings + lost,
+    )
 
 
 def _moments(values: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:

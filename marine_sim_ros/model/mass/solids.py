@@ -61,8 +61,9 @@ def solid_of_part(part: Part) -> Solid:
         cross = partial(_cylinder, size[0], size[1] / 2)
     else:
         reach, cross = np.full(3, size[0]), partial(_sphere, size[0])
-    return Solid(np.array([place - reach, place + reach]),
-                 partial(_convex_spans, cross, rotation, place))  # fmt: skip
+    return Solid(
+        np.array([place - reach, place + reach]), partial(_convex_spans, cross, rotation, place)
+    )
 
 
 def _mesh(shape: Shape, rotation: np.ndarray, place: np.ndarray) -> Solid:
@@ -101,8 +102,10 @@ def _within(at: np.ndarray, slope: np.ndarray, radius: float) -> Spans:
         return _everywhere(c <= 0)
     root = b**2 - a * c
     half = np.sqrt(np.maximum(root, 0.0))
-    return (np.where(root >= 0, (-b - half) / a, np.inf),
-            np.where(root >= 0, (-b + half) / a, -np.inf))  # fmt: skip
+    return (
+        np.where(root >= 0, (-b - half) / a, np.inf),
+        np.where(root >= 0, (-b + half) / a, -np.inf),
+    )
 
 
 def _everywhere(inside: np.ndarray) -> Spans:
