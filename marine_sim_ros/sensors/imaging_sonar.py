@@ -29,6 +29,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorInputs,
     SensorModel,
     SensorTopic,
+    one_at_a_time,
 )
 
 __all__ = ['IMAGING_SONAR', 'ImagingSonar', 'fan_picture']
@@ -86,6 +87,7 @@ def _measure(
     return fan_hits(sensor, state, environment, rays, spec.max_range, loss)._asdict()
 
 
+@one_at_a_time
 def _disturb(
     sensor: Sensor,
     readings: Readings,
@@ -95,12 +97,6 @@ def _disturb(
 ) -> Readings:
     """Return the nearest return (b,) of each beam, m, and the image (b, bins), 0 to 255."""
     del faults
-    if np.ndim(stamps):
-        rows = [
-            _disturb(sensor, {k: v[i] for k, v in readings.items()}, int(stamp), seed, ())
-            for i, stamp in enumerate(np.asarray(stamps).tolist())
-        ]
-        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
     spec = sensor.spec
     _, weights = _rays(spec)
     fan = Fan(*(readings[name] for name in Fan._fields))

@@ -29,6 +29,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorInputs,
     SensorModel,
     SensorTopic,
+    one_at_a_time,
 )
 
 __all__ = ['SCANNING_SONAR', 'ScanningSonar', 'bearing']
@@ -116,6 +117,7 @@ def _one_by_one(
     return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
 
+@one_at_a_time
 def _disturb(
     sensor: Sensor,
     readings: Readings,
@@ -125,12 +127,6 @@ def _disturb(
 ) -> Readings:
     """Return the echo (samples,) with speckle and noise, 0 to 255, and the first return, m."""
     del faults
-    if np.ndim(stamps):
-        rows = [
-            _disturb(sensor, {k: v[i] for k, v in readings.items()}, int(stamp), seed, ())
-            for i, stamp in enumerate(np.asarray(stamps).tolist())
-        ]
-        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
     spec = sensor.spec
     _, across, weights = _rays(spec)
     fan = Fan(*(readings[name] for name in Fan._fields))

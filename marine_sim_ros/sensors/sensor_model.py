@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import wraps
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     'SensorModel',
     'SensorTopic',
     'diagonal',
+    'one_at_a_time',
     'quaternion_fields',
     'vector_fields',
 ]
@@ -66,6 +68,28 @@ def _nothing(
 ) -> Readings:
     del sensor, stamps, seed, faults
     return readings
+
+
+def one_at_a_time(disturb: Disturb) -> Disturb:
+    """Return a function of many stamps, of one that takes the readings of a single stamp."""
+
+    @wraps(disturb)
+    def each(
+        sensor: Sensor,
+        readings: Readings,
+        stamps: int | np.ndarray,
+        seed: int,
+        faults: Sequence[Fault],
+    ) -> Readings:
+        if not np.ndim(stamps):
+            return disturb(sensor, readings, stamps, seed, faults)
+        rows = [
+            disturb(sensor, {k: v[i] for k, v in readings.items()}, int(stamp), seed, faults)
+            for i, stamp in enumerate(np.asarray(stamps).tolist())
+        ]
+        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+
+    return each
 
 
 @dataclass(frozen=True, eq=False)
