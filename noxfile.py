@@ -27,9 +27,10 @@ def noble(session: nox.Session) -> None:
     """Tests with what Ubuntu 24.04 has; arguments go to pytest, default: all but ROS processes."""
     prefix = session.virtualenv.location
     # Matplotlib 3.6 has no wheel for Python 3.12; its build downloads FreeType unless told.
-    with open(os.path.join(session.create_tmp(), 'matplotlib.cfg'), 'w') as file:
+    settings = os.path.abspath(os.path.join(session.create_tmp(), 'matplotlib.cfg'))
+    with open(settings, 'w') as file:
         file.write(SYSTEM_LIBRARIES if _installed('freetype2', 'qhull_r') else '')
-    session.install('-r', 'requirements/noble.txt', env={'MPLSETUPCFG': file.name})
+    session.install('-r', 'requirements/noble.txt', env={'MPLSETUPCFG': settings})
     session.env.update(AMENT_PREFIX_PATH=prefix, PYTHONPATH=os.getcwd())
     for package in ('tf2_msgs', 'marine_acoustic_msgs'):
         if os.path.isdir(os.path.join(prefix, 'share', package)):
