@@ -17,7 +17,7 @@ from marine_sim_ros.control.attitude import attitude_error, body_rates, level_fr
 from marine_sim_ros.control.closed_loop import ClosedLoop
 from marine_sim_ros.control.limits import axis_accelerations, axis_speeds, axis_thrusts
 from marine_sim_ros.control.setpoints import all_free, setpoints
-from marine_sim_ros.control.settings import controller_names, load_controller, parse_controller
+from marine_sim_ros.control.settings import CONTROLLER_FILES, load_controller, parse_controller
 from marine_sim_ros.control.thesis import WindowMemory, windowed_pid
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rpy_from_quaternion
@@ -345,7 +345,7 @@ def test_a_start_and_a_new_target_do_not_kick():
 # What cannot be used.
 
 
-@pytest.mark.parametrize('name', controller_names())
+@pytest.mark.parametrize('name', CONTROLLER_FILES.names())
 def test_shipped_controllers_load(name):
     load_controller(name)
 

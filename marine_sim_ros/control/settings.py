@@ -13,6 +13,7 @@ from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
+    'CONTROLLER_FILES',
     'ControllerSettings',
     'autopilot',
     'controller_names',

@@ -87,13 +87,12 @@ class RecorderNode(SuiteNode):
             message = deserialize_message(data, Odometry)
             before, self._stamp = self._stamp, stamp_ns(message.header.stamp)
             if self._stamp < before:
-                self.warn_throttled(
-                    'the run was reset: the bag has both, the manifest the last one'
-                )
+                self.warn_throttled('the run was reset: the bag has both, the manifest its end')
                 self._manifest = Manifest(self._settings, self.vehicle)
             self._manifest.add(self._stamp, *odometry_numbers(message))
         own = header_stamp(data) if topic.stamped and topic.per_tick else None
-        self._progress.take(full, own, self._last_message)
+        waited = own if full in self._every_tick else None  # not a sensor with a rate
+        self._progress.take(full, waited, self._last_message)
         if topic is topics.TOTAL_WRENCH and self._manifest.ticks % 4 == 0:
             self._tell()
         try:
