@@ -97,7 +97,7 @@ class Damping:
         """(6, 6): velocity of ``base_link`` -> velocity of the centre."""
         return transport(self.center)
 
-    @cached_property
+    @property
     def by_axis(self) -> tuple[np.ndarray, np.ndarray]:
         """(6,) d₁ and (6,) d₂ of the drag d₁ |v| + d₂ v² against motion along one axis alone."""
         linear, square = np.diag(self.linear), np.diag(self.quadratic)
