@@ -20,8 +20,10 @@ SDF = f"""<?xml version="1.0"?><sdf version="1.10"><model name="rov">
 <axis><xyz>0 0 1</xyz></axis></joint>
 <plugin filename="gz-sim-hydrodynamics-system" name="gz::sim::systems::Hydrodynamics">
 <link_name>base_link</link_name><xDotU>-5</xDotU><yDotV>-6</yDotV><zDotW>-7</zDotW>
-<nDotR>-1</nDotR><yDotR>-0.5</yDotR><nDotV>-0.5</nDotV><xU>-4</xU><nR>-1</nR><yR>-0.2</yR>
-<xUabsU>-18</xUabsU><yVabsR>-3</yVabsR><mQabsQ>-2</mQabsQ><zVabsV>-0.7</zVabsV></plugin>
+<nDotR>-1</nDotR><yDotR>-0.5</yDotR><nDotV>-0.5</nDotV><xU>-4</xU><yV>-1</yV>
+<nR>-1</nR><yR>-0.2</yR>
+<xUabsU>-18</xUabsU><yVabsR>-3</yVabsR><mQabsQ>-2</mQabsQ><zVabsV>-0.7</zVabsV>
+<yVabsV>-8</yVabsV><zWabsW>-9</zWabsW></plugin>
 <plugin filename="gz-sim-thruster-system" name="gz::sim::systems::Thruster">
 <joint_name>shaft</joint_name><thrust_coefficient>0.02</thrust_coefficient>
 <fluid_density>1000</fluid_density><propeller_diameter>0.1</propeller_diameter>

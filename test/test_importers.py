@@ -39,14 +39,21 @@ def test_every_name_of_hydrodynamics(read):
     added = np.diag([5.0, 6, 7, 0, 0, 1])
     added[1, 5] = added[5, 1] = 0.5
     np.testing.assert_allclose(vehicle.added_mass, added)
-    linear = np.diag([4.0, 0, 0, 0, 0, 1])
+    linear = np.diag([4.0, 1, 0, 0, 0, 1])
     linear[1, 5] = 0.2
     np.testing.assert_allclose(vehicle.damping.linear, linear)
-    quadratic = np.diag([18.0, 0, 0, 0, 2, 0])
+    quadratic = np.diag([18.0, 8, 9, 0, 2, 0])
     quadratic[2, 1] = 0.7
     np.testing.assert_allclose(vehicle.damping.quadratic, quadratic)
     assert vehicle.damping.modulus[1, 5] == 3.0
     assert not any('three different' in text for text in description.dropped)
+
+
+def test_couplings_that_would_add_energy_are_left_out_and_said(read):
+    description, vehicle = read(SDF.replace('<yR>-0.2', '<yR>-2.2').replace('V>-0.7', 'V>-70'))
+    assert vehicle.damping.linear[1, 5] == vehicle.damping.quadratic[2, 1] == 0
+    assert vehicle.damping.linear[1, 1] == 1
+    assert sum('would gain energy' in text for text in description.dropped) == 2
 
 
 def test_a_term_of_three_axes_is_named(read):

@@ -263,7 +263,6 @@ def test_a_joint_that_slides():
     [
         '',
         '<limit lower="1" upper="2" velocity="1" effort="1"/>',
-        '<limit lower="-1" upper="1" velocity="0" effort="1"/>',
     ],
 )
 def test_a_joint_without_usable_limits_is_refused(limit):

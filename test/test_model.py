@@ -206,7 +206,7 @@ def test_unknown_names_and_arguments_list_the_known_ones():
     with pytest.raises(ModelError, match='bluerov2_heavy'):
         load_vehicle('bluerov3')
     with pytest.raises(
-        ModelError, match=r'unknown xacro argument .*expected one of: coefficients'
+        ModelError, match=r'unknown xacro argument .*expected one of: .*coefficients'
     ):
         load_vehicle('bluerov2', coefficient='wu2018')
     with pytest.raises(ModelError, match='expected one of: bluerov2_gz, maker, orca3'):

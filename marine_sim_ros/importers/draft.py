@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from marine_sim_ros.importers.description import (
     Thruster,
     Volume,
 )
+from marine_sim_ros.model.damping import linear_flaw, quadratic_flaw
 from marine_sim_ros.model.xml import Element, Reader, Source
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
@@ -203,8 +204,26 @@ class Draft:
         """Return the rotation (3, 3) from a link to the base."""
         return np.asarray(rotation_matrix(self.pose_of(link).quaternion))
 
+    def _without_gain(self) -> None:
+        """Leave out couplings of the damping with which some motion would gain energy."""
+        terms = self.hydrodynamics
+        if terms is None:
+            return
+        for name, flaw in (('linear', linear_flaw), ('quadratic', quadratic_flaw)):
+            given: Sourced[np.ndarray] = getattr(terms, name)
+            diagonal = np.diag(np.diag(given.value))
+            if flaw(given.value) and np.any(given.value != diagonal):
+                self.drop(
+                    f'{given.origin}: the terms of the {name} damping off the diagonal, with '
+                    'which some motion would gain energy'
+                )
+                changes: dict[str, Any] = {name: replace(given, value=diagonal)}
+                terms = replace(terms, **changes)
+        self.hydrodynamics = terms
+
     def finish(self) -> ImportedVehicle:
         """Return the description."""
+        self._without_gain()
         names = sorted(self.links, key=lambda name: name != self.base)
         return ImportedVehicle(
             self.name,

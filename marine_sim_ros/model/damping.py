@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from marine_sim_ros.model.kinematics import FARTHEST
 from marine_sim_ros.model.vehicle import Damping, DragElements, Lift
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['read_damping']
+__all__ = ['linear_flaw', 'quadratic_flaw', 'read_damping']
 
 _ROUNDING = 1e-9
 _NOTHING = 1e-60
@@ -26,8 +28,8 @@ def read_damping(root: Reader) -> Damping:
     """
     zero = np.zeros((6, 6))
     return Damping(
-        root.value_of('linear_damping', _linear, zero),
-        root.value_of('quadratic_damping', _quadratic, zero),
+        root.value_of('linear_damping', lambda r: _checked(r, linear_flaw), zero),
+        root.value_of('quadratic_damping', lambda r: _checked(r, quadratic_flaw), zero),
         root.value_of('damping_center', Reader.vector, np.zeros(3)),
         root.value_of('modulus_damping', _modulus, None),
         _elements([Reader(e, root.source) for e in root.element.findall('drag_element')]),
@@ -35,45 +37,53 @@ def read_damping(root: Reader) -> Damping:
     )
 
 
-def _linear(reader: Reader) -> np.ndarray:
-    """Return D_l; νᵀ D_l ν ≥ 0 where its symmetric part has no negative eigenvalue."""
+def _checked(reader: Reader, flaw: Callable[[np.ndarray], str]) -> np.ndarray:
     matrix = reader.matrix6()
+    if text := flaw(matrix):
+        raise reader.error(text)
+    return matrix
+
+
+def linear_flaw(matrix: np.ndarray) -> str:
+    """Return what is wrong with D_l (6, 6), or nothing.
+
+    νᵀ D_l ν ≥ 0 where its symmetric part has no negative eigenvalue.
+    """
     # Divided by what each axis has of its own, so that units do not matter.
     size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     scale = np.where(size > _NOTHING, size, 1.0)
     least = float(np.min(np.linalg.eigvalsh((matrix + matrix.T) / 2 / np.outer(scale, scale))))
-    if least < -_ROUNDING:
-        raise reader.error(
-            'adds energy to some motion: its symmetric part has a negative eigenvalue; expected '
-            'D with νᵀ D ν ≥ 0, such as |D_ij + D_ji| at most 2 √(D_ii D_jj) for a single pair'
-        )
-    return matrix
+    if least >= -_ROUNDING:
+        return ''
+    return (
+        'adds energy to some motion: its symmetric part has a negative eigenvalue; expected '
+        'D with νᵀ D ν ≥ 0, such as |D_ij + D_ji| at most 2 √(D_ii D_jj) for a single pair'
+    )
 
 
-def _quadratic(reader: Reader) -> np.ndarray:
-    """Return D_q of F_i = −Σ_j D_ij |ν_j| ν_j, whose diagonal brakes more than the rest adds.
+def quadratic_flaw(matrix: np.ndarray) -> str:
+    """Return what is wrong with D_q (6, 6) of F_i = −Σ_j D_ij |ν_j| ν_j, or nothing.
 
-    With x_i = D_ii^(1/3) |ν_i|, the power is at least Σ x_i³ − Σ |d_ij| x_i x_j², and
-    x_i x_j² ≤ x_i³/3 + 2 x_j³/3 (Young's inequality).
+    Its diagonal has to brake more than the rest adds. With x_i = D_ii^(1/3) |ν_i|, the power is at
+    least Σ x_i³ − Σ |d_ij| x_i x_j², and x_i x_j² ≤ x_i³/3 + 2 x_j³/3 (Young's inequality).
     """
-    matrix = reader.matrix6()
     root = np.cbrt(np.diag(matrix))
     rest = np.abs(matrix - np.diag(np.diag(matrix)))
     coupled = (rest > 0).any(axis=0) | (rest > 0).any(axis=1)
     if np.any(coupled & (root <= _NOTHING)):
-        raise reader.error(
+        return (
             'couples an axis that has no coefficient of its own, which can add energy; expected a '
             'number on the diagonal of each axis with numbers beside it'
         )
     safe = np.where(root > _NOTHING, root, 1.0)
     share = rest / np.outer(safe, safe**2)
     most = share.sum(axis=1) / 3 + 2 * share.sum(axis=0) / 3
-    if np.any(most > 1 + _ROUNDING):
-        raise reader.error(
-            'can add energy to some motion: beside the diagonal it is too large; expected, with '
-            'd_ij = |D_ij|/(D_ii D_jj²)^⅓, Σ_j d_ij/3 + 2 Σ_j d_ji/3 ≤ 1 for every axis i'
-        )
-    return matrix
+    if not np.any(most > 1 + _ROUNDING):
+        return ''
+    return (
+        'can add energy to some motion: beside the diagonal it is too large; expected, with '
+        'd_ij = |D_ij|/(D_ii D_jj²)^⅓, Σ_j d_ij/3 + 2 Σ_j d_ji/3 ≤ 1 for every axis i'
+    )
 
 
 def _modulus(reader: Reader) -> np.ndarray:
