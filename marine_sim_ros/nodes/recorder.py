@@ -91,7 +91,7 @@ class RecorderNode(SuiteNode):
                 self._manifest = Manifest(self._settings, self.vehicle)
             self._manifest.add(self._stamp, *odometry_numbers(message))
         own = header_stamp(data) if topic.stamped and topic.per_tick else None
-        waited = own if full in self._every_tick else None  # not a sensor with a rate
+        waited = None if topic.sometimes else own  # a sensor with a rate: its node's tick is
         self._progress.take(full, waited, self._last_message)
         if topic is topics.TOTAL_WRENCH and self._manifest.ticks % 4 == 0:
             self._tell()
