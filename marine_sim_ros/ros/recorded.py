@@ -55,10 +55,14 @@ def is_recorded(node: SuiteNode, topic: str) -> bool:
 
 def every_tick(node: SuiteNode) -> list[str]:
     """Return the full names of those that have one message for every tick of the node's run."""
-    silent = any(isinstance(fault, SILENCING) for fault in node.faults)
-    sensors = {t.name for t in topics.sensor_topics(node.vehicle)} if silent else set()
+    silent = tuple(
+        f'{sensor.name}/'
+        for sensor in node.vehicle.sensors
+        for fault in node.faults
+        if isinstance(fault, SILENCING) and getattr(fault, 'sensor', sensor.name) == sensor.name
+    )
     return [
         name
         for name, topic in recorded_topics(node).items()
-        if topic.per_tick and not topic.sometimes and topic.name not in sensors
+        if topic.per_tick and not topic.sometimes and not topic.name.startswith(silent)
     ]
