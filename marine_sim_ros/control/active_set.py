@@ -20,10 +20,11 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.control_flow import while_loop
 
-__all__ = ['ActiveSet', 'Problem', 'among', 'inverse', 'traced_sides']
+__all__ = ['TOLERANCE', 'ActiveSet', 'Problem', 'among', 'inverse', 'traced_sides']
 
 MOST_STEPS = 60
 TOLERANCE = 1e-9
+"""By which a bound may be exceeded, of its size."""
 DEPENDENT = 1e-11
 
 

@@ -12,7 +12,16 @@ with that of DAQP (Arnström, Bemporad and Axehill 2022, doi 10.1109/TAC.2022.31
 
 from __future__ import annotations
 
-from marine_sim_ros.control.active_set import ActiveSet, Problem, among, inverse, traced_sides
+from types import ModuleType
+
+from marine_sim_ros.control.active_set import (
+    TOLERANCE,
+    ActiveSet,
+    Problem,
+    among,
+    inverse,
+    traced_sides,
+)
 from marine_sim_ros.core.arrays import NUMPY, Array, namespace
 from marine_sim_ros.core.control_flow import without_gradient
 
@@ -63,11 +72,24 @@ class Programmes:
             sides, solved = traced_sides(xp, without_gradient(xp, problem), wanted)
         bound = xp.where(sides > 0, high, low)
         of_active = among(xp, problem.matrix, sides != 0)
-        found = problem.unbounded
+        found, multipliers = problem.unbounded, xp.zeros_like(low)
         # Once would do, but for rounding: what is far from the bounds at first is near them then.
         for _ in range(3):
-            found = found - reach @ (of_active @ (rows @ found - bound))
-        return found, solved
+            change = of_active @ (rows @ found - bound)
+            found, multipliers = found - reach @ change, multipliers + change
+        return found, solved | _is_least(xp, problem, found, sides * multipliers)
+
+
+def _is_least(xp: ModuleType, problem: Problem, v: Array, inwards: Array) -> Array:
+    """Return () whether v keeps all bounds and no active one pulls (c,) outwards.
+
+    The search carries its point along, and nearly parallel bounds magnify that point's rounding:
+    it may look for a way on from where it has arrived.
+    """
+    values = problem.rows @ v
+    excess = xp.maximum(values - problem.high, problem.low - values) / problem.size
+    kept = xp.max(excess) <= TOLERANCE
+    return kept & (xp.min(inwards) >= -TOLERANCE * xp.max(xp.abs(inwards)))
 
 
 def least(
