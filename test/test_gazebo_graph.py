@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import ROOT, has
+from graph import recorded
 
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.sim.options import RunOptions
@@ -40,10 +41,10 @@ def start(processes, options=OPTIONS):
     )
 
 
-def against_mock(processes, **more):
+def against_mock(processes, options=OPTIONS, **more):
     scenario = load_scenario('dive')
     settings = {'vehicle': 'bluerov2', 'position': list(scenario.position), 'ticks': TICKS, **more}
-    suite = start(processes)
+    suite = start(processes, options)
     mock = processes.start(sys.executable, ROOT / 'test' / 'mock_gazebo.py', json.dumps(settings))
     output, _ = mock.communicate(timeout=60)
     assert mock.returncode == 0, output
@@ -54,9 +55,13 @@ def against_mock(processes, **more):
 
 
 @pytest.fixture(scope='module')
-def wanted():
-    run = simulate(load_vehicle('bluerov2'), load_scenario('dive'), duration=TICKS * 0.005)
-    return run.position[-1], run.velocity[-1]
+def embedded():
+    return simulate(load_vehicle('bluerov2'), load_scenario('dive'), duration=TICKS * 0.005)
+
+
+@pytest.fixture(scope='module')
+def wanted(embedded):
+    return embedded.position[-1], embedded.velocity[-1]
 
 
 def test_a_body_elsewhere_dives_as_the_embedded_one(processes, wanted):
@@ -64,6 +69,20 @@ def test_a_body_elsewhere_dives_as_the_embedded_one(processes, wanted):
     assert result['answered'] == TICKS
     np.testing.assert_allclose(result['position'], wanted[0], atol=1e-9)
     np.testing.assert_allclose(result['velocity'], wanted[1], atol=1e-9)
+
+
+def test_a_recorded_run_has_the_readings_of_the_embedded_one(processes, embedded, tmp_path):
+    against_mock(processes, replace(OPTIONS, record=str(tmp_path / 'run')))
+    messages = recorded(tmp_path / 'run')
+    expected = embedded.sensors['imu']
+    compared = 0
+    for stamp, wanted in zip(expected.stamp.tolist(), expected['linear_acceleration'], strict=True):
+        if (message := messages['imu/data_raw'].get(stamp)) is not None:
+            force = message.linear_acceleration
+            # The states agree to rounding, which may tip a reading over to the next of its steps.
+            np.testing.assert_allclose([force.x, force.y, force.z], wanted, atol=0.005)
+            compared += 1
+    assert compared > 0.9 * len(expected.stamp)
 
 
 def test_a_world_that_is_reset_starts_a_new_run_and_repeated_states_change_nothing(

@@ -244,6 +244,20 @@ def test_a_signal_ends_everything_within_two_seconds(
     assert manifest(tmp_path / 'run')['ticks'] == counts['/bluerov2/odom']
 
 
+def test_a_signal_ends_a_composed_run_at_full_speed(processes, watcher, tmp_path):
+    from nav_msgs.msg import Odometry
+
+    watcher.listen('odom', Odometry)
+    process = processes.marine_sim(
+        'run', 'bluerov2', '--record', tmp_path / 'run', '--composed', '--real-time-factor', 0
+    )
+    watcher.until(lambda: len(watcher.seen['odom']) > 50)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 0, output
+    assert manifest(tmp_path / 'run')['ticks'] >= 50, output
+
+
 def test_nodes_end_with_a_killed_run(processes, watcher, tmp_path):
     from nav_msgs.msg import Odometry
 

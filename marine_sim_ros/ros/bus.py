@@ -37,9 +37,9 @@ class Bus:
             self._queue.append((handler, message))
 
     @property
-    def pending(self) -> bool:
-        """Whether a delivery waits."""
-        return bool(self._queue)
+    def pending(self) -> int:
+        """How many deliveries wait."""
+        return len(self._queue)
 
     def run(self, count: int) -> None:
         """Make up to so many deliveries."""

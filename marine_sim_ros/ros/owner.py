@@ -165,7 +165,7 @@ class StateOwner(SuiteNode):
         if not np.isfinite(state.velocity.sum() + state.position.sum()):
             self.fail(f'the state is not finite after {self.time:.3f} s; try a smaller dt')
             return
-        if self._acceleration is not None:
+        if self._acceleration is not None and self.stamp >= 0:  # none leads to the first state
             change = (state.velocity - self.state.velocity) / self.dt
             self._acceleration.publish(self.stamp, change)
         if self._end is not None and self.stamp >= self._end:

@@ -22,7 +22,7 @@ from marine_sim_ros.ros.parent import end_with_parent
 __all__ = ['Shutdown', 'executor', 'run', 'run_named', 'spin']
 
 SPIN_PERIOD = 0.1
-DELIVERIES, EVENTS = 64, 4
+DELIVERIES, EVENTS, LAST = 64, 4, 10**6
 
 
 class Shutdown:
@@ -67,7 +67,8 @@ def spin(nodes: Sequence[SuiteNode], shutdown: Shutdown, bus: Bus | None = None)
             continue
         for _ in range(EVENTS):
             engine.spin_once(timeout_sec=0)
-    bus.run(10**6)
+    # A run that has ended sends no more; one that is ended by a signal would go on for ever.
+    bus.run(bus.pending if shutdown.asked else LAST)
     for node in nodes:
         node.drain(engine)
         node.close()
