@@ -75,8 +75,8 @@ def test_a_recorded_run_has_the_readings_of_the_embedded_one(processes, embedded
     against_mock(processes, replace(OPTIONS, record=str(tmp_path / 'run')))
     messages = recorded(tmp_path / 'run')
     expected = embedded.sensors['imu']
-    compared = 0
-    for stamp, wanted in zip(expected.stamp.tolist(), expected['linear_acceleration'], strict=True):
+    compared, forces = 0, expected['linear_acceleration']
+    for stamp, wanted in zip(expected.stamp.tolist(), forces, strict=True):
         if (message := messages['imu/data_raw'].get(stamp)) is not None:
             force = message.linear_acceleration
             # The states agree to rounding, which may tip a reading over to the next of its steps.
