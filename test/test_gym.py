@@ -84,6 +84,34 @@ def test_what_has_ended_begins_anew_in_the_next_step(many):
     assert np.abs(seen[0, 9:]).max() == 0  # at rest
 
 
+def test_what_has_ended_begins_anew_in_the_same_step_where_that_is_asked_for(many):
+    same = gymnasium.make_vec(
+        STATION, num_envs=COUNT, vehicle='bluerov2', autoreset_mode='SameStep'
+    )
+    assert same.metadata['autoreset_mode'] is AutoresetMode.SAME_STEP
+    begun, _ = same.reset(seed=3)
+    np.testing.assert_array_equal(begun, many.reset(seed=3)[0])
+    down = np.tile(np.array([0, 0, 0, 0, 1, 1], np.float32), (COUNT, 1))
+    for _ in range(StationKeeping.steps):
+        seen, reward, ended, cut, info = same.step(down)
+        # The other mode tells the last observation of an episode in place of the next one's first.
+        last, expected, *ends, _ = many.step(down)
+        np.testing.assert_array_equal((ended, cut), ends)
+        np.testing.assert_array_equal(reward, expected)
+        if (ended | cut).any():
+            break
+    over = info['_final_obs']
+    np.testing.assert_array_equal(over, ended | cut)
+    np.testing.assert_array_equal(info['final_obs'][over], last[over])
+    first, *_ = many.step(down)
+    np.testing.assert_array_equal(seen[over], first[over])
+
+
+def test_an_autoreset_mode_that_is_not_there_is_told():
+    with pytest.raises(ParameterError, match=r"'Disabled'; expected NextStep or SameStep"):
+        gymnasium.make_vec(STATION, num_envs=1, vehicle='bluerov2', autoreset_mode='Disabled')
+
+
 def test_the_vehicles_move_as_numpy_moves_them():
     vehicle = load_vehicle('bluerov2')
     current, pwm = np.array([0.1, -0.2, 0.0]), 1500.0 + np.array([90, -40, 120, 60, -70, 30])
@@ -169,3 +197,13 @@ def test_sensors_are_observed():
     check_env(alone.unwrapped, skip_render_check=True)
     with pytest.raises(ParameterError, match="observe is 'all'; expected one of: state, sensors"):
         gymnasium.make(STATION, vehicle='bluerov2', observe='all')
+
+
+def test_stable_baselines_learns_from_a_pool():
+    pytest.importorskip('stable_baselines3', reason='stable-baselines3: not installed')
+    from test_examples import example
+
+    station = example('keep_station')
+    agent, curve = station.learned(64 * 128 * 6)
+    assert curve[-1, 1] > curve[0, 1]
+    assert np.isfinite(station.distances(agent, 16)).any()

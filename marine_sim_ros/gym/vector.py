@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -35,13 +35,12 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     Vehicle i of a vector that was reset with a seed s does what a single environment does that was
     reset with s + i. An episode that has ended begins anew in the step after it, whatever the
-    action (``AutoresetMode.NEXT_STEP``).
+    action (``AutoresetMode.NEXT_STEP``), or in the same step (``SAME_STEP``), which then returns
+    the first observation of the new episode and has the last one of the old in
+    ``info['final_obs']``.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
-        'render_modes': [],
-        'autoreset_mode': AutoresetMode.NEXT_STEP,
-    }
+    metadata: dict[str, Any] = {'render_modes': []}  # noqa: RUF012, as Gymnasium has it
 
     def __init__(
         self,
@@ -50,6 +49,7 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         task: str,
         vehicle: str | Vehicle = 'bluerov2_heavy',
         observe: str = 'state',
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: None = None,
     ) -> None:
         """Compile; nothing is rendered. ``observe`` is ``state`` or ``sensors``.
@@ -59,6 +59,7 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """
         if num_envs < 1:
             raise ParameterError(f'num_envs is {num_envs}; expected at least 1')
+        self.metadata = {**self.metadata, 'autoreset_mode': _mode(autoreset_mode)}
         self.num_envs, self.render_mode = num_envs, render_mode
         self._fleet = Fleet(task, vehicle, num_envs, observe)
         self.single_observation_space, self.single_action_space = spaces_of(self._fleet)
@@ -89,6 +90,8 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Do actions (N, n) for a tenth of a second."""
+        if self.metadata['autoreset_mode'] is AutoresetMode.SAME_STEP:
+            return self._step_and_begin(actions)
         fresh = self._ended
         judged, cut = self._fleet.step(actions)
         reward = np.where(fresh, 0.0, judged.reward)
@@ -99,3 +102,27 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             seen = np.where(fresh[:, None], self._fleet.observed(), seen)
         self._ended = terminated | truncated
         return seen, reward, terminated, truncated, {}
+
+    def _step_and_begin(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        judged, cut = self._fleet.step(actions)
+        ended = judged.terminated | cut
+        if not ended.any():
+            return judged.observation, judged.reward, judged.terminated, cut, {}
+        self._fleet.begin_some(ended, self._rngs)
+        seen = np.where(ended[:, None], self._fleet.observed(), judged.observation)
+        info = {'final_obs': judged.observation, '_final_obs': ended}
+        return seen, judged.reward, judged.terminated, cut, info
+
+
+def _mode(given: str | AutoresetMode) -> AutoresetMode:
+    modes = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
+    try:
+        mode = AutoresetMode(given)
+    except ValueError:
+        mode = None
+    if mode not in modes:
+        expected = ' or '.join(m.value for m in modes)
+        raise ParameterError(f'autoreset_mode is {given!r}; expected {expected}')
+    return mode

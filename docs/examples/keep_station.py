@@ -1,0 +1,152 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Learns to keep a station in a current that it does not see, by PPO of Stable-Baselines3.
+
+    pip install stable-baselines3
+    python docs/examples/keep_station.py -o out/station
+
+64 BlueROV2s learn at once for a million steps; the policy is saved, its learning curve drawn, and
+the policy is tried from starts that it has not seen. Source of the algorithm: Schulman et al.
+2017, arXiv 1707.06347; implementation: https://github.com/DLR-RM/stable-baselines3.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import matplotlib.pyplot as plt
+import numpy as np
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import VecEnv, VecMonitor
+
+import marine_sim_ros.gym  # noqa: F401, which registers the environments
+
+TASK = 'marine_sim_ros/StationKeeping-v0'
+VEHICLES, STEPS, TRIALS, EPISODE = 64, 1_000_000, 256, 300
+SETTLED = 200
+"""Step of an episode from which on the distance is counted: 20 s."""
+
+
+class Pool(VecEnv):
+    """The vector environment, as Stable-Baselines3 speaks to one."""
+
+    def __init__(self, vehicles: int, seed: int) -> None:
+        """Compile and begin."""
+        self.pool = gymnasium.make_vec(
+            TASK, vehicles, vehicle='bluerov2', autoreset_mode='SameStep'
+        )
+        self._seed: int | None = seed
+        self._actions = np.zeros(self.pool.action_space.shape)
+        super().__init__(
+            vehicles, self.pool.single_observation_space, self.pool.single_action_space
+        )
+
+    def reset(self) -> np.ndarray:
+        """Begin all episodes; with the seed the first time."""
+        seen, _ = self.pool.reset(seed=self._seed)
+        self._seed = None
+        return seen
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Take the actions."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Do them."""
+        seen, reward, ended, cut, info = self.pool.step(self._actions)
+        told: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for i in np.flatnonzero(ended | cut):
+            told[i] = {
+                'terminal_observation': info['final_obs'][i],
+                'TimeLimit.truncated': bool(cut[i] and not ended[i]),
+            }
+        return seen, reward.astype(np.float32), ended | cut, told
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute of the pool, the same for each vehicle."""
+        value = getattr(self.pool, attr_name, None)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refuse: nothing differs from vehicle to vehicle."""
+        raise NotImplementedError(attr_name)
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **more: Any) -> Any:
+        """Refuse: the vehicles are not objects of their own."""
+        raise NotImplementedError(method_name)
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Return that none is."""
+        return [False for _ in self._get_indices(indices)]
+
+
+def learned(steps: int, vehicles: int = VEHICLES) -> tuple[PPO, np.ndarray]:
+    """Return a policy, and its learning curve (k, 2): steps, mean reward of an episode's step."""
+    pool = VecMonitor(Pool(vehicles, seed=1))
+    agent = PPO(
+        'MlpPolicy',
+        pool,
+        n_steps=128,
+        batch_size=2048,
+        n_epochs=10,
+        gamma=0.98,
+        learning_rate=lambda left: 1e-3 * left,
+        policy_kwargs={'log_std_init': -0.5},
+        seed=1,
+        device='cpu',
+    )
+    curve: list[tuple[float, float]] = []
+
+    def note(local: dict[str, Any], _: Any) -> bool:
+        recent = local['self'].ep_info_buffer
+        if recent and local['n_steps'] == 0:
+            shares = [episode['r'] / EPISODE for episode in recent]
+            curve.append((local['self'].num_timesteps, float(np.mean(shares))))
+        return True
+
+    agent.learn(steps, callback=note)
+    return agent, np.array(curve)
+
+
+def distances(agent: PPO, trials: int = TRIALS) -> np.ndarray:
+    """Return the mean distances (trials,) from the station, m, after the first 20 s."""
+    pool = Pool(trials, seed=10_000)
+    seen, far = pool.reset(), []
+    lost = np.zeros(trials, bool)
+    for step in range(EPISODE - 1):
+        action, _ = agent.predict(seen, deterministic=True)
+        seen, _, ended, _ = pool.step(action)
+        lost |= ended
+        if step >= SETTLED:
+            far.append(np.linalg.norm(seen[:, :3], axis=1))
+    return np.where(lost, np.inf, np.mean(far, axis=0))
+
+
+def main() -> None:
+    """Learn, try and draw."""
+    parser = argparse.ArgumentParser(description='Learn to keep a station.')
+    parser.add_argument('-o', '--output', type=Path, default=Path('out/station'))
+    parser.add_argument('--steps', type=int, default=STEPS)
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    agent, curve = learned(options.steps)
+    agent.save(options.output / 'policy')
+    figure, axes = plt.subplots(figsize=(7, 3.5), layout='constrained')
+    axes.plot(curve[:, 0] / 1e6, curve[:, 1])
+    axes.set(xlabel='million steps', ylabel='mean reward of a step', ylim=(0, 1))
+    axes.grid(alpha=0.3)
+    figure.savefig(options.output / 'learning_curve.png', dpi=120)
+    far = distances(agent)
+    print(f'{TRIALS} unseen starts: median {np.median(far):.2f} m from the station')
+    print(f'95 % within {np.quantile(far, 0.95):.2f} m; {np.isinf(far).sum()} lost')
+
+
+if __name__ == '__main__':
+    main()
