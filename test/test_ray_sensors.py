@@ -202,6 +202,18 @@ def test_noise_of_a_dvl_is_what_its_covariance_says():
     assert far['figure_of_merit'] > 3 * merit
 
 
+def test_the_figure_of_merit_is_sent_with_the_velocity():
+    topics = {topic.name: topic for topic in SENSORS['dvl'].topics}
+    for position in ((0, 0, -3.0), (0, 0, -20.0)):
+        found = noisy(DVL, ideal(DVL, FLOOR, position), 0)
+        twist = topics['twist'].fields(DVL, found)
+        merit = topics['figure_of_merit'].fields(DVL, found)
+        assert (twist is None) == (merit is None) == (position[2] < -10)
+        if merit is not None:
+            covariance = np.reshape(twist['twist']['covariance'], (6, 6))[:3, :3]
+            assert merit['data'] == pytest.approx(math.sqrt(np.trace(covariance)))
+
+
 def test_the_error_of_scale_stays():
     moving = ideal(DVL, FLOOR, (0, 0, -3.0), velocity=(2.0, 0.0, 0.0, 0, 0, 0))
     stamps = np.arange(4000) * 200_000_000

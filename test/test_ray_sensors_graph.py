@@ -26,6 +26,7 @@ faults:
 """
 TOPICS = {
     'dvl/twist': 9,
+    'dvl/figure_of_merit': 9,
     'dvl/altitude': 9,
     'dvl/odometry': 9,
     'altimeter/range': 8,
@@ -55,8 +56,12 @@ def messages(directory):
             name = connection.topic.split('/', 2)[-1]
             if name in TOPICS | ACOUSTIC:
                 message = reader.deserialize(data, connection.msgtype)
-                stamp = message.header.stamp
-                result[name][stamp.sec * 10**9 + stamp.nanosec] = flat(message)
+                header = getattr(message, 'header', None)
+                # Without a stamp, a message is known by its number.
+                stamp = len(result[name])
+                if header is not None:
+                    stamp = header.stamp.sec * 10**9 + header.stamp.nanosec
+                result[name][stamp] = flat(message)
     return result
 
 

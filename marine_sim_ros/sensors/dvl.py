@@ -248,6 +248,13 @@ def _twist(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
     return {'twist': {'twist': {'linear': linear}, 'covariance': covariance.reshape(-1)}}
 
 
+def _figure_of_merit(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
+    """Return the figure of merit, m/s, of a velocity that is sent."""
+    if _twist(sensor, readings) is None:
+        return None
+    return {'data': float(readings['figure_of_merit'])}
+
+
 def _altitude(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     spec = sensor.spec
     return {
@@ -299,6 +306,7 @@ DVL = SensorModel(
     label='DVL',
     topics=(
         SensorTopic('twist', 'geometry_msgs/msg/TwistWithCovarianceStamped', _twist),
+        SensorTopic('figure_of_merit', 'std_msgs/msg/Float32', _figure_of_merit),
         SensorTopic('altitude', 'sensor_msgs/msg/Range', _altitude),
         SensorTopic('odometry', 'nav_msgs/msg/Odometry', _odometry),
         SensorTopic('beams', 'marine_acoustic_msgs/msg/Dvl', _beams),
