@@ -77,6 +77,18 @@ class _Messages:
             ),
         )
 
+    def acceleration(self, stamp: int, values: np.ndarray) -> Any:
+        accel = self._make(
+            'geometry_msgs/msg/Accel',
+            linear=self.vector(values[:3]),
+            angular=self.vector(values[3:]),
+        )
+        header = self.header(stamp, self.body_frame)
+        return self._make('geometry_msgs/msg/AccelStamped', header=header, accel=accel)
+
+    def text(self, data: str) -> Any:
+        return self._make('std_msgs/msg/String', data=data)
+
     def pwm(self, values: np.ndarray) -> Any:
         layout = self._make('std_msgs/msg/MultiArrayLayout', dim=[], data_offset=0)
         data = np.asarray(values, np.uint16)
@@ -96,6 +108,11 @@ class _Messages:
         return self._fill(kind, {**values, 'header': self.header(stamp, frame)})
 
 
+def _needs(vehicle: Vehicle) -> set[str]:
+    """Return what the sensors of a vehicle need beside its state."""
+    return {need for sensor in vehicle.sensors for need in SENSORS[sensor.kind].needs}
+
+
 def _joint_topics(
     vehicle: Vehicle, trajectory: Trajectory
 ) -> list[tuple[str, Sequence[str], dict[str, np.ndarray]]]:
@@ -103,6 +120,9 @@ def _joint_topics(
     result: list[tuple[str, Sequence[str], dict[str, np.ndarray]]] = []
     if len(vehicle.thrusters):
         result.append(('thrusters/state', vehicle.thrusters.names, {'effort': trajectory.thrust}))
+        if 'supply' in _needs(vehicle):
+            supply = {'position': trajectory.sensors.inputs.supply}
+            result.append(('thrusters/supply', ('power', 'voltage', 'used'), supply))
     if vehicle.manipulator is not None:
         result.append(('joint_states', vehicle.manipulator.names, {'position': trajectory.joints}))
     if trajectory.targets is not None and not np.isnan(trajectory.targets).all():
@@ -161,11 +181,17 @@ def write_recording(
                 writer.add(name, kind, QoS(depth=10, transient_local=False))
             writer.write(name, stamp, store.serialize(message, kind))
 
+        kind = 'std_msgs/msg/String'
+        write('robot_description', kind, int(trajectory.stamp[0]), make.text(vehicle.urdf))
+        accelerated = 'acceleration' in _needs(vehicle)
         arrivals = {sensor.name: _arrivals(trajectory, sensor.name) for sensor in vehicle.sensors}
         for i, stamp in enumerate(trajectory.stamp.tolist()):
             pose = (*trajectory.position[i], *trajectory.orientation[i])
             manifest.add(stamp, pose, tuple(trajectory.velocity[i]))
             write('odom', 'nav_msgs/msg/Odometry', stamp, make.odometry(trajectory, i))
+            if accelerated:
+                change = make.acceleration(stamp, trajectory.sensors.inputs.acceleration[i])
+                write('acceleration', 'geometry_msgs/msg/AccelStamped', stamp, change)
             wrenches = {**trajectory.sources, 'total': trajectory.wrench}
             for name, values in wrenches.items():
                 kind = 'geometry_msgs/msg/WrenchStamped'

@@ -24,7 +24,9 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import absorption, beam_hits, echo_strength, two_way
 from marine_sim_ros.sensors.sensor_model import (
+    Comparison,
     Readings,
+    SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
@@ -128,6 +130,13 @@ def _confidence(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     return {'data': float(readings['confidence'])}
 
 
+def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+    del state
+    spec, truth = sensor.spec, ideal['range'][:, None]
+    share = math.sqrt(spec.range_noise**2 + spec.resolution**2 / 12)
+    return Comparison(numbers, truth, share * truth)
+
+
 ALTIMETER = SensorModel(
     'altimeter',
     _measure,
@@ -139,4 +148,5 @@ ALTIMETER = SensorModel(
         SensorTopic('range', 'sensor_msgs/msg/Range', _range),
         SensorTopic('confidence', 'std_msgs/msg/Float32', _confidence),
     ),
+    charts=(SensorChart('range', 'range', 'm', lambda m: (float(m.range),), _compare),),
 )

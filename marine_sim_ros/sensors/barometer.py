@@ -23,7 +23,9 @@ from marine_sim_ros.model.sensors import Mounting
 from marine_sim_ros.model.vehicle import Barometer, Sensor
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.sensors.sensor_model import (
+    Comparison,
     Readings,
+    SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
@@ -139,6 +141,13 @@ def _temperature(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None
     return {'temperature': float(readings['temperature'])}
 
 
+def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+    """Return the pressure, kPa."""
+    del sensor, state
+    values = numbers[:, :1], ideal['pressure'][:, None], np.sqrt(numbers[:, 1:])
+    return Comparison(*(1e-3 * value for value in values))
+
+
 BAROMETER = SensorModel(
     'barometer',
     _measure,
@@ -149,6 +158,11 @@ BAROMETER = SensorModel(
     topics=(
         SensorTopic('pressure', 'sensor_msgs/msg/FluidPressure', _pressure),
         SensorTopic('temperature', 'sensor_msgs/msg/Temperature', _temperature),
+    ),
+    charts=(
+        SensorChart(
+            'pressure', 'pressure', 'kPa', lambda m: (m.fluid_pressure, m.variance), _compare
+        ),
     ),
     label='Barometer',
     executable='barometer',

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,14 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.noise import limited
-from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel, SensorTopic
+from marine_sim_ros.sensors.sensor_model import (
+    Comparison,
+    Readings,
+    SensorChart,
+    SensorInputs,
+    SensorModel,
+    SensorTopic,
+)
 
 __all__ = ['BATTERY', 'BatteryMonitor', 'supply_current', 'supply_voltage']
 
@@ -102,12 +109,34 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
+def _compared(name: str, sign: float) -> Callable[..., Comparison]:
+    """Return what compares the quantity of a name, with the sign that messages have."""
+
+    def compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+        del state
+        noise = getattr(sensor.spec, f'{name}_noise')
+        step = getattr(sensor.spec, f'{name}_resolution')
+        deviation = math.sqrt(noise**2 + step**2 / 12)
+        truth = sign * ideal[name][:, None]
+        return Comparison(numbers, truth, np.full_like(truth, deviation))
+
+    return compare
+
+
 BATTERY = SensorModel(
     'battery',
     _measure,
     disturb=_disturb,
     spec=BatteryMonitor,
     topics=(SensorTopic('state', 'sensor_msgs/msg/BatteryState', _fields),),
+    charts=(
+        SensorChart(
+            'state', 'voltage', 'V', lambda m: (float(m.voltage),), _compared('voltage', 1.0)
+        ),
+        SensorChart(
+            'state', 'current', 'A', lambda m: (float(m.current),), _compared('current', -1.0)
+        ),
+    ),
     needs=('supply',),
     rate=10.0,
     label='Battery',

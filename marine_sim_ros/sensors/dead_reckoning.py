@@ -14,11 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_product, rotation_matrix
+from marine_sim_ros.core.spatial import (
+    in_map,
+    quaternion_from_rpy,
+    quaternion_product,
+    rotation_matrix,
+)
 from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
 from marine_sim_ros.sensors.sensor_model import Readings
 
-__all__ = ['DeadReckoning', 'dead_reckoning']
+__all__ = ['DeadReckoning', 'dead_reckoning', 'true_way']
 
 
 class DeadReckoning(NamedTuple):
@@ -41,6 +47,26 @@ class DeadReckoning(NamedTuple):
     way: float
 
 
+def _heading(attitude: np.ndarray) -> float:
+    """Return the direction of the x axis, seen from above, rad."""
+    ahead = rotation_matrix(attitude)[:, 0]
+    return math.atan2(ahead[1], ahead[0])
+
+
+def true_way(state: State, position: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """Return where a sensor is (m, 3), in the frame of the dead reckoning from its first state on.
+
+    Args:
+        state: (m, ...) of the vehicle.
+        position: (3,) of the sensor in the body frame, m.
+        turn: (4,) its attitude in the body frame.
+    """
+    places = in_map(state.position, state.orientation, position[None, :])[..., 0, :]
+    heading = _heading(quaternion_product(state.orientation[0], turn))
+    back = rotation_matrix(quaternion_from_rpy(0.0, 0.0, -heading))
+    return np.asarray((places - places[0]) @ back.T)
+
+
 def dead_reckoning(
     memory: DeadReckoning | None, stamp: int, readings: Readings, scale: float
 ) -> tuple[Readings, DeadReckoning]:
@@ -58,8 +84,7 @@ def dead_reckoning(
     """
     attitude = np.asarray(readings['attitude'])
     if memory is None:
-        ahead = rotation_matrix(attitude)[:, 0]
-        heading = math.atan2(ahead[1], ahead[0])
+        heading = _heading(attitude)
         memory = DeadReckoning(stamp, heading, np.zeros(3), np.zeros(3), 0.0, 0.0)
     turned = quaternion_product(quaternion_from_rpy(0.0, 0.0, -memory.heading), attitude)
     valid = bool(np.all(np.isfinite(readings['velocity'])))

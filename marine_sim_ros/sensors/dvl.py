@@ -11,7 +11,7 @@ y, as those of the A50.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -29,14 +29,17 @@ from marine_sim_ros.faults.draws import key_of, share_of
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import SOUND_SPEED, beam_hits
-from marine_sim_ros.sensors.dead_reckoning import DeadReckoning, dead_reckoning
+from marine_sim_ros.sensors.dead_reckoning import DeadReckoning, dead_reckoning, true_way
 from marine_sim_ros.sensors.sensor_model import (
+    Comparison,
     Readings,
+    SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
     quaternion_fields,
     vector_fields,
+    vector_numbers,
 )
 
 __all__ = ['DVL', 'Dvl', 'beam_directions']
@@ -296,6 +299,93 @@ def _beams(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
+def _compare_velocity(
+    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+) -> Comparison:
+    del sensor, state
+    return Comparison(numbers[:, :3], ideal['velocity'], np.sqrt(numbers[:, 3:]))
+
+
+def _compare_merit(
+    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+) -> Comparison:
+    del sensor, state
+    truth = ideal['figure_of_merit'][:, None]
+    return Comparison(numbers, truth, np.full_like(truth, np.nan))
+
+
+def _compare_altitude(
+    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+) -> Comparison:
+    """Return the altitude: the mean of ranges r with the deviation s r has s √(Σ r²)/n."""
+    del state
+    spec, ranges = sensor.spec, ideal['range']
+    count = np.sum(np.isfinite(ranges), axis=-1)
+    length = np.sqrt(np.nansum(ranges * ranges, axis=-1)) / np.maximum(count, 1)
+    deviation = spec.range_noise * math.cos(math.radians(spec.beam_angle)) * length
+    return Comparison(numbers, ideal['altitude'][:, None], deviation[:, None])
+
+
+def _compare_position(
+    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+) -> Comparison:
+    """Return the dead reckoning beside the way of the sensor from its first message on."""
+    del ideal
+    truth = true_way(state, sensor.position, sensor.place.quaternion)
+    return Comparison(numbers[:, :3], truth, np.sqrt(numbers[:, 3:]))
+
+
+def _compare_beams(quantity: str) -> Callable[..., Comparison]:
+    """Return what compares a quantity of the beams; a lost one has the variance −1."""
+
+    def compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+        del sensor, state
+        values, variance = np.split(numbers, 2, axis=1)
+        known = variance >= 0
+        deviation = np.sqrt(np.where(known, variance, np.nan))
+        return Comparison(np.where(known, values, np.nan), ideal[quantity], deviation)
+
+    return compare
+
+
+def _twist_numbers(message: Any) -> tuple[float, ...]:
+    twist = message.twist
+    return (*vector_numbers(twist.twist.linear), *(twist.covariance[i] for i in (0, 7, 14)))
+
+
+def _position_numbers(message: Any) -> tuple[float, ...]:
+    pose = message.pose
+    return (*vector_numbers(pose.pose.position), pose.covariance[0])
+
+
+_AXES, _BEAMS = ('x', 'y', 'z'), ('1', '2', '3', '4')
+_CHARTS = (
+    SensorChart('twist', 'velocity', 'm/s', _twist_numbers, _compare_velocity, parts=_AXES),
+    SensorChart(
+        'figure_of_merit', 'figure of merit', 'm/s', lambda m: (float(m.data),), _compare_merit
+    ),
+    SensorChart('altitude', 'altitude', 'm', lambda m: (float(m.range),), _compare_altitude),
+    SensorChart(
+        'odometry', 'dead reckoning', 'm', _position_numbers, _compare_position, parts=_AXES
+    ),
+    SensorChart(
+        'beams',
+        'range of beams',
+        'm',
+        lambda m: (*m.range, *m.range_covar),
+        _compare_beams('range'),
+        parts=_BEAMS,
+    ),
+    SensorChart(
+        'beams',
+        'velocity of beams',
+        'm/s',
+        lambda m: (*m.beam_velocity, *m.beam_velocity_covar),
+        _compare_beams('beam_velocity'),
+        parts=_BEAMS,
+    ),
+)
+
 DVL = SensorModel(
     'dvl',
     _measure,
@@ -311,4 +401,5 @@ DVL = SensorModel(
         SensorTopic('odometry', 'nav_msgs/msg/Odometry', _odometry),
         SensorTopic('beams', 'marine_acoustic_msgs/msg/Dvl', _beams),
     ),
+    charts=_CHARTS,
 )

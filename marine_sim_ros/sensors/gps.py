@@ -26,7 +26,9 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.noise import drift, white
 from marine_sim_ros.sensors.sensor_model import (
+    Comparison,
     Readings,
+    SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
@@ -131,12 +133,30 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
+def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+    """Return metres to the north, to the east and up from the first true fix."""
+    del sensor, state
+    degrees, truth = numbers[:, :3], ideal['geodetic']
+    first = truth[np.argmax(np.isfinite(truth).all(axis=1))]
+    metres = 1 / _degrees_per_metre(first)
+    deviation = np.sqrt(numbers[:, 3:])
+    return Comparison((degrees - first) * metres, (truth - first) * metres, deviation)
+
+
+def _numbers(message: Any) -> tuple[float, ...]:
+    east, _, _, _, north, _, _, _, up = message.position_covariance
+    return message.latitude, message.longitude, message.altitude, north, east, up
+
+
 GPS = SensorModel(
     'gps',
     _measure,
     disturb=_disturb,
     spec=Gps,
     topics=(SensorTopic('fix', 'sensor_msgs/msg/NavSatFix', _fields),),
+    charts=(
+        SensorChart('fix', 'position', 'm', _numbers, _compare, parts=('north', 'east', 'up')),
+    ),
     rate=5.0,
     label='GPS',
 )

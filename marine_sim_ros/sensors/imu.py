@@ -18,6 +18,7 @@ from marine_sim_ros.core.spatial import (
     cross,
     quaternion_product,
     rotation_vector_quaternion,
+    rpy_from_quaternion,
     up_in_body,
 )
 from marine_sim_ros.core.stamps import NANOSECONDS
@@ -27,13 +28,16 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.noise import constant_bias, drift, limited, white
 from marine_sim_ros.sensors.sensor_model import (
+    Comparison,
     Readings,
+    SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
     diagonal,
     quaternion_fields,
     vector_fields,
+    vector_numbers,
 )
 
 __all__ = ['IMU', 'Imu', 'specific_force']
@@ -179,6 +183,34 @@ def _fields_with_orientation(sensor: Sensor, readings: Readings) -> Mapping[str,
     }
 
 
+def _compare_rates(
+    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+) -> Comparison:
+    del sensor, state
+    values = numbers[:, :3], ideal['angular_velocity'], np.sqrt(numbers[:, 3:])
+    return Comparison(*(np.degrees(value) for value in values))
+
+
+def _compare_force(
+    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+) -> Comparison:
+    del sensor, state
+    return Comparison(numbers[:, :3], ideal['linear_acceleration'], np.sqrt(numbers[:, 3:]))
+
+
+def _quaternion_numbers(value: Any) -> tuple[float, ...]:
+    return value.x, value.y, value.z, value.w
+
+
+def _compare_attitude(
+    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
+) -> Comparison:
+    """Return roll, pitch and yaw, whose noise is that of the axes near to level."""
+    del sensor, state
+    angles = (rpy_from_quaternion(q) for q in (numbers[:, :4], ideal['orientation']))
+    return Comparison(*map(np.degrees, (*angles, np.sqrt(numbers[:, 4:]))))
+
+
 IMU = SensorModel(
     'imu',
     _measure,
@@ -191,6 +223,36 @@ IMU = SensorModel(
             'sensor_msgs/msg/Imu',
             _fields_with_orientation,
             when=lambda sensor: bool(sensor.spec.orientation),
+        ),
+    ),
+    charts=(
+        SensorChart(
+            'data_raw',
+            'angular velocity',
+            '°/s',
+            lambda m: (*vector_numbers(m.angular_velocity), m.angular_velocity_covariance[0]),
+            _compare_rates,
+            parts=('x', 'y', 'z'),
+        ),
+        SensorChart(
+            'data_raw',
+            'specific force',
+            'm/s²',
+            lambda m: (
+                *vector_numbers(m.linear_acceleration),
+                m.linear_acceleration_covariance[0],
+            ),
+            _compare_force,
+            parts=('x', 'y', 'z'),
+        ),
+        SensorChart(
+            'data',
+            'attitude',
+            '°',
+            lambda m: (*_quaternion_numbers(m.orientation), m.orientation_covariance[0]),
+            _compare_attitude,
+            parts=('roll', 'pitch', 'yaw'),
+            period=360.0,
         ),
     ),
     needs=('acceleration',),

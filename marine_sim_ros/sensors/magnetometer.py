@@ -21,12 +21,15 @@ from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.battery import supply_current
 from marine_sim_ros.sensors.noise import limited, white
 from marine_sim_ros.sensors.sensor_model import (
+    Comparison,
     Readings,
+    SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
     diagonal,
     vector_fields,
+    vector_numbers,
 )
 
 __all__ = ['MAGNETOMETER', 'Magnetometer']
@@ -91,12 +94,29 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
+def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+    """Return the field, µT."""
+    del sensor, state
+    values = numbers[:, :3], ideal['magnetic_field'], np.sqrt(numbers[:, 3:])
+    return Comparison(*(1e6 * value for value in values))
+
+
 MAGNETOMETER = SensorModel(
     'magnetometer',
     _measure,
     disturb=_disturb,
     spec=Magnetometer,
     topics=(SensorTopic('field', 'sensor_msgs/msg/MagneticField', _fields),),
+    charts=(
+        SensorChart(
+            'field',
+            'magnetic field',
+            'µT',
+            lambda m: (*vector_numbers(m.magnetic_field), m.magnetic_field_covariance[0]),
+            _compare,
+            parts=('x', 'y', 'z'),
+        ),
+    ),
     needs=('supply',),
     rate=50.0,
     label='Magnetometer',

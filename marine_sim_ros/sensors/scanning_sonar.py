@@ -25,7 +25,9 @@ from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.acoustics import absorption, two_way
 from marine_sim_ros.sensors.echoes import Fan, decibels, fan_hits, profiles, speckled
 from marine_sim_ros.sensors.sensor_model import (
+    Comparison,
     Readings,
+    SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
@@ -36,6 +38,8 @@ __all__ = ['SCANNING_SONAR', 'ScanningSonar', 'bearing']
 
 _ACROSS = (-0.5, 0.0, 0.5)
 """Places of fans of rays across the beam, in widths."""
+_RARE = 1e-3
+"""Probability of a return below which none is expected."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +121,12 @@ def _one_by_one(
     return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
 
+def _middles(spec: ScanningSonar) -> np.ndarray:
+    """Return the ranges (samples,) of the samples' middles, m."""
+    count = int(spec.samples)
+    return (np.arange(count) + 0.5) * (spec.max_range / count)
+
+
 @one_at_a_time
 def _disturb(
     sensor: Sensor,
@@ -134,8 +144,7 @@ def _disturb(
     energy = across @ profiles(fan, weights, (0.0, spec.max_range), count)
     drawn = speckled(energy, 10.0 ** (spec.noise / 10), seed, sensor.name, int(stamps))
     echo = decibels(drawn, spec.gain, spec.dynamic_range)
-    width = spec.max_range / count
-    middle = (np.arange(count) + 0.5) * width
+    middle = _middles(spec)
     returns = (echo >= spec.threshold) & (middle >= spec.min_range)
     first = middle[np.argmax(returns)] if returns.any() else np.inf
     return {'range': np.array(first), 'bearing': readings['bearing'], 'echo': echo}
@@ -168,6 +177,36 @@ def _echo(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
+def _first_return(spec: ScanningSonar, fan: Fan) -> tuple[float, float]:
+    """Return the expected first return and its standard deviation, m; NaN where there is none.
+
+    A sample of the mean energy E, noise included, is an exponential number of this mean, and so it
+    reaches the energy T of the threshold with the probability p = exp(−T/E); the first one is
+    sample i with the probability pᵢ Π (1 − pⱼ) over the samples j before it.
+    """
+    _, across, weights = _rays(spec)
+    energy = across @ profiles(fan, weights, (0.0, spec.max_range), int(spec.samples))
+    mean = energy + 10.0 ** (spec.noise / 10)
+    # Samples are rounded: half a step below the threshold is enough.
+    level = spec.dynamic_range * ((spec.threshold - 0.5) / 255 - 1) - spec.gain
+    middle = _middles(spec)
+    reached = np.exp(-(10.0 ** (level / 10)) / mean) * (middle >= spec.min_range)
+    missed = np.cumprod(1 - reached)
+    first = reached * np.concatenate([[1.0], missed[:-1]])
+    if first.sum() < _RARE:
+        return math.nan, math.nan
+    share = first / first.sum()
+    expected = float(share @ middle)
+    return expected, math.sqrt(float(share @ (middle - expected) ** 2))
+
+
+def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+    del state
+    fans = (Fan(*(ideal[name][i] for name in Fan._fields)) for i in range(len(numbers)))
+    found = np.array([_first_return(sensor.spec, fan) for fan in fans])
+    return Comparison(numbers, found[:, :1], found[:, 1:])
+
+
 SCANNING_SONAR = SensorModel(
     'scanning_sonar',
     _measure,
@@ -179,4 +218,5 @@ SCANNING_SONAR = SensorModel(
         SensorTopic('scan', 'sensor_msgs/msg/LaserScan', _scan),
         SensorTopic('echo', 'sensor_msgs/msg/Image', _echo),
     ),
+    charts=(SensorChart('scan', 'first return', 'm', lambda m: (float(m.ranges[0]),), _compare),),
 )

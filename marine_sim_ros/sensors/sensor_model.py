@@ -18,7 +18,9 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 
 __all__ = [
+    'Comparison',
     'Readings',
+    'SensorChart',
     'SensorInputs',
     'SensorModel',
     'SensorTopic',
@@ -26,6 +28,7 @@ __all__ = [
     'one_at_a_time',
     'quaternion_fields',
     'vector_fields',
+    'vector_numbers',
 ]
 
 Readings: TypeAlias = Mapping[str, np.ndarray]
@@ -112,6 +115,45 @@ class SensorTopic:
     frame: str = ''
 
 
+class Comparison(NamedTuple):
+    """Charted values (m, k) of m messages.
+
+    Attributes:
+        reading: what the messages say.
+        truth: what they would say without noise.
+        deviation: standard deviation of the noise; NaN or 0 where none is known.
+    """
+
+    reading: np.ndarray
+    truth: np.ndarray
+    deviation: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class SensorChart:
+    """A quantity of a sensor that reports draw over its true value.
+
+    Attributes:
+        topic: name of the topic that has it.
+        label: display label.
+        unit: unit of the charted values; empty: none.
+        numbers: function of a message of the topic: the numbers (r,) that ``compare`` takes.
+        compare: function of a sensor, the numbers (m, r) of messages, the ideal readings (m, ...)
+            of the true states at their stamps, and these states: the charted values.
+        parts: names of the k values; one without a name where the quantity is a number.
+        period: what a turn is in the unit, for angles; 0: it is no angle.
+    """
+
+    topic: str
+    label: str
+    unit: str
+    numbers: Callable[[Any], Sequence[float]]
+    compare: Callable[[Sensor, np.ndarray, Readings, State], Comparison]
+    _: KW_ONLY
+    parts: tuple[str, ...] = ('',)
+    period: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class SensorModel:
     """One kind of sensor.
@@ -135,6 +177,7 @@ class SensorModel:
             :class:`~marine_sim_ros.model.sensors.Mounting`.
         element: URDF element at robot level beside <sensor type="">, or empty.
         topics: what its node publishes for each reading, with the stamp of the measurement.
+        charts: what reports on recordings draw of it.
         needs: required inputs, of ``acceleration`` and ``supply``.
         rate: readings per second where the description gives none; 0: one in every tick.
         slowest: least rate; more than 0 where the noise depends on the rate.
@@ -152,6 +195,7 @@ class SensorModel:
     read: Callable[[Any, Any], Any] | None = None
     element: str = ''
     topics: tuple[SensorTopic, ...] = ()
+    charts: tuple[SensorChart, ...] = ()
     needs: tuple[str, ...] = ()
     rate: float = 0.0
     slowest: float = 0.0
@@ -166,6 +210,11 @@ class SensorModel:
 def vector_fields(values: np.ndarray) -> dict[str, float]:
     """Return the fields of a geometry_msgs/Vector3 or Point."""
     return dict(zip('xyz', np.asarray(values).tolist(), strict=True))
+
+
+def vector_numbers(value: Any) -> tuple[float, float, float]:
+    """Return the numbers of a geometry_msgs/Vector3 or Point."""
+    return value.x, value.y, value.z
 
 
 def quaternion_fields(values: np.ndarray) -> dict[str, float]:

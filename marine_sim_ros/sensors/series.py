@@ -24,7 +24,7 @@ from marine_sim_ros.faults.sensors import added_latency, dropped, frozen, with_e
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs
 
-__all__ = ['SensorReader', 'SensorRecord', 'SensorSeries', 'due', 'given']
+__all__ = ['SensorReader', 'SensorRecord', 'SensorSeries', 'due', 'given', 'ideal_readings']
 
 
 def due(period: int, stamp: int, before: int) -> bool:
@@ -51,6 +51,40 @@ def _disturbed(
     """Return readings with noise and with the errors that need no memory."""
     readings = SENSORS[sensor.kind].disturb(sensor, ideal, stamps, seed, faults)
     return with_errors(faults, sensor.name, readings, stamps, seed) if faults else readings
+
+
+def ideal_readings(
+    sensor: Sensor,
+    environment: Environment,
+    stamps: np.ndarray,
+    states: State,
+    inputs: SensorInputs,
+    *,
+    at_once: bool = False,
+) -> Readings:
+    """Return the readings (m, ...) without noise of a sensor at m stamps.
+
+    Args:
+        sensor: the sensor.
+        environment: around it.
+        stamps: (m,) ns.
+        states: (m, ...) each.
+        inputs: (m, ...) each.
+        at_once: compute all in one call where the water is steady; see :class:`SensorRecord`.
+    """
+    measure = SENSORS[sensor.kind].measure
+    if at_once and environment.at(1.0) is environment:
+        return dict(measure(sensor, states, environment, inputs))
+    readings = [
+        measure(
+            sensor,
+            State(*(x[i] for x in states)),
+            environment.at(stamp / NANOSECONDS),
+            SensorInputs(*(x[i] for x in inputs)),
+        )
+        for i, stamp in enumerate(stamps)
+    ]
+    return {name: np.stack([r[name] for r in readings]) for name in readings[0]}
 
 
 class SensorReader:
@@ -133,7 +167,11 @@ class SensorSeries(Mapping[str, np.ndarray]):
 
 
 class SensorRecord(Mapping[str, SensorSeries]):
-    """What all sensors of a vehicle read in a run, by name; computed when it is looked at."""
+    """What all sensors of a vehicle read in a run, by name; computed when it is looked at.
+
+    Attributes:
+        inputs: (n, ...) each, of all ticks.
+    """
 
     def __init__(
         self,
@@ -162,9 +200,9 @@ class SensorRecord(Mapping[str, SensorSeries]):
         """
         self._sensors = {sensor.name: sensor for sensor in vehicle.sensors}
         self._environment, self._stamps = environment, stamps
-        self._states, self._inputs = states, inputs
+        self._states, self.inputs = states, inputs
         self._seed, self._faults = seed, tuple(faults)
-        self._at_once = at_once and environment.at(1.0) is environment
+        self._at_once = at_once
         self._known: dict[str, SensorSeries] = {}
 
     def __getitem__(self, name: str) -> SensorSeries:
@@ -181,23 +219,6 @@ class SensorRecord(Mapping[str, SensorSeries]):
         """Return the number of sensors."""
         return len(self._sensors)
 
-    def _ideal(self, sensor: Sensor, rows: np.ndarray) -> Readings:
-        measure = SENSORS[sensor.kind].measure
-        if self._at_once:
-            state = State(*(x[rows] for x in self._states))
-            inputs = SensorInputs(*(x[rows] for x in self._inputs))
-            return measure(sensor, state, self._environment, inputs)
-        readings = [
-            measure(
-                sensor,
-                State(*(x[i] for x in self._states)),
-                self._environment.at(self._stamps[i] / NANOSECONDS),
-                SensorInputs(*(x[i] for x in self._inputs)),
-            )
-            for i in rows.tolist()
-        ]
-        return {name: np.stack([r[name] for r in readings]) for name in readings[0]}
-
     def _series(self, sensor: Sensor) -> SensorSeries:
         before = np.concatenate([[-1], self._stamps[:-1]])
         if sensor.period:
@@ -206,7 +227,12 @@ class SensorRecord(Mapping[str, SensorSeries]):
         else:
             rows = np.arange(len(self._stamps))
         stamps, faults = self._stamps[rows], self._faults
-        readings = _disturbed(sensor, self._ideal(sensor, rows), stamps, self._seed, faults)
+        states = State(*(x[rows] for x in self._states))
+        inputs = SensorInputs(*(x[rows] for x in self.inputs))
+        ideal = ideal_readings(
+            sensor, self._environment, stamps, states, inputs, at_once=self._at_once
+        )
+        readings = _disturbed(sensor, ideal, stamps, self._seed, faults)
         if faults:
             held = frozen(faults, sensor.name, stamps)
             held[0] = False  # the first reading is one, whatever is wrong

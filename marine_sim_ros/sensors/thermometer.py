@@ -20,7 +20,14 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.barometer import water_temperature
 from marine_sim_ros.sensors.noise import limited
-from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel, SensorTopic
+from marine_sim_ros.sensors.sensor_model import (
+    Comparison,
+    Readings,
+    SensorChart,
+    SensorInputs,
+    SensorModel,
+    SensorTopic,
+)
 
 __all__ = ['THERMOMETER', 'Thermometer']
 
@@ -62,6 +69,11 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
+def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+    del sensor, state
+    return Comparison(numbers[:, :1], ideal['temperature'][:, None], np.sqrt(numbers[:, 1:]))
+
+
 THERMOMETER = SensorModel(
     'thermometer',
     _measure,
@@ -70,4 +82,9 @@ THERMOMETER = SensorModel(
     rate=1.0,
     label='Thermometer',
     topics=(SensorTopic('temperature', 'sensor_msgs/msg/Temperature', _fields),),
+    charts=(
+        SensorChart(
+            'temperature', 'temperature', '°C', lambda m: (m.temperature, m.variance), _compare
+        ),
+    ),
 )

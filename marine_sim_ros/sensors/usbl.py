@@ -23,11 +23,14 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.noise import chance, white
 from marine_sim_ros.sensors.sensor_model import (
+    Comparison,
     Readings,
+    SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
     vector_fields,
+    vector_numbers,
 )
 
 __all__ = ['USBL', 'Usbl']
@@ -128,6 +131,19 @@ def _position(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
+def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+    """Return the place in map, m."""
+    del state
+    polar = ideal['polar']
+    truth = np.array(sensor.spec.transceiver) + polar[:, :1] * _unit(polar)
+    return Comparison(numbers[:, :3], truth, np.sqrt(numbers[:, 3:]))
+
+
+def _numbers(message: Any) -> tuple[float, ...]:
+    pose = message.pose
+    return (*vector_numbers(pose.pose.position), *(pose.covariance[i] for i in (0, 7, 14)))
+
+
 USBL = SensorModel(
     'usbl',
     _measure,
@@ -139,6 +155,7 @@ USBL = SensorModel(
             'position', 'geometry_msgs/msg/PoseWithCovarianceStamped', _position, frame='map'
         ),
     ),
+    charts=(SensorChart('position', 'position', 'm', _numbers, _compare, parts=('x', 'y', 'z')),),
     rate=1.0,
     label='USBL',
 )

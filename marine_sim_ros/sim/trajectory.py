@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
-from marine_sim_ros.sensors.series import SensorSeries
+from marine_sim_ros.sensors.series import SensorRecord
 
 __all__ = ['Trajectory', 'TrajectoryHash', 'hash_of']
 
@@ -71,7 +70,7 @@ class Trajectory:
     thrust: np.ndarray
     wrench: np.ndarray
     sources: dict[str, np.ndarray]
-    sensors: Mapping[str, SensorSeries]
+    sensors: SensorRecord
     sha256: str
     joints: np.ndarray
     targets: np.ndarray | None = None

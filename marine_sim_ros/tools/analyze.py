@@ -12,18 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.analysis.bags.alignment import METHODS, align, differences
+from marine_sim_ros.analysis.bags.description import recorded_environment, recorded_vehicle
 from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
 from marine_sim_ros.analysis.bags.metrics import bag_metrics, vehicle_metrics
 from marine_sim_ros.analysis.bags.reading import Bag, read
+from marine_sim_ros.analysis.bags.sensors import SensorComparison, compare_sensors
 from marine_sim_ros.analysis.bags.tables import Tables, table_format
 from marine_sim_ros.analysis.bags.vehicle import VehicleRecord
 from marine_sim_ros.analysis.report.page import Section, page, plotly_script
 from marine_sim_ros.analysis.report.runs import Run
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.options import add_map_argument
-from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.progress import bar, waiting
 
 __all__ = ['add_arguments', 'execute']
 
@@ -48,7 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--vehicle',
         default='',
         metavar='URDF',
-        help='shipped name or file of the vehicle, for the pose of its barometer',
+        help='shipped name or file of the vehicle, for its sensors (default: what the recording '
+        'says) and the pose of its barometer',
+    )
+    parser.add_argument(
+        '--environment',
+        default='',
+        metavar='NAME',
+        help='shipped name or file of the environment that its sensors were in (default: what the '
+        'recording says, or still water)',
     )
     parser.add_argument(
         '--table',
@@ -72,6 +84,7 @@ def execute(options: argparse.Namespace) -> int:
     folder = Path(options.output)
     _make_room(folder, overwrite=options.overwrite)
     vehicle = _vehicle(options.vehicle)
+    environment = run_environment(options.environment) if options.environment else None
     labels = _labels(options.bags)
     try:
         bags = [
@@ -79,7 +92,7 @@ def execute(options: argparse.Namespace) -> int:
             for path, label in zip(options.bags, labels, strict=True)
         ]
         check_maps(maps, {topic for bag in bags for topic, _, _ in bag.topics})
-        sections = _sections(bags, vehicle, options.align)
+        sections = _sections(bags, vehicle, environment, options.align)
     except MarineSimError:
         _clear(folder)  # half a table looks like a whole one
         raise
@@ -167,7 +180,9 @@ def _read(path: str, label: str, maps: Mapping[str, str], folder: Path, kind: st
                 table.close()
 
 
-def _sections(bags: Sequence[Bag], vehicle: Vehicle | None, method: str) -> list[Section]:
+def _sections(
+    bags: Sequence[Bag], vehicle: Vehicle | None, environment: Environment | None, method: str
+) -> list[Section]:
     """Return a section for each vehicle; the only vehicles of two bags are taken to be one."""
     alone = all(len(bag.vehicles) == 1 for bag in bags)
     grouped: dict[str, list[tuple[Bag, VehicleRecord]]] = {}
@@ -175,19 +190,28 @@ def _sections(bags: Sequence[Bag], vehicle: Vehicle | None, method: str) -> list
         for name, record in bag.vehicles.items():
             key = next(iter(bags[0].vehicles)) if alone else name
             grouped.setdefault(key, []).append((bag, record))
-    return [_section(name, found, vehicle, method) for name, found in grouped.items()]
+    return [_section(name, found, vehicle, environment, method) for name, found in grouped.items()]
 
 
 def _section(
     name: str,
     found: Sequence[tuple[Bag, VehicleRecord]],
     vehicle: Vehicle | None,
+    environment: Environment | None,
     method: str,
 ) -> Section:
     first = found[0][1]
     sensor = None if vehicle is None else vehicle.barometer
     runs = [
-        Run(bag.label, record, i, first.start, align(first, record, method) if i else None, sensor)
+        Run(
+            bag.label,
+            record,
+            i,
+            first.start,
+            align(first, record, method) if i else None,
+            sensor,
+            *_sensors(bag, record, vehicle, environment),
+        )
         for i, (bag, record) in enumerate(found)
     ]
     compared = [
@@ -195,7 +219,31 @@ def _section(
         for run in runs[1:]
         if run.alignment is not None
     ]
-    return Section(name, runs, [vehicle_metrics(r.record, vehicle) for r in runs], compared)
+    metrics = [{**vehicle_metrics(r.record, vehicle), 'sensors': _errors(r)} for r in runs]
+    return Section(name, runs, metrics, compared)
+
+
+def _sensors(
+    bag: Bag, record: VehicleRecord, vehicle: Vehicle | None, environment: Environment | None
+) -> tuple[tuple[SensorComparison, ...], str]:
+    """Return the sensors beside the truth, and why they are not known."""
+    try:
+        vehicle = vehicle or recorded_vehicle(bag, record.name)
+        if vehicle is None:
+            return (), ''
+        environment = environment or recorded_environment(bag)
+        with waiting(f'comparing the sensors of {bag.label}'):
+            return compare_sensors(bag.path, record.name, vehicle, environment), ''
+    except MarineSimError as error:  # the rest of the report does not need them
+        return (), f'the sensors are not compared with the truth: {error}'
+
+
+def _errors(run: Run) -> dict[str, Any]:
+    """Return what metrics.json holds of the sensors."""
+    result: dict[str, Any] = {}
+    for compared in run.sensors:
+        result.setdefault(compared.sensor, {}).update(compared.metrics())
+    return result
 
 
 def _metrics(about: Sequence[dict[str, Any]], sections: Sequence[Section]) -> dict[str, Any]:

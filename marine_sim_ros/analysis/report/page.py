@@ -23,6 +23,7 @@ from marine_sim_ros.analysis.report.forces import drag_charts, force_charts, thr
 from marine_sim_ros.analysis.report.panels import THEMES
 from marine_sim_ros.analysis.report.places import motion_charts, place_charts
 from marine_sim_ros.analysis.report.runs import Run
+from marine_sim_ros.analysis.report.sensors import sensor_charts
 from marine_sim_ros.core.extras import require
 
 __all__ = ['Section', 'page', 'plotly_script']
@@ -58,11 +59,14 @@ def page(title: str, bags: Sequence[Mapping[str, Any]], sections: Sequence[Secti
     bodies, links = [], []
     for i, section in enumerate(sections):
         found = _charts(f'v{i}', section)
-        charts += found
-        bodies.append(_section(f'v{i}', section, found))
+        sensed = sensor_charts(f'v{i}', section.runs)
+        charts += [*found, *sensed]
+        bodies.append(_section(f'v{i}', section, found, sensed))
         shown = escape(section.name or 'vehicle')
         links.append(f'<a href="#v{i}"><b>{shown}</b></a>')
         links += [f'<a href="#{c["key"]}-at">{escape(c["title"])}</a>' for c in found]
+        if sensed:
+            links.append(f'<a href="#v{i}-sensors">Sensors</a>')
     content = {
         'themes': THEMES,
         'charts': [{k: c[k] for k in ('key', 'data', 'layout')} for c in charts],
@@ -103,7 +107,24 @@ def _charts(key: str, section: Section) -> list[dict[str, Any]]:
     return result
 
 
-def _section(key: str, section: Section, charts: Sequence[Mapping[str, Any]]) -> str:
+def _grid(charts: Sequence[Mapping[str, Any]]) -> str:
+    parts = ['<div class="charts">']
+    for c in charts:
+        parts.append(
+            f'<section{" class=wide" if c["wide"] else ""}><h2 id="{c["key"]}-at">'
+            f'{escape(c["title"])}</h2><p>{escape(c["note"])}</p>'
+            f'<div class="chart" id="{c["key"]}" style="height:{c["layout"]["height"]}px"></div>'
+            '</section>'
+        )
+    return ''.join([*parts, '</div>'])
+
+
+def _section(
+    key: str,
+    section: Section,
+    charts: Sequence[Mapping[str, Any]],
+    sensed: Sequence[Mapping[str, Any]],
+) -> str:
     parts = [f'<h1 id="{key}">{escape(section.name or "vehicle")}</h1>']
     several = len(section.runs) > 1
     for run, metrics in zip(section.runs, section.metrics, strict=True):
@@ -115,15 +136,11 @@ def _section(key: str, section: Section, charts: Sequence[Mapping[str, Any]]) ->
         if run.alignment is not None:
             parts.append(f'<p>{escape(run.alignment.text())}</p>')
         parts.append(texts.difference_table(found))
-    parts.append('<div class="charts">')
-    for c in charts:
-        parts.append(
-            f'<section{" class=wide" if c["wide"] else ""}><h2 id="{c["key"]}-at">'
-            f'{escape(c["title"])}</h2><p>{escape(c["note"])}</p>'
-            f'<div class="chart" id="{c["key"]}" style="height:{c["layout"]["height"]}px"></div>'
-            '</section>'
-        )
-    parts.append('</div>')
+    parts.append(_grid(charts))
+    table = texts.sensors_table(section.runs)
+    if table:
+        parts.append(f'<h2 id="{key}-sensors">Sensors</h2>{table}')
+        parts.append(_grid(sensed))
     for run, metrics in zip(section.runs, section.metrics, strict=True):
         suffix = f' ({escape(run.label)})' if several else ''
         impulse = texts.impulse_table(metrics)

@@ -60,6 +60,8 @@ class Line:
     width: float = 1.5
     steps: bool = False
     share: bool = False
+    points: bool = False
+    """Whether each value is marked: few ones, which may stand alone."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ def chart(
 
 def _trace(line: Line, end: str, *, shown: bool) -> dict[str, Any]:
     x, y = line.x, line.y
-    if not line.share:
+    if not (line.share or line.points):
         needed = _bends(y)
         x, y = x[needed], y[needed]
     trace: dict[str, Any] = {
@@ -177,9 +179,11 @@ def _trace(line: Line, end: str, *, shown: bool) -> dict[str, Any]:
         'yaxis': f'y{end}',
         'line': {'color': line.colour, 'width': line.width, 'dash': line.dash},
     }
-    if len(line.x) == 1:
-        trace['mode'] = 'markers'
-        trace['marker'] = {'color': line.colour}
+    if len(line.x) == 1 or line.points:
+        trace['mode'] = 'lines+markers' if line.points else 'markers'
+        trace['marker'] = (
+            {'color': line.colour, 'size': 4} if line.points else {'color': line.colour}
+        )
     if line.steps:
         trace['line']['shape'] = 'hv'
     if line.share:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from marine_sim_ros.analysis.bags.alignment import Alignment
+from marine_sim_ros.analysis.bags.sensors import SensorComparison
 from marine_sim_ros.analysis.bags.streams import Series
 from marine_sim_ros.analysis.bags.vehicle import VehicleRecord
 from marine_sim_ros.analysis.report.panels import COLOURS, DASHES, Line
@@ -29,6 +30,8 @@ class Run:
         zero: stamp that is 0 in the charts, s.
         alignment: alignment with the first bag; None for the first.
         sensor: the vehicle's barometer, where its description was given.
+        sensors: its sensors beside the truth, where the description is known.
+        sensors_note: why there are none, or empty.
     """
 
     label: str
@@ -37,6 +40,8 @@ class Run:
     zero: float
     alignment: Alignment | None = None
     sensor: Barometer | None = None
+    sensors: tuple[SensorComparison, ...] = ()
+    sensors_note: str = ''
 
     @property
     def colour(self) -> str:

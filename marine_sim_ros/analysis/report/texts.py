@@ -10,9 +10,11 @@ from html import escape
 from typing import Any
 
 from marine_sim_ros.analysis.bags.vehicle import ODOM
+from marine_sim_ros.analysis.report.runs import Run
+from marine_sim_ros.analysis.report.sensors import sensor_rows
 
 __all__ = ['bags_table', 'channel_table', 'difference_table', 'impulse_table', 'response_table',
-           'tiles']  # fmt: skip
+           'sensors_table', 'tiles']  # fmt: skip
 
 _NONE = '–'
 _UNITS = ('m',) * 3 + ('°',) * 3 + ('m/s',) * 3 + ('°/s',) * 3
@@ -139,3 +141,23 @@ def difference_table(found: Mapping[str, Mapping[str, Any]]) -> str:
         return _table(head, rows)
     more = f'<summary>{len(rest)} more quantities</summary>{_table(head, rest)}'
     return f'{_table(head, motion)}<details>{more}</details>'
+
+
+def sensors_table(runs: Sequence[Run]) -> str:
+    """Return the errors of the sensors, a row for each value; or why they are not known."""
+    notes = ''.join(
+        f'<p>{escape(run.label)}: {escape(run.sensors_note)}.</p>'
+        for run in runs
+        if run.sensors_note
+    )
+    rows = sensor_rows(runs)
+    if not rows:
+        return notes
+    head = ('sensor', 'quantity', 'bag', 'unit', 'readings', 'bias', 'RMS', 'mean [σ]', 'RMS [σ]',
+            'within ±2 σ [%]')  # fmt: skip
+    text = (
+        'Errors are readings less what the sensor would read of the recorded state without noise. '
+        'In standard deviations σ of the noise, white noise alone gives a mean of 0, an RMS of 1 '
+        'and 95.4 % within ±2 σ; biases, drifts and faults show as more.'
+    )
+    return f'{notes}<p>{text}</p>{_table(head, rows)}'

@@ -1,0 +1,79 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Vehicle and environment of a recording: from the bag, or from the manifest beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from marine_sim_ros.analysis.bags.reading import Bag, bag_path, opened
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+from marine_sim_ros.model.vehicle import Vehicle
+
+__all__ = ['recorded_environment', 'recorded_vehicle']
+
+
+def recorded_vehicle(bag: Bag, namespace: str) -> Vehicle | None:
+    """Return the vehicle of a namespace; None where the recording does not say which it is.
+
+    It is the one of ``robot_description`` in the bag, else that of the manifest.
+
+    Raises:
+        MarineSimError: the recording says which it is, and that cannot be read.
+    """
+    problem: MarineSimError | None = None
+    text = _urdf(bag, namespace)
+    if text:
+        try:
+            return load_vehicle(text)
+        except MarineSimError as error:  # its meshes are named by paths of another machine
+            problem = error
+    settings = _settings(bag)
+    if 'vehicle' in settings and len(bag.vehicles) == 1:
+        given = xacro_arguments(settings.get('vehicle_arguments', ()))
+        return load_vehicle(settings['vehicle'], **given)
+    if problem is not None:
+        raise problem
+    return None
+
+
+def recorded_environment(bag: Bag) -> Environment:
+    """Return the environment that the manifest names; still water without one.
+
+    Raises:
+        ParameterError: it cannot be found, read or used.
+    """
+    return run_environment(str(_settings(bag).get('environment', '')))
+
+
+def _urdf(bag: Bag, namespace: str) -> str:
+    """Return the first text of ``robot_description``; empty where there is none."""
+    topic = f'{namespace}/robot_description'.lstrip('/')
+    if topic not in {name.lstrip('/') for name, _, _ in bag.topics}:
+        return ''
+    with opened(bag_path(bag.path), bag.path) as reader:
+        wanted = [c for c in reader.connections if c.topic.lstrip('/') == topic]
+        for connection, _, data in reader.messages(wanted):
+            if connection.msgtype == 'std_msgs/msg/String':
+                return str(reader.deserialize(data, connection.msgtype).data)
+    return ''
+
+
+def _settings(bag: Bag) -> Mapping[str, Any]:
+    """Return the parameters in the manifest of a recording; empty where there is none."""
+    path = bag_path(bag.path)
+    folders = (Path(bag.path), path.parent, path.parent.parent)
+    for file in (folder / 'manifest.json' for folder in folders):
+        try:
+            found = json.loads(file.read_text(encoding='utf-8')).get('parameters')
+        except (OSError, ValueError, AttributeError):
+            continue
+        return found if isinstance(found, dict) else {}
+    return {}

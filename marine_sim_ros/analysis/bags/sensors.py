@@ -1,0 +1,295 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Readings of recorded sensors beside what they would be without noise.
+
+The true reading is that of the sensor's own model for the state of the odometry with the stamp of
+the message, in an environment, and for the recorded acceleration and supply. The error is divided
+by the standard deviation σ that the sensor claims: (reading − truth)/σ has the mean 0 and the
+variance 1 where white noise is all that is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.analysis.bags.reading import bag_path, opened
+from marine_sim_ros.bags.storage import BagReader
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.sensors import SENSORS, SensorInputs
+from marine_sim_ros.sensors.sensor_model import SensorChart
+from marine_sim_ros.sensors.series import ideal_readings
+
+__all__ = ['BOUND', 'SensorComparison', 'compare_sensors', 'normalised_error']
+
+MOST = 4096
+"""Readings of a topic that are compared: of more, every n-th."""
+BOUND = 2.0
+"""Normalised errors within it are counted: 95.4 % where the noise is normal."""
+
+
+@dataclass(frozen=True, eq=False)
+class SensorComparison:
+    """A quantity of a sensor in a run: k values of m messages.
+
+    Attributes:
+        sensor: name of the sensor.
+        chart: the quantity.
+        time: (m,) stamps, s.
+        reading: (m, k).
+        truth: (m, k).
+        error: (m, k) reading less truth; NaN where one of them is not finite.
+        normalised: (m, k) error over the standard deviation; NaN where none is known.
+        stride: every stride-th message is compared.
+    """
+
+    sensor: str
+    chart: SensorChart
+    time: np.ndarray
+    reading: np.ndarray
+    truth: np.ndarray
+    error: np.ndarray
+    normalised: np.ndarray
+    stride: int
+
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """Return the numbers of the errors, by the names of the values."""
+        result = {}
+        for i, part in enumerate(self.chart.parts):
+            error, normalised = self.error[:, i], self.normalised[:, i]
+            error, normalised = error[np.isfinite(error)], normalised[np.isfinite(normalised)]
+            own: dict[str, Any] = {
+                'unit': self.chart.unit,
+                'readings': len(error),
+                'every': self.stride,
+                'bias': _mean(error),
+                'rms': _rms(error),
+                'normalised_mean': _mean(normalised),
+                'normalised_rms': _rms(normalised),
+                'share_within_2': _mean(np.abs(normalised) <= BOUND),
+            }
+            result[f'{self.chart.label} {part}'.strip()] = own
+        return result
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(np.mean(values)) if len(values) else None
+
+
+def _rms(values: np.ndarray) -> float | None:
+    return float(np.sqrt(np.mean(values**2))) if len(values) else None
+
+
+def normalised_error(
+    chart: SensorChart, reading: np.ndarray, truth: np.ndarray, deviation: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return errors (m, k), and these over the standard deviation; NaN where one is not known."""
+    known = np.isfinite(reading) & np.isfinite(truth)
+    error = np.where(known, reading, np.nan) - np.where(known, truth, np.nan)
+    if chart.period:
+        error = error - chart.period * np.round(error / chart.period)
+    # Of a noise that is rounding alone, and of none, nothing can be said.
+    sure = np.isfinite(deviation) & (deviation > 0)
+    return error, np.where(sure, error, np.nan) / np.where(sure, deviation, 1.0)
+
+
+def compare_sensors(
+    text: str, namespace: str, vehicle: Vehicle, environment: Environment
+) -> tuple[SensorComparison, ...]:
+    """Return the charted quantities of a vehicle's sensors that a bag has, in their order.
+
+    Args:
+        text: path of the bag.
+        namespace: of the vehicle in the bag.
+        vehicle: whose sensors.
+        environment: around it.
+
+    Raises:
+        RecordingError: the bag cannot be read.
+    """
+    path = bag_path(text)
+    if path.suffix == '.bag':  # of ROS 1: none of these sensors
+        return ()
+    with opened(path, text) as reader:
+        topics = _read_topics(reader, namespace, vehicle)
+        if not topics:
+            return ()
+        _share_stamps(topics.values())
+        motion = _read_motion(reader, namespace, {s for t in topics.values() for s in t.stamps})
+    result: list[SensorComparison] = []
+    for sensor in vehicle.sensors:
+        found: dict[SensorChart, SensorComparison] = {}
+        for topic in topics.values():
+            if topic.sensor is sensor:
+                found |= _compared(topic, motion, environment)
+        result += [found[chart] for chart in SENSORS[sensor.kind].charts if chart in found]
+    return tuple(result)
+
+
+@dataclass(eq=False)
+class _Topic:
+    """Messages of a topic, every stride-th: their stamps, ns, and their numbers by chart."""
+
+    sensor: Sensor
+    charts: tuple[SensorChart, ...]
+    count: int = 0
+    stride: int = 1
+    stamped: bool = True
+    stamps: list[int] = field(default_factory=list)
+    rows: list[tuple[tuple[float, ...], ...]] = field(default_factory=list)
+
+    def take(self, receipt: int, message: Callable[[], Any]) -> None:
+        """Take a message, which is made of its bytes only if it is one of those that count."""
+        self.count += 1
+        if (self.count - 1) % self.stride:
+            return
+        found = message()
+        header = getattr(found, 'header', None)
+        self.stamped = header is not None
+        if header is not None:
+            receipt = int(header.stamp.sec) * NANOSECONDS + int(header.stamp.nanosec)
+        try:
+            row = tuple(tuple(chart.numbers(found)) for chart in self.charts)
+        except IndexError:  # an array is shorter than this sensor would send it
+            return
+        self.stamps.append(receipt)
+        self.rows.append(row)
+        if len(self.stamps) > MOST:
+            self.stamps, self.rows = self.stamps[::2], self.rows[::2]
+            self.stride *= 2
+
+
+def _read_topics(reader: BagReader, namespace: str, vehicle: Vehicle) -> dict[str, _Topic]:
+    """Return the charted topics that the bag has, by their names below the vehicle's."""
+    there = {(_below(namespace, c.topic), c.msgtype) for c in reader.connections}
+    topics: dict[str, _Topic] = {}
+    for sensor in vehicle.sensors:
+        model = SENSORS[sensor.kind]
+        kinds = {topic.name: topic.type for topic in model.topics_of(sensor)}
+        for name in dict.fromkeys(chart.topic for chart in model.charts):
+            if (f'{sensor.name}/{name}', kinds.get(name)) in there:
+                charts = tuple(chart for chart in model.charts if chart.topic == name)
+                topics[f'{sensor.name}/{name}'] = _Topic(sensor, charts)
+    wanted = [c for c in reader.connections if _below(namespace, c.topic) in topics]
+    for connection, receipt, data in reader.messages(wanted) if wanted else ():
+        name = _below(namespace, connection.topic)
+        topics[name].take(receipt, partial(reader.deserialize, data, connection.msgtype))
+    return topics
+
+
+def _below(namespace: str, topic: str) -> str:
+    """Return a topic's name below a namespace; empty where it is not below it."""
+    name = topic.strip('/')
+    if not namespace:
+        return name
+    return name.removeprefix(f'{namespace}/') if name.startswith(f'{namespace}/') else ''
+
+
+def _share_stamps(topics: Iterable[_Topic]) -> None:
+    """Give messages without a stamp those of another topic of the sensor with as many of them."""
+    known = list(topics)
+    for topic in known:
+        if topic.stamped:
+            continue
+        for other in known:
+            same = other.sensor is topic.sensor and other.count == topic.count
+            if other.stamped and same:
+                topic.stamps = other.stamps
+
+
+@dataclass(frozen=True, eq=False)
+class _Motion:
+    """What is true at some stamps, by stamp in ns."""
+
+    odom: Mapping[int, tuple[float, ...]]
+    acceleration: Mapping[int, tuple[float, ...]]
+    supply: Mapping[int, tuple[float, ...]]
+
+
+def _read_motion(reader: BagReader, namespace: str, stamps: set[int]) -> _Motion:
+    """Return what the bag has at stamps, ns; of other messages only the stamp is looked at."""
+    found: dict[str, dict[int, tuple[float, ...]]] = {name: {} for name in _NUMBERS}
+    kinds = {(name, kind) for name, (kind, _, _) in _NUMBERS.items()}
+    wanted = [c for c in reader.connections if (_below(namespace, c.topic), c.msgtype) in kinds]
+    for connection, _, data in reader.messages(wanted) if wanted else ():
+        stamp = _stamp(data)
+        if stamp in stamps:
+            name = _below(namespace, connection.topic)
+            _, width, numbers = _NUMBERS[name]
+            row = tuple(map(float, numbers(reader.deserialize(data, connection.msgtype))))
+            if len(row) == width:
+                found[name][stamp] = row
+    return _Motion(*found.values())
+
+
+def _stamp(data: bytes) -> int:
+    """Return the stamp of a serialised message (CDR) that begins with a header, ns."""
+    if len(data) < 12:
+        return -1
+    sec, nanosec = struct.unpack_from('<iI' if bytes(data[:2])[1] & 1 else '>iI', data, 4)
+    return int(sec * NANOSECONDS + nanosec)
+
+
+def _odometry(message: Any) -> tuple[float, ...]:
+    p, q = message.pose.pose.position, message.pose.pose.orientation
+    v, w = message.twist.twist.linear, message.twist.twist.angular
+    return (p.x, p.y, p.z, q.x, q.y, q.z, q.w, v.x, v.y, v.z, w.x, w.y, w.z)
+
+
+def _acceleration(message: Any) -> tuple[float, ...]:
+    a, w = message.accel.linear, message.accel.angular
+    return (a.x, a.y, a.z, w.x, w.y, w.z)
+
+
+_NUMBERS: Mapping[str, tuple[str, int, Callable[[Any], tuple[float, ...]]]] = {
+    'odom': ('nav_msgs/msg/Odometry', 13, _odometry),
+    'acceleration': ('geometry_msgs/msg/AccelStamped', 6, _acceleration),
+    'thrusters/supply': ('sensor_msgs/msg/JointState', 3, lambda message: tuple(message.position)),
+}
+"""Of each topic: type, how many numbers, and what makes them of a message."""
+
+
+def _compared(
+    topic: _Topic, motion: _Motion, environment: Environment
+) -> dict[SensorChart, SensorComparison]:
+    """Return the comparisons of a topic; none where no reading has a true state."""
+    rows = [i for i, stamp in enumerate(topic.stamps) if stamp in motion.odom]
+    if not rows:
+        return {}
+    stamps = np.array([topic.stamps[i] for i in rows], np.int64)
+    time = stamps / NANOSECONDS
+    state = State(*np.split(_at(motion.odom, stamps, 13), [3, 7], axis=1))
+    inputs = SensorInputs(time, _at(motion.acceleration, stamps, 6), _at(motion.supply, stamps, 3))
+    ideal = ideal_readings(topic.sensor, environment, stamps, state, inputs, at_once=True)
+    result = {}
+    for column, chart in enumerate(topic.charts):
+        numbers = np.array([topic.rows[i][column] for i in rows], float)
+        found = chart.compare(topic.sensor, numbers, ideal, state)
+        shape = (len(rows), len(chart.parts))
+        reading, truth, deviation = (np.broadcast_to(np.asarray(x, float), shape) for x in found)
+        result[chart] = SensorComparison(
+            topic.sensor.name,
+            chart,
+            time,
+            reading,
+            truth,
+            *normalised_error(chart, reading, truth, deviation),
+            topic.stride,
+        )
+    return result
+
+
+def _at(known: Mapping[int, tuple[float, ...]], stamps: np.ndarray, width: int) -> np.ndarray:
+    """Return rows (m, width) at stamps; NaN where there is none."""
+    none = (math.nan,) * width
+    return np.array([known.get(stamp, none) for stamp in stamps.tolist()], float)
