@@ -177,7 +177,9 @@ def test_a_page_asks_nothing_of_a_network(run, tmp_path):
     assert tags == ['<link rel="icon" href="data:,">']
     assert 'showSendToCloud: false' in text
     charts = page_charts(text)
-    titles = {c['key'].split('-', 1)[1] for c in charts['charts']}
+    names = {c['key'].split('-', 1)[1] for c in charts['charts']}
+    titles = {n for n in names if not n.startswith('sensor-')}
+    assert len(names - titles) == 6
     assert titles == {
         'space',
         'plan',

@@ -85,7 +85,8 @@ def check_in_browser(report, profile, theme):
     for chart in charts:
         tag = re.search(rf'<div class="chart[^"]*" id="{chart["key"]}"[^>]*>', opened.stdout)
         # Lines that never change, as those of the tick and of resting joints, have two points.
-        least = 1 if chart['key'].endswith(('timing', 'joints')) else 50
+        few = chart['key'].endswith(('timing', 'joints')) or '-sensor-' in chart['key']
+        least = 1 if few else 50
         points = int(re.search(r'data-points="(\d+)"', tag[0])[1])
         assert points > least, chart['key']
     assert 'WebGL is not supported' not in opened.stdout.split('id="v0-space"')[1][:3000]
@@ -121,6 +122,11 @@ def test_a_recorded_graph_opens_in_a_browser(processes, tmp_path):
     assert found['energy']['total_J'] == pytest.approx(sum(found['energy']['thrusters_J']))
     assert found['energy']['total_J'] > 100
     assert all(c['ticks_without'] == 0 for c in found['channels'].values())
+    # What the sensors needed beside the state is in the bag: the rest is their noise.
+    for quantity in ('specific force x', 'angular velocity z'):
+        assert found['sensors']['imu'][quantity]['readings'] > 190
+        assert 0.7 < found['sensors']['imu'][quantity]['normalised_rms'] < 1.4
+    assert found['sensors']['battery']['current']['normalised_rms'] < 3
     check_in_browser(tmp_path / 'out' / 'report.html', tmp_path / 'profile', 'dark')
 
 

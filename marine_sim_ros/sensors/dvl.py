@@ -370,7 +370,7 @@ _CHARTS = (
     ),
     SensorChart(
         'beams',
-        'range of beams',
+        'beam range',
         'm',
         lambda m: (*m.range, *m.range_covar),
         _compare_beams('range'),
@@ -378,7 +378,7 @@ _CHARTS = (
     ),
     SensorChart(
         'beams',
-        'velocity of beams',
+        'beam velocity',
         'm/s',
         lambda m: (*m.beam_velocity, *m.beam_velocity_covar),
         _compare_beams('beam_velocity'),

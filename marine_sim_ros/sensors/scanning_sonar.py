@@ -182,7 +182,8 @@ def _first_return(spec: ScanningSonar, fan: Fan) -> tuple[float, float]:
 
     A sample of the mean energy E, noise included, is an exponential number of this mean, and so it
     reaches the energy T of the threshold with the probability p = exp(−T/E); the first one is
-    sample i with the probability pᵢ Π (1 − pⱼ) over the samples j before it.
+    sample i with the probability pᵢ Π (1 − pⱼ) over the samples j before it. The deviation has
+    the rounding to whole samples too.
     """
     _, across, weights = _rays(spec)
     energy = across @ profiles(fan, weights, (0.0, spec.max_range), int(spec.samples))
@@ -197,7 +198,8 @@ def _first_return(spec: ScanningSonar, fan: Fan) -> tuple[float, float]:
         return math.nan, math.nan
     share = first / first.sum()
     expected = float(share @ middle)
-    return expected, math.sqrt(float(share @ (middle - expected) ** 2))
+    rounding = (spec.max_range / int(spec.samples)) ** 2 / 12
+    return expected, math.sqrt(float(share @ (middle - expected) ** 2) + rounding)
 
 
 def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:

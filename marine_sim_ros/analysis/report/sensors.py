@@ -26,16 +26,17 @@ _ROW = 120
 def sensor_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Return a chart of each quantity: readings to the left, normalised errors to the right."""
     result = []
-    for i, found in enumerate(_quantities(runs)):
+    for number, found in enumerate(_quantities(runs)):
         _, first = found[0]
         note = _note(first)
+        unit, parts = first.chart.unit, first.chart.parts
         panels = [
-            Panel(_titled(part, first.chart.unit), list(_over_truth(found, column, len(runs))))
-            for column, part in enumerate(first.chart.parts)
+            Panel(_titled(part or first.chart.label, unit), list(_readings(found, i, len(runs))))
+            for i, part in enumerate(parts)
         ]
         errors = [
-            Panel(_titled(f'{part} error', 'σ'), list(_errors(found, column, len(runs))))
-            for column, part in enumerate(first.chart.parts)
+            Panel(_titled(f'{part} error', 'σ'), list(_errors(found, i, len(runs))))
+            for i, part in enumerate(parts)
         ]
         columns = 1
         if any(panel.lines for panel in errors):
@@ -43,27 +44,26 @@ def sensor_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
         else:
             note += ' Its noise has no known standard deviation.'
         title = f'{first.sensor}: {first.chart.label}'
-        rows = len(first.chart.parts)
         result.append(
             chart(
-                f'{key}-sensor-{i}',
+                f'{key}-sensor-{number}',
                 title,
                 note,
                 panels,
                 columns=columns,
-                row_height=_ROW if rows > 1 else 165,
+                row_height=_ROW if len(parts) > 1 else 165,
             )
         )
     return result
 
 
 def sensor_rows(runs: Sequence[Run]) -> list[tuple[Any, ...]]:
-    """Return sensor, quantity, bag, unit and the numbers of the error, a row for each value."""
+    """Return sensor, quantity, bag (of several), unit and numbers of the error of each value."""
     return [
         (
             compared.sensor,
             quantity,
-            run.label,
+            *([run.label] if len(runs) > 1 else []),
             numbers['unit'],
             numbers['readings'],
             numbers['bias'],
@@ -97,11 +97,11 @@ def _titled(text: str, unit: str) -> str:
 def _note(compared: SensorComparison) -> str:
     note = f'From the topic {compared.sensor}/{compared.chart.topic}.'
     if compared.stride > 1:
-        note += f' Every {compared.stride}th message is compared.'
+        note += f' One in {compared.stride} messages is compared.'
     return note
 
 
-def _over_truth(
+def _readings(
     found: Sequence[tuple[Run, SensorComparison]], column: int, runs: int
 ) -> Iterator[Line]:
     for run, compared in found:
@@ -126,7 +126,7 @@ def _errors(
         times = np.concatenate([line.x for line in drawn])
         ends = np.array([np.nanmin(times), np.nanmax(times)])
         for bound in (BOUND, -BOUND):
-            yield Line('±2 σ', ends, np.full(2, bound), '@soft', 'dash', 1.2)
+            yield Line('±2 σ', ends, np.full(2, bound), '@vermilion', 'dash', 1.4)
 
 
 def _line(

@@ -153,7 +153,8 @@ def sensors_table(runs: Sequence[Run]) -> str:
     rows = sensor_rows(runs)
     if not rows:
         return notes
-    head = ('sensor', 'quantity', 'bag', 'unit', 'readings', 'bias', 'RMS', 'mean [σ]', 'RMS [σ]',
+    bag = ('bag',) if len(runs) > 1 else ()
+    head = ('sensor', 'quantity', *bag, 'unit', 'readings', 'bias', 'RMS', 'mean [σ]', 'RMS [σ]',
             'within ±2 σ [%]')  # fmt: skip
     text = (
         'Errors are readings less what the sensor would read of the recorded state without noise. '
