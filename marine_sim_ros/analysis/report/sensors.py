@@ -145,6 +145,7 @@ def _line(
     time = run.time(compared.time)
     few = len(values) <= _FEW and colour != '@ink'
     step = np.diff(time)
-    holes = np.flatnonzero(step > _GAP * np.median(step)) + 1 if len(step) else []
+    wide = step > _GAP * np.median(step) if len(step) else step > 0
+    holes = np.flatnonzero(wide) + 1
     time = np.insert(time, holes, (time[holes] + time[np.subtract(holes, 1)]) / 2)
     yield Line(label, time, np.insert(values, holes, np.nan), colour, dash, width, points=few)
