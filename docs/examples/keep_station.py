@@ -20,6 +20,7 @@ from typing import Any
 import gymnasium
 import matplotlib.pyplot as plt
 import numpy as np
+import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor
 
@@ -89,6 +90,7 @@ class Pool(VecEnv):
 
 def learned(steps: int, vehicles: int = VEHICLES) -> tuple[PPO, np.ndarray]:
     """Return a policy, and its learning curve (k, 2): steps, mean reward of an episode's step."""
+    torch.set_num_threads(1)  # for a network so small more of them only wait for each other
     pool = VecMonitor(Pool(vehicles, seed=1))
     agent = PPO(
         'MlpPolicy',
