@@ -29,7 +29,7 @@ LONGEST = 1000
 CONTROLS = 64
 """Axes and buttons that a gamepad may have."""
 
-FREE_FOR_ALL = frozenset({'take', 'hello'})
+FREE_FOR_ALL = frozenset({'take', 'hello', 'look'})
 """Requests that every page may send, not only the operator's."""
 
 
@@ -183,6 +183,7 @@ def _mend(value: Any) -> tuple[str, str]:
 REQUESTS: dict[str, Callable[[Any], Any]] = {
     'take': _flag,  # true: from whoever has it
     'hello': _text,
+    'look': _nothing,  # at the sensors, which nobody listens to else
     'leave': _nothing,
     'hands': _hands,
     'stop': _nothing,

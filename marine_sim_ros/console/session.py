@@ -43,12 +43,14 @@ class Session:
         frame: newest telemetry frame, with the state of the controls.
         lease: lease of the page that has control.
         history: recent telemetry frames, for curves and path.
+        pictures: newest pictures of sonars, by the sensor's name, for who looks at sensors.
     """
 
     scenery: dict[str, Any]
     frame: dict[str, Any] = field(default_factory=dict)
     lease: ControlLease = field(default_factory=ControlLease)
     history: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=HISTORY))
+    pictures: dict[str, bytes] = field(default_factory=dict)
     _inbox: SimpleQueue[tuple[str, Request]] = field(default_factory=SimpleQueue)
 
     def refuse(self, data: Any, page: str) -> str:

@@ -4,7 +4,8 @@
 """Console: the operator's page in a browser; it shows everything, and one page steers.
 
 Subscribes: odom, wrench/*, thrusters/*, barometer/*, controller/setpoints, joint_states (the
-newest of each, ``rate`` times a second of wall time); /diagnostics.
+newest of each, ``rate`` times a second of wall time); /diagnostics; while a page shows the
+sensors, best effort, the topics of the vehicle's sensors.
 Publishes, for the operator: thrusters/pwm, cmd_vel or cmd_pose; cmd_path, joint_commands, lights
 (Float32MultiArray, 0 to 1), /ocean_current.
 Calls: arm, auto_depth, auto_heading, station_keeping, pause, step, reset, end; sets ``faults`` of
@@ -19,6 +20,7 @@ exit code 2.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from marine_sim_ros.console.availability import require_pages
@@ -36,6 +38,7 @@ from marine_sim_ros.ros.graph_monitor import GraphMonitor
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.recording import Recording
+from marine_sim_ros.ros.sensor_monitor import SensorMonitor
 
 __all__ = ['PARAMETERS', 'ConsoleNode', 'main']
 
@@ -43,6 +46,8 @@ NOTICE = 5.0
 """s that a notice is shown."""
 SILENCE = 3.0
 """s without any message after which the page shows it."""
+SENSORS_EVERY = 0.25
+"""s of wall time between looks at the sensors."""
 KEPT = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
 """Quantities of past telemetry frames."""
 
@@ -63,12 +68,15 @@ class ConsoleNode(SuiteNode):
         for text in look['told']:
             self.warn_throttled(text)
         around = scene_visuals(self.environment)
+        self._sensors = SensorMonitor(self)
+        self._sensed = 0.0
         self.session = Session(
             {
                 'look': look,
                 'around': around,
                 'colours': force_colours(),
                 'sources': self.wrench_sources,
+                'sensors': self._sensors.rows.scenery(),
             }
         )
         self._weight = self.vehicle.inertia.mass * (self.environment.gravity or STANDARD_GRAVITY)
@@ -105,6 +113,22 @@ class ConsoleNode(SuiteNode):
             self.tell_time(monitor.stamp)
             self._show(monitor.stamp / NANOSECONDS)
 
+    def _look_at_sensors(self, time: float) -> list[dict[str, Any]] | None:
+        """Return the rows of the sensors, a few times a second new; None: nobody looks."""
+        now = self._now()
+        if not self._backend.looked_at(now):
+            self._sensors.close()
+            self.session.pictures = {}
+            return None
+        if now - self._sensed < SENSORS_EVERY:
+            return self.session.frame.get('sensors')
+        self._sensed = now
+        ticks = float(self._monitor.health.get('ticks') or 0) / time if time > 0 else 0.0
+        stopped = self._monitor.silence > SILENCE and not self._backend.paused
+        faults = self._backend.fault_injector.faults
+        rows, self.session.pictures = self._sensors.look(time, faults, ticks or math.inf)
+        return [{**row, 'state': 'silent'} for row in rows] if stopped else rows
+
     def _show(self, time: float) -> None:
         rows, backend = self._monitor.rows, self._backend
         now = telemetry_frame(time, rows, weight=self._weight, barometer=self.vehicle.barometer)
@@ -117,6 +141,7 @@ class ConsoleNode(SuiteNode):
             'recording': self._recording.running and self._recording.directory,
             'notice': self._told() or mode['trouble'],
             'health': self._monitor.health,
+            'sensors': self._look_at_sensors(time),
         }
         self._turn += 1
         if self._turn % 2 == 0 and time != self.session.frame.get('time'):
@@ -139,6 +164,7 @@ class ConsoleNode(SuiteNode):
         self._recording.close()
         self._server.close()
         self._monitor.close()
+        self._sensors.close()
 
 
 def main() -> None:

@@ -50,6 +50,8 @@ __all__ = ['ConsoleBackend']
 SETTLED = 2.5
 """s after which diagnostics tell of a switch; they come once a second."""
 TRIGGERS = ('reset', 'step', 'end')
+GLANCE = 10.0
+"""s after a page's last look at the sensors, one each second, until it no longer looks."""
 
 
 class ConsoleBackend:
@@ -76,6 +78,7 @@ class ConsoleBackend:
         self.stamp = 0
         self.paused = False
         self._switched = 0.0
+        self._looked: dict[str, float] = {}
         self._silent = self._rearm = False
         self.fault_injector = FaultInjector(node, session.scenery['sources'])
         self.current = node.environment.current.tolist()
@@ -179,7 +182,16 @@ class ConsoleBackend:
             self._rearm = False  # what the operator asks for now counts
         self.switches.ask(name, on)
 
+    def looked_at(self, now: float) -> bool:
+        """Return whether a page looks at the sensors at a time of the wall clock, s."""
+        return any(now - when < GLANCE for when in self._looked.values())
+
     def _take(self, page: str, request: Request, now: float) -> None:
+        if request.kind == 'look':  # no sign of life of who steers: that is what the sticks send
+            self._looked[page] = now
+            return
+        if request.kind == LOST:
+            self._looked.pop(page, None)
         lease = beat(self._session.lease, page, now)
         self._session.lease = lease
         kind = request.kind

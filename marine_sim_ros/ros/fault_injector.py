@@ -56,6 +56,11 @@ class FaultInjector:
         self._faults = {_slot(kind_of(f), _thruster(f)): f for f in node.faults}
 
     @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Return the faults."""
+        return tuple(self._faults.values())
+
+    @property
     def shown(self) -> list[dict[str, Any]]:
         """Return the faults as JSON."""
         return [

@@ -146,7 +146,7 @@ ALTIMETER = SensorModel(
     label='Altimeter',
     topics=(
         SensorTopic('range', 'sensor_msgs/msg/Range', _range),
-        SensorTopic('confidence', 'std_msgs/msg/Float32', _confidence),
+        SensorTopic('confidence', 'std_msgs/msg/Float32', _confidence, unit='%'),
     ),
     charts=(SensorChart('range', 'range', 'm', lambda m: (float(m.range),), _compare),),
 )

@@ -159,4 +159,5 @@ GPS = SensorModel(
     ),
     rate=5.0,
     label='GPS',
+    quiet='no fix under water',
 )

@@ -106,6 +106,7 @@ class SensorTopic:
             nested ones as mappings; None where there is nothing to send.
         when: whether a sensor has this topic; None: each has.
         frame: frame of the messages; empty: that of the sensor.
+        unit: unit of messages that are one number (std_msgs), for people.
     """
 
     name: str
@@ -113,6 +114,7 @@ class SensorTopic:
     fields: Callable[[Sensor, Readings], Mapping[str, Any] | None]
     when: Callable[[Sensor], bool] | None = None
     frame: str = ''
+    unit: str = ''
 
 
 class Comparison(NamedTuple):
@@ -182,6 +184,7 @@ class SensorModel:
         rate: readings per second where the description gives none; 0: one in every tick.
         slowest: least rate; more than 0 where the noise depends on the rate.
         label: display label.
+        quiet: why a sensor in order may send nothing, in a few words; empty: it always sends.
         executable: executable that runs it; default: the node ``sensors``, one for all sensors of
             a vehicle; ``sensor``: a node of its own, for one that takes long.
     """
@@ -200,6 +203,7 @@ class SensorModel:
     rate: float = 0.0
     slowest: float = 0.0
     label: str = ''
+    quiet: str = ''
     executable: str = 'sensors'
 
     def topics_of(self, sensor: Sensor) -> tuple[SensorTopic, ...]:

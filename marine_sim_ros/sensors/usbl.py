@@ -158,4 +158,5 @@ USBL = SensorModel(
     charts=(SensorChart('position', 'position', 'm', _numbers, _compare, parts=('x', 'y', 'z')),),
     rate=1.0,
     label='USBL',
+    quiet='no answer',
 )

@@ -151,6 +151,8 @@ def _tabs(session: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) 
     pages['Water'] = lambda: water_panel(panel, ask, session.scenery)
     pages['Faults'] = lambda: fault_panel(panel, ask, look)
     pages |= readings(look)
+    if session.scenery['sensors']:
+        pages['Sensors'] = lambda: Part('sensors')
     pages['Health'] = lambda: health_panel(panel)
     with ui.tabs().props('dense no-caps align=justify narrow-indicator') as tabs:
         for title in pages:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, WebSocket, WebSocketDisconnect
+from fastapi import FastAPI, Response, WebSocket, WebSocketDisconnect
 from fastapi.middleware.gzip import GZipMiddleware
 from nicegui import ui
 
@@ -115,6 +115,14 @@ def wire(app: FastAPI, session: Session, rate: float) -> None:
     @app.get('/history')
     def history() -> list[dict[str, Any]]:
         return list(session.history)
+
+    @app.get('/sonar/{name}')
+    def picture(name: str) -> Response:
+        """Return the newest picture of a sonar, one byte for each pixel, or nothing."""
+        found = session.pictures.get(name)
+        if found is None:
+            return Response(status_code=204)
+        return Response(found, media_type='application/octet-stream')
 
     @app.websocket('/wire')
     async def connect(socket: WebSocket, page: str) -> None:

@@ -5,4 +5,5 @@ export { wire } from "./connection.js";
 export { View } from "./view.js";
 export { Gauges } from "./gauges.js";
 export { Curves } from "./curves.js";
+export { Sensors } from "./sensors.js";
 export { Hands } from "./operator_input.js";
