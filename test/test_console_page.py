@@ -553,6 +553,82 @@ def test_a_closed_browser_stops_the_thrusters_and_a_second_tab_only_watches(
     assert [text for text in first.wrong if 'WebSocket' not in text] == []
 
 
+SENSORS = """
+description: Hold a depth while the magnetometer is off
+duration: 900.0
+initial: {position: [4.0, 0.0, -5.0], rpy: [0.0, 0.0, 0.0]}
+segments:
+  - {at: 0.0, depth: 5.0}
+faults:
+  - {kind: sensor_bias, sensor: magnetometer, size: 1.0e-6}
+"""
+
+
+@pytest.mark.ros
+def test_sensors_are_heard_while_they_are_looked_at(processes, chromium, watcher, tmp_path):
+    from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+    from sensor_msgs.msg import Range
+
+    vehicle = watcher('/bluerov2')
+    vehicle.listen('altimeter/range', Range)
+    scenario = tmp_path / 'hold.yaml'
+    scenario.write_text(SENSORS)
+    carried = ('gps', 'dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar')
+    options = RunOptions(
+        vehicle='bluerov2',
+        vehicle_arguments=tuple(f'{name}:=true' for name in carried),
+        scenario=str(scenario),
+        environment='shallow_sand',
+        console=True,
+        dt=0.02,
+    )
+    page = Page(chromium, start(processes, options))
+
+    def listeners():
+        topics = ('dvl/altitude', 'imaging_sonar/fan', 'scanning_sonar/echo', 'imu/data_raw')
+        found = [vehicle.node.get_subscriptions_info_by_topic(f'/bluerov2/{t}') for t in topics]
+        return [one for each in found for one in each]
+
+    vehicle.until(lambda: vehicle.seen['altimeter/range'])
+    assert listeners() == []  # nobody looks, nobody listens
+    page.go_to('Sensors')
+    vehicle.until(lambda: len(listeners()) == 4)
+    for one in listeners():  # no publisher waits for them
+        assert one.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
+        assert one.qos_profile.durability == DurabilityPolicy.VOLATILE
+
+    def row(name, state):
+        found = page.tab.locator(f'tr[data-sensor="{name}"][data-state="{state}"]')
+        found.wait_for()
+        return found
+
+    for name in ('barometer', 'imu', 'battery', 'dvl', 'scanning_sonar', 'imaging_sonar'):
+        row(name, 'ok')
+    row('magnetometer', 'faulty')
+    assert 'no fix under water' in row('gps', 'silent').inner_text()
+    told = row('altimeter', 'ok').locator('.reading').inner_text()
+    true = vehicle.seen['altimeter/range'][-1].range
+    assert float(told.split(' m')[0]) == pytest.approx(true, abs=0.3)
+    bars = page.tab.locator('[data-drawing=dvl] svg .point')
+    bars.filter(has_text=' m').first.wait_for()
+    beams = bars.all_text_contents()
+    assert len(beams) == 4
+    ranges = [float(text.removesuffix(' m')) for text in beams if text != 'lost']
+    assert ranges == pytest.approx([true / math.cos(math.radians(22.5))] * len(ranges), abs=0.6)
+    for name in ('imaging_sonar', 'scanning_sonar'):
+        page.tab.locator(
+            f'[data-drawing={name}] canvas[data-painted]'
+        ).scroll_into_view_if_needed()
+    bright = page.tab.locator('[data-drawing=imaging_sonar] canvas[data-brightest]')
+    assert int(bright.get_attribute('data-brightest')) > 100  # of the bottom
+    page.tab.locator('tr[data-sensor=barometer]').scroll_into_view_if_needed()
+    page.picture('sensors')
+    check_readable(page.tab)
+    assert page.wrong == []
+    page.tab.close()
+    vehicle.until(lambda: listeners() == [])
+
+
 def test_a_replay_shows_what_analyze_says(chromium, processes, tmp_path):
     run, report = tmp_path / 'run', tmp_path / 'report'
     # Only a graph records what the thrusters draw.
