@@ -111,7 +111,7 @@ def test_a_type_without_words_shows_its_numbers():
 
 
 def shows(row, now, **options):
-    return row.row(now, **{'since': 0.0, **options})
+    return row.row(now, **{'since': 0.0, 'ticks': 100.0, **options})
 
 
 def feed(row, topic, times, message):
@@ -132,11 +132,13 @@ def test_health_is_that_of_age_and_rate(vehicle):
     assert found['age'] == pytest.approx(0.1)
     assert found['reading'] == '10.00 °C'
     assert shows(row, 9.0)['state'] == 'late'
-    assert shows(row, 12.0)['state'] == 'silent'
+    found = shows(row, 12.0)
+    assert (found['state'], found['rate']) == ('silent', None)
     feed(row, 'temperature', np.arange(12.0, 20.0, 0.5), warm)  # two a second, of five
     found = shows(row, 19.6)
     assert (found['state'], found['rate']) == ('late', pytest.approx(2.0))
     assert shows(row, 19.6, ticks=2.0)['state'] == 'ok'  # the run has no more ticks than that
+    assert shows(row, 19.6, ticks=0.0)['state'] == 'ok'  # or nobody knows how many it has
     # What is lost on the way to the page is not the sensor's fault.
     row.take('temperature', np.arange(30.0, 33.0, 0.2).tolist(), [warm], gap=True)
     assert shows(row, 33.0)['state'] == 'ok'

@@ -5,7 +5,9 @@
 
 import json
 import re
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -16,6 +18,7 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.physics import wrench_sources
+from marine_sim_ros.sensors import SENSORS
 
 qos = pytest.importorskip('rclpy.qos', reason='ros: not on this machine')
 
@@ -31,20 +34,75 @@ SHOWS = {
     'Range': 'sensor_msgs/msg/Range',
     'LaserScan': 'sensor_msgs/msg/LaserScan',
     'Image': 'sensor_msgs/msg/Image',
+    'PoseWithCovariance': 'geometry_msgs/msg/PoseWithCovarianceStamped',
 }
 """Message type of each display of rviz_default_plugins that has a topic."""
+CARRIED = (
+    'gps',
+    'usbl',
+    'dvl',
+    'altimeter',
+    'scanning_sonar',
+    'imaging_sonar',
+    'leak',
+    'thermometer',
+)
+"""Sensors that a BlueROV2 has on request."""
+ATTITUDE = 'of an IMU that estimates its attitude, which no shipped vehicle has'
+NUMBERS = 'RViz has no display for it; it is a curve in Foxglove and PlotJuggler'
+ROW = 'a picture of one row; scan has its first return'
+SAME = 'the same picture as fan, in a type that the viewer does not show'
+PICTURE = 'a picture; PlotJuggler shows curves'
+LEFT_OUT = {
+    'rviz': {
+        **dict.fromkeys(
+            (
+                'imu/data_raw',
+                'magnetometer/field',
+                'barometer/pressure',
+                'barometer/temperature',
+                'battery/state',
+                'leak/detected',
+                'thermometer/temperature',
+                'altimeter/confidence',
+                'dvl/twist',
+                'dvl/beams',
+                'usbl/polar',
+            ),
+            NUMBERS,
+        ),
+        'imu/data': ATTITUDE,
+        'gps/fix': 'RViz has no display for it; it is a map in Foxglove',
+        'dvl/odometry': 'its frame dvl_odom is connected to no other; it is a curve',
+        'scanning_sonar/echo': ROW,
+        'imaging_sonar/image': SAME,
+    },
+    'foxglove': {
+        'imu/data': ATTITUDE,
+        'scanning_sonar/echo': ROW,
+        'imaging_sonar/image': SAME,
+    },
+    'plotjuggler': {
+        'imu/data': ATTITUDE,
+        'scanning_sonar/echo': PICTURE,
+        'imaging_sonar/fan': PICTURE,
+        'imaging_sonar/image': PICTURE,
+    },
+}
+"""Topics of sensors that a layout does not show, and why."""
+NUMERIC = ('double', 'float', 'uint16', 'boolean')
 QUATERNION_EXTRAS = ('roll_deg', 'pitch_deg', 'yaw_deg')
 """What PlotJuggler adds to every quaternion."""
 
 
+@cache
 def known():
     """Return every topic of the suite by full name."""
     named = [t for t in vars(topics).values() if isinstance(t, topics.Topic)]
     rov = load_vehicle('investigator90')
     sources = wrench_sources(rov, load_environment('pool'))
     named += topics.recorded(rov, components=True, controller=True, sources=sources)
-    sensors = dict.fromkeys(('dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar'), 'true')
-    named += topics.sensor_topics(load_vehicle('bluerov2', **sensors))
+    named += topics.sensor_topics(load_vehicle('bluerov2', **dict.fromkeys(CARRIED, 'true')))
     return {
         t.name if t.name.startswith('/') else f'{SHIPPED_NAMESPACE}/{t.name}': t for t in named
     }
@@ -62,6 +120,12 @@ def field(message_class, path):
         return kind
     package, _, inner = kind.partition('/')
     return field(getattr(import_module(f'{package}.msg'), inner), rest)
+
+
+def absent(text):
+    """Return whether a path is of a topic whose type is not installed, so nothing can be said."""
+    beams = text.startswith(f'{SHIPPED_NAMESPACE}/dvl/beams')
+    return beams and find_spec('marine_acoustic_msgs') is None
 
 
 def topic_and_rest(text):
@@ -120,15 +184,16 @@ def test_foxglove_shows_topics_and_fields_that_there_are():
     panels = content['configById']
     plotted = 0
     for panel in panels.values():
-        for path in panel.get('paths', ()):
+        for path in (p for p in panel.get('paths', ()) if not absent(p['value'])):
             topic, rest = topic_and_rest(path['value'])
-            assert field(topic.type, rest) in ('double', 'float', 'uint16'), path['value']
+            assert field(topic.type, rest) in NUMERIC, path['value']
             plotted += 1
         for name in panel.get('topics', ()):
             assert name in known()
         for layer in panel.get('layers', {}).values():
             assert 'topic' not in layer or layer['topic'] in known()
         assert panel.get('topicToRender', '/diagnostics') in known()
+        assert panel.get('followTopic', '/diagnostics') in known()
         assert panel.get('imageMode', {}).get('imageTopic', '/diagnostics') in known()
         if 'publish' in panel:
             assert panel['publish']['poseTopic'] in known()
@@ -151,18 +216,33 @@ def test_plotjuggler_shows_topics_and_fields_that_there_are():
     curves = [curve.get('name') for curve in root.iter('curve')]
     assert len(curves) == len(set(curves)) > 20
     needed = set()
-    for curve in curves:
+    for curve in (c for c in curves if not absent(c)):
         topic, rest = topic_and_rest(curve)
         needed.add(f'{SHIPPED_NAMESPACE}/{topic.name}')
         inner, _, last = rest.rpartition('/')
         if last in QUATERNION_EXTRAS:
             assert field(topic.type, inner.replace('/', '.')) == 'geometry_msgs/Quaternion'
         else:
-            assert field(topic.type, rest.replace('/', '.')) in ('double', 'float', 'uint16')
+            assert field(topic.type, rest.replace('/', '.')) in NUMERIC
     (selected,) = root.iter('selected_topics')
-    assert set(selected.get('value').split(';')) == needed
+    chosen = set(selected.get('value').split(';'))
+    assert {topic for topic in chosen if not absent(topic)} == needed
     for splitter in root.iter('DockSplitter'):
         assert int(splitter.get('count')) == len(splitter) == len(splitter.get('sizes').split(';'))
+
+
+@pytest.mark.parametrize('viewer', LAYOUTS)
+def test_every_topic_of_a_sensor_is_shown_or_left_out_for_a_reason(viewer):
+    carried = load_vehicle('bluerov2', **dict.fromkeys(CARRIED, 'true')).sensors
+    names = {sensor.kind: sensor.name for sensor in carried}
+    assert set(names) == set(SENSORS)
+    wanted = {f'{names[k]}/{t.name}' for k, model in SENSORS.items() for t in model.topics}
+    text = (ROOT / 'config' / LAYOUTS[viewer]).read_text(encoding='utf-8')
+    shown = {t for t in wanted if re.search(rf'{SHIPPED_NAMESPACE}/{t}(?![\w])', text)}
+    left_out = LEFT_OUT[viewer]
+    assert all(left_out.values())
+    assert shown | set(left_out) == wanted, 'show it, or say in LEFT_OUT why not'
+    assert shown & set(left_out) == set()
 
 
 @pytest.mark.parametrize('viewer', LAYOUTS)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -113,7 +112,7 @@ class SensorRow:
                 self.drawing.take(topic, message)
 
     def row(
-        self, now: float, *, since: float, faults: Iterable[Fault] = (), ticks: float = math.inf
+        self, now: float, *, since: float, faults: Iterable[Fault] = (), ticks: float = 0.0
     ) -> dict[str, Any]:
         """Return the row; JSON.
 
@@ -121,7 +120,8 @@ class SensorRow:
             now: time of the run, s.
             since: time since which somebody listens, s.
             faults: faults of the run.
-            ticks: ticks per second of the run's time; no sensor is faster.
+            ticks: ticks per second of the run's time, for no sensor is faster; 0: unknown, and no
+                sensor is late for its rate.
         """
         heard = [f.stamps[-1] for f in self._feeds.values() if f.stamps]
         age = max(now - max(heard), 0.0) if heard else None
@@ -129,7 +129,10 @@ class SensorRow:
         window = max(3.0, 5 * period)
         rates = [r for f in self._feeds.values() if (r := f.rate(window)) is not None]
         rate = max(rates) if rates and self.sensor.period else None
-        state = self._state(now, since, age, rate, period)
+        slow = ticks > 0 and rate is not None and rate * period < SLOW
+        state = self._state(now, since, age, period, slow=slow)
+        if state == 'silent':
+            rate = None
         if any(self._acts(fault, now) for fault in faults):
             state = 'faulty'
         return {
@@ -142,7 +145,7 @@ class SensorRow:
         }
 
     def _state(
-        self, now: float, since: float, age: float | None, rate: float | None, period: float
+        self, now: float, since: float, age: float | None, period: float, *, slow: bool
     ) -> str:
         latency = self.sensor.latency / NANOSECONDS
         quiet = now - since if age is None else age - latency
@@ -150,7 +153,6 @@ class SensorRow:
             return 'silent'
         if age is None:
             return 'waiting'
-        slow = rate is not None and rate * period < SLOW
         return 'late' if slow or quiet > MISSED * period + SLACK else 'ok'
 
     def _acts(self, fault: Fault, now: float) -> bool:
@@ -194,7 +196,7 @@ class SensorRows:
         return [row.scenery() for row in self.rows]
 
     def frame(
-        self, now: float, *, since: float, faults: Sequence[Fault] = (), ticks: float = math.inf
+        self, now: float, *, since: float, faults: Sequence[Fault] = (), ticks: float = 0.0
     ) -> list[dict[str, Any]]:
         """Return all rows, as :meth:`SensorRow.row` does; JSON."""
         return [row.row(now, since=since, faults=faults, ticks=ticks) for row in self.rows]

@@ -20,7 +20,6 @@ exit code 2.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from marine_sim_ros.console.availability import require_pages
@@ -69,7 +68,7 @@ class ConsoleNode(SuiteNode):
             self.warn_throttled(text)
         around = scene_visuals(self.environment)
         self._sensors = SensorMonitor(self)
-        self._sensed = 0.0
+        self._sensed = self._ticks = 0.0
         self.session = Session(
             {
                 'look': look,
@@ -123,10 +122,12 @@ class ConsoleNode(SuiteNode):
         if now - self._sensed < SENSORS_EVERY:
             return self.session.frame.get('sensors')
         self._sensed = now
-        ticks = float(self._monitor.health.get('ticks') or 0) / time if time > 0 else 0.0
+        ticks = float(self._monitor.health.get('ticks') or 0)
+        if ticks and time > 0:
+            self._ticks = ticks / time
         stopped = self._monitor.silence > SILENCE and not self._backend.paused
         faults = self._backend.fault_injector.faults
-        rows, self.session.pictures = self._sensors.look(time, faults, ticks or math.inf)
+        rows, self.session.pictures = self._sensors.look(time, faults, self._ticks)
         return [{**row, 'state': 'silent'} for row in rows] if stopped else rows
 
     def _show(self, time: float) -> None:

@@ -58,7 +58,7 @@ class SensorMonitor:
         Args:
             now: time of the run, s.
             faults: faults of the run.
-            ticks: ticks per second of the run's time.
+            ticks: ticks per second of the run's time; 0: unknown.
         """
         if self._eyes is None or now < self._since:  # at the first look, and after a reset
             self.close()

@@ -208,7 +208,8 @@ export class Sensors {
       const { row, reading, rate, age, state, one: { nominal, quiet } } = this.rows[one.name];
       const excused = one.state === "silent" && quiet; // it may well be in order
       row.dataset.state = one.state;
-      say(reading, (excused && quiet) || one.reading || (one.state === "waiting" ? "" : "no reading"));
+      const words = (excused && quiet) || one.reading || (one.state === "waiting" ? "" : "no reading");
+      say(reading, words.replace(/(\d) (?=[^\d\s])/g, "$1\u00a0")); // no unit on a line of its own
       say(rate, nominal ? `${one.rate === null ? "–" : digits(one.rate)} / ${digits(nominal)}` : "each tick");
       say(age, one.age === null ? "–" : text(one.age, 1));
       say(state, one.state);
