@@ -182,7 +182,7 @@ def test_names_and_units_of_single_numbers(vehicle):
     assert shows(row, 1.0)['reading'] == '4.81 m, confidence 99 %'
     row = row_of(vehicle, 'leak')
     feed(row, 'detected', [1.0], Message(data=True))
-    assert shows(row, 1.0)['reading'] == 'detected yes'
+    assert shows(row, 1.0)['reading'] == 'detected: yes'
 
 
 def test_beams_of_a_dvl_are_ranges_or_lost(vehicle):

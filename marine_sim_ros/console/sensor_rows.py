@@ -127,8 +127,7 @@ class SensorRow:
         age = max(now - max(heard), 0.0) if heard else None
         period = max(self.sensor.period / NANOSECONDS, 1.0 / ticks if ticks else 0.0)
         window = max(3.0, 5 * period)
-        rates = [r for f in self._feeds.values() if (r := f.rate(window)) is not None]
-        rate = max(rates) if rates and self.sensor.period else None
+        rate = self._rate(window) if self.sensor.period else None
         slow = ticks > 0 and rate is not None and rate * period < SLOW
         state = self._state(now, since, age, period, slow=slow)
         if state == 'silent':
@@ -143,6 +142,13 @@ class SensorRow:
             'rate': rate,
             'drawing': None if self.drawing is None else self.drawing.frame(),
         }
+
+    def _rate(self, window: float) -> float | None:
+        """Return the highest rate of a topic; those with stamps of their own know better."""
+        feeds = self._feeds.values()
+        stamped = [f for f in feeds if not f.topic.type.startswith('std_msgs/')]
+        rates = [r for f in stamped or feeds if (r := f.rate(window)) is not None]
+        return max(rates, default=None)
 
     def _state(
         self, now: float, since: float, age: float | None, period: float, *, slow: bool
@@ -177,7 +183,8 @@ class SensorRow:
                 unit = f' {topic.unit}' if topic.unit else ''
                 # Of topics of one type the last says most: an IMU's data_raw and data.
                 key = topic.name if named else topic.type
-                texts[key] = f'{topic.name} {text}{unit}' if named else text
+                colon = ':' if topic.type == 'std_msgs/msg/Bool' else ''
+                texts[key] = f'{topic.name}{colon} {text}{unit}' if named else text
             elif self.drawing is None:
                 texts[topic.type] = plain(feed.message)
         drawn = '' if self.drawing is None else self.drawing.reading()

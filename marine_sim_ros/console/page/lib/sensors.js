@@ -114,7 +114,7 @@ function paint(canvas, grey) {
 // Rings at a nice distance from each other, at most four, with their ranges.
 function rings(svg, x, y, scale, reach, half) {
   const each = NICE.find((n) => reach / n <= 4) ?? reach;
-  const size = 0.045 * svg.viewBox.baseVal.height;
+  const size = 0.033 * svg.viewBox.baseVal.width;
   for (let r = each; r <= reach + 1e-6; r += each) {
     const s = r * scale;
     if (half >= 180) draw(svg, "circle", { cx: x, cy: y, r: s, class: "ring" });
