@@ -90,7 +90,8 @@ NAN = math.nan
         ),
         ('Range', Message(range=math.inf), 'nothing in range'),
         ('Range', Message(range=-math.inf), 'too near'),
-        ('LaserScan', Message(ranges=[math.inf]), 'no return'),
+        ('LaserScan', Message(ranges=[math.inf] * 2), 'no return'),
+        ('LaserScan', Message(ranges=[math.inf]), 'no return at this bearing'),
         ('LaserScan', Message(ranges=[math.inf, 4.25]), 'first return 4.25 m'),
     ],
 )  # fmt: skip

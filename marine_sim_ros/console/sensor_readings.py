@@ -65,7 +65,9 @@ def _range(m: Any) -> str:
 
 def _scan(m: Any) -> str:
     near = [r for r in m.ranges if math.isfinite(r)]
-    return f'first return {number_text(min(near))} m' if near else 'no return'
+    if near:
+        return f'first return {number_text(min(near))} m'
+    return 'no return' if len(m.ranges) > 1 else 'no return at this bearing'
 
 
 def _speed(m: Any) -> str:
