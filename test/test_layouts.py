@@ -67,6 +67,7 @@ LEFT_OUT = {
                 'altimeter/confidence',
                 'dvl/twist',
                 'dvl/beams',
+                'dvl/figure_of_merit',
                 'usbl/polar',
             ),
             NUMBERS,
