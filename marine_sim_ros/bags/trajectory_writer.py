@@ -125,6 +125,8 @@ def _joint_topics(
             result.append(('thrusters/supply', ('power', 'voltage', 'used'), supply))
     if vehicle.manipulator is not None:
         result.append(('joint_states', vehicle.manipulator.names, {'position': trajectory.joints}))
+    if vehicle.fins is not None:
+        result.append(('fins/state', vehicle.fins.names, {'position': trajectory.fins}))
     if trajectory.targets is not None and not np.isnan(trajectory.targets).all():
         result.append(('controller/setpoints', QUANTITIES, {'position': trajectory.targets}))
     return result

@@ -71,6 +71,7 @@ class Registry(Mapping[str, Any]):
 FORCES = Registry(
     'forces',
     'marine_sim_ros.physics.thrusters:THRUSTERS',
+    'marine_sim_ros.physics.fins:FINS',
     'marine_sim_ros.physics.buoyancy:BUOYANCY',
     'marine_sim_ros.physics.drag:DRAG',
     'marine_sim_ros.physics.manipulator:MANIPULATOR',

@@ -261,6 +261,7 @@ def trajectory_of(
         ),
         sha256=hash_of(stamps, states),
         joints=kept.get('joints', np.zeros((len(stamps), 0))),
+        fins=kept.get('fins', np.zeros((len(stamps), 0))),
         targets=plan.setpoints[rows],
     )
 

@@ -87,6 +87,8 @@ def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str,
     if happened.joints is not None:
         kept['joints'] = happened.joints.position
     needs = {need for sensor in setting.vehicle.sensors for need in SENSORS[sensor.kind].needs}
+    if happened.fins is not None:
+        kept['fins'] = happened.fins
     if 'acceleration' in needs:
         kept['acceleration'] = happened.acceleration
     if 'supply' in needs:
@@ -113,6 +115,7 @@ def _tick(
             plan.control, plan.start, wanted, time, state, carry.control, dt=stepping.dt, pwm=pwm
         )
     joints = None if vehicle.manipulator is None else held(plan.start, plan.joints, time)
+    fins = None if vehicle.fins is None else held(plan.start, plan.fins, time)
     xp, faults = namespace(state.position), setting.faults
     acting = None if faults is None else faults.at(xp, time, moment.stamp)
     environment = setting.environment.at(time)
@@ -120,7 +123,7 @@ def _tick(
         vehicle,
         environment,
         carry.memory,
-        Commands(pwm, joints, acting),
+        Commands(pwm, joints, acting, fins),
         stepping,
         since=moment.since,
     )

@@ -21,7 +21,7 @@ from marine_sim_ros.engine.control import Control, control_of, extended
 from marine_sim_ros.engine.tables import held
 from marine_sim_ros.faults.kinds import Dead
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.player import failed_thrusters, joint_targets
+from marine_sim_ros.sim.player import failed_thrusters, fin_targets, joint_targets
 from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = ['Script', 'as_long', 'open_loop', 'script']
@@ -38,6 +38,7 @@ class Script:
         pwm: (s, n) µs; NaN where efforts count.
         setpoints: (s, 12) for the controller; NaN where free.
         joints: (s, k) that the arm's joints go to.
+        fins: (s, m) that the fins go to, rad.
         patterns: (n, 6) of the mixer.
         control: controller of the set-points; None where no segment has any.
     """
@@ -48,6 +49,7 @@ class Script:
     pwm: np.ndarray
     setpoints: np.ndarray
     joints: np.ndarray
+    fins: np.ndarray
     patterns: np.ndarray
     control: Control | None = None
 
@@ -79,6 +81,7 @@ def script(
     starts = sorted({0.0} | changes)
     segments = [scenario.segment_at(s) for s in starts]
     joints = [joint_targets(scenario, vehicle, s) for s in starts]
+    fins = [fin_targets(scenario, vehicle, s) for s in starts]
     failed = [failed_thrusters(scenario.faults, vehicle, s) for s in starts]
     control = None
     if scenario.closed_loop:
@@ -94,6 +97,7 @@ def script(
         ),
         setpoints=np.stack([all_free() if s.control is None else s.control for s in segments]),
         joints=np.stack([np.zeros(0) if j is None else j for j in joints]),
+        fins=np.stack([np.zeros(0) if f is None else f for f in fins]),
         patterns=PilotMixer(vehicle.thrusters).patterns,
         control=control,
     )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -13,6 +14,7 @@ import numpy as np
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
 __all__ = [
+    'Fin',
     'Hydrodynamics',
     'ImportedVehicle',
     'Inertial',
@@ -170,6 +172,25 @@ class Thruster:
 
 
 @dataclass(frozen=True, eq=False)
+class Fin:
+    """A fin in the frame of the base.
+
+    Attributes:
+        name: unique name.
+        pose: its chord, towards the leading edge, is the x axis, its hinge the z axis.
+        values: its numbers by the names of our elements.
+        limits: least and greatest deflection, rad.
+        joint: name of the joint that it turns with, or empty.
+    """
+
+    name: str
+    pose: Pose
+    values: Mapping[str, Sourced[float]]
+    limits: Sourced[tuple[float, float]]
+    joint: str = ''
+
+
+@dataclass(frozen=True, eq=False)
 class Pressure:
     """A pressure sensor: the link that carries it, and the variance of its noise in Pa²."""
 
@@ -192,6 +213,7 @@ class ImportedVehicle:
         hydrodynamics: lumped terms, or None.
         volumes: displaced volumes.
         thrusters: in the order of their pulse widths.
+        fins: fins and rudders.
         pressures: pressure sensors.
         materials: relative density by name of a material.
         assumptions: what no source gives, and the rule that was used.
@@ -207,6 +229,7 @@ class ImportedVehicle:
     hydrodynamics: Hydrodynamics | None
     volumes: tuple[Volume, ...]
     thrusters: tuple[Thruster, ...]
+    fins: tuple[Fin, ...]
     pressures: tuple[Pressure, ...]
     materials: tuple[tuple[str, Sourced[float]], ...]
     assumptions: tuple[str, ...]

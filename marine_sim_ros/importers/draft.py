@@ -16,6 +16,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.description import (
+    Fin,
     Hydrodynamics,
     ImportedVehicle,
     Joint,
@@ -131,6 +132,7 @@ class Draft:
         self.water_density: Sourced[float] | None = None
         self.volumes: list[Volume] = []
         self.thrusters: list[Thruster] = []
+        self.fins: list[Fin] = []
         self.pressures: list[Pressure] = []
         self.materials: dict[str, Sourced[float]] = {}
         self.assumptions: list[str] = []
@@ -235,6 +237,7 @@ class Draft:
             self.hydrodynamics,
             tuple(self.volumes),
             tuple(self.thrusters),
+            tuple(self.fins),
             tuple(self.pressures),
             tuple(self.materials.items()),
             tuple(self.assumptions),

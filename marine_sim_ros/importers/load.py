@@ -138,8 +138,13 @@ def _check_inertias(draft: Draft) -> None:
 def _check_joints(draft: Draft) -> None:
     """Fix joints that cannot be an arm's: those of fins, without mass, or not free at 0."""
     fixed = dict(draft.notes.get('fixed', {}))
+    turned = {fin.joint for fin in draft.fins}
     for name, joint in list(draft.joints.items()):
         if joint.kind not in ('revolute', 'prismatic'):
+            continue
+        if name in turned:
+            draft.assume(f'joint {name!r} is fixed: its fin turns by itself, on fins/command')
+            draft.joints[name] = replace(joint, kind='fixed')
             continue
         if name in fixed:
             why = fixed[name]

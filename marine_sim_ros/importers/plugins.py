@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from marine_sim_ros.importers import gazebo_plugins, surface_plugins, uuv_plugins
+from marine_sim_ros.importers import fin_plugins, gazebo_plugins, surface_plugins, uuv_plugins
 from marine_sim_ros.importers.draft import Draft, Plugin, origin_of
 
 __all__ = ['apply_plugins']
@@ -26,7 +26,8 @@ READERS: tuple[tuple[str, _Read], ...] = (
     (r'systems::Hydrodynamics|-hydrodynamics-system', gazebo_plugins.read_hydrodynamics),
     (r'uuv_thruster', uuv_plugins.read_uuv_thruster),
     (r'systems::Thruster|-thruster-system', gazebo_plugins.read_thruster),
-    (r'uuv_fin', uuv_plugins.read_fin),
+    (r'uuv_fin', fin_plugins.read_uuv_fin),
+    (r'systems::LiftDrag|-lift-drag-system|LiftDragPlugin', fin_plugins.read_lift_drag),
     (r'pressure', uuv_plugins.read_pressure),
 )
 """Pattern of name and library -> reader; in the order in which they are applied."""

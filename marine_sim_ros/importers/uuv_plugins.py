@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plugins of UUV Simulator and Plankton: underwater objects, thrusters, fins, sensors.
+"""Plugins of UUV Simulator and Plankton: underwater objects, thrusters, sensors.
 
 Source: uuv_simulator, uuv_gazebo_plugins/src: BuoyantObject, HydrodynamicModel, ThrusterPlugin,
 ThrusterConversionFcn. Its hydrodynamic models reckon in NED (x forward, y starboard, z down),
@@ -21,7 +21,13 @@ from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origi
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['FLIP', 'read_fin', 'read_pressure', 'read_uuv_thruster', 'read_underwater_object']
+__all__ = [
+    'FLIP',
+    'read_pressure',
+    'read_uuv_thruster',
+    'read_underwater_object',
+    'time_constant',
+]
 
 FLIP = np.diag([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])
 """NED <-> FLU of a twist or a wrench."""
@@ -340,7 +346,7 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
             label,
             along(pose.translation, -turned if mirrored else turned),
             Sourced(curve, origin[0], origin[1]),
-            time_constant=_time_constant(reader, draft),
+            time_constant=time_constant(reader, draft),
         )
     )
     digits = thruster_id.isdigit()
@@ -369,7 +375,8 @@ def _states(
     return -state, state, (f'{origin_of(reader)}; {limit.origin}', True)
 
 
-def _time_constant(reader: Reader, draft: Draft) -> Sourced[float] | None:
+def time_constant(reader: Reader, draft: Draft) -> Sourced[float] | None:
+    """Return the lag of a rotor or a servo in s, or None where it has none."""
     element = reader.element.find('dynamics')
     if element is None:
         return None
@@ -381,14 +388,6 @@ def _time_constant(reader: Reader, draft: Draft) -> Sourced[float] | None:
         return number(dynamics, 'timeConstant', None, 0.0, 60.0)
     draft.drop(f'{origin_of(dynamics)}: {kind} dynamics of a rotor; it follows at once here')
     return None
-
-
-def read_fin(plugin: Plugin, draft: Draft) -> None:
-    """Note a fin: fins steer nothing here yet, and their joint stays at 0."""
-    reader = plugin.reader
-    name = text_of(reader, 'joint_name')
-    draft.notes.setdefault('fixed', {})[name] = 'its fin stays at 0'
-    draft.drop(f'{origin_of(reader)}: fin {name!r}: lift and drag of fins are not simulated')
 
 
 def read_pressure(plugin: Plugin, draft: Draft) -> None:

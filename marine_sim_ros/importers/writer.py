@@ -15,6 +15,7 @@ import numpy as np
 
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.importers.description import (
+    Fin,
     Hydrodynamics,
     ImportedVehicle,
     Joint,
@@ -224,6 +225,23 @@ def _thrusters(thrusters: tuple[Thruster, ...]) -> Iterator[str]:
     yield '  </thrusters>'
 
 
+def _fins(fins: tuple[Fin, ...]) -> Iterator[str]:
+    if not fins:
+        return
+    yield '  <fins>'
+    for fin in fins:
+        yield f'    <fin name={quoteattr(fin.name)}>'
+        if origin := _origin(fin.pose):
+            yield f'      {origin}'
+        for tag, value in fin.values.items():
+            yield _element(tag, value, numbers(value.value), '      ')
+        lower, upper = fin.limits.value
+        limit = f'<limit lower="{numbers(lower)}" upper="{numbers(upper)}"/>'
+        yield f'      {limit}  {_noted(fin.limits)}'
+        yield '    </fin>'
+    yield '  </fins>'
+
+
 def _notes(vehicle: ImportedVehicle) -> Iterator[str]:
     yield f'  {_comment(f"{vehicle.format} of {Path(vehicle.file).name}")}'
     for text in vehicle.assumptions:
@@ -255,6 +273,7 @@ def _lines(vehicle: ImportedVehicle, folder: Path | None) -> Iterator[str]:
         note = '' if variance is None else f'  {_noted(variance)}'
         yield f'  <barometer {names}>{inner}</barometer>{note}'
     yield from _thrusters(vehicle.thrusters)
+    yield from _fins(vehicle.fins)
     yield '</robot>'
 
 

@@ -33,6 +33,7 @@ EXTENSIONS = {
     'buoyancy',
     'buoyancy_material',
     'thrusters',
+    'fins',
     'mass_from_parts',
     'contact_material',
     'sensor',

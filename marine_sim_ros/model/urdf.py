@@ -28,6 +28,7 @@ from marine_sim_ros.model.contact_tags import (
     read_contact_tags,
     set_mass_from_density,
 )
+from marine_sim_ros.model.fin_reader import read_fins
 from marine_sim_ros.model.foreign_plugins import ignored
 from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.hull_reader import read_hull
@@ -151,13 +152,15 @@ def vehicle_from_urdf(
     inertias = link_inertias(robot, frames, source, {**hull.inertias, **built.inertias})
     volumes = {**built.volumes, **extensions.read_volumes(reader, frames, density)}
     nothing = Buoyancy(0.0, np.zeros(3), 1.0, density)
+    thrusters = read_thrusters(reader.child('thrusters'), voltage)
     vehicle = Vehicle(
         name=robot.name or 'vehicle',
         inertia=total_inertia(inertias.values(), source),
         added_mass=added_mass if hull.added_mass is None else hull.added_mass,
         buoyancy=hull.buoyancy or combined_buoyancy([*volumes.values()] or [nothing]),
         damping=damping,
-        thrusters=read_thrusters(reader.child('thrusters'), voltage),
+        thrusters=thrusters,
+        fins=read_fins(reader.child('fins'), thrusters.names),
         sensors=read_sensors(reader, Mounting(frames, density)),
         extensions=extensions.read_others(reader),
         hull=hull.hull,

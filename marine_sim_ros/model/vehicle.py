@@ -19,6 +19,7 @@ from marine_sim_ros.core.interpolation import Table
 from marine_sim_ros.core.numbers import number
 from marine_sim_ros.core.spatial import rotation_matrix, skew, transport
 from marine_sim_ros.model.contact import ContactPoints, no_contact
+from marine_sim_ros.model.fins import FinSet
 from marine_sim_ros.model.hull import Hull, lever_mobility
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.manipulator import Manipulator
@@ -287,6 +288,7 @@ class Vehicle:
         thrusters: all of them.
         sensors: all of them, in the order of the URDF.
         hull: panels and voxels, or None where all is lumped.
+        fins: fins and rudders, or None.
         manipulator: the arm, or None; inertia and buoyancy have it with its joints at zero.
         frames: links fixed to ``base_link``.
         warnings: warnings about the description.
@@ -306,6 +308,7 @@ class Vehicle:
     thrusters: ThrusterSet
     sensors: tuple[Sensor, ...] = ()
     hull: Hull | None = None
+    fins: FinSet | None = None
     manipulator: Manipulator | None = None
     frames: tuple[Frame, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -142,14 +142,18 @@ class ModelNode(ForceNode):
             self._memory = self.model.begin(self.vehicle, state)
         dt = 0.0 if self._stamp is None else (stamp - self._stamp) / NANOSECONDS
         environment, before = self.environment_at(stamp), self._memory
-        body = posed(self.vehicle, None if self.arm is None else self.arm.poses)
-        inputs = ForceInputs(self._thrust, body, {})
         wrench, self._memory = self.model.step(
-            self.vehicle, state, environment, inputs, before, dt=dt
+            self.vehicle, state, environment, self.inputs(stamp), before, dt=dt
         )
         self._stamp = stamp
         self.on_wrench(ForceTick(stamp, state, environment, dt, before, self._memory))
         return wrench
+
+    def inputs(self, stamp: int) -> ForceInputs:
+        """Return what the force needs beside the state, at a stamp in ns."""
+        del stamp
+        body = posed(self.vehicle, None if self.arm is None else self.arm.poses)
+        return ForceInputs(self._thrust, body, {})
 
     def on_wrench(self, tick: ForceTick) -> None:
         """Called with each evaluation; the default does nothing."""

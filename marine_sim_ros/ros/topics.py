@@ -56,6 +56,8 @@ __all__ = [
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
+    'FIN_COMMANDS',
+    'FIN_STATE',
     'GAZEBO_CLOCK',
     'GAZEBO_POSE',
     'GAZEBO_STATE',
@@ -211,6 +213,8 @@ AUTOPILOT_EKF = Topic('autopilot/ekf_flags', UInt16, LATCHED, per_tick=False)
 AUTOPILOT_POSITION = Topic('autopilot/position', PointStamped, QUEUE, per_tick=False)
 """In map, as the autopilot's estimator has it."""
 JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP, open_ended=True)
+FIN_STATE = Topic('fins/state', JointState, LOCKSTEP, open_ended=True)
+FIN_COMMANDS = Topic('fins/command', JointState, QUEUE, per_tick=False)
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
 COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
 COMMAND_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
@@ -351,6 +355,8 @@ def recorded(
         result = (*result, DRAG_COMPONENTS, *(drag_topic(kind) for kind in DRAG_KINDS))
     if vehicle.manipulator is not None:
         result = (*result, JOINT_STATES, ARM_COMMANDS)
+    if 'fins' in sources:
+        result = (*result, FIN_STATE, FIN_COMMANDS)
     if 'tether' in sources:
         result = (*result, TETHER_TENSION, TETHER_SHAPE)
     if controller:

@@ -186,6 +186,7 @@ def describe(
         'thrusters': pwm,
         'drag': {'publish_components': True} if options.publish_components else {},
         'manipulator': script,
+        'fins': script,
     }
     own |= {name: parameters for name, parameters in special.items() if name in own}
     own |= _controllers(options, program, script, closed=closed)

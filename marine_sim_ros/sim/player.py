@@ -21,6 +21,7 @@ from marine_sim_ros.sim.scenario import Scenario
 __all__ = [
     'ScriptedPilot',
     'failed_thrusters',
+    'fin_targets',
     'joint_targets',
     'unknown_thrusters',
 ]
@@ -52,6 +53,17 @@ def joint_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarr
     for segment in scenario.segments:
         if segment.start <= time:
             target |= segment.joints
+    return np.array(list(target.values()))
+
+
+def fin_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
+    """Return the deflections (m,) of the fins that are wanted at a time (s); None without fins."""
+    if vehicle.fins is None:
+        return None
+    target = dict.fromkeys(vehicle.fins.names, 0.0)
+    for segment in scenario.segments:
+        if segment.start <= time:
+            target |= segment.fins
     return np.array(list(target.values()))
 
 

@@ -37,6 +37,7 @@ class Segment:
         pwm: pulse widths for every thruster instead of efforts, or None.
         control: set-points (12,) for the controller instead of efforts, or None.
         joints: positions that joints go to, rad or m; joints not named stay where they were sent.
+        fins: deflections that fins go to, rad; fins not named stay where they were sent.
     """
 
     start: float
@@ -45,6 +46,7 @@ class Segment:
     pwm: tuple[float, ...] | None
     control: np.ndarray | None = None
     joints: Mapping[str, float] = field(default_factory=dict)
+    fins: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,15 @@ class Scenario:
                     f'scenario {self.name}: the segment at {segment.start:g} s has '
                     f'{len(segment.pwm)} pulse widths; expected {count} for {vehicle.name}'
                 )
-        joints = vehicle.manipulator.names if vehicle.manipulator is not None else ()
-        for name in (name for segment in self.segments for name in segment.joints):
-            if name not in joints:
+        joints = () if vehicle.manipulator is None else vehicle.manipulator.names
+        fins = () if vehicle.fins is None else vehicle.fins.names
+        named = [('joint', joints, name) for s in self.segments for name in s.joints]
+        named += [('fin', fins, name) for s in self.segments for name in s.fins]
+        for kind, known, name in named:
+            if name not in known:
                 raise ScenarioError(
-                    f'scenario {self.name}: joint {name!r} is unknown; expected one of those of '
-                    f'{vehicle.name}: {", ".join(joints) or "none"}'
+                    f'scenario {self.name}: {kind} {name!r} is unknown; expected one of those of '
+                    f'{vehicle.name}: {", ".join(known) or "none"}'
                 )
         if reason := unfit(self.faults, vehicle):
             raise ScenarioError(f'scenario {self.name}: {reason}')
@@ -150,7 +155,7 @@ class Scenario:
 
 
 def _segment(item: YamlReader) -> Segment:
-    item.mapping({'at', 'axes', 'depth', 'pwm', 'control', 'joints'}, {'at'})
+    item.mapping({'at', 'axes', 'depth', 'pwm', 'control', 'joints', 'fins'}, {'at'})
     axes = item.child('axes', {})
     axes.mapping(set(AXES))
     if 'pwm' in item.value and ('axes' in item.value or 'depth' in item.value):
@@ -160,17 +165,23 @@ def _segment(item: YamlReader) -> Segment:
     if 'control' in item.value and set(item.value) & {'axes', 'depth', 'pwm'}:
         raise item.error(': has control and axes, depth or pwm; expected one kind of command')
     pwm = item.child('pwm')
-    joints = item.child('joints', {})
-    if not isinstance(joints.value, dict):
-        raise joints.error(f' is {joints.value!r}; expected a mapping of joints')
     return Segment(
         start=item.child('at').number(0.0),
         efforts=tuple(axes.child(a, 0.0).number(-1.0, 1.0) for a in AXES),
         depth=item.child('depth').number() if 'depth' in item.value else None,
         pwm=None if pwm.value is None else tuple(p.number(1100, 1900) for p in pwm.items()),
         control=_control(item.child('control')) if 'control' in item.value else None,
-        joints={str(name): joints.child(name).number(-1e3, 1e3) for name in joints.value},
+        joints=_positions(item, 'joints', 1e3),
+        fins=_positions(item, 'fins', np.pi),
     )
+
+
+def _positions(item: YamlReader, kind: str, most: float) -> dict[str, float]:
+    """Return where joints or fins go, by name."""
+    found = item.child(kind, {})
+    if not isinstance(found.value, dict):
+        raise found.error(f' is {found.value!r}; expected a mapping of {kind}')
+    return {str(name): found.child(name).number(-most, most) for name in found.value}
 
 
 def _control(item: YamlReader) -> np.ndarray:

@@ -25,7 +25,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
-from marine_sim_ros.sim.player import ScriptedPilot, joint_targets
+from marine_sim_ros.sim.player import ScriptedPilot, fin_targets, joint_targets
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.step import Commands, StepOutput, Stepping, advance, begin, supply_of
 from marine_sim_ros.sim.trajectory import Trajectory, hash_of
@@ -103,12 +103,19 @@ class Simulation:
         """At the present stamp."""
         return self._memory.state
 
-    def tick(self, pwm: np.ndarray, *, joints: np.ndarray | None = None) -> StepOutput:
+    def tick(
+        self,
+        pwm: np.ndarray,
+        *,
+        joints: np.ndarray | None = None,
+        fins: np.ndarray | None = None,
+    ) -> StepOutput:
         """Apply commands at the present stamp, integrate one step, return what happened.
 
         Args:
             pwm: pulse widths (n,), µs.
             joints: positions (k,) that the arm's joints go to; None: 0.
+            fins: deflections (m,) that the fins go to, rad; None: 0.
         """
         time = self.stamp / NANOSECONDS
         environment, faults = self.environment.at(time), None
@@ -118,7 +125,7 @@ class Simulation:
             self.vehicle,
             environment,
             self._memory,
-            Commands(pwm, joints, faults),
+            Commands(pwm, joints, faults, fins),
             self._stepping,
             since=self._since_last,
         )
@@ -133,6 +140,7 @@ class Simulation:
         duration: float,
         *,
         joints: Schedule | None = None,
+        fins: Schedule | None = None,
     ) -> Iterator[StepOutput]:
         """Yield every tick from now for a duration (s), both ends included.
 
@@ -140,6 +148,7 @@ class Simulation:
             command: pulse widths of a time and a state.
             duration: s.
             joints: wanted joint positions of a time (s).
+            fins: commanded deflections of the fins of a time (s).
 
         Raises:
             RunError: the state is no longer finite.
@@ -148,7 +157,9 @@ class Simulation:
         while self.stamp <= end:
             time = self.stamp / NANOSECONDS
             yield self.tick(
-                command(time, self.state), joints=None if joints is None else joints(time)
+                command(time, self.state),
+                joints=None if joints is None else joints(time),
+                fins=None if fins is None else fins(time),
             )
             if not np.isfinite(np.sum(self.state.velocity) + np.sum(self.state.position)):
                 raise diverged(self.vehicle, time)
@@ -173,6 +184,7 @@ def _collect(
         wrench=np.stack([t.total for t in ticks]),
         sources={n: np.stack([t.sources[n] for t in ticks]) for n in ticks[0].sources},
         joints=np.stack([np.zeros(0) if t.joints is None else t.joints.position for t in ticks]),
+        fins=np.stack([np.zeros(0) if t.fins is None else t.fins for t in ticks]),
         sensors=SensorRecord(
             vehicle, environment, stamps, states, _inputs(stamps, ticks), seed=seed, faults=faults
         ),
@@ -244,6 +256,7 @@ def simulate(
                     pilot.command,
                     scenario.duration if duration is None else duration,
                     joints=lambda time: joint_targets(scenario, vehicle, time),
+                    fins=lambda time: fin_targets(scenario, vehicle, time),
                 )
             )
     except RunError:

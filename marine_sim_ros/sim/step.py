@@ -66,11 +66,13 @@ class Commands(NamedTuple):
         pwm: pulse widths (..., n), µs.
         joints: positions (..., k) that the arm's joints go to; None: 0.
         faults: active faults at this tick; None: none.
+        fins: deflections (..., m) that the fins go to, rad; None: 0.
     """
 
     pwm: Array
     joints: Array | None = None
     faults: ActiveFaults | None = None
+    fins: Array | None = None
 
 
 class StepOutput(NamedTuple):
@@ -86,6 +88,7 @@ class StepOutput(NamedTuple):
             m/s² and rad/s²: of components in the body frame, without ω × v.
         joints: joint motion of the manipulator, or None.
         stamp: stamp of the tick, ns, where it is known.
+        fins: deflections (..., m) of the fins, rad, or None.
     """
 
     state: State
@@ -96,6 +99,7 @@ class StepOutput(NamedTuple):
     acceleration: Array
     joints: JointMotion | None
     stamp: int = 0
+    fins: Array | None = None
 
 
 def supply_of(power: Array, voltage: Array | None, used: Array | None) -> Array:
@@ -179,7 +183,8 @@ def advance(
         period=stepping.dt,
     )
     body, reaction, joints, arm = _move_arm(vehicle, memory, commands.joints, since)
-    inputs = ForceInputs(output.thrust, body, {'thrusters': output.wrench, **reaction})
+    actuated = {'thrusters': output.wrench, **reaction}
+    inputs = ForceInputs(output.thrust, body, actuated, commands.fins)
     sources = {}
     for force in acting_forces(vehicle, environment):
         sources[force.name], forces[force.name] = force.step(
@@ -198,5 +203,14 @@ def advance(
         implicit_drag=stepping.implicit_drag,
     )
     acceleration = (after.velocity - state.velocity) / stepping.dt
-    happened = StepOutput(state, commands.pwm, output, sources, total, acceleration, joints)
+    happened = StepOutput(
+        state,
+        commands.pwm,
+        output,
+        sources,
+        total,
+        acceleration,
+        joints,
+        fins=forces.get('fins'),
+    )
     return happened, Memory(after, propulsion, forces, joints, arm)

@@ -59,6 +59,7 @@ class Trajectory:
             name; m is n for a sensor without a rate.
         sha256: over all ticks.
         joints: (n, j) positions of the arm's joints, rad or m.
+        fins: (n, m) deflections of the fins, rad.
         targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free.
     """
 
@@ -73,6 +74,7 @@ class Trajectory:
     sensors: SensorRecord
     sha256: str
     joints: np.ndarray
+    fins: np.ndarray
     targets: np.ndarray | None = None
 
     @property

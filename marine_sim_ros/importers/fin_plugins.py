@@ -1,0 +1,249 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Fins of UUV Simulator (Quadratic, TwoLines) and surfaces of Gazebo's LiftDrag.
+
+Source: uuv_simulator, uuv_gazebo_plugins/src: FinPlugin, LiftDragModel; gz-sim,
+src/systems/lift_drag. Both are two straight lines by the angle of attack, as our own fins are.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.importers.description import Fin, Joint, Sourced
+from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origin_of, text_of
+from marine_sim_ros.importers.uuv_plugins import time_constant
+from marine_sim_ros.model.xml import Reader
+from marine_sim_ros.sdf.poses import IDENTITY, Pose
+
+__all__ = ['read_lift_drag', 'read_uuv_fin']
+
+_DENSITY = 1027.0
+"""kg/m³, of the water where no plugin tells one."""
+_PARALLEL = 1e-3
+"""Largest sine between a hinge and the span of its fin."""
+_TWO_LINES = {
+    'alpha_stall': ('stall_angle', 1e-3, math.pi / 2),
+    'cla': ('lift_slope', 0.0, 1e6),
+    'cla_stall': ('stall_lift_slope', -1e6, 1e6),
+    'cda': ('drag_slope', 0.0, 1e6),
+    'cda_stall': ('stall_drag_slope', -1e6, 1e6),
+}
+_GAZEBO = {'alpha_stall': math.pi / 2, 'cla': 1.0, 'cla_stall': 0.0, 'cda': 0.01, 'cda_stall': 1.0}
+
+Values = dict[str, Sourced[float]]
+
+
+def _turned(angle: float) -> Pose:
+    """Return a turn about z."""
+    return Pose(np.zeros(3), np.asarray(quaternion_from_rpy(0.0, 0.0, angle)))
+
+
+def _over() -> Pose:
+    """Return a half turn about x: the same chord, the hinge the other way round."""
+    return Pose(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+
+
+def _hinge(draft: Draft, link: str) -> tuple[Joint | None, str]:
+    """Return the joint that turns a link, or None where it is fixed; and why it is no fin."""
+    above, at, found = draft.parent_joints(), link, None
+    while at != draft.base and at in above:
+        joint = above[at]
+        if joint.kind in ('continuous', 'prismatic'):
+            return None, f'it moves with the {joint.kind} joint {joint.name!r}'
+        if joint.kind == 'revolute' or joint.lower < joint.upper:
+            if found is not None:
+                return None, f'it moves with two joints, {found.name!r} and {joint.name!r}'
+            found = joint
+        at = joint.parent
+    return found, ''
+
+
+def _density(draft: Draft) -> float:
+    return _DENSITY if draft.water_density is None else draft.water_density.value
+
+
+def _area(reader: Reader, draft: Draft, area: Sourced[float], density: Sourced[float]) -> Values:
+    """Return the area that gives the same force in the water of the vehicle."""
+    water = _density(draft)
+    if density.value == water:
+        return {'area': area}
+    draft.assume(
+        f'{origin_of(reader)}: reckons with {density.value:g} kg/m³, the water has {water:g}: '
+        'the area is scaled'
+    )
+    scaled = area.value * density.value / water
+    return {'area': Sourced(scaled, f'{area.origin} × {density.value:g}/{water:g}')}
+
+
+def _two_lines(reader: Reader, draft: Draft, defaults: dict[str, float], tag: str) -> Values:
+    """Return our coefficients of two straight lines; the tag has the density.
+
+    Raises:
+        ModelError: a number that is missing, or out of range.
+    """
+
+    def needed(name: str, low: float, high: float, default: float | None = None) -> Sourced[float]:
+        found = number(reader, name, defaults.get(name, default), low, high)
+        if found is None:
+            raise reader.error(f'has no <{name}>')
+        return found
+
+    none = Sourced(0.0, 'the source has none')
+    fresh = defaults.get(tag)
+    density = needed(tag, 1e-3, 2e4, fresh)
+    area = needed('area', 1e-8, 1e4, defaults.get('area'))
+    lines = {ours: needed(name, low, high) for name, (ours, low, high) in _TWO_LINES.items()}
+    return {**_area(reader, draft, area, density), **lines, 'zero_lift_drag': none}
+
+
+def _quadratic(reader: Reader, draft: Draft) -> Values:
+    """Return our coefficients of L = c_L α u² and D = c_D α² u².
+
+    Raises:
+        ModelError: a number that is missing, or out of range.
+    """
+    lift, drag = (number(reader, f'{n}_constant', None, 0.0, 1e6) for n in ('lift', 'drag'))
+    if lift is None or drag is None or lift.value <= 0:
+        raise reader.error('expected a <lift_constant> above 0 and a <drag_constant>')
+    water = _density(draft)
+    slope = 2 * lift.value / water
+    return {
+        'area': Sourced(1.0, 'of reference: the constants have it in them'),
+        'lift_slope': Sourced(slope, f'{lift.origin}: 2 c_L/ρ'),
+        'induced_drag': Sourced(drag.value * 2 / (water * slope**2), f'{drag.origin}: ρ c_D/2 c_L²'),
+        'zero_lift_drag': Sourced(0.0, 'the source has none'),
+        'stall_angle': Sourced(math.pi / 2, 'the source has no stall'),
+    }
+
+
+def _add(draft: Draft, label: str, where: str, pose: Pose, joint: Joint | None, rest: Values) -> None:
+    """Add a fin whose frame has the chord along x and the span along z; name one that does not fit."""
+    lower = upper = 0.0
+    if joint is not None:
+        axis = draft.rotation_of(joint.child) @ np.array(joint.axis)
+        axis = axis / np.linalg.norm(axis)
+        span = _span(pose)
+        if np.linalg.norm(np.cross(axis, span)) > _PARALLEL:
+            draft.drop(f'{where}: fin {label!r}: its joint does not turn about its span')
+            draft.notes.setdefault('fixed', {})[joint.name] = 'its fin is not simulated'
+            return
+        if axis @ span < 0:
+            pose = pose.then(_over())
+        if not joint.lower <= 0 <= joint.upper:
+            draft.drop(f'{where}: fin {label!r}: its joint does not reach 0, where it starts')
+            return
+        lower, upper = max(joint.lower, -math.pi), min(joint.upper, math.pi)
+    names = [fin.name for fin in draft.fins]
+    name = label if label not in names else f'{label}_{len(names) + 1}'
+    origin = 'fixed' if joint is None else joint.origin
+    limits = Sourced((lower, upper), origin)
+    draft.fins.append(Fin(name, pose, rest, limits, '' if joint is None else joint.name))
+
+
+def _span(pose: Pose) -> np.ndarray:
+    return pose.then(Pose(np.array([0.0, 0.0, 1.0]), IDENTITY.quaternion)).translation - (
+        pose.translation
+    )
+
+
+def read_uuv_fin(plugin: Plugin, draft: Draft) -> None:
+    """Take libuuv_fin: lift and drag in the x-y plane of its link, at its origin."""
+    reader = plugin.reader
+    name = text_of(reader, 'joint_name')
+    try:
+        joint = draft.joints.get(name)
+        link = text_of(reader, 'link_name', '' if joint is None else joint.child)
+        element = reader.element.find('liftdrag')
+        if joint is None or link not in draft.links or element is None:
+            raise reader.error('expected a <joint_name>, a <link_name> and a <liftdrag>')
+        model, kind = Reader(element, reader.source), ''
+        kind = text_of(model, 'type')
+        turn = 0.0
+        if kind == 'Quadratic':
+            values = _quadratic(model, draft)
+        elif kind == 'TwoLines':
+            values = _two_lines(model, draft, {}, 'fluid_density')
+            first = number(model, 'a0', 0.0, -math.pi, math.pi)
+            turn = 0.0 if first is None else -first.value
+            draft.assume(
+                f'{origin_of(model)}: drag against the motion, and the same lines, at negative '
+                'angles too; the source has other signs there'
+            )
+        else:
+            raise model.error(f'model {kind!r}; expected Quadratic or TwoLines')
+    except ModelError as error:
+        _refuse(draft, reader, name, error)
+        return
+    lag = time_constant(reader, draft)
+    if lag is not None:
+        values['time_constant'] = lag
+    pose = draft.pose_of(link).then(_turned(turn))
+    hinge = joint if joint.lower < joint.upper else None
+    draft.notes.setdefault('fixed', {})[name] = 'its fin turns by itself'
+    _add(draft, name, origin_of(reader), pose, hinge, values)
+
+
+def _refuse(draft: Draft, reader: Reader, name: str, error: ModelError) -> None:
+    """Name a fin that cannot be taken; its joint stays at 0."""
+    draft.notes.setdefault('fixed', {})[name] = 'its fin stays at 0'
+    reason = str(error).rpartition('>: ')[2]
+    draft.drop(f'{origin_of(reader)}: fin {name!r}: lift and drag are not simulated: {reason}')
+
+
+def read_lift_drag(plugin: Plugin, draft: Draft) -> None:
+    """Take gz::sim::systems::LiftDrag: a surface at its centre of pressure, fixed or on a joint."""
+    reader = plugin.reader
+    link = text_of(reader, 'link_name', plugin.reference).replace('::', '/')
+    try:
+        draft.known_link(reader, link)
+        if text_of(reader, 'radial_symmetry').lower() in ('true', '1'):
+            raise reader.error('<radial_symmetry>')
+        joint, why = _hinge(draft, link)
+        if why:
+            raise reader.error(why)
+        values = _two_lines(
+            reader, draft, {**_GAZEBO, 'area': 1.0, 'air_density': 1.2041}, 'air_density'
+        )
+        pose = draft.pose_of(link).then(_surface(reader))
+    except ModelError as error:
+        _refuse(draft, reader, link, error)
+        return
+    flap = text_of(reader, 'control_joint_name').replace('::', '/')
+    if flap and (number(reader, 'control_joint_rad_to_cl', 4.0) or Sourced(0.0, '')).value:
+        draft.drop(f'{origin_of(reader)}: <control_joint_rad_to_cl>: a flap that adds lift')
+    label = link if joint is None else joint.name
+    _add(draft, label, origin_of(reader), pose, joint, values)
+
+
+def _surface(reader: Reader) -> Pose:
+    """Return the frame of a surface in its link, turned by the angle at which it has no lift.
+
+    Raises:
+        ModelError: directions that span no plane.
+    """
+    given = {
+        name: numbers(reader, name, (3,)) or Sourced(np.array(usual), '')
+        for name, usual in (('forward', (1.0, 0, 0)), ('upward', (0, 0, 1.0)), ('cp', (0.0, 0, 0)))
+    }
+    ahead, up = given['forward'].value, given['upward'].value
+    span = np.cross(ahead, up)
+    if np.linalg.norm(span) < 1e-6:
+        raise reader.error('<forward> and <upward> are parallel')
+    ahead, span = ahead / np.linalg.norm(ahead), span / np.linalg.norm(span)
+    first = number(reader, 'a0', 0.0, -math.pi, math.pi)
+    frame = Pose(given['cp'].value, _quaternion(ahead, np.cross(span, ahead), span))
+    return frame.then(_turned(0.0 if first is None else first.value))
+
+
+def _quaternion(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return the quaternion (4,) of the rotation with these columns."""
+    pitch = math.asin(float(np.clip(-x[2], -1.0, 1.0)))
+    if abs(x[2]) > 1 - 1e-12:
+        return np.asarray(quaternion_from_rpy(0.0, pitch, math.atan2(-y[0], y[1])))
+    return np.asarray(quaternion_from_rpy(math.atan2(y[2], z[2]), pitch, math.atan2(x[1], x[0])))
