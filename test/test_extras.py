@@ -28,7 +28,7 @@ NODES = """
 from importlib import import_module
 for name in ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'scenario', 'teleop',
              'markers', 'manipulator', 'controller', 'boundary', 'contact', 'composed',
-             'recorder', 'tether'):
+             'recorder', 'tether', 'fins'):
     import_module('marine_sim_ros.nodes.' + name)
 """
 

@@ -10,6 +10,9 @@ from foreign import INERTIA, SDF, STONEFISH, UUV, VRX, imported
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.state import rest
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.physics.fins import fin_wrench
 from marine_sim_ros.sdf.model import sdf_model
 
 
@@ -268,16 +271,127 @@ def test_a_spheroid_has_lambs_added_mass(read):
     np.testing.assert_allclose(np.diag(vehicle.added_mass), expected, rtol=1e-6, atol=1e-9)
 
 
-def test_fins_stay_at_zero_and_are_named(read):
-    fin = """<link name="fin"><inertial><mass value="0.1"/>
+def with_fin(lift_drag, *, axis='0 0 1', speed=0):
+    """Return UUV with a fin, its joint as the simulator's macro has it."""
+    return UUV.replace(
+        '</robot>',
+        f"""<link name="fin"><inertial><mass value="0.1"/>
 <inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
 <joint name="fin_joint" type="revolute"><parent link="auv/base_link"/><child link="fin"/>
-<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>
+<origin xyz="-0.6 0 0.1" rpy="0 0 0"/><axis xyz="{axis}"/>
+<limit lower="-0.5" upper="0.4" velocity="{speed}" effort="0"/></joint>
 <gazebo><plugin name="f" filename="libuuv_fin_ros_plugin.so"><joint_name>fin_joint</joint_name>
-</plugin></gazebo></robot>"""
-    description, vehicle = read(UUV.replace('</robot>', fin), '.urdf')
+<link_name>fin</link_name><dynamics><type>FirstOrder</type><timeConstant>0.2</timeConstant>
+</dynamics>{lift_drag}</plugin></gazebo></robot>""",
+    )
+
+
+def forces_of_fins(vehicle, velocity, angle=0.0):
+    state = rest()._replace(velocity=np.array([*velocity, 0, 0, 0.0]))
+    angles = np.full(len(vehicle.fins), angle)
+    thrust = np.zeros(len(vehicle.thrusters))
+    return np.asarray(fin_wrench(vehicle, state, Environment(), angles, thrust))
+
+
+def test_a_quadratic_fin_has_the_forces_of_the_source(read):
+    lift_drag = """<liftdrag><type>Quadratic</type><lift_constant>3.5</lift_constant>
+<drag_constant>1.25</drag_constant></liftdrag>"""
+    description, vehicle = read(with_fin(lift_drag), '.urdf')
+    fins = vehicle.fins
+    assert fins.names == ('fin_joint',)
     assert vehicle.manipulator is None
-    assert any("fin 'fin_joint': lift and drag" in text for text in description.dropped)
+    servo = [fins.lower, fins.upper, fins.time_constant]
+    np.testing.assert_allclose(servo, [[-0.5], [0.4], [0.2]])
+    for u, v, turned in ((2.0, 0.0, 0.3), (1.5, 0.4, -0.2), (0.2, -1.0, 0.0), (-1.0, 0.2, 0.1)):
+        flow = np.arctan2(v, u) - turned
+        angle = flow - np.pi * np.round(flow / np.pi)
+        ahead = np.array([u, v]) / np.hypot(u, v)
+        lift, drag = 3.5 * angle * (u**2 + v**2), 1.25 * angle**2 * (u**2 + v**2)
+        expected = -lift * np.array([-ahead[1], ahead[0]]) - drag * ahead
+        found = forces_of_fins(vehicle, (u, v, 0.7), turned)
+        np.testing.assert_allclose(found[:2], expected, rtol=1e-9)
+        assert found[5] == pytest.approx(-0.6 * expected[1], rel=1e-9)
+    assert not any('fin' in text for text in description.dropped)
+    assert any("'fin_joint' is fixed: its fin turns" in text for text in description.assumptions)
+
+
+TWO_LINES = """<liftdrag><type>TwoLines</type><area>0.02</area><fluid_density>1000</fluid_density>
+<a0>0.05</a0><alpha_stall>0.3</alpha_stall><cla>4</cla><cla_stall>-0.8</cla_stall><cda>0.4</cda>
+<cda_stall>0.9</cda_stall></liftdrag>"""
+
+
+@pytest.mark.parametrize('angle', [0.1, 0.7])
+def test_a_fin_of_two_lines_has_the_forces_of_the_source(read, angle):
+    _, vehicle = read(with_fin(TWO_LINES, axis='0 0 -1'), '.urdf')
+    alpha = angle + 0.05
+    beyond = max(alpha - 0.3, 0.0)
+    lift = (4 * min(alpha, 0.3) - 0.8 * beyond) * 0.5 * 1000 * 0.02
+    drag = (0.4 * min(alpha, 0.3) + 0.9 * beyond) * 0.5 * 1000 * 0.02
+    ahead = np.array([np.cos(angle), np.sin(angle)])
+    expected = -lift * np.array([-ahead[1], ahead[0]]) - drag * ahead
+    found = forces_of_fins(vehicle, (*ahead, 0.0))
+    np.testing.assert_allclose(found[:2], expected, rtol=1e-9)
+    # About the joint's axis, which points down: a positive angle turns the chord to starboard.
+    np.testing.assert_allclose(vehicle.fins.hinge, [[0, 0, -1]], atol=1e-12)
+    assert forces_of_fins(vehicle, (1.0, 0.0, 0.0), 0.25)[1] < 0
+
+
+@pytest.mark.parametrize(
+    ('text', 'told'),
+    [
+        (with_fin(''), 'expected a <joint_name>, a <link_name> and a <liftdrag>'),
+        (with_fin('<liftdrag><type>Cubic</type></liftdrag>'), "model 'Cubic'"),
+        (with_fin(TWO_LINES.replace('<cla>4</cla>', '')), 'has no <cla>'),
+        (with_fin(TWO_LINES, axis='1 0 0', speed=1), 'does not turn about its span'),
+    ],
+)
+def test_a_fin_that_does_not_fit_stays_at_zero_and_is_named(read, text, told):
+    description, vehicle = read(text, '.urdf')
+    assert vehicle.manipulator is None
+    assert vehicle.fins is None
+    assert any("fin 'fin_joint'" in line and told in line for line in description.dropped)
+
+
+SURFACE = """<link name="wing"><pose>-0.3 0 0.1 0 0 0</pose><inertial><mass>0.01</mass></inertial>
+</link><joint name="elevator" type="{kind}"><parent>base_link</parent><child>wing</child>
+<axis><xyz>0 -1 0</xyz><limit><lower>-0.5</lower><upper>0.5</upper></limit></axis></joint>
+<plugin filename="gz-sim-lift-drag-system" name="gz::sim::systems::LiftDrag">
+<link_name>wing</link_name><area>0.05</area><air_density>1000</air_density><a0>0.1</a0><cla>3</cla>
+<cda>0.2</cda><alpha_stall>0.35</alpha_stall><cla_stall>-1</cla_stall><cda_stall>1</cda_stall>
+<cp>0.02 0 0</cp>{more}</plugin></model>"""
+
+
+@pytest.mark.parametrize('kind', ['fixed', 'revolute'])
+def test_a_surface_of_gazebo_has_the_forces_of_the_source(read, kind):
+    _, vehicle = read(SDF.replace('</model>', SURFACE.format(kind=kind, more='')))
+    fins = vehicle.fins
+    assert fins.names == ('wing' if kind == 'fixed' else 'elevator',)
+    assert fins.upper == (0.0 if kind == 'fixed' else 0.5)
+    np.testing.assert_allclose(fins.position, [[-0.28, 0, 0.1]], atol=1e-12)
+    for sink in (0.15, 0.6):  # the flow comes from below; forward is x, upward is z
+        alpha = np.arctan2(sink, 1.0) + 0.1
+        beyond = max(alpha - 0.35, 0.0)
+        pressure = 0.5 * 1000 * 0.05 * (1 + sink**2)
+        lift = (3 * min(alpha, 0.35) - beyond) * pressure
+        drag = (0.2 * min(alpha, 0.35) + beyond) * pressure
+        ahead = np.array([1.0, -sink]) / np.hypot(1.0, sink)
+        expected = lift * np.array([-ahead[1], ahead[0]]) - drag * ahead
+        found = forces_of_fins(vehicle, (1.0, 0.0, -sink))
+        np.testing.assert_allclose(found[[0, 2]], expected, rtol=1e-9)
+    if kind == 'revolute':  # about −y: a positive angle raises the leading edge
+        level = forces_of_fins(vehicle, (1.0, 0.0, 0.0))[2]
+        assert forces_of_fins(vehicle, (1.0, 0.0, 0.0), 0.1)[2] > level
+
+
+def test_what_a_surface_of_gazebo_has_beside_is_named(read):
+    round_ = SURFACE.format(kind='fixed', more='<radial_symmetry>true</radial_symmetry>')
+    description, vehicle = read(SDF.replace('</model>', round_))
+    assert vehicle.fins is None
+    assert any('<radial_symmetry>' in text for text in description.dropped)
+    flap = SURFACE.format(kind='fixed', more='<control_joint_name>x</control_joint_name>')
+    description, vehicle = read(SDF.replace('</model>', flap))
+    assert len(vehicle.fins) == 1
+    assert any('a flap that adds lift' in text for text in description.dropped)
 
 
 # VRX

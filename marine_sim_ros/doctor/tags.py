@@ -14,6 +14,7 @@ from marine_sim_ros.doctor.extents import numbers
 from marine_sim_ros.doctor.repairs import as_elements, relative_density, renamed
 from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
 from marine_sim_ros.model.extensions import EXTENSIONS, LUMPED_TAGS, robot_elements
+from marine_sim_ros.model.fin_reader import FIN_NUMBERS
 from marine_sim_ros.model.foreign_plugins import ignored
 from marine_sim_ros.model.hull_settings import GROUPS, PARAMETERS, TAGS
 from marine_sim_ros.model.xml import Element, Reader
@@ -30,6 +31,8 @@ _CHILDREN: dict[str, set[str]] = {
     'thruster': {'origin', 'linear', 'diameter', 'time_constant', 'reaction_torque',
                  'zero_thrust_advance_ratio', 'ventilation'},
     'thrusters': {'curve', 'thruster'},
+    'fins': {'fin'},
+    'fin': {'origin', 'limit', 'wash', *FIN_NUMBERS},
     **{group: {p.name for p in PARAMETERS.values() if p.group == group} for group in GROUPS},
 }  # fmt: skip
 _ATTRIBUTES: dict[str, set[str]] = {
@@ -37,6 +40,8 @@ _ATTRIBUTES: dict[str, set[str]] = {
     'barometer': {'link', 'name', 'rate', 'latency', 'preset'},
     'thruster': {'name', 'curve', 'direction'}, 'buoyancy_material': {'name'},
     'linear': {'pos_force', 'neg_force', 'dead_zone'}, 'curve': {'name', 'voltage'},
+    'fin': {'name'}, 'limit': {'lower', 'upper', 'velocity'}, 'wash': {'thruster', 'diameter'},
+    'aspect_ratio': {'sweep'},
     'density': {'value'}, 'mass_from_parts': {'file', 'voxel_size'},
 }  # fmt: skip
 _STANDARD = {'link', 'joint', 'material', 'gazebo', 'transmission', 'ros2_control', 'sensor'}

@@ -23,8 +23,8 @@ from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
 __all__ = ['read_lift_drag', 'read_uuv_fin']
 
-_DENSITY = 1027.0
-"""kg/m³, of the water where no plugin tells one."""
+_DENSITY = 1000.0
+"""kg/m³, of the water where no plugin gives one, as :mod:`.buoyancy` takes it."""
 _PARALLEL = 1e-3
 """Largest sine between a hinge and the span of its fin."""
 _TWO_LINES = {
@@ -116,14 +116,18 @@ def _quadratic(reader: Reader, draft: Draft) -> Values:
     return {
         'area': Sourced(1.0, 'of reference: the constants have it in them'),
         'lift_slope': Sourced(slope, f'{lift.origin}: 2 c_L/ρ'),
-        'induced_drag': Sourced(drag.value * 2 / (water * slope**2), f'{drag.origin}: ρ c_D/2 c_L²'),
+        'induced_drag': Sourced(
+            drag.value * 2 / (water * slope**2), f'{drag.origin}: ρ c_D/2 c_L²'
+        ),
         'zero_lift_drag': Sourced(0.0, 'the source has none'),
         'stall_angle': Sourced(math.pi / 2, 'the source has no stall'),
     }
 
 
-def _add(draft: Draft, label: str, where: str, pose: Pose, joint: Joint | None, rest: Values) -> None:
-    """Add a fin whose frame has the chord along x and the span along z; name one that does not fit."""
+def _add(
+    draft: Draft, label: str, where: str, pose: Pose, joint: Joint | None, rest: Values
+) -> None:
+    """Add a fin with the chord along x and the span along z; name one that does not fit."""
     lower = upper = 0.0
     if joint is not None:
         axis = draft.rotation_of(joint.child) @ np.array(joint.axis)
@@ -138,6 +142,7 @@ def _add(draft: Draft, label: str, where: str, pose: Pose, joint: Joint | None, 
         if not joint.lower <= 0 <= joint.upper:
             draft.drop(f'{where}: fin {label!r}: its joint does not reach 0, where it starts')
             return
+        draft.assume(f'joint {joint.name!r} is fixed: its fin turns by itself, on fins/command')
         lower, upper = max(joint.lower, -math.pi), min(joint.upper, math.pi)
     names = [fin.name for fin in draft.fins]
     name = label if label not in names else f'{label}_{len(names) + 1}'
@@ -197,7 +202,7 @@ def _refuse(draft: Draft, reader: Reader, name: str, error: ModelError) -> None:
 
 
 def read_lift_drag(plugin: Plugin, draft: Draft) -> None:
-    """Take gz::sim::systems::LiftDrag: a surface at its centre of pressure, fixed or on a joint."""
+    """Take gz::sim::systems::LiftDrag: a surface at its centre of pressure, on a joint or not."""
     reader = plugin.reader
     link = text_of(reader, 'link_name', plugin.reference).replace('::', '/')
     try:

@@ -143,7 +143,6 @@ def _check_joints(draft: Draft) -> None:
         if joint.kind not in ('revolute', 'prismatic'):
             continue
         if name in turned:
-            draft.assume(f'joint {name!r} is fixed: its fin turns by itself, on fins/command')
             draft.joints[name] = replace(joint, kind='fixed')
             continue
         if name in fixed:

@@ -15,7 +15,7 @@ from marine_sim_ros.model.fins import FinSet
 from marine_sim_ros.model.kinematics import FARTHEST, usable_pose
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['lift_slope', 'read_fins']
+__all__ = ['FIN_NUMBERS', 'lift_slope', 'read_fins']
 
 FASTEST = 1e3
 """rad/s; of servos that tell no rate."""
@@ -25,10 +25,9 @@ BROADSIDE = 1.2
 """Drag coefficient across the stream (Hoerner 1965, section 3: plates of small aspect ratio)."""
 STALL = 0.4
 """rad; of fins that tell no stall angle."""
-_NUMBERS = {
+FIN_NUMBERS = {
     'area': (1e-8, 1e4),
     'aspect_ratio': (0.05, 1e3),
-    'sweep': (-1.4, 1.4),
     'lift_slope': (0.0, 1e6),
     'zero_lift_drag': (0.0, 1e6),
     'drag_slope': (0.0, 1e6),
@@ -38,7 +37,7 @@ _NUMBERS = {
     'stall_drag_slope': (-1e6, 1e6),
     'time_constant': (0.0, 60.0),
 }
-
+"""Elements of a fin that are one number, and their ranges."""
 
 
 def lift_slope(aspect_ratio: float, sweep: float = 0.0) -> float:
@@ -68,10 +67,11 @@ def _pose(reader: Reader) -> tuple[np.ndarray, np.ndarray]:
 
 def _coefficients(reader: Reader) -> dict[str, float]:
     """Return the coefficients of a fin, with those that follow from its aspect ratio."""
-    given = {
-        name: reader.value_of(name, lambda r, a=low, b=high: r.number(a, b), math.nan)
-        for name, (low, high) in _NUMBERS.items()
-    }
+
+    def number(name: str) -> float:
+        return reader.value_of(name, lambda r: r.number(*FIN_NUMBERS[name]), math.nan)
+
+    given = {name: number(name) for name in FIN_NUMBERS}
 
     def known(name: str, default: float) -> float:
         return default if math.isnan(given[name]) else given[name]
@@ -82,7 +82,9 @@ def _coefficients(reader: Reader) -> dict[str, float]:
     if math.isnan(ratio) == math.isnan(given['lift_slope']):
         raise reader.error('expected either an <aspect_ratio> or a <lift_slope>')
     stall = known('stall_angle', STALL)
-    slope = lift_slope(ratio, known('sweep', 0.0)) if ratio > 0 else given['lift_slope']
+    shape = reader.child('aspect_ratio')
+    sweep = 0.0 if shape is None else shape.attribute_number('sweep', 0.0, -1.4, 1.4)
+    slope = lift_slope(ratio, sweep) if ratio > 0 else given['lift_slope']
     induced = known('induced_drag', 1 / (math.pi * OSWALD * ratio) if ratio > 0 else 0.0)
     rest = max(math.pi / 2 - stall, 1e-3)
     drag, rise = known('zero_lift_drag', 0.01), known('drag_slope', 0.0)
@@ -139,7 +141,7 @@ def read_fins(root: Reader | None, thrusters: Collection[str]) -> FinSet | None:
     names: list[str] = []
     poses, rows, wash = [], [], []
     for reader in readers:
-        reader.children({'origin', 'limit', 'wash', *_NUMBERS})
+        reader.children({'origin', 'limit', 'wash', *FIN_NUMBERS})
         name = reader.attribute('name')
         if name in names:
             raise reader.error('two fins have this name; expected unique names')
