@@ -37,16 +37,12 @@ from marine_sim_ros.ros.graph_monitor import GraphMonitor
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.recording import Recording
-from marine_sim_ros.ros.sensor_monitor import SensorMonitor
+from marine_sim_ros.ros.sensor_monitor import SILENCE, SensorPanel
 
 __all__ = ['PARAMETERS', 'ConsoleNode', 'main']
 
 NOTICE = 5.0
 """s that a notice is shown."""
-SILENCE = 3.0
-"""s without any message after which the page shows it."""
-SENSORS_EVERY = 0.25
-"""s of wall time between looks at the sensors."""
 KEPT = ('time', 'position', 'rpy', 'velocity', 'rates', 'setpoints')
 """Quantities of past telemetry frames."""
 
@@ -61,21 +57,19 @@ class ConsoleNode(SuiteNode):
         from marine_sim_ros.console.page.live import live_application
         from marine_sim_ros.console.page.server import Server
 
-        source = self.values['vehicle']
-        base = None if self.values['robot_description'] else vehicle_path(source).parent
+        given = self.values['robot_description']
+        base = None if given else vehicle_path(self.values['vehicle']).parent
         look = vehicle_visuals(self.vehicle, base)
         for text in look['told']:
             self.warn_throttled(text)
-        around = scene_visuals(self.environment)
-        self._sensors = SensorMonitor(self)
-        self._sensed = self._ticks = 0.0
+        self._sensors = SensorPanel(self)
         self.session = Session(
             {
                 'look': look,
-                'around': around,
+                'around': scene_visuals(self.environment),
                 'colours': force_colours(),
                 'sources': self.wrench_sources,
-                'sensors': self._sensors.rows.scenery(),
+                'sensors': self._sensors.scenery(),
             }
         )
         self._weight = self.vehicle.inertia.mass * (self.environment.gravity or STANDARD_GRAVITY)
@@ -112,37 +106,23 @@ class ConsoleNode(SuiteNode):
             self.tell_time(monitor.stamp)
             self._show(monitor.stamp / NANOSECONDS)
 
-    def _look_at_sensors(self, time: float) -> list[dict[str, Any]] | None:
-        """Return the rows of the sensors, a few times a second new; None: nobody looks."""
-        now = self._now()
-        if not self._backend.looked_at(now):
-            self._sensors.close()
-            self.session.pictures = {}
-            return None
-        if now - self._sensed < SENSORS_EVERY:
-            return self.session.frame.get('sensors')
-        self._sensed = now
-        ticks = float(self._monitor.health.get('ticks') or 0)
-        if ticks and time > 0:
-            self._ticks = ticks / time
-        stopped = self._monitor.silence > SILENCE and not self._backend.paused
-        faults = self._backend.fault_injector.faults
-        rows, self.session.pictures = self._sensors.look(time, faults, self._ticks)
-        return [{**row, 'state': 'silent'} for row in rows] if stopped else rows
-
     def _show(self, time: float) -> None:
-        rows, backend = self._monitor.rows, self._backend
-        now = telemetry_frame(time, rows, weight=self._weight, barometer=self.vehicle.barometer)
+        monitor, backend = self._monitor, self._backend
+        self._sensors.look(self._now(), time, backend, monitor)
+        self.session.pictures = self._sensors.pictures
+        now = telemetry_frame(
+            time, monitor.rows, weight=self._weight, barometer=self.vehicle.barometer
+        )
         mode = backend.mode()
         now |= {
-            'energy': self._energy.add(time, rows.get('thrusters/power', ())),
+            'energy': self._energy.add(time, monitor.rows.get('thrusters/power', ())),
             'mode': mode,
             'lights': backend.lights,
             'paused': backend.paused,
             'recording': self._recording.running and self._recording.directory,
             'notice': self._told() or mode['trouble'],
-            'health': self._monitor.health,
-            'sensors': self._look_at_sensors(time),
+            'health': monitor.health,
+            'sensors': self._sensors.rows,
         }
         self._turn += 1
         if self._turn % 2 == 0 and time != self.session.frame.get('time'):
@@ -154,9 +134,8 @@ class ConsoleNode(SuiteNode):
         if self._now() - since < NOTICE:
             return text
         silence = self._monitor.silence
-        if silence < SILENCE or self._backend.paused:
-            return ''
-        return f'no message of the run for {silence:.0f} s'
+        stopped = silence >= SILENCE and not self._backend.paused
+        return f'no message of the run for {silence:.0f} s' if stopped else ''
 
     def close(self) -> None:
         """Leave no command behind."""

@@ -17,15 +17,21 @@ from marine_sim_ros.console.sensor_rows import SensorRow, SensorRows
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.console_backend import ConsoleBackend
+from marine_sim_ros.ros.graph_monitor import GraphMonitor
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.throttled_publisher import NEWEST, throttled_name
 
-__all__ = ['SensorMonitor']
+__all__ = ['SILENCE', 'SensorMonitor', 'SensorPanel']
 
 DEPTH = 64
 """Messages that wait; of more the oldest are lost."""
 LARGE = ('sensor_msgs/msg/Image',)
 """Types of which only a few wait, unless all are wanted."""
+SILENCE = 3.0
+"""s without any message after which a page shows it."""
+LOOKS_EVERY = 0.25
+"""s of wall time between looks at the sensors."""
 
 
 class SensorMonitor:
@@ -121,6 +127,54 @@ class SensorMonitor:
         if self._eyes is not None:
             self._eyes.destroy_node()
             self._eyes = None
+
+
+class SensorPanel:
+    """What a page shows of the sensors, made anew a few times a second while somebody looks.
+
+    Attributes:
+        rows: one for each sensor; None: nobody looks.
+        pictures: PNG by name.
+    """
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Prepare for the sensors of a node's vehicle."""
+        self._monitor = SensorMonitor(node)
+        self._looked = self._ticks = 0.0
+        self.close()
+
+    def scenery(self) -> Any:
+        """Return what of the sensors does not change."""
+        return self._monitor.rows.scenery()
+
+    def look(self, clock: float, time: float, page: ConsoleBackend, run: GraphMonitor) -> None:
+        """Make rows and pictures of what is new, if a page shows them.
+
+        Args:
+            clock: wall time, s.
+            time: time of the run, s.
+            page: knows whether somebody looks, and the faults of the run.
+            run: tells of its health and silence.
+        """
+        if not page.looked_at(clock):
+            self.close()
+            return
+        if self.rows is not None and clock - self._looked < LOOKS_EVERY:
+            return
+        self._looked = clock
+        ticks = float(run.health.get('ticks') or 0)
+        if ticks and time > 0:
+            self._ticks = ticks / time
+        faults = page.fault_injector.faults
+        rows, self.pictures = self._monitor.look(time, faults, self._ticks)
+        stopped = run.silence > SILENCE and not page.paused
+        self.rows = [{**row, 'state': 'silent'} for row in rows] if stopped else rows
+
+    def close(self) -> None:
+        """Listen no more."""
+        self.rows: list[dict[str, Any]] | None = None
+        self.pictures: dict[str, bytes] = {}
+        self._monitor.close()
 
 
 def _stamp(data: bytes) -> float:
