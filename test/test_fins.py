@@ -14,6 +14,7 @@ from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, ScenarioError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.doctor.hydrodynamics import munk_speeds
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.fin_reader import lift_slope
 from marine_sim_ros.model.urdf import vehicle_from_urdf
@@ -294,3 +295,10 @@ def test_a_scenario_names_fins_that_exist():
     text = AHEAD.format(1) + '  - {at: 0.5, fins: {keel: 0.1}}\n'
     with pytest.raises(ScenarioError, match=r"fin 'keel' is unknown.*rudder_upper"):
         simulate(AUV, parse_scenario(text, 'wrong'))
+
+
+def test_the_doctor_counts_what_fins_hold():
+    pitch, yaw = munk_speeds(AUV)
+    assert yaw == np.inf  # a steady turn follows a small rudder, see above
+    assert 0.47 < pitch < 5  # √(m g h/(M₃₃ − M₁₁)) without the planes
+    assert munk_speeds(replace(AUV, fins=None))[1] < 0.2

@@ -8,13 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic
 from marine_sim_ros.doctor.thrust import full_thrust
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.drag import damping_matrix, drag
+from marine_sim_ros.physics.fins import fin_wrench
 
 __all__ = ['added_mass', 'munk_pitch', 'munk_speeds', 'munk_yaw', 'top_speed', 'undamped_axes']
 
@@ -124,16 +125,34 @@ def top_speed(context: DescriptionContext) -> list[Diagnostic]:
 def munk_speeds(vehicle: Vehicle) -> tuple[float, float]:
     """Return the surge speeds (m/s) above which pitch and yaw run away; inf for never.
 
-    Pitch: the Munk moment (M_33 − M_11) u² θ exceeds the righting moment m g (z_b − z_g) θ.
+    Pitch: the Munk moment (M_33 − M_11) u² θ, less that of centred fins, exceeds the righting
+    moment m g (z_b − z_g) θ.
     Yaw has no righting moment: the lowest u at which (v, r) with the linear damping at u grows,
     M (v̇, ṙ) = −(D + C(u)) (v, r). Source: Fossen (2011), sections 6.3 and 7.3.
     """
     added = vehicle.added_mass
     lift = vehicle.inertia.mass * Environment().gravity
     arm = vehicle.buoyancy.center_of_volume[2] - vehicle.inertia.center_of_mass[2]
-    munk = added[2, 2] - added[0, 0]
+    munk = added[2, 2] - added[0, 0] - _fin_damping(vehicle, 1.0)[4, 2]
     pitch = float(np.sqrt(lift * arm / munk)) if munk > 0 and arm > 0 else np.inf
     return pitch, _yaw_speed(vehicle)
+
+
+def _fin_damping(vehicle: Vehicle, speed: float) -> np.ndarray:
+    """Return −∂τ/∂ν (6, 6) of centred fins at a surge speed, by central differences."""
+    if vehicle.fins is None:
+        return np.zeros((6, 6))
+    ahead = np.zeros(6)
+    ahead[0] = speed
+    size = 1e-6 * speed
+
+    def wrench(change: np.ndarray) -> np.ndarray:
+        state = rest()._replace(velocity=ahead + change)
+        none = np.zeros(len(vehicle.fins or ())), np.zeros(len(vehicle.thrusters))
+        return np.asarray(fin_wrench(vehicle, state, Environment(), *none))
+
+    steps = size * np.eye(6)
+    return -np.stack([(wrench(s) - wrench(-s)) / (2 * size) for s in steps], axis=-1)
 
 
 def _yaw_speed(vehicle: Vehicle) -> float:
@@ -152,6 +171,7 @@ def _yaw_growth(vehicle: Vehicle, speed: float) -> float:
     velocity = np.zeros(6)
     velocity[0] = speed
     drags = at.T @ np.asarray(damping_matrix(vehicle, at @ velocity)) @ at
+    drags = drags + _fin_damping(vehicle, speed)
     mass = vehicle.mass_matrix
     turning = np.zeros((2, 2))
     turning[0, 1] = mass[0, 0] * speed
