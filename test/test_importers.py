@@ -336,6 +336,12 @@ def test_a_fin_of_two_lines_has_the_forces_of_the_source(read, angle):
     assert forces_of_fins(vehicle, (1.0, 0.0, 0.0), 0.25)[1] < 0
 
 
+def test_an_empty_coefficient_of_a_fin_is_0_and_said(read):
+    description, vehicle = read(with_fin(TWO_LINES.replace('>0.9</cda', '></cda')), '.urdf')
+    assert vehicle.fins.stall_drag_slope == 0
+    assert any('<cda_stall>: empty' in text for text in description.assumptions)
+
+
 @pytest.mark.parametrize(
     ('text', 'told'),
     [

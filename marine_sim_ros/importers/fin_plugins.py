@@ -10,6 +10,7 @@ src/systems/lift_drag. Both are two straight lines by the angle of attack, as ou
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 
@@ -89,6 +90,11 @@ def _two_lines(reader: Reader, draft: Draft, defaults: dict[str, float], tag: st
     """
 
     def needed(name: str, low: float, high: float, default: float | None = None) -> Sourced[float]:
+        child = reader.element.find(name)
+        if child is not None and not (child.text or '').strip() and low <= 0:
+            rule = f'{origin_of(Reader(child, reader.source))}: empty, which the source takes as 0'
+            draft.assume(rule)
+            return Sourced(0.0, rule, True)
         found = number(reader, name, defaults.get(name, default), low, high)
         if found is None:
             raise reader.error(f'has no <{name}>')
@@ -197,7 +203,7 @@ def read_uuv_fin(plugin: Plugin, draft: Draft) -> None:
 def _refuse(draft: Draft, reader: Reader, name: str, error: ModelError) -> None:
     """Name a fin that cannot be taken; its joint stays at 0."""
     draft.notes.setdefault('fixed', {})[name] = 'its fin stays at 0'
-    reason = str(error).rpartition('>: ')[2]
+    reason = re.sub(r'^.*?:\d+: ', '', str(error))
     draft.drop(f'{origin_of(reader)}: fin {name!r}: lift and drag are not simulated: {reason}')
 
 
