@@ -8,6 +8,11 @@ import pytest
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import (
+    quaternion_from_rpy,
+    quaternion_of_angles,
+    rotation_matrix,
+)
 from marine_sim_ros.identification.fit_file import FITS, value_at, with_values
 from marine_sim_ros.identification.mapping import COLUMNS, recording_of_table
 from marine_sim_ros.identification.recording import Recording
@@ -166,6 +171,59 @@ def test_an_npz_is_read_as_its_mapping_says(heavy, tmp_path):
     columns = COLUMNS.load(str(mapping))
     with pytest.raises(ParameterError, match="no column 'q'"):
         recording_of_table(tmp_path / 'a.npz', columns, heavy.thrusters)
+
+
+def test_rows_between_stamps_commands_of_another_row_and_a_tilted_mount_are_put_right(
+    heavy, tmp_path
+):
+    # A motion in closed form, in FRD: stamped early, tracked by tilted markers whose angles were
+    # zeroed by subtraction, its commands a row late.
+    n, tilt, share = 60, np.radians([6.0, -3.0]), 0.5
+    stamps = np.cumsum(np.where(np.arange(n + 1) % 3 == 0, 0.1, 0.2))
+    at = stamps[:-1] + share * np.diff(stamps)
+    mount = rotation_matrix(quaternion_from_rpy(*tilt, 0.0))
+    body = [np.sin(at) / 2, 0.8 * np.sin(0.7 * at), at / 5]
+    matrices = rotation_matrix(np.asarray(quaternion_of_angles(np.array(body))).T)
+    tracked = matrices @ mount
+    angles = np.array(
+        [
+            np.arctan2(tracked[:, 2, 1], tracked[:, 2, 2]),
+            -np.arcsin(tracked[:, 2, 0]),
+            np.arctan2(tracked[:, 1, 0], tracked[:, 0, 0]),
+        ]
+    ).T - [*tilt, 0.0]
+    velocity = np.array([np.cos(at), np.sin(at), at / 9, at / 7, np.cos(2 * at), np.sin(3 * at)]).T
+    seen = (velocity.reshape(-1, 2, 3) @ mount).reshape(-1, 6)
+    surge = 0.3 * np.sin(at)
+    sent = np.column_stack([-surge, np.zeros(n)])
+    np.savez(
+        tmp_path / 'a.npz',
+        t=np.concatenate([[0.0, 0.0], stamps * 1000]),
+        angle=angles,
+        v=seen,
+        stick=np.concatenate([[[0.9, 0.9]], sent]),
+    )
+    mapping = tmp_path / 'columns.yaml'
+    mapping.write_text(
+        MAPPING.replace('skip: {t: 2}', 'skip: {t: 2, stick: 1}')
+        + f'stamp_to_sample: {share}\ntilt: [6.0, -3.0]\n'
+    )
+    read = recording_of_table(tmp_path / 'a.npz', COLUMNS.load(str(mapping)), heavy.thrusters)
+    flip = np.array([1.0, -1.0, -1.0])
+    np.testing.assert_allclose(read.time, at - at[0], atol=1e-9)
+    np.testing.assert_allclose(read.velocity, velocity * np.tile(flip, 2), atol=1e-12)
+    np.testing.assert_allclose(read.up, -matrices[:, 2] * flip, atol=1e-12)
+    sticks = np.outer(surge, np.eye(6)[0])
+    np.testing.assert_allclose(read.pwm, manual_pwm(heavy.thrusters, sticks), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('line', 'message'),
+    [('tilt: [1, 2, 3]', 'has 3 numbers'), ('stamp_to_sample: 2', 'from 0 to 1')],
+)
+def test_a_mount_or_a_time_that_cannot_be_is_told(line, message):
+    with pytest.raises(ParameterError, match=message):
+        COLUMNS.parse(MAPPING + line, 'columns.yaml')
 
 
 def test_a_csv_is_read_and_what_is_missing_is_told(heavy, tmp_path, capsys):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,11 @@ import numpy as np
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import quaternion_of_angles
+from marine_sim_ros.core.spatial import (
+    quaternion_of_angles,
+    quaternion_product,
+    rotation_matrix,
+)
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.identification.fit_file import text_of
 from marine_sim_ros.identification.recording import Recording, checked
@@ -25,7 +30,10 @@ from marine_sim_ros.model.vehicle import ThrusterSet
 
 __all__ = ['COLUMNS', 'Columns', 'recording_of_table']
 
-_KEYS = {'time', 'time_unit', 'frame', 'attitude', 'velocity', 'pwm', 'sticks', 'skip', 'commands'}
+_KEYS = {
+    *('time', 'time_unit', 'frame', 'attitude', 'velocity', 'pwm', 'sticks', 'skip', 'commands'),
+    *('stamp_to_sample', 'tilt'),
+}
 _UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 _COLUMN = re.compile(r'(-?)([^\[\]]+?)(?:\[(\d+)\])?')
 _FLIP = np.array([1.0, -1.0, -1.0])
@@ -45,6 +53,10 @@ class Columns:
         sticks: column of ArduSub's manual sticks, −1 to 1, by axis; or none.
         skip: rows to leave out at the beginning, by name of the array.
         held: whether a command holds until the next; else they were interpolated.
+        stamp_to_sample: where a row stands between its stamp, 0, and the next, 1: a mean of
+            what came in between stands at 0.5.
+        tilt: roll and pitch in rad, in the file's axes, of the tracked frame in the body, whose
+            velocities and attitude they are. Angles count from their values with the body level.
     """
 
     time: str
@@ -56,6 +68,8 @@ class Columns:
     sticks: Mapping[str, str] = field(default_factory=dict)
     skip: Mapping[str, int] = field(default_factory=dict)
     held: bool = True
+    stamp_to_sample: float = 0.0
+    tilt: tuple[float, float] = (0.0, 0.0)
 
 
 def _columns(root: YamlReader) -> Columns:
@@ -77,11 +91,20 @@ def _columns(root: YamlReader) -> Columns:
         {axis: text_of(sticks.child(axis)) for axis in sticks.value},
         {name: root.child('skip').child(name).whole(0, 10**6) for name in skip},
         root.child('commands', 'held').choice(('held', 'interpolated')) == 'held',
+        root.child('stamp_to_sample', 0.0).number(0.0, 1.0),
+        _tilt(root.child('tilt', [0.0, 0.0])),
     )
 
 
 COLUMNS = ConfigFiles('recordings', _columns)
 """Mappings of columns: config/recordings."""
+
+
+def _tilt(reader: YamlReader) -> tuple[float, float]:
+    angles = [math.radians(item.number(-89.0, 89.0)) for item in reader.items()]
+    if len(angles) != 2:
+        raise reader.error(f' has {len(angles)} numbers; expected roll and pitch, deg')
+    return angles[0], angles[1]
 
 
 def _words(reader: YamlReader, counts: tuple[int, ...] | range) -> tuple[str, ...]:
@@ -119,33 +142,55 @@ def recording_of_table(path: str | Path, columns: Columns, thrusters: ThrusterSe
 
     velocity = [column(c) for c in columns.velocity]
     attitude = [column(c) for c in columns.attitude]
-    time = column(columns.time)
-    count = min(len(x) for x in (*velocity, *attitude, time))
-    if columns.sticks:
+    time = _sampled(column(columns.time), columns.stamp_to_sample)
+    sent = {axis: column(name) for axis, name in columns.sticks.items()}
+    widths = [column(c) for c in columns.pwm]
+    count = min(len(x) for x in (*velocity, *attitude, time, *sent.values(), *widths))
+    if sent:
         sticks = np.zeros((count, 6))
-        for axis, name in columns.sticks.items():
-            values = column(name)[:count]
-            sticks[: len(values), AXES.index(axis)] = values
+        for axis, values in sent.items():
+            sticks[:, AXES.index(axis)] = values[:count]
         if columns.down:
             sticks *= np.tile(_FLIP, 2)
         pwm = manual_pwm(thrusters, sticks)
     else:
-        if len(columns.pwm) != len(thrusters):
+        if len(widths) != len(thrusters):
             raise ParameterError(
-                f'{path}: {len(columns.pwm)} columns of pwm; expected {len(thrusters)}'
+                f'{path}: {len(widths)} columns of pwm; expected {len(thrusters)}'
             )
-        pwm = np.stack([column(c)[:count] for c in columns.pwm], axis=1)
-    count = min(count, len(pwm))
+        pwm = np.stack([w[:count] for w in widths], axis=1)
     moved = np.stack([v[:count] for v in velocity], axis=1)
     turned = np.stack([a[:count] for a in attitude], axis=1)
+    tilt = np.array([*columns.tilt, 0.0])
     if columns.down:
         moved = moved * np.tile(_FLIP, 2)
         turned = turned * (_FLIP if turned.shape[1] == 3 else np.append(_FLIP, 1.0))
-    quaternion = quaternion_of_angles(turned.T).T if turned.shape[1] == 3 else turned
+        tilt = tilt * _FLIP
+    if turned.shape[1] == 3:
+        turned = np.asarray(quaternion_of_angles((turned + tilt).T)).T
+    turned, moved = _of_body(turned, moved, tilt)
     seconds = (time[:count] - time[0]) * columns.unit
-    return checked(
-        Recording(path.stem, seconds, np.asarray(quaternion), moved, pwm[:count], columns.held)
-    )
+    return checked(Recording(path.stem, seconds, turned, moved, pwm, columns.held))
+
+
+def _sampled(stamps: np.ndarray, share: float) -> np.ndarray:
+    """Return the times of rows: those between stamps need the next one, which the last lacks."""
+    return stamps[:-1] + share * np.diff(stamps) if share else stamps
+
+
+def _of_body(
+    attitude: np.ndarray, velocity: np.ndarray, tilt: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return attitudes (n, 4) and velocities (n, 6) of the body, from those of a tracked frame.
+
+    R_body = R_tracked R(tilt)ᵀ and v_body = R(tilt) v_tracked.
+    """
+    if not tilt.any():
+        return attitude, velocity
+    mount = np.asarray(quaternion_of_angles(tilt))
+    back = np.broadcast_to(mount * [-1, -1, -1, 1], attitude.shape)
+    parts = velocity.reshape(-1, 2, 3) @ np.asarray(rotation_matrix(mount)).T
+    return np.asarray(quaternion_product(attitude, back)), parts.reshape(-1, 6)
 
 
 def _npz(path: Path) -> dict[str, np.ndarray]:
