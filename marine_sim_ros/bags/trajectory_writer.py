@@ -152,7 +152,7 @@ def _readings(
     for sensor in vehicle.sensors:
         for stamp, readings in arrivals[sensor.name].get(tick, ()):
             for part in SENSORS[sensor.kind].topics_of(sensor):
-                if not make.knows(part.type):
+                if part.on_demand or not make.knows(part.type):
                     continue
                 if (fields := part.fields(sensor, readings)) is not None:
                     frame = part.frame or sensor.frame

@@ -41,8 +41,10 @@ SOURCES = {
     'jax': Source('jax'),
     'manifold3d': Source('manifold3d'),
     'matplotlib': _everywhere('matplotlib'),
+    'moderngl': Source('moderngl'),
     'networkx': _everywhere('networkx'),
     'nicegui': Source('nicegui==3.18.0'),  # as in setup.cfg
+    'PIL': Source('pillow', 'python3-pil', 'python3-pil'),
     'plotly': Source('plotly', 'python3-plotly'),
     'psutil': _everywhere('psutil'),
     'pyarrow': Source('pyarrow'),

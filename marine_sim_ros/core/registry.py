@@ -95,6 +95,7 @@ SENSORS = Registry(
     'marine_sim_ros.sensors.altimeter:ALTIMETER',
     'marine_sim_ros.sensors.scanning_sonar:SCANNING_SONAR',
     'marine_sim_ros.sensors.imaging_sonar:IMAGING_SONAR',
+    'marine_sim_ros.sensors.camera:CAMERA',
 )
 """Every :class:`marine_sim_ros.sensors.SensorModel`."""
 

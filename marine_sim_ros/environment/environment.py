@@ -15,6 +15,7 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.environment.gusts import Gusts
+from marine_sim_ros.environment.optics import WaterOptics
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.waves import Waves
 from marine_sim_ros.model.materials import Materials
@@ -47,6 +48,7 @@ class Environment:
         name: name of its file, or empty.
         gusts: gusts, added to ``current``, or None.
         origin: where map is on the Earth.
+        optics: how the water colours what cameras see.
     """
 
     gravity: float = STANDARD_GRAVITY
@@ -62,6 +64,7 @@ class Environment:
     name: str = ''
     gusts: Gusts | None = None
     origin: Origin = field(default_factory=Origin)
+    optics: WaterOptics = field(default_factory=WaterOptics)
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""

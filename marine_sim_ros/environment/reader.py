@@ -18,6 +18,7 @@ from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.yaml_file import YamlReader, shown
 from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
+from marine_sim_ros.environment.optics import PURE, WATER_TYPES, WaterOptics
 from marine_sim_ros.environment.origin import read_origin
 from marine_sim_ros.environment.sea_states import irregular_waves
 from marine_sim_ros.environment.water import OCEAN_SALINITY, water_properties
@@ -38,7 +39,15 @@ _KEYS = {
     'origin',
     *SCENE_KEYS,
 }
-_WATER = {'kind', 'temperature', 'salinity', 'density', 'kinematic_viscosity'}
+_WATER = {
+    'kind',
+    'temperature',
+    'salinity',
+    'density',
+    'kinematic_viscosity',
+    'water_type',
+    'turbidity',
+}
 _SEA = {
     'type',
     'direction',
@@ -123,7 +132,12 @@ def _water(reader: YamlReader) -> dict[str, Any]:
     temperature = reader.child('temperature', 15.0).number(0.0, 40.0)
     salinity = reader.child('salinity', OCEAN_SALINITY if kind == 'sea' else 0.0).number(0.0, 42.0)
     density, viscosity = water_properties(temperature, salinity)
+    usual = WaterOptics().water_type if kind == 'sea' else PURE
     return {
+        'optics': WaterOptics(
+            reader.child('water_type', usual).choice(tuple(WATER_TYPES)),
+            reader.child('turbidity', 0.0).number(0.0, 100.0),
+        ),
         'water_density': reader.child('density', density).number(100.0, 2e4),
         'kinematic_viscosity': reader.child('kinematic_viscosity', viscosity).number(1e-9, 0.5),
     }

@@ -10,6 +10,8 @@ from copy import deepcopy
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.numbers import Number, numbers_of
@@ -32,6 +34,8 @@ COMMON = {'type', 'name', 'link', 'rate', 'latency', 'preset'}
 """Attributes of every <sensor>."""
 FASTEST, LATEST = 1e5, 60.0
 """Hz and s."""
+_OPTICAL = np.array([-0.5, 0.5, -0.5, 0.5])
+"""Turn of an optical frame (z ahead, x right, y down) in one with x ahead, y left, z up."""
 
 
 class Mounting(NamedTuple):
@@ -112,6 +116,9 @@ def _read_sensor(reader: Reader, kind: Any, mounting: Mounting) -> Sensor:
     latency = reader.attribute_number('latency', preset.get('latency', 0.0), 0.0, LATEST)
     link = mounting.frame(reader)
     place = _place(reader, link, name)
+    if kind.optical:
+        turned = quaternion_product(place.quaternion, _OPTICAL)
+        place = Frame(f'{name}_optical_frame', link.name, place.translation, turned)
     bare = _without_origin(reader)
     mounting = mounting._replace(place=place, preset=preset)
     if kind.read is not None:

@@ -61,7 +61,12 @@ class _Publishing:
             if own.stamped:
                 frame = node.values['frame_prefix'] + sensor.frame
                 message.header.frame_id = topic.frame or frame
-            self._outputs.append((topic.fields, message, node.publisher(own), own.stamped))
+            # Only DDS asks for what is made on demand; a wrapper of publishers does not know who asks.
+            create = node.create_publisher
+            publisher = (
+                create(own.type, own.name, own.qos) if topic.on_demand else node.publisher(own)
+            )
+            self._outputs.append((topic, message, publisher, own.stamped))
 
     def read(
         self,
@@ -84,8 +89,10 @@ class _Publishing:
             self._publish(measured, readings)
 
     def _publish(self, stamp: int, readings: Readings) -> None:
-        for fields, message, publisher, stamped in self._outputs:
-            values = fields(self.reader.sensor, readings)
+        for topic, message, publisher, stamped in self._outputs:
+            if topic.on_demand and not publisher.get_subscription_count():
+                continue
+            values = topic.fields(self.reader.sensor, readings)
             if values is None:
                 continue
             if stamped:

@@ -295,10 +295,18 @@ def sensor_needs(vehicle: Vehicle) -> tuple[str, ...]:
 
 
 def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
-    """Return the topics of all sensors of a vehicle, and of what they need."""
+    """Return the topics of all sensors of a vehicle, and of what they need.
+
+    Those that are made on demand are left out: their content is in another topic.
+    """
     needed = (NEEDS[need] for need in sensor_needs(vehicle))
-    told = ((sensor, topic) for sensor in vehicle.sensors for topic in told_topics(sensor))
-    return (*needed, *(sensor_topic(sensor, topic) for sensor, topic in told))
+    told = (
+        sensor_topic(sensor, topic)
+        for sensor in vehicle.sensors
+        for topic in told_topics(sensor)
+        if not topic.on_demand
+    )
+    return (*needed, *told)
 
 
 _ALWAYS = (

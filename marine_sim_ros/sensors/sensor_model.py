@@ -107,6 +107,7 @@ class SensorTopic:
         when: whether a sensor has this topic; None: each has.
         frame: frame of the messages; empty: that of the sensor.
         unit: unit of messages that are one number (std_msgs), for people.
+        on_demand: whether its messages are made only while somebody subscribes.
     """
 
     name: str
@@ -115,6 +116,7 @@ class SensorTopic:
     when: Callable[[Sensor], bool] | None = None
     frame: str = ''
     unit: str = ''
+    on_demand: bool = False
 
 
 class Comparison(NamedTuple):
@@ -187,6 +189,8 @@ class SensorModel:
         quiet: why a sensor in order may send nothing, in a few words; empty: it always sends.
         executable: executable that runs it; default: the node ``sensors``, one for all sensors of
             a vehicle; ``sensor``: a node of its own, for one that takes long.
+        optical: whether its frame is an optical one (REP 103), ``<name>_optical_frame``: z along
+            the x axis of its link or <origin>, x to the right, y down.
     """
 
     name: str
@@ -205,6 +209,7 @@ class SensorModel:
     label: str = ''
     quiet: str = ''
     executable: str = 'sensors'
+    optical: bool = False
 
     def topics_of(self, sensor: Sensor) -> tuple[SensorTopic, ...]:
         """Return the topics that a sensor of this kind has."""

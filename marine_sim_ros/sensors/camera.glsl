@@ -1,0 +1,305 @@
+// Copyright 2026 The marine_sim_ros authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// One ray per sample through the scene, then the light that comes back through the water.
+// Places are relative to the eye, axes are those of map; colours are linear.
+#version 330
+
+uniform sampler2D rays;         // (w n, h n) directions, map after `turn`
+uniform sampler2D centres;      // (w, h) directions of the middles of pixels
+uniform int samples;            // n
+uniform mat3 turn;              // v_map = turn v_camera
+uniform float gain;
+uniform float eye_z;            // m, map
+uniform vec3 eye;               // for textures only
+uniform float time;
+
+uniform sampler2D surfaces;     // six texels for each surface
+uniform int count;
+uniform bool has_ground;
+uniform sampler2D ground;       // heights, m, map
+uniform sampler2D blocks;       // highest places of 8 by 8 cells
+uniform vec2 ground_corner;
+uniform float spacing;
+uniform float steepest;
+uniform float top;              // highest place, relative to the eye
+uniform vec4 ground_colour;     // and how uneven it is
+uniform float reach;
+
+uniform vec3 diffuse;           // K, 1/m
+uniform vec3 attenuation;       // c, 1/m
+uniform vec3 veil;              // B at the eye
+uniform vec3 veil_at_surface;
+uniform float lamp;
+uniform vec3 lamp_place;        // relative to the eye, map
+uniform float lamp_cosine;
+
+layout(location = 0) out vec4 colour;
+layout(location = 1) out float depth;
+
+const float BLOCK = 8.0;
+const int NOTHING = 0, SOLID = 1, SURFACE = 2;
+
+struct Hit { float t; vec3 n; vec3 albedo; float uneven; float tile; int what; };
+
+float hash(ivec3 p) {
+  uint h = uint(p.x) * 73856093u ^ uint(p.y) * 19349663u ^ uint(p.z) * 83492791u;
+  h = (h ^ (h >> 15)) * 2246822519u;
+  h = (h ^ (h >> 13)) * 3266489917u;
+  return float((h ^ (h >> 16)) & 0xffffffu) / 16777215.0;
+}
+
+float noise(vec3 p) {
+  ivec3 i = ivec3(floor(p));
+  vec3 f = p - floor(p);
+  f = f * f * (3.0 - 2.0 * f);
+  float low = mix(mix(hash(i), hash(i + ivec3(1, 0, 0)), f.x),
+                  mix(hash(i + ivec3(0, 1, 0)), hash(i + ivec3(1, 1, 0)), f.x), f.y);
+  float high = mix(mix(hash(i + ivec3(0, 0, 1)), hash(i + ivec3(1, 0, 1)), f.x),
+                   mix(hash(i + ivec3(0, 1, 1)), hash(i + ivec3(1, 1, 1)), f.x), f.y);
+  return 2.0 * mix(low, high, f.z) - 1.0;
+}
+
+// Height above the eye (x), and its slopes (y, z), bilinear between the points of the grid.
+vec3 height(vec2 place) {
+  ivec2 size = textureSize(ground, 0);
+  vec2 u = (place - ground_corner) / spacing;
+  vec2 inside = clamp(u, vec2(0.0), vec2(size - 1));
+  ivec2 cell = min(ivec2(inside), size - 2);
+  vec2 f = inside - vec2(cell);
+  float a = texelFetch(ground, cell, 0).r, b = texelFetch(ground, cell + ivec2(1, 0), 0).r;
+  float c = texelFetch(ground, cell + ivec2(0, 1), 0).r;
+  float d = texelFetch(ground, cell + ivec2(1, 1), 0).r;
+  vec2 slope = vec2(mix(b - a, d - c, f.y), mix(c - a, d - b, f.x)) / spacing;
+  slope *= vec2(equal(inside, u));
+  return vec3(mix(mix(a, b, f.x), mix(c, d, f.x), f.y) - eye_z, slope);
+}
+
+// How far on (m, negative for not at all) a ray that begins at height z above the eye meets a cell.
+float meet_cell(ivec2 cell, vec2 f, vec2 change, float z, float rise, float far) {
+  float a = texelFetch(ground, cell, 0).r - eye_z, b = texelFetch(ground, cell + ivec2(1, 0), 0).r - eye_z;
+  float c = texelFetch(ground, cell + ivec2(0, 1), 0).r - eye_z;
+  float d = texelFetch(ground, cell + ivec2(1, 1), 0).r - eye_z;
+  if (min(z, z + far * rise) > max(max(a, b), max(c, d))) return -1.0;
+  float twist = d - c - b + a;
+  float left = z - (a + f.x * (b - a) + f.y * (c - a) + f.x * f.y * twist);
+  if (left <= 0.0) return 0.0;
+  // left + B s + A s^2 is what is between the ray and the bilinear ground.
+  float B = rise - (change.x * (b - a) + change.y * (c - a) + twist * (f.x * change.y + f.y * change.x));
+  float A = -twist * change.x * change.y;
+  float inner = B * B - 4.0 * A * left;
+  if (inner < 0.0) return -1.0;
+  float q = -B + (B < 0.0 ? sqrt(inner) : -sqrt(inner));  // -2 times the usual q
+  float first = abs(q) > 0.0 ? 2.0 * left / q : -1.0, second = abs(A) > 1e-12 ? q / (2.0 * A) : -1.0;
+  if (first < 0.0) first = 1e30;
+  if (second < 0.0) second = 1e30;
+  float s = min(first, second);
+  return s <= far ? s : -1.0;
+}
+
+// From cell to cell; a block of cells whose highest place is below the ray is passed at once.
+// Beyond the grid the heights at its edge go on, and steps are by the steepest slope of all.
+void meet_ground(vec3 o, vec3 d, inout Hit hit) {
+  float t = 0.0;
+  if (o.z > top) {
+    if (d.z >= 0.0) return;
+    t = (top - o.z) / d.z;
+  }
+  float most = min(hit.t, reach);
+  vec2 cells = vec2(textureSize(ground, 0) - 1), change = d.xy / spacing;
+  vec2 safe = mix(d.xy, vec2(1e-9), lessThan(abs(d.xy), vec2(1e-9)));
+  vec2 forward = step(vec2(0.0), safe), begin = o.xy - ground_corner;
+  bool met = false;
+  for (int i = 0; i < 600 && t < most; ++i) {
+    vec2 u = (begin + t * d.xy) / spacing;
+    float z = o.z + t * d.z, leave;
+    if (all(greaterThanEqual(u, vec2(0.0))) && all(lessThan(u, cells))) {
+      vec2 block = floor(u / BLOCK);
+      vec2 way = ((block + forward) * BLOCK * spacing - begin) / safe;
+      leave = max(min(way.x, way.y), t);
+      if (min(z, o.z + leave * d.z) <= texelFetch(blocks, ivec2(block), 0).r - eye_z) {
+        vec2 cell = floor(u);
+        way = ((cell + forward) * spacing - begin) / safe;
+        leave = max(min(way.x, way.y), t);
+        float on = meet_cell(ivec2(cell), u - cell, change, z, d.z, leave - t);
+        if (on >= 0.0) {
+          t += on;
+          met = true;
+          break;
+        }
+      }
+    } else {
+      float left = z - height(o.xy + t * d.xy).x, closing = steepest * length(d.xy) - d.z;
+      if (left < 1e-4) {
+        met = true;
+        break;
+      }
+      if (closing <= 0.0) return;
+      leave = t + left / closing;
+    }
+    t = leave + max(2e-5, 1e-6 * t);
+  }
+  if (!met || t >= most) return;
+  vec3 h = height(o.xy + t * d.xy);
+  hit = Hit(t, normalize(vec3(-h.yz, 1.0)), ground_colour.rgb, ground_colour.a, 0.0, SOLID);
+}
+
+// Where a ray enters (x) and leaves (y) a circle or sphere; o, d in its axes.
+vec2 around(vec3 o, vec3 d, float radius) {
+  float speed = dot(d, d);
+  if (speed < 1e-12) return dot(o, o) <= radius * radius ? vec2(-1e30, 1e30) : vec2(1.0, -1.0);
+  float middle = -dot(o, d) / speed;
+  vec3 passing = o + middle * d;
+  float left = radius * radius - dot(passing, passing);
+  if (left < 0.0) return vec2(1.0, -1.0);
+  float part = sqrt(left / speed);
+  return vec2(middle - part, middle + part);
+}
+
+void meet_surface(int k, vec3 begin, vec3 d, inout Hit hit) {
+  vec4 place = texelFetch(surfaces, ivec2(0, k), 0) - vec4(begin, 0.0);
+  vec4 x = texelFetch(surfaces, ivec2(1, k), 0);
+  int kind = int(place.w);
+  float t;
+  vec3 n;
+  if (kind == 3) {
+    float away = -dot(place.xyz, x.xyz), rise = dot(d, x.xyz);
+    if (away > 0.0 && rise >= 0.0) return;
+    t = away <= 0.0 ? 0.0 : -away / rise;
+    n = x.xyz;
+  } else {
+    vec4 y = texelFetch(surfaces, ivec2(2, k), 0), z = texelFetch(surfaces, ivec2(3, k), 0);
+    vec3 half_size = vec3(x.w, y.w, z.w);
+    float ball = dot(half_size, half_size);
+    vec3 near = place.xyz - dot(place.xyz, d) * d;
+    if (dot(near, near) > ball) return;
+    mat3 axes = mat3(x.xyz, y.xyz, z.xyz);
+    vec3 o = -place.xyz * axes, v = d * axes;
+    vec2 span;
+    vec3 local = vec3(0.0);
+    if (kind == 2) {
+      span = around(o, v, half_size.x);
+      local = o + span.x * v;
+    } else {
+      vec3 safe = mix(v, vec3(1e-20), lessThan(abs(v), vec3(1e-20)));
+      vec3 a = (-half_size - o) / safe, b = (half_size - o) / safe;
+      vec3 enter = min(a, b), leave = max(a, b);
+      if (kind == 0) {
+        span = vec2(max(enter.x, max(enter.y, enter.z)), min(leave.x, min(leave.y, leave.z)));
+        local = vec3(equal(enter, vec3(span.x))) * -sign(v);
+      } else {
+        vec2 side = around(vec3(o.xy, 0.0), vec3(v.xy, 0.0), half_size.x);
+        span = vec2(max(side.x, enter.z), min(side.y, leave.z));
+        if (side.x > side.y) span = vec2(1.0, -1.0);
+        local = side.x >= enter.z ? vec3(o.xy + side.x * v.xy, 0.0) : vec3(0.0, 0.0, -sign(v.z));
+      }
+    }
+    if (span.x > span.y || span.y < 0.0) return;
+    t = max(span.x, 0.0);
+    n = axes * normalize(local);
+  }
+  if (t >= hit.t || t > reach) return;
+  vec4 matter = texelFetch(surfaces, ivec2(4, k), 0);
+  hit = Hit(t, n, matter.rgb, matter.a, texelFetch(surfaces, ivec2(5, k), 0).x, SOLID);
+}
+
+// What a ray from a place relative to the eye meets first.
+Hit meet(vec3 o, vec3 d) {
+  Hit hit = Hit(1e30, vec3(0.0), vec3(0.0), 0.0, 0.0, NOTHING);
+  for (int k = 0; k < count; ++k) meet_surface(k, o, d, hit);
+  if (has_ground) meet_ground(o, d, hit);
+  float height_here = eye_z + o.z, t = d.z == 0.0 ? -1.0 : -height_here / d.z;
+  if (t > 0.0 && t < min(hit.t, reach))
+    hit = Hit(t, vec3(0.0, 0.0, sign(height_here)), vec3(0.0), 0.0, 0.0, SURFACE);
+  return hit;
+}
+
+vec3 sky(vec3 d) { return mix(vec3(0.85, 0.92, 1.0), vec3(0.45, 0.65, 1.0), clamp(d.z, 0.0, 1.0)); }
+
+// Unevenness is for the eye alone; steel, black and white have none.
+vec3 shade(Hit hit, vec3 o, vec3 d) {
+  vec3 here = o + hit.t * d, place = eye + here;
+  float light = 1.0;
+  if (hit.uneven > 0.0) {
+    float fine = exp(-hit.t / 5.0);
+    light += hit.uneven * (0.6 * noise(2.3 * place) + fine * 0.7 * noise(19.0 * place));
+  }
+  if (hit.tile > 0.0) {
+    vec3 along = abs(fract(place / hit.tile) - 0.5) + abs(hit.n);
+    vec3 joint = smoothstep(0.48, 0.49, along) * step(abs(hit.n), vec3(0.5));
+    light *= 1.0 - 0.35 * exp(-hit.t / 20.0) * max(joint.x, max(joint.y, joint.z));
+  }
+  float depth_here = max(-(eye_z + here.z), 0.0);
+  vec3 lit = exp(-diffuse * depth_here) * (0.2 + 0.4 * (1.0 + hit.n.z));
+  if (lamp > 0.0) {
+    vec3 way = here - lamp_place;
+    float far = max(length(way), 0.05);
+    vec3 to = way / far;
+    float beam = max((dot(to, turn[2]) - lamp_cosine) / (1.0 - lamp_cosine), 0.0);
+    lit += lamp * beam * max(-dot(to, hit.n), 0.0) / (far * far) * exp(-attenuation * far);
+  }
+  return hit.albedo * light * lit;
+}
+
+float fresnel(float cosine, float ratio) {
+  float sine2 = ratio * ratio * (1.0 - cosine * cosine);
+  if (sine2 >= 1.0) return 1.0;
+  float other = sqrt(1.0 - sine2);
+  float s = (ratio * cosine - other) / (ratio * cosine + other);
+  float p = (ratio * other - cosine) / (ratio * other + cosine);
+  return 0.5 * (s * s + p * p);
+}
+
+// Ripples turn the normal of the surface, not its place.
+vec3 water_surface(Hit hit, vec3 d) {
+  vec2 p = eye.xy + hit.t * d.xy;
+  vec2 slope = 0.035 * vec2(cos(3.1 * p.x + 1.3 * p.y + 1.9 * time), cos(2.3 * p.y - 1.1 * p.x + 1.6 * time))
+             + 0.03 * vec2(cos(7.9 * p.x - 5.2 * p.y - 3.0 * time), cos(6.7 * p.y + 4.3 * p.x + 2.8 * time));
+  slope *= exp(-hit.t / 25.0);
+  vec3 n = normalize(vec3(-slope, 1.0)) * hit.n.z;
+  float ratio = hit.n.z < 0.0 ? 1.34 : 1.0 / 1.34;
+  float share = fresnel(max(-dot(d, n), 0.0), ratio);
+  if (hit.n.z < 0.0) {
+    vec3 mirrored = reflect(d, n), back = veil_at_surface;
+    mirrored.z = min(mirrored.z, -0.001);
+    vec3 o = hit.t * d - vec3(0.0, 0.0, 1e-4);
+    Hit below = meet(o, mirrored);
+    if (below.what == SOLID) {
+      vec3 left = exp(-attenuation * below.t);
+      back = shade(below, o, mirrored) * left + veil_at_surface * (1.0 - left);
+    }
+    if (share > 0.999) return back;
+    return share * back + (1.0 - share) * sky(refract(d, n, ratio));
+  }
+  return share * sky(reflect(d, n)) + (1.0 - share) * veil_at_surface;
+}
+
+vec3 seen(Hit hit, vec3 d) {
+  bool under = eye_z < 0.0;
+  if (hit.what == NOTHING) return under ? veil : sky(d);
+  vec3 light = hit.what == SOLID ? shade(hit, vec3(0.0), d) : water_surface(hit, d);
+  if (!under) return light;
+  vec3 left = exp(-attenuation * hit.t);
+  return light * left + veil * (1.0 - left);
+}
+
+vec3 encoded(vec3 linear) {  // IEC 61966-2-1
+  vec3 v = clamp(linear, 0.0, 1.0);
+  return mix(1.055 * pow(v, vec3(1.0 / 2.4)) - 0.055, 12.92 * v, lessThanEqual(v, vec3(0.0031308)));
+}
+
+// With one sample for each pixel its ray is the one of the depth too.
+void main() {
+  ivec2 pixel = ivec2(gl_FragCoord.xy);
+  int all_samples = samples * samples, rounds = samples > 1 ? all_samples + 1 : 1;
+  vec3 sum = vec3(0.0);
+  for (int i = 0; i < rounds; ++i) {
+    ivec2 own = samples * pixel + ivec2(i % samples, i / samples);
+    vec3 ray = i < all_samples ? texelFetch(rays, own, 0).xyz : texelFetch(centres, pixel, 0).xyz;
+    vec3 d = turn * ray;
+    Hit hit = meet(vec3(0.0), d);
+    if (i < all_samples) sum += seen(hit, d);
+    depth = hit.what == NOTHING ? uintBitsToFloat(0x7f800000u) : hit.t * ray.z;
+  }
+  colour = vec4(encoded(gain * sum / float(all_samples)), 1.0);
+}

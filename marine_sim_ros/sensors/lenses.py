@@ -1,0 +1,111 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Lenses: where a camera sees a direction, and which direction a pixel sees.
+
+Frames are optical ones (REP 103): x to the right, y down, z ahead. Pixel (0, 0) is the middle of
+the upper left one. The models are those of sensor_msgs/CameraInfo and OpenCV.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError
+
+__all__ = ['EQUIDISTANT', 'PLUMB_BOB', 'Lens']
+
+PLUMB_BOB, EQUIDISTANT = 'plumb_bob', 'equidistant'
+_ROUNDS = 60
+
+
+@dataclass(frozen=True)
+class Lens:
+    """A lens over an image.
+
+    Attributes:
+        width: pixels.
+        height: pixels.
+        field_of_view: from the left to the right edge of an image without distortion, rad.
+        model: ``plumb_bob`` or ``equidistant``.
+        distortion: k1, k2, p1, p2, k3 of ``plumb_bob``; k1 to k4 of ``equidistant``.
+    """
+
+    width: int
+    height: int
+    field_of_view: float
+    model: str = PLUMB_BOB
+    distortion: tuple[float, ...] = (0.0,) * 5
+
+    @property
+    def focal_length(self) -> float:
+        """Pixels: w/2 over tan(fov/2), or over fov/2 of an equidistant lens."""
+        half = self.field_of_view / 2
+        return self.width / 2 / (math.tan(half) if self.model == PLUMB_BOB else half)
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """(3, 3) K: the focal length and the middle of the image, pixels."""
+        f = self.focal_length
+        return np.array(
+            [[f, 0, (self.width - 1) / 2], [0, f, (self.height - 1) / 2], [0, 0, 1.0]]
+        )
+
+    def distorted(self, points: np.ndarray) -> np.ndarray:
+        """Return where (..., 2) directions are seen, in focal lengths from the middle.
+
+        Args:
+            points: (..., 2) x/z and y/z of directions; of an equidistant lens the angle from the
+                axis along x and y, rad.
+        """
+        r2 = np.sum(points * points, axis=-1, keepdims=True)
+        if self.model == EQUIDISTANT:
+            a, b, c, d = self.distortion[:4]
+            return np.asarray(points * (1 + r2 * (a + r2 * (b + r2 * (c + r2 * d)))))
+        k1, k2, p1, p2, k3 = self.distortion
+        x, y = points[..., :1], points[..., 1:]
+        radial = 1 + r2 * (k1 + r2 * (k2 + r2 * k3))
+        tangential = [
+            2 * p1 * x * y + p2 * (r2 + 2 * x * x),
+            p1 * (r2 + 2 * y * y) + 2 * p2 * x * y,
+        ]
+        return np.asarray(points * radial + np.concatenate(tangential, axis=-1))
+
+    def directions(self, pixels: np.ndarray) -> np.ndarray:
+        """Return the unit vectors (..., 3) that pixels (..., 2) see.
+
+        Raises:
+            ParameterError: the distortion shows one direction at two places.
+        """
+        middle = np.array([self.width - 1, self.height - 1]) / 2
+        seen = (pixels - middle) / self.focal_length
+        points = seen
+        for _ in range(_ROUNDS):
+            error = self.distorted(points) - seen
+            points = points - np.linalg.solve(self._slope(points), error[..., None])[..., 0]
+            if not np.all(np.isfinite(points)) or np.max(np.abs(error)) < 1e-13:
+                break
+        found = np.max(np.abs(self.distorted(points) - seen))
+        if not found < 1e-9 or np.any(np.linalg.det(self._slope(points)) <= 0):
+            raise ParameterError(
+                f'distortion {list(self.distortion)} folds the image at its edges; expected '
+                'coefficients that keep directions apart, or a narrower field_of_view'
+            )
+        if self.model == PLUMB_BOB:
+            rays = np.concatenate([points, np.ones_like(points[..., :1])], axis=-1)
+            return np.asarray(rays / np.linalg.norm(rays, axis=-1, keepdims=True))
+        angle = np.linalg.norm(points, axis=-1, keepdims=True)
+        across = points * np.sinc(angle / np.pi)
+        return np.concatenate([across, np.cos(angle)], axis=-1)
+
+    def _slope(self, points: np.ndarray) -> np.ndarray:
+        """Return ∂distorted/∂points (..., 2, 2), by central differences."""
+        step = 1e-6
+        sides = [
+            (self.distorted(points + move) - self.distorted(points - move)) / (2 * step)
+            for move in step * np.eye(2)
+        ]
+        return np.stack(sides, axis=-1)
