@@ -261,7 +261,8 @@ def test_nothing_but_water_is_the_veil_and_sky_is_above():
     assert up['depth'][24, 32] == pytest.approx(2.0, rel=1e-3)
     assert up['image'][24, 32].min() > 120
     out = taken(sensor, Environment(), (0, 0, 2.0), (0, -math.pi / 4, 0))
-    assert np.all(np.isinf(out['depth'])) and out['image'].min() > 120
+    assert np.all(np.isinf(out['depth']))
+    assert out['image'].min() > 120
 
 
 @pytest.mark.usefixtures('renderer')
@@ -293,7 +294,8 @@ def test_the_same_state_gives_the_same_picture_whoever_takes_it():
     taken(sensor, load_environment('pool'), (0.0, 0.0, -1.0))
     with ThreadPoolExecutor(1) as other:  # a context of its own
         for again in (picture(), other.submit(picture).result()):
-            assert np.array_equal(first[0], again[0]) and np.array_equal(first[1], again[1])
+            assert np.array_equal(first[0], again[0])
+            assert np.array_equal(first[1], again[1])
     spread = first[1].astype(float) - first[0]
     assert np.std(spread[first[0] > 10]) == pytest.approx(2.0, rel=0.1)
 
@@ -336,7 +338,9 @@ def test_jpeg_is_close_to_the_image():
 def test_the_frame_is_an_optical_one():
     for vehicle in ('bluerov2', 'bluerov2_heavy'):
         assert 'camera' not in {s.kind for s in load_vehicle(vehicle).sensors}
-        sensor = next(s for s in load_vehicle(vehicle, camera='true').sensors if s.kind == 'camera')
+        sensor = next(
+            s for s in load_vehicle(vehicle, camera='true').sensors if s.kind == 'camera'
+        )
         assert (sensor.frame, sensor.own_frame) == ('camera_optical_frame', True)
         ahead_left_up = np.array([[0, 0, 1], [-1, 0, 0], [0, -1, 0]])
         assert sensor.rotation == pytest.approx(ahead_left_up)

@@ -50,9 +50,7 @@ class Lens:
     def matrix(self) -> np.ndarray:
         """(3, 3) K: the focal length and the middle of the image, pixels."""
         f = self.focal_length
-        return np.array(
-            [[f, 0, (self.width - 1) / 2], [0, f, (self.height - 1) / 2], [0, 0, 1.0]]
-        )
+        return np.array([[f, 0, (self.width - 1) / 2], [0, f, (self.height - 1) / 2], [0, 0, 1.0]])
 
     def distorted(self, points: np.ndarray) -> np.ndarray:
         """Return where (..., 2) directions are seen, in focal lengths from the middle.

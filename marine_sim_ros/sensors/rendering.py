@@ -145,8 +145,9 @@ def _surface_rows(scene: Scene, eye: np.ndarray) -> np.ndarray:
     for row, obstacle in zip(rows[len(scene.planes) :], scene.obstacles, strict=True):
         row[0, :3], row[0, 3] = obstacle.position - eye, _KINDS[obstacle.kind]
         row[1:4, :3], row[1:4, 3] = rotation_matrix(obstacle.orientation).T, obstacle.size / 2
-    for row, solid in zip(rows, (*scene.planes, *scene.obstacles), strict=True):
-        row[4] = [*linear_colour(solid.material), _UNEVEN.get(solid.material, 0.0)]
+    materials = [*(p.material for p in scene.planes), *(o.material for o in scene.obstacles)]
+    for row, material in zip(rows, materials, strict=True):
+        row[4] = [*linear_colour(material), _UNEVEN.get(material, 0.0)]
     return rows
 
 
