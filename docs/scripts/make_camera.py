@@ -26,7 +26,7 @@ from marine_sim_ros.sensors import SENSORS, SensorInputs
 PICTURES = Path(__file__).parents[1] / 'pictures'
 VIEWS = {
     'camera_pool': ('pool', WaterOptics('pure'), (-8.0, 2.0, -1.8), (0.0, 0.05, -0.2)),
-    'camera_coast': ('shallow_sand', WaterOptics('3C'), (1.8, 4.0, -8.8), (0.05, 0.12, 0.45)),
+    'camera_coast': ('shallow_sand', WaterOptics('3C'), (0.0, 2.2, -8.4), (0.03, 0.18, 0.5)),
 }
 """Environment, water, place in m and roll, pitch, yaw in rad."""
 

@@ -61,7 +61,7 @@ class _Publishing:
             if own.stamped:
                 frame = node.values['frame_prefix'] + sensor.frame
                 message.header.frame_id = topic.frame or frame
-            # Only DDS asks for what is made on demand; wrappers of publishers do not know who asks.
+            # Made on demand of DDS alone: wrappers of publishers do not know who asks.
             create = node.create_publisher
             publisher = (
                 create(own.type, own.name, own.qos) if topic.on_demand else node.publisher(own)
