@@ -1,0 +1,143 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+"""Estimators on the other end of the sensors: their errors are those that they expect."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from error_state_filter import ErrorStateFilter, InertialNoise
+from scipy.spatial.transform import Rotation
+from scipy.stats import chi2
+
+from marine_sim_ros import load_scenario, load_vehicle, simulate
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.sensors import SensorInputs
+from marine_sim_ros.sensors.series import SensorRecord
+
+SEEDS = 50
+DT = 0.01
+DURATION = 60.0
+START = np.repeat([0.01, 0.02, 0.2], 3)
+"""Standard deviations of what a filter knows at the start: rad, m/s, m."""
+
+
+@cache
+def survey():
+    """Return a vehicle, its water, its motion over one round of the survey, and its inputs."""
+    vehicle = load_vehicle('bluerov2_heavy', dvl='true')
+    environment = load_environment('test_grid')
+    scenario = load_scenario('survey')
+    run = simulate(
+        vehicle, scenario, environment=environment, dt=DT, integrator='rk4', duration=DURATION
+    )
+    change = np.diff(run.velocity, axis=0, append=run.velocity[-1:]) / DT
+    supply = np.repeat(SensorInputs.none().supply[None], len(change), axis=0)
+    return vehicle, environment, run, SensorInputs(run.time, change, supply)
+
+
+@cache
+def readings():
+    """Return what the sensors read with every seed: (m, n, ...) by sensor and quantity."""
+    vehicle, environment, run, inputs = survey()
+    wanted = ('imu', 'dvl', 'barometer')
+    found = {name: [] for name in wanted}
+    states = State(run.position, run.orientation, run.velocity)
+    for seed in range(SEEDS):
+        record = SensorRecord(
+            vehicle, environment, run.stamp, states, inputs, seed=seed, at_once=True
+        )
+        for name in wanted:
+            found[name].append(record[name])
+    return {
+        name: {key: np.stack([one[key] for one in every], axis=1) for key in every[0]}
+        for name, every in found.items()
+    }
+
+
+def estimate(deaf=''):
+    """Return NEES (k, n), NIS of DVL and depth (k, n), and the errors (k, n, 9), at 5 Hz.
+
+    Args:
+        deaf: parameter of the IMU that the filter takes for 0.
+    """
+    vehicle, environment, run, _ = survey()
+    sensors = {sensor.name: sensor for sensor in vehicle.sensors}
+    imu, dvl, barometer = (sensors[name] for name in ('imu', 'dvl', 'barometer'))
+    told = readings()
+    spec = replace(imu.spec, **{deaf: 0.0}) if deaf else imu.spec
+    noise = [InertialNoise(spec, part, 1 / DT) for part in ('gyro', 'accelerometer')]
+    true_turn = Rotation.from_quat(run.orientation).as_matrix()
+    linear, rates = run.velocity[:, :3], run.velocity[:, 3:]
+    true_velocity = linear + np.cross(rates, imu.position)
+    true_position = run.position + true_turn @ imu.position
+    error = START * np.random.default_rng(0).normal(size=(SEEDS, 9))
+    filters = ErrorStateFilter(
+        true_turn[0] @ Rotation.from_rotvec(-error[:, :3]).as_matrix(),
+        true_velocity[0] - error[:, 3:6],
+        true_position[0] - error[:, 6:],
+        np.diag(START**2),
+        noise,
+        place=imu.position,
+        scale=(0.01 * dvl.spec.scale_error) ** 2 / 3,
+        gravity=environment.gravity,
+    )
+    weight = environment.density_for(barometer.spec.fluid_density) * environment.gravity
+    pressure = told['barometer']['pressure'] - barometer.spec.atmospheric_pressure
+    rate_variance = noise[0].density / DT
+    nees, velocity_nis, depth_nis, errors = [], [], [], []
+    for i in range(0, len(run.stamp), 5):  # readings of the IMU are those of every tick
+        if i:
+            filters.predict(
+                told['imu']['angular_velocity'][i - 5 : i + 1],
+                told['imu']['linear_acceleration'][i - 5 : i],
+                DT,
+            )
+        height = -pressure[i] / weight
+        variance = barometer.spec.variance / weight**2
+        depth_nis.append(filters.take_height(height, variance, barometer.position))
+        if i % 20 == 0:
+            spread = told['dvl']['covariance'][i // 20].reshape(-1, 3, 3)
+            velocity = told['dvl']['velocity'][i // 20]
+            velocity_nis.append(filters.take_velocity(velocity, spread, dvl, rate_variance))
+            errors.append(filters.errors(true_turn[i], true_velocity[i], true_position[i]))
+            nees.append(filters.nees(errors[-1]))
+    return tuple(map(np.stack, (nees, velocity_nis, depth_nis, errors)))
+
+
+def bounds(freedom):
+    """Return the 95 % bounds of the mean of a squared error of so many axes over all seeds."""
+    return chi2.ppf([0.025, 0.975], freedom * SEEDS) / SEEDS
+
+
+def share_within(squared, freedom):
+    """Return the share of the times at which the mean over the seeds is within its bounds."""
+    low, high = bounds(freedom)
+    mean = np.nanmean(squared, axis=1)
+    return np.mean((mean > low) & (mean < high))
+
+
+@pytest.fixture(scope='module')
+def estimated():
+    """What filters that know the sensors make of their readings."""
+    return estimate()
+
+
+def test_the_errors_of_a_filter_are_those_that_it_expects(estimated):
+    """Pose and velocity of 50 seeds; dead reckoning where nothing tells the position."""
+    nees, velocity, depth, errors = estimated
+    for squared, freedom in ((nees, 9), (velocity, 3), (depth, 1)):
+        low, high = bounds(freedom)
+        assert low < np.nanmean(squared) < high, freedom
+        assert share_within(squared, freedom) > 0.85, freedom
+    assert np.isfinite(velocity).mean() > 0.95
+    assert np.abs(errors[-1, :, 8]).max() < 0.01  # m; 50 seeds of a pressure of 0.02 m noise
+    assert np.abs(errors[-1, :, :2]).max() < 1e-3  # rad; gravity and the DVL hold the level
+
+
+def test_a_filter_that_does_not_know_the_drift_of_the_gyroscopes_is_found_out():
+    nees, *_ = estimate(deaf='gyro_bias_instability')
+    assert np.nanmean(nees) > bounds(9)[1]
+    assert share_within(nees, 9) < 0.5
