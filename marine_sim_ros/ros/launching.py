@@ -19,7 +19,7 @@ from marine_sim_ros.control.gamepad import load_gamepad
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.library import vehicle_path, xacro_arguments
 from marine_sim_ros.model.xacro_expansion import read_description
-from marine_sim_ros.ros import ros2_bag
+from marine_sim_ros.ros import localization, ros2_bag
 from marine_sim_ros.ros.gazebo_launch import gazebo_actions
 from marine_sim_ros.ros.launch_arguments import ARGUMENTS, given_options
 from marine_sim_ros.ros.layouts import layout_for
@@ -105,6 +105,29 @@ def _rviz(namespace: str) -> Node:
     )
 
 
+def _estimator(options: RunOptions, namespace: str) -> list[Node]:
+    """Return the estimator and, in place of a global one, the place of odom in map."""
+    prefix = options.frame_prefix
+    place = ['--frame-id', 'map', '--child-frame-id', f'{prefix}odom']
+    return [
+        Node(
+            package='robot_localization',
+            executable='ekf_node',
+            name='ekf_node',
+            namespace=namespace,
+            parameters=[str(localization.PATH), localization.parameters(options)],
+            output='screen',
+        ),
+        Node(
+            package='tf2_ros',
+            executable='static_transform_publisher',
+            namespace=namespace,
+            arguments=place,
+            output='screen',
+        ),
+    ]
+
+
 def actions(
     options: RunOptions,
     *,
@@ -114,6 +137,7 @@ def actions(
     gamepad: str = 'xbox',
     output: str = 'pwm',
     rviz: bool = False,
+    localized: bool = False,
 ) -> list[Any]:
     """Return the launch actions of a run.
 
@@ -125,6 +149,7 @@ def actions(
         gamepad: shipped name or YAML file.
         output: output of the gamepad: pwm, velocity or pose.
         rviz: start RViz, which shows what the options' markers publish.
+        localized: start an estimator, of options of ``localization.localized``.
 
     Raises:
         MarineSimError: something that is asked for is not installed.
@@ -150,6 +175,8 @@ def actions(
         result += [_node(spec) for spec in specs]
     if links:
         result += _link_publisher(options, specs[0].namespace)
+    if localized:
+        result += _estimator(options, specs[0].namespace)
     if rviz:
         result.append(_rviz(specs[0].namespace))
     if joy:
@@ -166,6 +193,9 @@ def _start(context: LaunchContext) -> list[Any]:
     (options, start), gazebo = given_options(values), []
     if start.rviz:
         options = replace(options, markers=True)
+    if start.localization:
+        localization.check_installed()
+        options = localization.localized(options)
     if start.backend == 'gazebo':
         options, gazebo = gazebo_actions(
             options, world=start.world, delivery=start.delivery, gui=start.gui
@@ -178,6 +208,7 @@ def _start(context: LaunchContext) -> list[Any]:
         gamepad=start.gamepad,
         output=start.output,
         rviz=start.rviz,
+        localized=start.localization,
     )
 
 

@@ -60,6 +60,7 @@ PARAMETERS = (
     Parameter('initial_rpy', [0.0, 0.0, 0.0], 'initial roll, pitch and yaw', unit='rad'),
     shared('duration', empty='until stopped'),
     shared('clock'),
+    shared('truth_frame'),
     Parameter('await_recorder', False, 'wait for the recorder where it falls behind'),
     Parameter('await_acknowledgement', False, 'wait for every other listener to odom, over DDS'),
 )
@@ -110,7 +111,9 @@ class StateOwner(SuiteNode):
     def _make_messages(self) -> None:
         self._odom = Odometry(child_frame_id=self.body_frame)
         self._odom.header.frame_id = 'map'
-        self._transform = TransformStamped(child_frame_id=self.body_frame)
+        truth = self.values['truth_frame']
+        frame = self.values['frame_prefix'] + truth if truth else self.body_frame
+        self._transform = TransformStamped(child_frame_id=frame)
         self._transform.header.frame_id = 'map'
         self._clock_message = Clock()
         self._odom_publisher = self.publisher(topics.ODOM)

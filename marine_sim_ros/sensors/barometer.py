@@ -40,6 +40,11 @@ __all__ = [
     'water_temperature',
 ]
 
+UNKNOWN = 1e6
+"""m² or rad²: variance of what a pose does not tell; 0 would mean that it is exact."""
+LEAST_VARIANCE = 1e-8
+"""m²: estimators cannot use 0."""
+
 
 class BarometerReading(NamedTuple):
     """A reading without noise: pressure (...) in Pa and temperature (...) in °C."""
@@ -113,7 +118,11 @@ def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
     del inputs
-    return barometer(sensor.spec, state, environment)._asdict()
+    readings = barometer(sensor.spec, state, environment)._asdict()
+    if sensor.spec.pose:
+        weight = environment.density_for(sensor.spec.fluid_density) * environment.gravity
+        readings['weight'] = weight + 0.0 * readings['pressure']
+    return readings
 
 
 def _disturb(
@@ -148,6 +157,21 @@ def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State)
     return Comparison(*(1e-3 * value for value in values))
 
 
+def _pose(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
+    """Return the height of ``base_link`` while the vehicle is level: z = (p₀ − p)/(ρ g) − r_z.
+
+    The other five numbers are unknown: their variance is ``UNKNOWN``.
+    """
+    spec, weight = sensor.spec, float(readings['weight'])
+    head = (spec.atmospheric_pressure - float(readings['pressure'])) / weight
+    variances = np.full(6, UNKNOWN)
+    variances[2] = max(spec.variance / weight**2, LEAST_VARIANCE)
+    position = {'z': head - float(sensor.position[2]) - spec.reference_offset}
+    return {
+        'pose': {'pose': {'position': position}, 'covariance': np.diag(variances).ravel()},
+    }
+
+
 BAROMETER = SensorModel(
     'barometer',
     _measure,
@@ -158,6 +182,13 @@ BAROMETER = SensorModel(
     topics=(
         SensorTopic('pressure', 'sensor_msgs/msg/FluidPressure', _pressure),
         SensorTopic('temperature', 'sensor_msgs/msg/Temperature', _temperature),
+        SensorTopic(
+            'pose',
+            'geometry_msgs/msg/PoseWithCovarianceStamped',
+            _pose,
+            when=lambda sensor: bool(sensor.spec.pose),
+            frame='map',
+        ),
     ),
     charts=(
         SensorChart(

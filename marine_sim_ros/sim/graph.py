@@ -84,6 +84,7 @@ def _dynamics(
         'integrator': options.integrator,
         'duration': float(options.duration),
         'clock': options.clock,
+        'truth_frame': options.truth_frame,
         'await_recorder': bool(options.record) and options.lockstep,
         'await_acknowledgement': bool(options.record) and options.recorder == 'ros2_bag',
     }

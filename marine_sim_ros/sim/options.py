@@ -198,6 +198,10 @@ class RunOptions:
         '', 'prefix of base_link, for several vehicles on one /tf', empty='none',
         metavar='PREFIX', graph=True,
     )  # fmt: skip
+    truth_frame: str = option(
+        '', 'child frame of the true pose on /tf; another one leaves base_link to an estimator',
+        empty='base_link', metavar='FRAME', graph=True,
+    )  # fmt: skip
     clock: str = option(
         'publish', 'publish /clock, or follow the /clock of another vehicle',
         choices=('publish', 'follow'), graph=True,
@@ -272,6 +276,10 @@ class StartOptions:
     rviz: bool = option(
         False, 'show the vehicle, its forces and the scene in RViz; implies markers',
         command_line=False,
+    )  # fmt: skip
+    localization: bool = option(
+        False, 'estimate the pose from IMU, DVL and barometer: ekf_node of robot_localization '
+        'publishes odom -> base_link, and the truth is base_link_truth', command_line=False,
     )  # fmt: skip
     joy: bool = option(False, 'start a gamepad and its teleop node too', command_line=False)
     gamepad: str = option(
