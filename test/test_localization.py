@@ -65,7 +65,7 @@ def readings():
 
 
 def estimate(deaf=''):
-    """Return NEES (k, n), NIS of DVL and depth (k, n), and the errors (k, n, 9), at 5 Hz.
+    """Return NEES and NIS of DVL and depth (k, n), errors (k, n, 9) and their covariances.
 
     Args:
         deaf: parameter of the IMU that the filter takes for 0.
@@ -94,7 +94,7 @@ def estimate(deaf=''):
     weight = environment.density_for(barometer.spec.fluid_density) * environment.gravity
     pressure = told['barometer']['pressure'] - barometer.spec.atmospheric_pressure
     rate_variance = noise[0].density / DT
-    nees, velocity_nis, depth_nis, errors = [], [], [], []
+    nees, velocity_nis, depth_nis, errors, covariances = [], [], [], [], []
     for i in range(0, len(run.stamp), 5):  # readings of the IMU are those of every tick
         if i:
             filters.predict(
@@ -111,7 +111,8 @@ def estimate(deaf=''):
             velocity_nis.append(filters.take_velocity(velocity, spread, dvl, rate_variance))
             errors.append(filters.errors(true_turn[i], true_velocity[i], true_position[i]))
             nees.append(filters.nees(errors[-1]))
-    return tuple(map(np.stack, (nees, velocity_nis, depth_nis, errors)))
+            covariances.append(filters.covariance[:, :9, :9])
+    return tuple(map(np.stack, (nees, velocity_nis, depth_nis, errors, covariances)))
 
 
 def bounds(freedom):
@@ -134,7 +135,7 @@ def estimated():
 
 def test_the_errors_of_a_filter_are_those_that_it_expects(estimated):
     """Pose and velocity of 50 seeds; dead reckoning where nothing tells the position."""
-    nees, velocity, depth, errors = estimated
+    nees, velocity, depth, errors, _ = estimated
     for squared, freedom in ((nees, 9), (velocity, 3), (depth, 1)):
         low, high = bounds(freedom)
         assert low < np.nanmean(squared) < high, freedom
