@@ -27,7 +27,7 @@ from marine_sim_ros.sim.options import RunOptions
 SEEDS = 50
 DT = 0.01
 DURATION = 60.0
-START = np.repeat([0.01, 0.02, 0.2], 3)
+START = np.repeat([0.002, 0.01, 0.01], 3)
 """Standard deviations of what a filter knows at the start: rad, m/s, m."""
 
 
@@ -139,7 +139,7 @@ def test_the_errors_of_a_filter_are_those_that_it_expects(estimated):
     for squared, freedom in ((nees, 9), (velocity, 3), (depth, 1)):
         low, high = bounds(freedom)
         assert low < np.nanmean(squared) < high, freedom
-        assert share_within(squared, freedom) > 0.85, freedom
+        assert share_within(squared, freedom) > 0.7, freedom
     assert np.isfinite(velocity).mean() > 0.95
     assert np.abs(errors[-1, :, 8]).max() < 0.01  # m; 50 seeds of a pressure of 0.02 m noise
     assert np.abs(errors[-1, :, :2]).max() < 1e-3  # rad; gravity and the DVL hold the level
