@@ -31,6 +31,7 @@ from marine_sim_ros.identification.fit_file import FITS
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.mass.part_list import parse_parts
 from marine_sim_ros.model.materials import parse_materials
+from marine_sim_ros.sim.fleet import FLEETS
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sweep.plan import parse_plan
 
@@ -65,6 +66,7 @@ LOADERS = {
     'environment': lambda text: parse_environment(text, 'block.yaml'),
     'scenario': lambda text: parse_scenario(text, 'block.yaml'),
     'controller': lambda text: parse_controller(text, 'block.yaml'),
+    'fleet': lambda text: FLEETS.parse(text, 'block.yaml'),
     'sweep': lambda text: parse_plan(text, 'block.yaml'),
     'materials': lambda text: parse_materials(text, 'block.yaml'),
     'parts': lambda text: parse_parts(text, 'block.yaml'),

@@ -277,7 +277,7 @@ def test_the_console_launches_steers_and_ends_the_run(processes, composed):
     [
         ('investigator90.launch.py', ['investigator90'], ['']),
         (
-            'two_vehicles.launch.py',
+            'fleet.launch.py',
             ['bluerov2', 'bluerov2_heavy'],
             ['bluerov2/', 'bluerov2_heavy/'],
         ),

@@ -292,7 +292,8 @@ def test_what_is_written_twice_is_the_same():
     assert OPTIONS['dt'].default == DEFAULT_STEP
 
 
-@pytest.mark.parametrize('kind', ['vehicles', 'environments', 'scenarios', 'experiments', 'sweeps',
+@pytest.mark.parametrize('kind', ['vehicles', 'environments', 'scenarios', 'fleets',
+                                  'experiments', 'sweeps',
                                   'controllers', 'forces', 'sensors', 'gamepads'])  # fmt: skip
 def test_list_prints_a_name_and_what_it_is(kind, capsys):
     from marine_sim_ros.tools.catalogue import KINDS
@@ -316,6 +317,7 @@ def test_what_list_names_can_be_loaded():
     from marine_sim_ros.control.settings import load_controller
     from marine_sim_ros.environment.reader import load_environment
     from marine_sim_ros.model.library import vehicle_path
+    from marine_sim_ros.sim.fleet import FLEETS
     from marine_sim_ros.sim.scenario import load_scenario
     from marine_sim_ros.sweep.plan import load_plan
     from marine_sim_ros.tools.catalogue import KINDS
@@ -323,7 +325,7 @@ def test_what_list_names_can_be_loaded():
     loaders = {
         'vehicles': vehicle_path, 'environments': load_environment, 'scenarios': load_scenario,
         'experiments': load_experiment, 'controllers': load_controller, 'gamepads': load_gamepad,
-        'sweeps': load_plan,
+        'sweeps': load_plan, 'fleets': FLEETS.load,
     }  # fmt: skip
     for kind, load in loaders.items():
         for name in KINDS[kind]():

@@ -51,8 +51,8 @@ An option `real_time_factor` is `--real-time-factor 0` on the command line and
 ## Names to choose from
 
 `marine_sim list KIND` prints one line for each thing that comes with the package, with `--json`
-as JSON. KIND is `vehicles`, `environments`, `scenarios`, `experiments`, `controllers`, `forces`,
-`sensors`, `gamepads` or `sweeps`.
+as JSON. KIND is `vehicles`, `environments`, `scenarios`, `fleets`, `experiments`, `controllers`,
+`forces`, `sensors`, `gamepads` or `sweeps`.
 
 Your shell completes verbs, options and these names where argcomplete is installed
 (`apt install python3-argcomplete`, or `pip install argcomplete`). Switch it on in `~/.bashrc`:

@@ -16,7 +16,7 @@ from marine_sim_ros.bags.storage import unwritable
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.trajectory import TrajectoryHash
 
-__all__ = ['Manifest', 'vehicle_digest']
+__all__ = ['Manifest', 'vehicle_digest', 'versions', 'write_json']
 
 
 class Manifest:
@@ -37,13 +37,9 @@ class Manifest:
         """Count a tick: stamp in ns, pose (7), body velocity (6)."""
         self._hash.add(stamp, pose, velocity)
 
-    def write(self, path: Path, **more: Any) -> None:
-        """Write the JSON file; ``more`` joins it.
-
-        Raises:
-            RecordingError: it cannot be written.
-        """
-        content = {
+    def content(self, **more: Any) -> dict[str, Any]:
+        """Return what is written; ``more`` joins it."""
+        return {
             'versions': versions(),
             'parameters': self._settings,
             'seed': self._settings.get('seed', 0),
@@ -53,10 +49,26 @@ class Manifest:
             'trajectory_sha256': self._hash.hexdigest(),
             **more,
         }
-        try:
-            path.write_text(json.dumps(content, indent=2) + '\n', encoding='utf-8')
-        except OSError as error:
-            raise unwritable(path, error) from None
+
+    def write(self, path: Path, **more: Any) -> None:
+        """Write the JSON file; ``more`` joins it.
+
+        Raises:
+            RecordingError: it cannot be written.
+        """
+        write_json(path, self.content(**more))
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON file.
+
+    Raises:
+        RecordingError: it cannot be written.
+    """
+    try:
+        path.write_text(json.dumps(content, indent=2) + '\n', encoding='utf-8')
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 def vehicle_digest(vehicle: Vehicle) -> str:

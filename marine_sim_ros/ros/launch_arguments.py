@@ -50,7 +50,7 @@ def given_options(values: Mapping[str, str]) -> tuple[RunOptions, StartOptions]:
         ParameterError: a text that is no value of its argument, or a value out of its range.
     """
     found: dict[str, Any] = {name: OPTIONS[name].parse(values[name]) for name in ARGUMENTS}
-    found['record'] = _record(found['record'], found['vehicle'])
+    found['record'] = _record(found['record'], found['fleet'] or found['vehicle'])
 
     def of(cls: type) -> dict[str, Any]:
         return {f.name: found[f.name] for f in fields(cls) if f.name in found}

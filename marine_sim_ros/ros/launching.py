@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +25,9 @@ from marine_sim_ros.ros.gazebo_launch import gazebo_actions
 from marine_sim_ros.ros.launch_arguments import ARGUMENTS, given_options
 from marine_sim_ros.ros.layouts import layout_for
 from marine_sim_ros.ros.parent import as_parent
-from marine_sim_ros.ros.required import required
-from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.ros.required import required, required_to_live
+from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
+from marine_sim_ros.sim.graph import NodeSpec
 from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['actions', 'simulation']
@@ -39,14 +41,16 @@ def _node(spec: NodeSpec) -> Node:
     ends: dict[str, Any] = {}
     if spec.executable in ('dynamics', 'gazebo_bridge', 'recorder'):  # nothing goes on without
         ends['on_exit'] = required
+    if spec.parameters.get('clock') == 'follow':  # the run ends with who publishes the clock
+        ends['on_exit'] = required_to_live
     if spec.executable == 'recorder':
         ends.update(WRITES_LAST)
     return Node(
         package=PACKAGE,
         executable=spec.executable,
         arguments=list(spec.arguments),
-        name=spec.name,
-        namespace=spec.namespace,
+        name=spec.name if spec.namespace else None,  # of several nodes, each has its own
+        namespace=spec.namespace or None,
         parameters=[spec.parameters],
         output='screen',
         additional_env=as_parent(),
@@ -138,6 +142,7 @@ def actions(
     output: str = 'pwm',
     rviz: bool = False,
     localized: bool = False,
+    followers: Sequence[RunOptions] = (),
 ) -> list[Any]:
     """Return the launch actions of a run.
 
@@ -150,15 +155,17 @@ def actions(
         output: output of the gamepad: pwm, velocity or pose.
         rviz: start RViz, which shows what the options' markers publish.
         localized: start an estimator, of options of ``localization.localized``.
+        followers: options of the other vehicles of a fleet.
 
     Raises:
         MarineSimError: something that is asked for is not installed.
     """
     result: list[Any] = []
     _check_recorder(options)
-    specs = describe(options)
+    runs = (options, *followers)
+    specs = describe_fleet(runs)
     if composed:
-        arguments = [replace(options, console=False).to_json()]
+        arguments = [replace(run, console=False).to_json() for run in runs]
         result.append(
             Node(
                 package=PACKAGE,
@@ -174,7 +181,9 @@ def actions(
     else:
         result += [_node(spec) for spec in specs]
     if links:
-        result += _link_publisher(options, specs[0].namespace)
+        namespaces = dict.fromkeys(spec.namespace for spec in specs if spec.namespace)
+        for run, namespace in zip(runs, namespaces, strict=True):
+            result += _link_publisher(run, namespace)
     if localized:
         result += _estimator(options, specs[0].namespace)
     if rviz:
@@ -196,6 +205,13 @@ def _start(context: LaunchContext) -> list[Any]:
     if start.localization:
         localization.check_installed()
         options = localization.localized(options)
+    followers: Sequence[RunOptions] = ()
+    if start.fleet:
+        if start.localization:
+            raise ParameterError('localization:=true estimates one vehicle; expected no fleet')
+        if start.backend == 'gazebo':
+            raise ParameterError('backend:=gazebo has one vehicle; expected no fleet')
+        options, *followers = fleet_runs(FLEETS.load(start.fleet), options)
     if start.backend == 'gazebo':
         options, gazebo = gazebo_actions(
             options, world=start.world, delivery=start.delivery, gui=start.gui
@@ -209,6 +225,7 @@ def _start(context: LaunchContext) -> list[Any]:
         output=start.output,
         rviz=start.rviz,
         localized=start.localization,
+        followers=followers,
     )
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import TransformStamped
+from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
 from rosgraph_msgs.msg import Clock
@@ -23,15 +25,18 @@ from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_odometry, set_stamp, set_transform, stamp_ns
+from marine_sim_ros.ros.followers import Followers
 from marine_sim_ros.ros.node import SpatialPublisher, SuiteNode
 from marine_sim_ros.ros.pacing import Pacer
 from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
 from marine_sim_ros.ros.recorded import is_recorded
 
-__all__ = ['PARAMETERS', 'StateOwner']
+__all__ = ['PARAMETERS', 'START_TIMEOUT', 'StateOwner']
 
 ACKNOWLEDGEMENT = Duration(seconds=1)
 """That is waited for at most; then somebody listens who does not live any more."""
+START_TIMEOUT = 60.0
+"""s of wall time; who has not spoken at all by then is missing."""
 YOUNG = 5.0
 """s; of two owners of one odom, one that is younger than this steps back."""
 
@@ -57,10 +62,13 @@ PARAMETERS = (
     shared('integrator'),
     Parameter('implicit_drag', True, 'treat drag as linearly implicit, stable at any step'),
     shared('initial_position', default=[0.0, 0.0, -0.5], empty=''),
-    Parameter('initial_rpy', [0.0, 0.0, 0.0], 'initial roll, pitch and yaw', unit='rad'),
+    shared('initial_rpy', default=[0.0, 0.0, 0.0], empty=''),
     shared('duration', empty='until stopped'),
     shared('clock'),
     shared('truth_frame'),
+    Parameter(
+        'followers', [''], 'namespaces of the vehicles that follow this /clock; it waits for them'
+    ),
     Parameter('await_recorder', False, 'wait for the recorder where it falls behind'),
     Parameter('await_acknowledgement', False, 'wait for every other listener to odom, over DDS'),
 )
@@ -95,6 +103,7 @@ class StateOwner(SuiteNode):
         self._written = -1
         self._recorder_listens = False
         self._followed = 0
+        self._followers = Followers(name for name in values['followers'] if name)
         self._ticks_reported = (0, wall.monotonic())
         self._published_at = self._made_at = self._ended_at = wall.monotonic()
         for text in self.vehicle.warnings:  # one node of a run is enough
@@ -131,6 +140,9 @@ class StateOwner(SuiteNode):
     def _make_inputs(self) -> None:
         if self.values['clock'] == 'follow':
             self.listen(topics.CLOCK, self._on_clock)
+        for name in filter(None, self.values['followers']):
+            total = replace(topics.TOTAL_WRENCH, name=f'{name}/{topics.TOTAL_WRENCH.name}')
+            self.listen(total, partial(self._on_follower, name))
         if self.values['await_recorder']:
             self.listen(topics.WRITTEN, self._on_written)
         self.create_service(SetBool, 'pause', self._on_pause)
@@ -210,10 +222,27 @@ class StateOwner(SuiteNode):
         """Return whether the present state may not be published yet."""
         if self.values['clock'] == 'follow' and self.stamp > self._followed:
             return True
+        if self._followers_are_late(self.stamp - topics.ACK_WINDOW * self._step):
+            return True
         if not self.values['await_recorder']:
             return False
         ahead = self.stamp - max(self._written, 0)
         return not self._recorder_listens or ahead > topics.ACK_WINDOW * self._step
+
+    def _followers_are_late(self, stamp: int) -> bool:
+        """Whether a follower that lives has not completed the tick of a stamp (ns) yet."""
+        limit = self.values['source_timeout']
+        for name in self._followers.give_up(stamp, wall.monotonic(), limit, START_TIMEOUT):
+            self.get_logger().warning(
+                f'{name} is silent at {self.time:.3f} s: the run goes on without waiting for it'
+            )
+        return stamp >= 0 and bool(self._followers.late(stamp))
+
+    def _on_follower(self, name: str, message: WrenchStamped) -> None:
+        if self._followers.take(name, stamp_ns(message.header.stamp), wall.monotonic()):
+            self.get_logger().info(f'{name} is back at {self.time:.3f} s')
+        self.publish_when_due()
+        self._finish()
 
     def _on_timer(self) -> None:
         if self.published and not self.values['lockstep']:
@@ -223,7 +252,9 @@ class StateOwner(SuiteNode):
             self.publish_when_due()
 
     def _on_clock(self, message: Clock) -> None:
-        self._followed = stamp_ns(message.clock)
+        before, self._followed = self._followed, stamp_ns(message.clock)
+        if self._followed < before:  # who publishes the clock was reset
+            self._restart()
         self.publish_when_due()
 
     def _on_written(self, message: Time) -> None:
@@ -246,13 +277,18 @@ class StateOwner(SuiteNode):
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         del request
-        self.on_reset()
-        self.state, self.stamp, self.published = self._initial, 0, False
-        self._written = self._followed = -1
-        self.pacer.restart()
+        self._restart()
+        self._followed = -1
         self.publish_when_due()
         response.success, response.message = True, 'back to the start at 0 s'
         return response
+
+    def _restart(self) -> None:
+        """Go back to the start."""
+        self.on_reset()
+        self.state, self.stamp, self.published = self._initial, 0, False
+        self._written = -1
+        self.pacer.restart()
 
     def _on_step(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         del request
@@ -274,6 +310,8 @@ class StateOwner(SuiteNode):
         """End when the last tick is through, and written if that is configured."""
         ended = self._end is not None and self.stamp >= self._end and self.paused
         late = wall.monotonic() - self._ended_at > 5.0
+        if ended and self._followers_are_late(self.stamp):
+            return
         if ended and (late or not self.values['await_recorder'] or self._written >= self.stamp):
             self.end()
 

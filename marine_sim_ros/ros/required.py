@@ -12,7 +12,7 @@ from launch.events.process import ProcessExited
 
 from launch import LaunchContext
 
-__all__ = ['required']
+__all__ = ['required', 'required_to_live']
 
 _CLEAN = (0, -signal.SIGINT, 128 + signal.SIGINT)
 """Exit codes of a process that came to its end, or was interrupted together with the launch."""
@@ -31,3 +31,12 @@ def required(event: ProcessExited, context: LaunchContext) -> list[Any]:
     raise RuntimeError(
         f'{event.process_name} has died with exit code {event.returncode}; the launch ends'
     )
+
+
+def required_to_live(event: ProcessExited, context: LaunchContext) -> list[Any]:
+    """End the launch with a process that fails, for its ``on_exit``; one at its end may leave.
+
+    Raises:
+        RuntimeError: the process failed; ``ros2 launch`` then ends all others and returns 1.
+    """
+    return [] if event.returncode in _CLEAN else required(event, context)

@@ -12,6 +12,7 @@ from typing import Any
 from rclpy.node import Node
 
 from marine_sim_ros.bags.storage import QoS, storage
+from marine_sim_ros.ros.fleet_recording import FleetRecording
 from marine_sim_ros.ros.topics import Topic
 
 __all__ = ['SuiteBag']
@@ -29,14 +30,20 @@ class SuiteBag:
     ended = False
     settling = 0.0
 
-    def __init__(self, node: Node, bag: Path, topics: Mapping[str, Topic]) -> None:
-        """Create the bag for topics, by full name.
+    def __init__(
+        self,
+        node: Node,
+        bag: Path,
+        topics: Mapping[str, Topic],
+        fleet: FleetRecording | None = None,
+    ) -> None:
+        """Create the bag for topics, by full name, or join that of a fleet.
 
         Raises:
             RecordingError: it cannot be made, or nothing that writes bags is installed.
         """
         del node
-        self._writer = storage('the recorder').writer(bag)
+        self._writer = (fleet or storage('the recorder')).writer(bag)
         self.heard = tuple(topics)
         for name, topic in topics.items():
             self._writer.add(name, topic.type_name, QoS(topic.qos.depth, topic.transient_local))

@@ -23,13 +23,12 @@ from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmListener
 from marine_sim_ros.ros.barrier import WrenchBarrier
 from marine_sim_ros.ros.convert import finite, stamp_ns, wrench_from
-from marine_sim_ros.ros.owner import StateOwner
+from marine_sim_ros.ros.owner import START_TIMEOUT, StateOwner
 from marine_sim_ros.ros.parameters import Parameter
 
 __all__ = ['SummingOwner']
 
 EXTERNAL_HOLD = 1.0
-START_TIMEOUT = 60.0
 
 
 class SummingOwner(StateOwner):

@@ -46,18 +46,30 @@ class Supervisor:
     def start(self, specs: Sequence[NodeSpec]) -> None:
         """Start one process per node."""
         for spec in specs:
-            self._start(spec.name, spec.executable, spec.ros_arguments())
+            # Of a fleet, the nodes of the first vehicle have their plain names.
+            again = spec.name in self.processes
+            name = f'{spec.namespace}/{spec.name}' if again else spec.name
+            self._start(name, spec.executable, spec.ros_arguments())
 
-    def start_run(self, options: RunOptions, specs: Sequence[NodeSpec], *, composed: bool) -> None:
+    def start_run(
+        self,
+        options: RunOptions,
+        specs: Sequence[NodeSpec],
+        *,
+        composed: bool,
+        followers: Sequence[RunOptions] = (),
+    ) -> None:
         """Start all nodes of a run.
 
         Args:
             options: options of the run.
             specs: nodes of the run, from :func:`marine_sim_ros.sim.graph.describe`.
             composed: one process for all but the console: drawing would hold the others up.
+            followers: options of the other vehicles of a fleet.
         """
         if composed:
-            self._start('composed', 'composed', [replace(options, console=False).to_json()])
+            told = [replace(run, console=False).to_json() for run in (options, *followers)]
+            self._start('composed', 'composed', told)
             specs = [spec for spec in specs if spec.executable == 'console']
         self.start(specs)
 

@@ -27,7 +27,7 @@ from marine_sim_ros.sensors import sensor_nodes
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
-__all__ = ['NodeSpec', 'describe']
+__all__ = ['NodeSpec', 'describe', 'namespace_of']
 
 MAVLINK = 'mavlink'
 """The autopilot that is our own controller, with a node that speaks for it."""
@@ -40,9 +40,9 @@ class NodeSpec:
 
     Attributes:
         executable: ``marine_sim_ros/<executable>``.
-        namespace: namespace of the vehicle.
+        namespace: namespace of the vehicle; empty: of nodes that have one each.
         parameters: parameters of the node.
-        arguments: arguments of an executable that serves nodes of several names: the name.
+        arguments: arguments of an executable that serves nodes of several names: the name first.
     """
 
     executable: str
@@ -57,14 +57,20 @@ class NodeSpec:
 
     def ros_arguments(self) -> list[str]:
         """Return the command-line arguments after the executable."""
-        arguments = [*self.arguments, '--ros-args', '-r', f'__ns:={self.namespace}']
+        arguments = [*self.arguments, '--ros-args']
+        arguments += ['-r', f'__ns:={self.namespace}'] if self.namespace else []
         for name, value in self.parameters.items():
             text = yaml.safe_dump(value, default_flow_style=True, width=10**6).strip()
             arguments += ['-p', f'{name}:={text.removesuffix("...").strip()}']
         return arguments
 
 
-def _namespace(options: RunOptions, vehicle_name: str) -> str:
+def namespace_of(options: RunOptions, vehicle_name: str = '') -> str:
+    """Return the namespace of a run's topics, such as ``/bluerov2``.
+
+    Raises:
+        ParameterError: a name that ROS cannot use.
+    """
     name = (options.namespace or vehicle_name).strip('/')
     if not _NAMESPACE.fullmatch(name):
         raise ParameterError(
@@ -94,6 +100,10 @@ def _dynamics(
         parameters['duration'] = float(options.duration or scenario.duration)
     if options.initial_position is not None:
         parameters['initial_position'] = [float(x) for x in options.initial_position]
+    if options.initial_rpy is not None:
+        parameters['initial_rpy'] = [float(x) for x in options.initial_rpy]
+    if options.neighbours and options.clock == 'publish':
+        parameters['followers'] = list(options.neighbours)
     return parameters
 
 
@@ -174,7 +184,7 @@ def describe(
         forces = tuple(force for force in forces if force.in_gazebo)
     sources = [force.name for force in forces]
     scenario = _check(options, vehicle, sources)
-    namespace = _namespace(options, vehicle.name)
+    namespace = namespace_of(options, vehicle.name)
     script = {'scenario': options.scenario} if options.scenario else {}
     program = _autopilot(options)
     closed = bool(options.controller or options.autopilot) or (

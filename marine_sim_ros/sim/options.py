@@ -95,10 +95,11 @@ def option(default: T, text: str, **settings: Any) -> T:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What describes a run; ``OPTIONS`` has the meaning of every field but ``gazebo``.
+    """What describes a run; ``OPTIONS`` has the meaning of every field but the last two.
 
     Attributes:
         gazebo: parameters of gazebo_bridge, which then owns the state; empty: embedded dynamics.
+        neighbours: vehicle and arguments of every other vehicle of the run, by namespace.
 
     Raises:
         ParameterError: an option out of its range.
@@ -214,7 +215,12 @@ class RunOptions:
         None, 'initial position in map (east, north, up)', unit='m',
         empty="the scenario's, or 0 0 -0.5", low=-1e6, high=1e6, graph=True,
     )  # fmt: skip
+    initial_rpy: tuple[float, float, float] | None = option(
+        None, 'initial roll, pitch and yaw', unit='rad', empty="the scenario's, or 0 0 0",
+        low=-100.0, high=100.0, graph=True,
+    )  # fmt: skip
     gazebo: dict[str, Any] = field(default_factory=dict)
+    neighbours: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what is out of its range."""
@@ -252,6 +258,10 @@ class RunOptions:
 class StartOptions:
     """How a run is started; the result does not depend on it."""
 
+    fleet: str = option(
+        '', 'several vehicles in one run, in place of one: shipped name or YAML file',
+        empty='one vehicle', metavar='FILE', graph=True,
+    )  # fmt: skip
     composed: bool = option(False, 'run all nodes in one process', graph=True)
     overwrite: bool = option(False, 'replace an old recording', launch=False)
     backend: str = option(

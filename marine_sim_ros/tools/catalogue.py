@@ -76,6 +76,7 @@ KINDS: Mapping[str, Callable[[], dict[str, str]]] = {
     'vehicles': _vehicles,
     'environments': partial(_configured, 'environments'),
     'scenarios': partial(_configured, 'scenarios'),
+    'fleets': partial(_configured, 'fleets'),
     'experiments': partial(_configured, 'experiments'),
     'controllers': partial(_configured, 'controllers'),
     'forces': _forces,

@@ -21,6 +21,7 @@ _FILES = {
     'vehicle': ('vehicles', ('urdf', 'xacro')),
     'environment': ('environments', ('yaml',)),
     'scenario': ('scenarios', ('yaml',)),
+    'fleet': ('fleets', ('yaml',)),
     'experiment': ('experiments', ('yaml',)),
     'controller': ('controllers', ('yaml',)),
     'gamepad': ('gamepads', ('yaml',)),

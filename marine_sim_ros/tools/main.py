@@ -19,7 +19,7 @@ from marine_sim_ros.tools.completion import complete, wanted
 __all__ = ['main']
 
 VERBS = {
-    'run': 'Run the node graph: one process per node, in lockstep.',
+    'run': 'Run the node graph of a vehicle or a fleet: one process per node, in lockstep.',
     'simulate': 'Run a scenario in this process, without ROS; same functions, same result.',
     'sweep': 'Run a scenario many times with varied numbers; write one dataset and one report.',
     'console': 'Show a recorded bag in a browser, with a time slider; needs no ROS.',

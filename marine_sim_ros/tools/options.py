@@ -179,7 +179,9 @@ def add_map_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_run_arguments(parser: argparse.ArgumentParser, *, graph: bool = False) -> None:
     """Add what describes a run; with a graph, also what only the node graph has."""
-    add_option(parser, 'vehicle', positional=True)
+    vehicle = add_option(parser, 'vehicle', positional=True)
+    if graph:  # a fleet names its vehicles
+        vehicle.nargs, vehicle.default, vehicle.required = '?', '', False
     for name, known in OPTIONS.items():
         if name != 'vehicle' and known.command_line and (graph or not known.graph):
             add_option(parser, name)

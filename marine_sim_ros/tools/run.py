@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Run the node graph: one process per node, in lockstep."""
+"""Run the node graph of a vehicle or a fleet: one process per node, in lockstep."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.ros.supervisor import Supervisor
-from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
+from marine_sim_ros.sim.graph import NodeSpec
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
@@ -36,17 +37,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Run until the end of the scenario, a failure, or a signal."""
     require_ros('run')
-    settings = run_options(options)
+    runs = _runs(options)
+    settings = runs[0]
     warnings: list[str] = []
     try:
         with bar('building') as told:
-            specs = describe(settings, told, warnings.extend)
+            specs = describe_fleet(runs, told, warnings.extend)
     except MarineSimError:
         print_warnings(warnings)  # else the owner of the state logs them
         raise
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
-    return run_graph(settings, specs, composed=options.composed)
+    return run_graph(settings, specs, composed=options.composed, followers=runs[1:])
+
+
+def _runs(options: argparse.Namespace) -> tuple[RunOptions, ...]:
+    """Return the options of each vehicle."""
+    if bool(options.vehicle) == bool(options.fleet):
+        raise ParameterError('run: expected either VEHICLE or --fleet FILE')
+    settings = run_options(options)
+    return fleet_runs(FLEETS.load(options.fleet), settings) if options.fleet else (settings,)
 
 
 def run_graph(
@@ -55,15 +65,17 @@ def run_graph(
     *,
     composed: bool = False,
     summary: bool = True,
+    followers: Sequence[RunOptions] = (),
     supervisor: Supervisor | None = None,
 ) -> int:
     """Start the nodes of a run, wait for its end, end them; return the exit code.
 
     Args:
         settings: settings of the run.
-        specs: nodes of the run, from :func:`marine_sim_ros.sim.graph.describe`.
+        specs: nodes of the run, from :func:`marine_sim_ros.sim.fleet.describe_fleet`.
         composed: all nodes in one process.
         summary: print what was recorded.
+        followers: settings of the other vehicles of a fleet.
         supervisor: supervisor to use; it knows afterwards whether a signal ended the run.
     """
     duration = settings.duration
@@ -71,11 +83,11 @@ def run_graph(
         duration = load_scenario(settings.scenario).duration
     supervisor = supervisor or Supervisor()
     supervisor.catch_signals()
-    supervisor.start_run(settings, specs, composed=composed)
+    supervisor.start_run(settings, specs, composed=composed, followers=followers)
     start = time.monotonic()
     _wait(supervisor, duration / settings.real_time_factor if settings.real_time_factor else 0)
     wall = time.monotonic() - start
-    early = supervisor.ended()
+    early = _breaking(supervisor.ended())
     codes = supervisor.stop(last='recorder')
     if settings.record and summary:
         _summary(Path(settings.record), wall)
@@ -86,9 +98,14 @@ def _wait(supervisor: Supervisor, expected: float) -> None:
     """Wait for the first process that ends or a signal, with a bar on a terminal."""
     with bar('running', expected or None, transient=False) as tell:
         start = time.monotonic()
-        while not supervisor.asked and not supervisor.ended():
+        while not supervisor.asked and not _breaking(supervisor.ended()):
             time.sleep(PERIOD)
             tell(min(time.monotonic() - start, expected or 0))
+
+
+def _breaking(ended: dict[str, int]) -> dict[str, int]:
+    """Return those of the ended processes that end the run: all but a follower at its end."""
+    return {n: code for n, code in ended.items() if code or not n.endswith('/dynamics')}
 
 
 def _conclude(asked: bool, early: dict[str, int], codes: dict[str, int]) -> int:
@@ -114,7 +131,8 @@ def _summary(folder: Path, wall: float) -> None:
         print(f'no recording in {folder}', file=sys.stderr)
         return
     content = json.loads(manifest.read_text(encoding='utf-8'))
-    print(f'{content["ticks"]} ticks in {wall:.1f} s')
-    print(f'trajectory_sha256 {content["trajectory_sha256"]}')
+    for namespace, part in content.get('vehicles', {'': content}).items():
+        print(f'{namespace} {part["ticks"]} ticks in {wall:.1f} s'.strip())
+        print(f'trajectory_sha256 {part["trajectory_sha256"]}')
     print(f'bag       {folder / "bag"}')
     print(f'manifest  {manifest}')

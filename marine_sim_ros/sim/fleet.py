@@ -1,0 +1,264 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Fleets: several vehicles of any kinds in one run, described in ``config/fleets/*.yaml``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from marine_sim_ros.core.config_files import ConfigFiles
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.model.mass.grid import Progress, no_progress
+from marine_sim_ros.sim.graph import NodeSpec, describe, namespace_of
+from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.scenario import load_scenario
+
+__all__ = ['FLEETS', 'Fleet', 'FleetVehicle', 'describe_fleet', 'fleet_runs']
+
+MOST = 100
+SHAPES = ('line', 'grid')
+_OF_ONE = (
+    'vehicle_arguments', 'namespace', 'frame_prefix', 'clock', 'initial_position', 'initial_rpy',
+)  # fmt: skip
+"""Options of a run that a fleet's file or place among its vehicles decides."""
+Vector = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class FleetVehicle:
+    """One vehicle of a fleet.
+
+    Attributes:
+        name: namespace of its topics, and prefix of its frames.
+        vehicle: shipped name, or URDF or xacro file.
+        arguments: xacro arguments, ``name:=value``.
+        scenario: scenario that it plays; empty: the run's.
+        controller: controller that closes its loop; empty: the run's.
+        seed: random seed of its noise and faults; None: the run's, plus its place in the fleet.
+        position: start in map, m; None: the scenario's, or 0 0 -0.5.
+        rpy: roll, pitch and yaw at the start, rad; None: the scenario's, or 0 0 0.
+    """
+
+    name: str
+    vehicle: str
+    arguments: tuple[str, ...] = ()
+    scenario: str = ''
+    controller: str = ''
+    seed: int | None = None
+    position: Vector | None = None
+    rpy: Vector | None = None
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Vehicles of one run.
+
+    Attributes:
+        vehicles: the vehicles; the first publishes /clock.
+        description: one line.
+    """
+
+    vehicles: tuple[FleetVehicle, ...]
+    description: str = ''
+
+
+def _three(reader: YamlReader, limit: float) -> Vector | None:
+    if reader.value is None:
+        return None
+    x, y, z = reader.vector(-limit, limit).tolist()
+    return x, y, z
+
+
+def _pose(reader: YamlReader) -> tuple[Vector | None, Vector | None]:
+    """Return position and roll, pitch and yaw, None where they are not given."""
+    return _three(reader.child('position'), 1e6), _three(reader.child('rpy'), 100.0)
+
+
+def _places(reader: YamlReader, count: int) -> list[tuple[Vector | None, Vector | None]]:
+    """Return the start poses of a pattern: x_i = x_0 − row s, y_i = y_0 + column s, z_i = z_0."""
+    if reader.value is None:
+        return [(None, None)] * count
+    reader.mapping({'shape', 'spacing', 'columns', 'position', 'rpy'}, {'shape', 'spacing'})
+    shape = reader.child('shape').choice(SHAPES)
+    spacing = reader.child('spacing').number(1e-3, 1e5)
+    square = math.isqrt(max(count - 1, 0)) + 1
+    columns = reader.child('columns', square).whole(1, MOST)
+    if shape == 'line':
+        if 'columns' in reader.value:
+            raise reader.error(": a line has no 'columns'; expected shape: grid")
+        columns = MOST
+    position, rpy = _pose(reader)
+    x, y, z = position or (0.0, 0.0, -0.5)
+    return [
+        ((x - i // columns * spacing, y + i % columns * spacing, z), rpy) for i in range(count)
+    ]
+
+
+def _arguments(reader: YamlReader) -> tuple[str, ...]:
+    if not isinstance(reader.value, dict):
+        raise reader.error(f' is {reader.value!r}; expected a mapping of xacro arguments')
+    texts = {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in reader.value.items()}
+    return tuple(f'{name}:={text}' for name, text in texts.items())
+
+
+_KEYS = {
+    'name', 'vehicle', 'count', 'arguments', 'scenario', 'controller', 'seed', 'initial',
+}  # fmt: skip
+
+
+def _vehicles(reader: YamlReader) -> list[FleetVehicle]:
+    """Return the vehicles of one entry of the list; ``name`` is empty where it is not given."""
+    reader.mapping(_KEYS, {'vehicle'})
+    count = reader.child('count', 1).whole(1, MOST)
+    initial = reader.child('initial', {})
+    initial.mapping({'position', 'rpy'})
+    position, rpy = _pose(initial)
+    if count > 1 and position is not None:
+        raise initial.error(f': {count} vehicles cannot start at one position; expected a pattern')
+    seed = reader.child('seed')
+    name = reader.child('name').word() if 'name' in reader.value else ''
+    one = FleetVehicle(
+        name,
+        reader.child('vehicle').text(),
+        arguments=_arguments(reader.child('arguments', {})),
+        scenario=reader.child('scenario', '').text(),
+        controller=reader.child('controller', '').text(),
+        seed=None if seed.value is None else seed.whole(0, 2**53),
+        position=position,
+        rpy=rpy,
+    )
+    if count == 1:
+        return [one]
+    return [replace(one, name=name and f'{name}_{i + 1}') for i in range(count)]
+
+
+def _named(vehicles: list[FleetVehicle], root: YamlReader) -> list[FleetVehicle]:
+    """Return the vehicles with names: the vehicle's, with a number where several have it."""
+    bases = [Path(v.vehicle).name.split('.')[0] for v in vehicles]
+    several = Counter(base for v, base in zip(vehicles, bases, strict=True) if not v.name)
+    seen: Counter[str] = Counter()
+    result = []
+    for vehicle, base in zip(vehicles, bases, strict=True):
+        seen[base] += not vehicle.name
+        numbered = f'{base}_{seen[base]}' if several[base] > 1 else base
+        result.append(replace(vehicle, name=vehicle.name or numbered))
+    for name, count in Counter(v.name for v in result).items():
+        if count > 1:
+            raise root.error(f': vehicles: {count} are named {name!r}; expected each name once')
+    return result
+
+
+def _fleet(root: YamlReader) -> Fleet:
+    root.mapping({'description', 'pattern', 'vehicles'}, {'vehicles'})
+    listed = root.child('vehicles')
+    vehicles = [vehicle for entry in listed.items() for vehicle in _vehicles(entry)]
+    if not 1 <= len(vehicles) <= MOST:
+        raise listed.error(f' has {len(vehicles)} vehicles; expected 1 to {MOST}')
+    vehicles = _named(vehicles, root)
+    free = [v.name for v in vehicles if v.position is None]
+    places = dict(zip(free, _places(root.child('pattern'), len(free)), strict=True))
+    for i, vehicle in enumerate(vehicles):
+        position, rpy = places.get(vehicle.name, (vehicle.position, None))
+        vehicles[i] = replace(vehicle, position=position, rpy=vehicle.rpy or rpy)
+    return Fleet(tuple(vehicles), root.child('description', '').text())
+
+
+FLEETS = ConfigFiles('fleets', _fleet)
+"""The fleets that are shipped, and the user's own."""
+
+
+def fleet_runs(fleet: Fleet, common: RunOptions) -> tuple[RunOptions, ...]:
+    """Return the options of the run of each vehicle.
+
+    The first publishes /clock, and the others follow. All run for the same time: the given one,
+    or that of the longest scenario.
+
+    Args:
+        fleet: the vehicles.
+        common: options that all have; scenario and controller are those of vehicles that name
+            neither.
+
+    Raises:
+        ParameterError: an option that only one vehicle can have.
+    """
+    plain = RunOptions()
+    for name in _OF_ONE:
+        if getattr(common, name) != getattr(plain, name):
+            raise ParameterError(
+                f'{name} belongs to one vehicle; expected it in the file of the fleet'
+            )
+    if common.recorder == 'ros2_bag' and common.record:
+        raise ParameterError('recorder is ros2_bag; a fleet is recorded by: suite')
+    runs = [_run(i, vehicle, common) for i, vehicle in enumerate(fleet.vehicles)]
+    duration = common.duration or max(
+        (load_scenario(run.scenario).duration for run in runs if run.scenario), default=0.0
+    )
+    described = {
+        namespace_of(run): {
+            'vehicle': run.vehicle, 'vehicle_arguments': list(run.vehicle_arguments),
+        }
+        for run in runs
+    }  # fmt: skip
+    return tuple(
+        replace(
+            run,
+            duration=duration,
+            neighbours={n: v for n, v in described.items() if n != namespace_of(run)},
+        )
+        for run in runs
+    )
+
+
+def _run(place: int, vehicle: FleetVehicle, common: RunOptions) -> RunOptions:
+    own: dict[str, Any] = {}
+    if vehicle.scenario or vehicle.controller:
+        own = {'scenario': vehicle.scenario, 'controller': vehicle.controller}
+    if place:
+        own |= {'clock': 'follow', 'real_time_factor': 0.0}
+    return replace(
+        common,
+        vehicle=vehicle.vehicle,
+        vehicle_arguments=vehicle.arguments,
+        namespace=vehicle.name,
+        frame_prefix=f'{vehicle.name}/',
+        initial_position=vehicle.position,
+        initial_rpy=vehicle.rpy,
+        seed=common.seed + place if vehicle.seed is None else vehicle.seed,
+        autopilot_instance=common.autopilot_instance + place,
+        console_port=common.console_port + place if common.console_port else 0,
+        **own,
+    )
+
+
+def describe_fleet(
+    runs: Sequence[RunOptions],
+    progress: Progress = no_progress,
+    warn: Callable[[Iterable[str]], object] = tuple,
+) -> list[NodeSpec]:
+    """Return the nodes of all vehicles, those of the first one first.
+
+    The recorders of the vehicles, which write one bag, are one process.
+
+    Args:
+        runs: options of the vehicles, from :func:`fleet_runs`.
+        progress: function that is called with the completed share of long work.
+        warn: function that is called with the warnings about the vehicle descriptions.
+
+    Raises:
+        MarineSimError: a vehicle or a scenario that cannot be used.
+    """
+    specs = [spec for run in runs for spec in describe(run, progress, warn)]
+    recorders = [spec for spec in specs if spec.executable == 'recorder']
+    if not recorders:
+        return specs
+    told = [json.dumps({'namespace': s.namespace, 'parameters': s.parameters}) for s in recorders]
+    one = NodeSpec('recorder', '', {}, ('recorder', *told))
+    return [*(spec for spec in specs if spec.executable != 'recorder'), one]
