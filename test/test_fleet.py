@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.ros.followers import Followers
+from marine_sim_ros.ros.gathering import WINDOW, Gathering
 from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
 
@@ -161,3 +162,25 @@ def test_who_has_never_spoken_may_still_be_starting():
     assert followers.give_up(0, now=0.0, limit=1.0, first=60.0) == []
     assert followers.give_up(0, now=59.0, limit=1.0, first=60.0) == []
     assert followers.give_up(0, now=61.0, limit=1.0, first=60.0) == ['a']
+
+
+def test_a_neighbour_is_waited_for_however_many_ticks_wait_until_it_is_silent():
+    answers = []
+    gathering = Gathering(
+        lambda stamp, value, given: answers.append((stamp, given['n'])), {'n': None}, ['n']
+    )
+    for stamp in range(2 * WINDOW):
+        gathering.main(stamp, 'own')
+    assert answers == []
+    gathering.other('n', 0, 'a')
+    gathering.other('n', 1, 'b')
+    assert answers == [(0, 'a'), (1, 'b')]
+    assert gathering.waiting == 2
+    gathering.leave(['n'])
+    assert answers[2:] == [(stamp, 'b') for stamp in range(2, 2 * WINDOW)]
+    assert gathering.waiting == -1
+    gathering.absent.discard('n')  # it is back
+    gathering.main(2 * WINDOW, 'own')
+    assert len(answers) == 2 * WINDOW
+    gathering.other('n', 2 * WINDOW, 'c')
+    assert answers[-1] == (2 * WINDOW, 'c')

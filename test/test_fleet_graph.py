@@ -4,13 +4,17 @@
 """Fleets as real nodes: one time, one bag, and every vehicle as if it were alone."""
 
 import signal
+import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from graph import Watcher, manifest
 
 from marine_sim_ros import load_scenario, load_vehicle
-from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
+from marine_sim_ros.core.state import State
+from marine_sim_ros.model.library import xacro_arguments
+from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.simulation import simulate
 
@@ -19,8 +23,8 @@ pytestmark = pytest.mark.ros
 FILE = """
 pattern: {shape: line, spacing: 2.0}
 vehicles:
-  - {vehicle: bluerov2, count: 2}
-  - {vehicle: bluerov2_heavy, name: heavy, initial: {position: [5, 0, -1], rpy: [0, 0.1, 1]}}
+  - {vehicle: bluerov2, count: 2, arguments: {altimeter: true}}
+  - {vehicle: bluerov2_heavy, name: heavy, initial: {position: [0.1, 0, -3], rpy: [0, 0.1, 1]}}
 """
 TICKS = 201
 
@@ -31,40 +35,123 @@ def alone(run):
     scenario = replace(
         scenario, position=run.initial_position, rpy=run.initial_rpy or scenario.rpy
     )
-    return simulate(
-        load_vehicle(run.vehicle), scenario, seed=run.seed, duration=run.duration
-    ).sha256
+    vehicle = load_vehicle(run.vehicle, **xacro_arguments(run.vehicle_arguments))
+    return simulate(vehicle, scenario, seed=run.seed, duration=run.duration).sha256
 
 
 @pytest.fixture(scope='module')
-def expected():
+def runs():
     options = RunOptions(scenario='dive', duration=1.0)
-    runs = fleet_runs(FLEETS.parse(FILE, 'fleet.yaml'), options)
-    return {f'/{run.namespace}': alone(run) for run in runs}
+    return fleet_runs(FLEETS.parse(FILE, 'fleet.yaml'), options)
 
 
-@pytest.mark.parametrize('more', [[], ['--composed']])
-def test_every_vehicle_of_a_fleet_moves_as_it_does_alone(processes, tmp_path, expected, more):
-    from rosbags.highlevel import AnyReader
-
-    assert len(set(expected.values())) == 3
+def start(processes, tmp_path, folder, *more):
+    """Run the fleet to its end; return what it printed."""
     path = tmp_path / 'fleet.yaml'
     path.write_text(FILE)
     process = processes.marine_sim(
         'run', '--fleet', path, '--scenario', 'dive', '--duration', 1, '--real-time-factor', 0,
-        '--record', tmp_path / 'run', *more,
+        '--record', folder, *more,
     )  # fmt: skip
     output, _ = process.communicate(timeout=240)
     assert process.returncode == 1, output  # the run ends before what the scenario expects
     assert 'Traceback' not in output
-    found = manifest(tmp_path / 'run')['vehicles']
+    assert 'silent' not in output
+    return output
+
+
+def test_a_fleet_in_processes_is_one_process_to_the_bit_and_moves_as_if_alone(
+    processes, tmp_path, runs
+):
+    expected = {f'/{run.namespace}': alone(run) for run in runs}
+    assert len(set(expected.values())) == 3
+    readings = []
+    for name, more in (('separate', []), ('composed', ['--composed'])):
+        output = start(processes, tmp_path, tmp_path / name, *more)
+        check(tmp_path / name, output, expected)
+        readings.append(altimeters(tmp_path / name))
+    assert readings[0] == readings[1]
+    for run in runs[:2]:
+        assert [r for _, r in readings[0][f'/{run.namespace}/altimeter/range']] == computed(
+            tmp_path / 'separate', run, runs
+        )
+
+
+def altimeters(folder):
+    """Return stamps and ranges of the altimeters of a recording, by topic."""
+    from rosbags.highlevel import AnyReader
+
+    found = {}
+    with AnyReader([folder / 'bag']) as reader:
+        for connection, _, data in reader.messages():
+            if connection.topic.endswith('altimeter/range'):
+                message = reader.deserialize(data, connection.msgtype)
+                own = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+                found.setdefault(connection.topic, []).append((own, message.range))
+    return found
+
+
+def computed(folder, run, runs):
+    """Return what the altimeter of a vehicle reads where the recorded odom has them all."""
+    from rosbags.highlevel import AnyReader
+
+    from marine_sim_ros.environment.environment import Environment
+    from marine_sim_ros.sensors import SensorInputs
+    from marine_sim_ros.sensors.neighbours import body_of
+    from marine_sim_ros.sensors.series import SensorReader
+
+    vehicles = {
+        f'/{r.namespace}': load_vehicle(r.vehicle, **xacro_arguments(r.vehicle_arguments))
+        for r in runs
+    }
+    places = {name: {} for name in vehicles}
+    with AnyReader([folder / 'bag']) as reader:
+        for connection, stamp, data in reader.messages():
+            name, _, topic = connection.topic.rpartition('/')
+            if topic == 'odom':
+                pose = reader.deserialize(data, connection.msgtype).pose.pose
+                p, q = pose.position, pose.orientation
+                at = np.array([p.x, p.y, p.z]), np.array([q.x, q.y, q.z, q.w])
+                places[name][stamp] = at
+    own = f'/{run.namespace}'
+    sensor = next(s for s in vehicles[own].sensors if s.kind == 'altimeter')
+    reader, result, met = SensorReader(sensor, run.seed), [], 0
+    for stamp, (position, orientation) in places[own].items():
+        bodies = tuple(
+            replace(
+                body_of(vehicles[name], name),
+                position=places[name][stamp][0],
+                orientation=places[name][stamp][1],
+            )
+            for name in vehicles
+            if name != own
+        )
+        found = reader.read(
+            stamp,
+            State(position, orientation, np.zeros(6)),
+            Environment(bodies=bodies),
+            SensorInputs.none(stamp / 1e9),
+            (),
+        )
+        if found is not None and found[0] <= max(places[own]):  # what came before the end
+            result.append(float(np.float32(found[1]['range'])))
+            met += bool(1.0 < result[-1] < 4.0)
+    assert met or own.endswith('_2')  # the first hovers above the heavy one
+    return result
+
+
+def check(folder, output, expected):
+    """Every vehicle has all ticks in the one bag, and the hash of its own run."""
+    from rosbags.highlevel import AnyReader
+
+    found = manifest(folder)['vehicles']
     assert {n: v['ticks'] for n, v in found.items()} == dict.fromkeys(expected, TICKS), output
     assert {n: v['trajectory_sha256'] for n, v in found.items()} == expected
     assert found['/heavy']['vehicle'] == 'bluerov2_heavy'
     for namespace, digest in expected.items():
         assert f'{namespace} {TICKS} ticks' in output
         assert digest in output
-    with AnyReader([tmp_path / 'run' / 'bag']) as reader:
+    with AnyReader([folder / 'bag']) as reader:
         counts = {c.topic: c.msgcount for c in reader.connections}
     for namespace in expected:
         for topic in ('odom', 'wrench/drag', 'wrench/total', 'thrusters/state', 'thrusters/pwm'):
@@ -77,21 +164,22 @@ def test_a_silent_vehicle_holds_the_others_up_for_a_moment_only(processes, ros_e
     from nav_msgs.msg import Odometry
 
     fleet = FLEETS.parse('vehicles: [{vehicle: simple_rov, count: 2}]', 'fleet.yaml')
-    specs = describe_fleet(fleet_runs(fleet, RunOptions()))
     watcher = Watcher('/simple_rov_1')
     odom = '/simple_rov_1/odom', '/simple_rov_2/odom'
     for topic in odom:
         watcher.listen(topic, Odometry)
-    nodes = {(spec.namespace, spec.name): processes.node(spec) for spec in specs}
+    owner, silent = (
+        processes.start(sys.executable, '-m', 'marine_sim_ros.nodes.composed', run.to_json())
+        for run in fleet_runs(fleet, RunOptions())
+    )
     first, second = (watcher.seen[topic] for topic in odom)
 
     def stamp(messages):
         stamped = messages[-1].header.stamp
         return stamped.sec * 10**9 + stamped.nanosec
 
-    watcher.until(lambda: len(second) > 50)
+    watcher.until(lambda: len(second) > 50, timeout=120)
     assert abs(stamp(first) - stamp(second)) <= 20 * 5_000_000  # both are under way
-    silent = nodes['/simple_rov_2', 'dynamics']
     silent.send_signal(signal.SIGSTOP)
     try:
         watcher.spin(0.5)
@@ -102,7 +190,6 @@ def test_a_silent_vehicle_holds_the_others_up_for_a_moment_only(processes, ros_e
     reached = stamp(first)
     watcher.until(lambda: stamp(second) > reached)  # and it catches up
     watcher.close()
-    owner = nodes['/simple_rov_1', 'dynamics']
     owner.send_signal(signal.SIGTERM)
     output, _ = owner.communicate(timeout=60)
     assert output.count('/simple_rov_2 is silent at') == 1

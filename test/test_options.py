@@ -33,6 +33,8 @@ OTHERWISE = {
     ('scenario', 'scenario'): 'likewise',
     ('dynamics', 'initial_position'): 'has no scenario',
     ('gazebo_bridge', 'initial_position'): 'likewise',
+    ('dynamics', 'initial_rpy'): 'likewise',
+    ('gazebo_bridge', 'initial_rpy'): 'likewise',
 }
 FOREIGN = {
     ('recorder', 'controller'), ('console', 'recorder'), ('console', 'output'),

@@ -19,6 +19,7 @@ from marine_sim_ros.environment.optics import WaterOptics
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.waves import Waves
 from marine_sim_ros.model.materials import Materials
+from marine_sim_ros.scene.bodies import Body
 from marine_sim_ros.scene.scene import Scene
 
 __all__ = ['STANDARD_GRAVITY', 'Environment']
@@ -49,6 +50,7 @@ class Environment:
         gusts: gusts, added to ``current``, or None.
         origin: where map is on the Earth.
         optics: how the water colours what cameras see.
+        bodies: other vehicles at the time, which rays meet and nothing else feels.
     """
 
     gravity: float = STANDARD_GRAVITY
@@ -65,6 +67,7 @@ class Environment:
     gusts: Gusts | None = None
     origin: Origin = field(default_factory=Origin)
     optics: WaterOptics = field(default_factory=WaterOptics)
+    bodies: tuple[Body, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""

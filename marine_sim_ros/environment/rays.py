@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What rays meet first in the water: everything solid, and the water's surface from below."""
+"""What rays meet first in the water: what is solid, other vehicles, the surface from below."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.control_flow import while_loop
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.waves import Waves
+from marine_sim_ros.scene.bodies import body_hits
 from marine_sim_ros.scene.rays import Hits, cast, nearest
 from marine_sim_ros.scene.scene import Scene
 
@@ -28,12 +29,14 @@ _MOST = 500
 def first_hits(
     environment: Environment, origins: Array, directions: Array, maximum: float
 ) -> Hits:
-    """Return what rays meet first; the surface of the water has the number k of ``scene``'s end.
+    """Return what rays meet first.
+
+    The surface of the water has the number k of ``scene``'s end, the bodies those that follow.
 
     A ray that begins above the water meets the surface at a distance of 0.
 
     Args:
-        environment: water and scene at a time.
+        environment: water, scene and bodies at a time.
         origins: (..., 3) in map, m.
         directions: (..., 3) unit vectors, map.
         maximum: how far the rays go, m; finite.
@@ -48,13 +51,18 @@ def first_hits(
     else:
         distance, normal = _waves(environment.waves, environment.time, o, d, reach)
     number = xp.full_like(distance, float(len(scene)))
-    return nearest(solid, Hits(distance, normal, number), reach)
+    hits = nearest(solid, Hits(distance, normal, number), reach)
+    for index, body in enumerate(environment.bodies, len(scene) + 1):
+        own = body_hits(body, o, d)
+        hits = nearest(hits, Hits(*own, xp.full_like(distance, float(index))), reach)
+    return hits
 
 
 def hit_materials(environment: Environment) -> tuple[str, ...]:
     """Return the materials of what rays can meet, by its number; the last one is of nothing."""
     scene = environment.scene or _NOTHING
-    return (*scene.materials, WATER_SURFACE, '')
+    bodies = (body.material for body in environment.bodies)
+    return (*scene.materials, WATER_SURFACE, *bodies, '')
 
 
 def _still(o: Array, d: Array) -> tuple[Array, Array]:

@@ -7,8 +7,6 @@ Subscribes: everything in ros/topics.py recorded(). Publishes: recorder/written,
 which it has every topic of every tick, -1 s as soon as it listens; the state owner
 (``await_recorder``) starts then, and never gets further ahead than the queues hold.
 Writes: <directory>/bag (rosbag2, MCAP; times are simulation time) and <directory>/manifest.json.
-For a fleet it takes one JSON object per vehicle, with namespace and parameters: ``recorder NAME
-JSON...``; the recorders are one process then, and write one bag and one manifest.
 With ``recorder: ros2_bag`` it is `ros2 bag record` that writes the bag (times are those of
 receipt); this node starts and ends it, and counts what it lost in a warning and the manifest.
 Parameters: the common ones, and those below.
@@ -22,13 +20,11 @@ import json
 import sys
 import time as wall
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
-from rclpy.parameter import Parameter as Value
 from rclpy.serialization import deserialize_message, serialize_message
 
 from marine_sim_ros.bags.writer import Manifest
@@ -41,12 +37,10 @@ from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter, shared
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.progress import Progress
-from marine_sim_ros.ros.ros2_bag import Ros2Bag
-from marine_sim_ros.ros.suite_bag import SuiteBag
+from marine_sim_ros.ros.recorder_files import RecorderFiles, recorders
 
 __all__ = ['RecorderNode', 'main']
 
-RECORDERS = {'suite': SuiteBag, 'ros2_bag': Ros2Bag}
 QUIET, PATIENCE = 0.3, 5.0
 PARAMETERS = (
     Parameter('directory', 'out/run', 'new or empty folder to write to'),
@@ -68,12 +62,8 @@ class RecorderNode(SuiteNode):
         self._stamp = 0
         self._last_message = wall.monotonic()
         named, self._every_tick = recorded.recorded_topics(self), recorded.every_tick(self)
-        self._fleet = fleet
-        bag = self._directory / 'bag'
-        if fleet is None:
-            self._bag = RECORDERS[self.values['recorder']](self, bag, named)
-        else:
-            self._bag = SuiteBag(self, bag, named, fleet)
+        self._files = RecorderFiles(self, self._directory, fleet)
+        self._bag = self._files.bag(named)
         self._progress = Progress(n for n in self._every_tick if n in self._bag.heard)
         self._listens, self._heard_at = False, wall.monotonic()
         self._written = self.publisher(topics.WRITTEN)
@@ -155,31 +145,15 @@ class RecorderNode(SuiteNode):
         """Close the bag and write the manifest."""
         try:
             more = self._bag.close(self._expected())
-            path = self._directory / 'manifest.json'
-            if self._fleet is None:
-                self._manifest.write(path, **more)
-            else:
-                content = self._manifest.content(**more)
-                self._fleet.write_manifest(path, self.get_namespace(), content)
+            self._files.write_manifest(self._manifest, more)
         except MarineSimError as error:
             self.get_logger().error(str(error))
             self.exit_code = 1
 
 
 def main() -> None:
-    """Run the executable: ``recorder [NAME JSON...] [--ros-args ...]``."""
-    told = list(takewhile(lambda text: text != '--ros-args', sys.argv[1:]))
-    if not told:
-        run(RecorderNode)
-    else:
-        fleet = FleetRecording()
-        run(*(partial(_of_fleet, fleet, json.loads(text)) for text in told[1:]))
-
-
-def _of_fleet(fleet: FleetRecording, told: dict[str, Any]) -> RecorderNode:
-    """Return the recorder of one vehicle."""
-    values = [Value(name, value=value) for name, value in told['parameters'].items()]
-    return RecorderNode(fleet=fleet, parameter_overrides=values, namespace=told['namespace'])
+    """Run ``recorder``, or for a fleet ``recorder NAME JSON...`` (ros/recorder_files.py)."""
+    run(*recorders(RecorderNode, sys.argv[1:]))
 
 
 if __name__ == '__main__':

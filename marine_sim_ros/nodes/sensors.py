@@ -3,22 +3,26 @@
 
 """Sensors: all sensors of the vehicle that have no node of their own.
 
-Subscribes: odom; acceleration (AccelStamped) and thrusters/supply where a sensor needs them.
+Subscribes: odom, and where a sensor sees them that of the neighbours; acceleration (AccelStamped)
+and thrusters/supply where a sensor needs them.
 Publishes: <name>/<topic> of each topic of each sensor, stamped with the time of the measurement,
 at the sensor's rate and after its latency; /tf_static of sensors with an <origin>;
 <node>/tick (Header) when all of a tick are read, for the recorder, which waits for it.
-Parameters: the common ones.
+Parameters: the common ones, and those below.
 Failure: an odom that is not finite is left out with a warning; while acceleration or
-thrusters/supply is silent its last message holds. A sensor that fails is reported; the others go
-on.
+thrusters/supply is silent its last message holds; a neighbour that is silent for 10 s stays
+where it was last. A sensor that fails is reported; the others go on.
 """
 
 from __future__ import annotations
 
+from marine_sim_ros.ros.parameters import NEIGHBOURS
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.sensor_node import SensorsNode
 
 __all__ = ['SensorsNode', 'main']
+
+PARAMETERS = (NEIGHBOURS,)
 
 
 def main() -> None:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ['Followers']
+__all__ = ['SILENCE', 'Followers']
+
+SILENCE = 10.0
+"""s of wall time that another vehicle is waited for; its own forces get a second of it."""
 
 
 class Followers:

@@ -41,7 +41,7 @@ from marine_sim_ros.ros.convert import (
 from marine_sim_ros.ros.parameters import Parameter, declare, shared
 from marine_sim_ros.ros.throttled_publisher import ThrottledPublisher
 
-__all__ = ['COMMON', 'SpatialPublisher', 'SuiteNode']
+__all__ = ['COMMON', 'SpatialPublisher', 'SuiteNode', 'cached_vehicle']
 
 WARN_PERIOD = 5.0
 FASTEST_WATER = 100.0
@@ -96,7 +96,7 @@ COMMON = (
 
 
 @lru_cache(maxsize=4)
-def _cached_vehicle(
+def cached_vehicle(
     source: str,
     voltage: float | None,
     hull_forces: tuple[str, ...],
@@ -181,7 +181,7 @@ class SuiteNode(Node):
         source = self.values['robot_description'] or self.values['vehicle']
         kinds = [kind for kind in self.values['hull_forces'] if kind]
         voltage = self.values['voltage'] or None
-        return _cached_vehicle(source, voltage, tuple(kinds), tuple(arguments.items()))
+        return cached_vehicle(source, voltage, tuple(kinds), tuple(arguments.items()))
 
     def _on_set_parameters(self, wanted: Sequence[Any]) -> SetParametersResult:
         for parameter in wanted:

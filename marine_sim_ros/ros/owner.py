@@ -25,7 +25,7 @@ from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_odometry, set_stamp, set_transform, stamp_ns
-from marine_sim_ros.ros.followers import Followers
+from marine_sim_ros.ros.followers import SILENCE, Followers
 from marine_sim_ros.ros.node import SpatialPublisher, SuiteNode
 from marine_sim_ros.ros.pacing import Pacer
 from marine_sim_ros.ros.parameters import SOURCES, Parameter, shared
@@ -35,6 +35,9 @@ __all__ = ['PARAMETERS', 'START_TIMEOUT', 'StateOwner']
 
 ACKNOWLEDGEMENT = Duration(seconds=1)
 """That is waited for at most; then somebody listens who does not live any more."""
+AHEAD = topics.ACK_WINDOW // 2
+"""Ticks ahead of a follower, which is ACK_WINDOW ahead of its recorder: together fewer than the
+queues keep for who is discovered late."""
 START_TIMEOUT = 60.0
 """s of wall time; who has not spoken at all by then is missing."""
 YOUNG = 5.0
@@ -222,7 +225,7 @@ class StateOwner(SuiteNode):
         """Return whether the present state may not be published yet."""
         if self.values['clock'] == 'follow' and self.stamp > self._followed:
             return True
-        if self._followers_are_late(self.stamp - topics.ACK_WINDOW * self._step):
+        if self._followers_are_late(self.stamp - AHEAD * self._step):
             return True
         if not self.values['await_recorder']:
             return False
@@ -231,8 +234,7 @@ class StateOwner(SuiteNode):
 
     def _followers_are_late(self, stamp: int) -> bool:
         """Whether a follower that lives has not completed the tick of a stamp (ns) yet."""
-        limit = self.values['source_timeout']
-        for name in self._followers.give_up(stamp, wall.monotonic(), limit, START_TIMEOUT):
+        for name in self._followers.give_up(stamp, wall.monotonic(), SILENCE, START_TIMEOUT):
             self.get_logger().warning(
                 f'{name} is silent at {self.time:.3f} s: the run goes on without waiting for it'
             )
@@ -317,9 +319,11 @@ class StateOwner(SuiteNode):
 
     def close(self) -> None:
         """Stay until who records has the last tick; what is not received ends with its sender."""
-        if not self.values['await_acknowledgement']:
+        followed = self.values['clock'] == 'follow'  # the others wait for its last tick
+        if not (followed or self.values['await_acknowledgement']):
             return
-        own = [self._odom_publisher, self._tf_publisher, self.total]
+        own = [self._odom_publisher, self.total]
+        own += [self._tf_publisher] if topics.TF is not None else []
         if self.values['clock'] == 'publish':
             own.append(self._clock_publisher)
         for publisher in own:

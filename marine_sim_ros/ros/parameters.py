@@ -17,7 +17,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.setting import Setting
 from marine_sim_ros.sim.options import OPTIONS
 
-__all__ = ['SOURCES', 'Parameter', 'declare', 'shared']
+__all__ = ['NEIGHBOURS', 'SOURCES', 'Parameter', 'declare', 'shared']
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,12 @@ def shared(option: str, **changes: Any) -> Parameter:
     return Parameter(**{**settings, **changes})
 
 
+NEIGHBOURS = Parameter(
+    'neighbours',
+    '',
+    'vehicle and vehicle_arguments of each other vehicle that sonars see, JSON by namespace',
+    empty='none',
+)
 SOURCES = Parameter(
     'wrench_sources',
     [''],

@@ -32,8 +32,9 @@ from marine_sim_ros.ros.convert import (
     state_from,
 )
 from marine_sim_ros.ros.gathering import Gathering
+from marine_sim_ros.ros.neighbours import Neighbours
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import NEIGHBOURS, Parameter
 from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs
 from marine_sim_ros.sensors.series import SensorReader
 
@@ -105,7 +106,10 @@ class SensorsNode(SuiteNode):
     """Publishes what some sensors of the vehicle read; by default all that have no other node."""
 
     def __init__(
-        self, name: str = SHARED, parameters: Sequence[Parameter] = (), **options: Any
+        self,
+        name: str = SHARED,
+        parameters: Sequence[Parameter] = (NEIGHBOURS,),
+        **options: Any,
     ) -> None:
         """Create the node."""
         super().__init__(name, parameters, **options)
@@ -114,7 +118,11 @@ class SensorsNode(SuiteNode):
         needs = [need for need in topics.sensor_needs(self.vehicle) if need in found]
         none = SensorInputs.none()
         self._last = {need: getattr(none, need) for need in needs}
-        self._gathering = Gathering(self._on_motion, self._last)
+        sees = any(s.reader.model.sees for s in self._sensors)
+        self._neighbours = Neighbours(self, self.values.get('neighbours', '') if sees else '')
+        last = {**self._last, **self._neighbours.last}
+        self._gathering = Gathering(self._on_motion, last, self._neighbours.last)
+        self._neighbours.listen(self._gathering)
         for need in needs:
             take = {'acceleration': self._on_acceleration, 'supply': self._on_supply}[need]
             self.listen(topics.NEEDS[need], take)
@@ -178,9 +186,10 @@ class SensorsNode(SuiteNode):
         self._last[need] = value
         self._gathering.other(need, stamp_ns(message.header.stamp), value)
 
-    def _on_motion(self, stamp: int, state: State, given: Mapping[str, np.ndarray]) -> None:
-        inputs = SensorInputs.none(stamp / NANOSECONDS)._replace(**given)
-        environment = self.environment_at(stamp)
+    def _on_motion(self, stamp: int, state: State, given: Mapping[str, Any]) -> None:
+        needs = {name: given[name] for name in self._last}
+        inputs = SensorInputs.none(stamp / NANOSECONDS)._replace(**needs)
+        environment = self._neighbours.around(self.environment_at(stamp), given)
         for sensor in self._sensors:
             try:
                 sensor.read(self, stamp, state, environment, inputs)

@@ -143,6 +143,7 @@ ALTIMETER = SensorModel(
     disturb=_disturb,
     spec=Altimeter,
     rate=10.0,
+    sees=True,
     label='Altimeter',
     topics=(
         SensorTopic('range', 'sensor_msgs/msg/Range', _range),

@@ -393,6 +393,7 @@ DVL = SensorModel(
     spec=Dvl,
     follow=_follow,
     rate=5.0,
+    sees=True,
     label='DVL',
     topics=(
         SensorTopic('twist', 'geometry_msgs/msg/TwistWithCovarianceStamped', _twist),

@@ -183,6 +183,7 @@ IMAGING_SONAR = SensorModel(
     disturb=_disturb,
     spec=ImagingSonar,
     rate=10.0,
+    sees=True,
     label='Imaging sonar',
     executable='sensor',
     topics=(

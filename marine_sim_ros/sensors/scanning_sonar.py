@@ -215,6 +215,7 @@ SCANNING_SONAR = SensorModel(
     disturb=_disturb,
     spec=ScanningSonar,
     rate=21.0,
+    sees=True,
     label='Scanning sonar',
     topics=(
         SensorTopic('scan', 'sensor_msgs/msg/LaserScan', _scan),

@@ -183,6 +183,7 @@ class SensorModel:
         topics: what its node publishes for each reading, with the stamp of the measurement.
         charts: what reports on recordings draw of it.
         needs: required inputs, of ``acceleration`` and ``supply``.
+        sees: whether its rays meet other vehicles.
         rate: readings per second where the description gives none; 0: one in every tick.
         slowest: least rate; more than 0 where the noise depends on the rate.
         label: display label.
@@ -204,6 +205,7 @@ class SensorModel:
     topics: tuple[SensorTopic, ...] = ()
     charts: tuple[SensorChart, ...] = ()
     needs: tuple[str, ...] = ()
+    sees: bool = False
     rate: float = 0.0
     slowest: float = 0.0
     label: str = ''

@@ -192,7 +192,9 @@ def describe(
     )
     pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
     own: dict[str, dict[str, Any]] = {name: {} for name in sources}
-    own |= {node: {} for node in sensor_nodes(vehicle)}
+    seen = {'neighbours': json.dumps(options.neighbours)} if options.neighbours else {}
+    for node, kind in sensor_nodes(vehicle).items():
+        own[node] = seen if kind in ('sensor', 'sensors') else {}
     special: dict[str, dict[str, Any]] = {
         'thrusters': pwm,
         'drag': {'publish_components': True} if options.publish_components else {},
