@@ -224,6 +224,8 @@ SHIPPED = [
     *((v, {'coefficients': s}) for v in VEHICLES for s in SETS),
     *((v, {'thrust': 'linear', 'ventilation': 'true', 'reaction_torque': '0.02',
            'rotor_time_constant': '0'}) for v in VEHICLES),
+    ('bluerov2_heavy', {'coefficients': 'tank2025'}),
+    ('bluerov2', {'coefficients': 'tank2025_body'}),
     ('simple_rov', {}), ('surface_vessel', {}),
     ('investigator90', {}), ('investigator90', {'ballast': '21.9'}),
     ('investigator90', {'mass': 'voxels', 'voxel_size': '0.005'}),

@@ -129,7 +129,10 @@ def munk_speeds(vehicle: Vehicle) -> tuple[float, float]:
     moment m g (z_b − z_g) θ.
     Yaw has no righting moment: the lowest u at which (v, r) with the linear damping at u grows,
     M (v̇, ṙ) = −(D + C(u)) (v, r). Source: Fossen (2011), sections 6.3 and 7.3.
+    Lift works against the Munk moment; these formulas leave it out, so both are inf with lift.
     """
+    if vehicle.damping.lift is not None:
+        return np.inf, np.inf
     added = vehicle.added_mass
     lift = vehicle.inertia.mass * Environment().gravity
     arm = vehicle.buoyancy.center_of_volume[2] - vehicle.inertia.center_of_mass[2]

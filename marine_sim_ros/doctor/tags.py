@@ -29,7 +29,7 @@ _CHILDREN: dict[str, set[str]] = {
     'buoyancy': {'volume', 'center_of_volume', 'height'},
     'barometer': {'atmospheric_pressure', 'variance', 'fluid_density', 'origin'},
     'thruster': {'origin', 'linear', 'diameter', 'time_constant', 'reaction_torque',
-                 'zero_thrust_advance_ratio', 'ventilation'},
+                 'thrust_deduction', 'zero_thrust_advance_ratio', 'ventilation'},
     'thrusters': {'curve', 'thruster'},
     'fins': {'fin'},
     'fin': {'origin', 'limit', 'wash', *FIN_NUMBERS},
@@ -42,6 +42,7 @@ _ATTRIBUTES: dict[str, set[str]] = {
     'linear': {'pos_force', 'neg_force', 'dead_zone'}, 'curve': {'name', 'voltage'},
     'fin': {'name'}, 'limit': {'lower', 'upper', 'velocity'}, 'wash': {'thruster', 'diameter'},
     'aspect_ratio': {'sweep'},
+    'drag_element': {'xyz', 'axis', 'linear', 'quadratic', 'mixed'}, 'lift': {'xyz'},
     'density': {'value'}, 'mass_from_parts': {'file', 'voxel_size'},
 }  # fmt: skip
 _STANDARD = {'link', 'joint', 'material', 'gazebo', 'transmission', 'ros2_control', 'sensor'}
