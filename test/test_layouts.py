@@ -44,6 +44,7 @@ CARRIED = (
     'altimeter',
     'scanning_sonar',
     'imaging_sonar',
+    'camera',
     'leak',
     'thermometer',
 )
@@ -53,6 +54,13 @@ NUMBERS = 'RViz has no display for it; it is a curve in Foxglove and PlotJuggler
 ROW = 'a picture of one row; scan has its first return'
 SAME = 'the same picture as fan, in a type that the viewer does not show'
 PICTURE = 'a picture; PlotJuggler shows curves'
+CALIBRATION = 'numbers that do not change'
+ON_REQUEST = 'only where the element asks for it'
+CAMERA = {
+    'camera/image/compressed': 'the same picture as image',
+    'camera/depth': ON_REQUEST,
+    'barometer/pose': ON_REQUEST,
+}
 LEFT_OUT = {
     'rviz': {
         **dict.fromkeys(
@@ -72,6 +80,8 @@ LEFT_OUT = {
             ),
             NUMBERS,
         ),
+        **CAMERA,
+        'camera/camera_info': CALIBRATION,
         'imu/data': ATTITUDE,
         'gps/fix': 'RViz has no display for it; it is a map in Foxglove',
         'dvl/odometry': 'its frame dvl_odom is connected to no other; it is a curve',
@@ -79,11 +89,16 @@ LEFT_OUT = {
         'imaging_sonar/image': SAME,
     },
     'foxglove': {
+        **CAMERA,
         'imu/data': ATTITUDE,
         'scanning_sonar/echo': ROW,
         'imaging_sonar/image': SAME,
     },
     'plotjuggler': {
+        **dict.fromkeys(CAMERA, PICTURE),
+        'barometer/pose': ON_REQUEST,
+        'camera/image': PICTURE,
+        'camera/camera_info': CALIBRATION,
         'imu/data': ATTITUDE,
         'scanning_sonar/echo': PICTURE,
         'imaging_sonar/fan': PICTURE,
