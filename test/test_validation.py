@@ -20,7 +20,6 @@ from rich.console import Console
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.trim import trim
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.model.library import vehicle_names
 from marine_sim_ros.model.xml import parse
 from marine_sim_ros.tools.main import main
 from marine_sim_ros.tools.validate import print_validation
@@ -315,7 +314,7 @@ def test_which_set_has_the_published_top_speed(validations):
     assert 'the default maker is off by -39%' in text
 
 
-@pytest.mark.parametrize('name', vehicle_names())
+@pytest.mark.parametrize('name', [*VEHICLES, *OTHERS])
 def test_a_default_misses_no_published_value_but_motion_measured_of_the_heavy(validations, name):
     validation = validations[name]
     missed = {

@@ -216,8 +216,8 @@ class Barometer:
         atmospheric_pressure: Pa.
         fluid_density: kg/m³.
         variance: variance of the pressure noise, Pa².
-        pose: whether it sends its height as a pose too.
         reference_offset: added to the sensor's height before the pressure is taken, m.
+        pose: whether it sends its height as a pose too.
     """
 
     frame: str
@@ -225,8 +225,8 @@ class Barometer:
     atmospheric_pressure: float = number(101300.0, 0.0, 1e9, 'Pa', 'pressure at the surface')
     fluid_density: float = number(math.nan, 0.0, 2e4, 'kg/m³', "density; default: the vehicle's")
     variance: float = number(40000.0, 0.0, 1e12, 'Pa²', 'variance of the pressure noise')
-    pose: float = number(0.0, 0.0, 1.0, '', '1: it sends its height as a pose too')
     reference_offset: float = 0.0
+    pose: float = number(0.0, 0.0, 1.0, '', '1: it sends its height as a pose too')
 
 
 @dataclass(frozen=True, eq=False)

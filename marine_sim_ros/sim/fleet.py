@@ -257,7 +257,7 @@ def describe_fleet(
     """
     specs = [spec for run in runs for spec in describe(run, progress, warn)]
     recorders = [spec for spec in specs if spec.executable == 'recorder']
-    if not recorders:
+    if len(recorders) < 2:
         return specs
     told = [json.dumps({'namespace': s.namespace, 'parameters': s.parameters}) for s in recorders]
     one = NodeSpec('recorder', '', {}, ('recorder', *told))
