@@ -3,11 +3,13 @@
 
 """Fleets as real nodes: one time, one bag, and every vehicle as if it were alone."""
 
+import signal
 from dataclasses import replace
 
 import numpy as np
+import psutil
 import pytest
-from graph import manifest
+from graph import Watcher, manifest
 
 from marine_sim_ros import load_scenario, load_vehicle
 from marine_sim_ros.core.state import State
@@ -156,3 +158,39 @@ def check(folder, output, expected):
             assert counts[f'{namespace}/{topic}'] == TICKS, topic
     assert counts['/clock'] == TICKS
     assert counts['/tf'] == 3 * TICKS
+
+
+def test_a_silent_vehicle_holds_the_others_up_for_a_moment_only(processes, tmp_path):
+    from nav_msgs.msg import Odometry
+
+    from marine_sim_ros.ros.convert import stamp_ns
+
+    path = tmp_path / 'fleet.yaml'
+    path.write_text('vehicles: [{vehicle: simple_rov, count: 2}]')
+    watcher = Watcher('/simple_rov_1')
+    names = '/simple_rov_1/odom', '/simple_rov_2/odom'
+    for name in names:
+        watcher.listen(name, Odometry)
+    first, second = (watcher.seen[name] for name in names)
+    fleet = processes.marine_sim('run', '--fleet', path)
+    watcher.until(lambda: len(second) > 50, timeout=120)
+    (silent,) = (
+        child
+        for child in psutil.Process(fleet.pid).children(recursive=True)
+        if '__ns:=/simple_rov_2' in child.cmdline()
+        and any('dynamics' in w for w in child.cmdline())
+    )
+    silent.suspend()
+    try:
+        watcher.spin(0.5)
+        gone = stamp_ns(second[-1].header.stamp)
+        watcher.until(lambda: stamp_ns(first[-1].header.stamp) > gone + 500_000_000)
+    finally:
+        silent.resume()
+    reached = stamp_ns(first[-1].header.stamp)
+    watcher.until(lambda: stamp_ns(second[-1].header.stamp) > reached)  # it catches up
+    watcher.close()
+    fleet.send_signal(signal.SIGINT)
+    output, _ = fleet.communicate(timeout=60)
+    assert output.count('/simple_rov_2 is silent at') == 1
+    assert '/simple_rov_2 is back at' in output
