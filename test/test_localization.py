@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimators on the other end of the sensors: their errors are those that they expect."""
 
+import os
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -226,3 +228,96 @@ def test_the_true_pose_leaves_base_link_to_an_estimator(processes):
         (t.header.frame_id, t.child_frame_id) for m in watcher.seen['/tf'] for t in m.transforms
     }
     assert frames == {('map', 'base_link_truth')}
+
+
+def ekf_node():
+    """Return the program of robot_localization, or None where it is not installed."""
+    prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+    paths = (Path(prefix) / 'lib' / 'robot_localization' / 'ekf_node' for prefix in prefixes)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def fixed_frames(vehicle):
+    """Return the transforms that robot_state_publisher and a global localizer would send."""
+    from geometry_msgs.msg import TransformStamped
+
+    places = {'odom': ('map', np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))}
+    for sensor in vehicle.sensors:
+        if not sensor.own_frame and sensor.frame != 'base_link':
+            places[sensor.frame] = ('base_link', sensor.position, sensor.place.quaternion)
+    transforms = []
+    for child, (parent, place, turn) in places.items():
+        one = TransformStamped(child_frame_id=child)
+        one.header.frame_id = parent
+        position, rotation = one.transform.translation, one.transform.rotation
+        position.x, position.y, position.z = place.tolist()
+        rotation.x, rotation.y, rotation.z, rotation.w = turn.tolist()
+        transforms.append(one)
+    return transforms
+
+
+def estimated_survey(processes, tmp_path, duration):
+    """Run the survey in the graph with ekf_node beside it.
+
+    Returns: stamps (n,) s, odometry/filtered (n, 3) m, odom (n, 3) m at these, and the way in m.
+    """
+    from nav_msgs.msg import Odometry
+
+    from marine_sim_ros.ros import localization, topics
+
+    vehicle, options = localized_vehicle()
+    given = tmp_path / 'run.yaml'
+    given.write_text(
+        yaml.safe_dump({'/**': {'ros__parameters': localization.parameters(options)}})
+    )
+    ekf = processes.start(
+        ekf_node(), '--ros-args', '-r', '__ns:=/bluerov2_heavy', '--params-file', CONFIGURATION,
+        '--params-file', given, stdout=(tmp_path / 'ekf.log').open('w'),
+    )  # fmt: skip
+    watcher = Watcher('/bluerov2_heavy')
+    static = topics.TF_STATIC
+    frames = watcher.node.create_publisher(static.type, static.name, static.qos)
+    frames.publish(static.type(transforms=fixed_frames(vehicle)))
+    for topic in ('odom', 'odometry/filtered'):
+        watcher.listen(topic, Odometry, depth=20000)
+    sets = [part for argument in options.vehicle_arguments for part in ('--set', argument)]
+    watcher.until(lambda: watcher.node.count_publishers('odometry/filtered') == 1, timeout=100)
+    run = processes.marine_sim(
+        'run', options.vehicle, '--scenario', options.scenario, '--environment',
+        options.environment, '--composed', '--real-time-factor', 4, '--dt', 0.02, '--duration',
+        duration, '--truth-frame', options.truth_frame, *sets,
+        stdout=(tmp_path / 'run.log').open('w'),
+    )  # fmt: skip
+    watcher.until(lambda: run.poll() is not None, timeout=3000)
+    assert ekf.poll() is None, (tmp_path / 'ekf.log').read_text()[-3000:]
+    watcher.spin(2.0)
+    watcher.close()
+
+    def rows(topic):
+        found = {}
+        for message in watcher.seen[topic]:
+            stamp, p = message.header.stamp, message.pose.pose.position
+            found[stamp.sec + 1e-9 * stamp.nanosec] = (p.x, p.y, p.z)
+        times = np.array(sorted(found))
+        return times, np.array([found[t] for t in times])
+
+    truth_times, truth = rows('odom')
+    times, estimates = rows('odometry/filtered')
+    inside = times <= truth_times[-1]
+    times, estimates = times[inside], estimates[inside]
+    at = np.stack([np.interp(times, truth_times, truth[:, i]) for i in range(3)], axis=1)
+    way = np.linalg.norm(np.diff(truth, axis=0), axis=1).sum()
+    return times, estimates, at, way
+
+
+@pytest.mark.ros
+@pytest.mark.skipif(ekf_node() is None, reason='robot_localization: not on this machine')
+@pytest.mark.timeout(3600)
+def test_robot_localization_drifts_less_than_one_percent_of_the_way(processes, tmp_path):
+    times, estimates, truth, way = estimated_survey(processes, tmp_path, 600.0)
+    drift = np.linalg.norm(estimates - truth, axis=1)
+    print(f'way {way:.1f} m, drift {drift[-1]:.3f} m, at most {drift.max():.3f} m')
+    assert times[-1] > 590.0
+    assert way > 200.0
+    assert drift[-1] < 0.01 * way
+    assert np.abs(estimates[-200:, 2] - truth[-200:, 2]).max() < 0.1
