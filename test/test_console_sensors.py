@@ -20,7 +20,10 @@ from marine_sim_ros.sensors import SENSORS
 from marine_sim_ros.sensors.imaging_sonar import fan_picture
 from marine_sim_ros.sensors.scanning_sonar import bearing
 
-ALL = ('gps', 'usbl', 'dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar', 'leak', 'thermometer')
+ALL = (
+    'gps', 'usbl', 'dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar', 'camera', 'leak',
+    'thermometer',
+)  # fmt: skip
 
 
 @pytest.fixture(scope='module')
@@ -64,6 +67,7 @@ NAN = math.nan
     [
         ('FluidPressure', Message(fluid_pressure=151_523.0), '151.52 kPa'),
         ('Temperature', Message(temperature=-0.001), '0.00 °C'),
+        ('CameraInfo', Message(width=640, height=480), '640 × 480 pixels'),
         (
             'Imu',
             Message(

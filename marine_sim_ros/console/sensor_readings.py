@@ -84,6 +84,7 @@ READINGS: dict[str, Callable[[Any], str]] = {
     'geometry_msgs/msg/PoseWithCovarianceStamped': _place,
     'geometry_msgs/msg/TwistWithCovarianceStamped': _speed,
     'sensor_msgs/msg/BatteryState': _battery,
+    'sensor_msgs/msg/CameraInfo': lambda m: f'{m.width} × {m.height} pixels',
     'sensor_msgs/msg/FluidPressure': lambda m: f'{number_text(m.fluid_pressure / 1000)} kPa',
     'sensor_msgs/msg/Imu': _imu,
     'sensor_msgs/msg/LaserScan': _scan,
