@@ -19,7 +19,7 @@ from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sensors import SENSORS, Readings
+from marine_sim_ros.sensors import SENSORS, Readings, needs_of
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
 
@@ -108,11 +108,6 @@ class _Messages:
         return self._fill(kind, {**values, 'header': self.header(stamp, frame)})
 
 
-def _needs(vehicle: Vehicle) -> set[str]:
-    """Return what the sensors of a vehicle need beside its state."""
-    return {need for sensor in vehicle.sensors for need in SENSORS[sensor.kind].needs}
-
-
 def _joint_topics(
     vehicle: Vehicle, trajectory: Trajectory
 ) -> list[tuple[str, Sequence[str], dict[str, np.ndarray]]]:
@@ -120,7 +115,7 @@ def _joint_topics(
     result: list[tuple[str, Sequence[str], dict[str, np.ndarray]]] = []
     if len(vehicle.thrusters):
         result.append(('thrusters/state', vehicle.thrusters.names, {'effort': trajectory.thrust}))
-        if 'supply' in _needs(vehicle):
+        if 'supply' in needs_of(vehicle):
             supply = {'position': trajectory.sensors.inputs.supply}
             result.append(('thrusters/supply', ('power', 'voltage', 'used'), supply))
     if vehicle.manipulator is not None:
@@ -185,7 +180,7 @@ def write_recording(
 
         kind = 'std_msgs/msg/String'
         write('robot_description', kind, int(trajectory.stamp[0]), make.text(vehicle.urdf))
-        accelerated = 'acceleration' in _needs(vehicle)
+        accelerated = 'acceleration' in needs_of(vehicle)
         arrivals = {sensor.name: _arrivals(trajectory, sensor.name) for sensor in vehicle.sensors}
         for i, stamp in enumerate(trajectory.stamp.tolist()):
             pose = (*trajectory.position[i], *trajectory.orientation[i])

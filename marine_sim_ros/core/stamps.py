@@ -5,12 +5,20 @@
 
 from __future__ import annotations
 
+import struct
+
 from marine_sim_ros.core.errors import ParameterError
 
-__all__ = ['NANOSECONDS', 'step_nanoseconds', 'ticks_of']
+__all__ = ['NANOSECONDS', 'header_stamp', 'step_nanoseconds', 'ticks_of']
 
 NANOSECONDS = 1_000_000_000
 """In a second."""
+
+
+def header_stamp(data: bytes) -> int:
+    """Return the stamp (ns) of a serialised message (CDR) that begins with a header."""
+    sec, nanosec = struct.unpack_from('<iI' if data[1] & 1 else '>iI', data, 4)
+    return int(sec) * NANOSECONDS + int(nanosec)
 
 
 def step_nanoseconds(dt: float) -> int:

@@ -26,7 +26,7 @@ from marine_sim_ros.faults.tables import Tables
 from marine_sim_ros.faults.thrust import Propulsion, unharmed
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.manipulator import arm_step
-from marine_sim_ros.sensors import SENSORS
+from marine_sim_ros.sensors import needs_of
 from marine_sim_ros.sim.step import Commands, Memory, StepOutput, Stepping, advance, begin
 
 __all__ = ['Recorder', 'Setting', 'everything', 'rollout', 'states']
@@ -86,9 +86,9 @@ def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str,
     }
     if happened.joints is not None:
         kept['joints'] = happened.joints.position
-    needs = {need for sensor in setting.vehicle.sensors for need in SENSORS[sensor.kind].needs}
     if happened.fins is not None:
         kept['fins'] = happened.fins
+    needs = needs_of(setting.vehicle)
     if 'acceleration' in needs:
         kept['acceleration'] = happened.acceleration
     if 'supply' in needs:

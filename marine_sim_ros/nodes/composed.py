@@ -12,14 +12,13 @@ from __future__ import annotations
 import sys
 from functools import partial
 from importlib import import_module
-from itertools import takewhile
 from typing import Any
 
 from rclpy.parameter import Parameter
 
 from marine_sim_ros.ros.bus import Bus
 from marine_sim_ros.ros.fleet_recording import FleetRecording
-from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.process import own_words, run
 from marine_sim_ros.sim.graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
 
@@ -41,7 +40,7 @@ def _make(spec: NodeSpec, bus: Bus, fleet: FleetRecording | None) -> Any:
 
 def main() -> None:
     """Run the executable: ``composed OPTIONS_JSON... [--ros-args ...]``."""
-    texts = list(takewhile(lambda text: text != '--ros-args', sys.argv[1:]))
+    texts = own_words()
     if not texts:
         sys.stderr.write('ERROR: composed: expected the run options as one JSON argument\n')
         sys.exit(2)

@@ -22,12 +22,11 @@ from sensor_msgs.msg import JointState
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
-from marine_sim_ros.faults.thrust import COMMAND_TIMEOUT
 from marine_sim_ros.physics.force import ForceInputs
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, set_stamp
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
-from marine_sim_ros.ros.parameters import Parameter, shared
+from marine_sim_ros.ros.parameters import COMMAND_HOLD, shared
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.sim.player import fin_targets
 from marine_sim_ros.sim.scenario import load_scenario
@@ -36,10 +35,7 @@ __all__ = ['FinsNode', 'main']
 
 PARAMETERS = (
     shared('scenario', empty='the fins follow fins/command'),
-    Parameter(
-        'command_timeout', COMMAND_TIMEOUT, 'simulated time after which a command no longer holds',
-        0.0, 1e6, unit='s',
-    ),
+    COMMAND_HOLD,
 )  # fmt: skip
 
 

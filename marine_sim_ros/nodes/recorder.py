@@ -17,7 +17,6 @@ and one line that names the file; the run itself goes on.
 from __future__ import annotations
 
 import json
-import sys
 import time as wall
 from functools import partial
 from pathlib import Path
@@ -29,13 +28,13 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp
 from marine_sim_ros.ros import recorded, topics
-from marine_sim_ros.ros.convert import header_stamp, odometry_numbers, set_stamp, stamp_ns
+from marine_sim_ros.ros.convert import odometry_numbers, set_stamp, stamp_ns
 from marine_sim_ros.ros.fleet_recording import FleetRecording
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import Parameter, shared
-from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.process import own_words, run
 from marine_sim_ros.ros.progress import Progress
 from marine_sim_ros.ros.recorder_files import RecorderFiles, recorders
 
@@ -153,7 +152,7 @@ class RecorderNode(SuiteNode):
 
 def main() -> None:
     """Run ``recorder``, or for a fleet ``recorder NAME JSON...`` (ros/recorder_files.py)."""
-    run(*recorders(RecorderNode, sys.argv[1:]))
+    run(*recorders(RecorderNode, own_words()))
 
 
 if __name__ == '__main__':

@@ -25,11 +25,10 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.kinds import Dead
 from marine_sim_ros.faults.live import LiveThrusters
-from marine_sim_ros.faults.thrust import COMMAND_TIMEOUT
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.force_node import ForceNode
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import COMMAND_HOLD, Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import credible, pwm_stamp
 from marine_sim_ros.ros.thruster_outputs import ThrusterOutputs
@@ -45,10 +44,7 @@ PARAMETERS = (
         'pwm_source', 'external', 'external: the latest command holds; controller: one per odom',
         choices=('external', 'controller'),
     ),
-    Parameter(
-        'command_timeout', COMMAND_TIMEOUT, 'simulated time after which a command no longer holds',
-        0.0, 1e6, unit='s',
-    ),
+    COMMAND_HOLD,
     Parameter('failed_thrusters', [''], 'names of thrusters that stand still', empty='none',
               live=True),
 )  # fmt: skip

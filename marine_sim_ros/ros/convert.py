@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from array import array
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -24,7 +23,6 @@ from marine_sim_ros.core.state import State, Wrench
 __all__ = [
     'acceleration_from',
     'finite',
-    'header_stamp',
     'odometry_numbers',
     'set_acceleration',
     'set_fields',
@@ -42,12 +40,6 @@ __all__ = [
 def stamp_ns(stamp: Time) -> int:
     """Return a stamp in ns."""
     return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
-
-
-def header_stamp(data: bytes) -> int:
-    """Return the stamp (ns) of a serialised message that starts with a header (CDR)."""
-    sec, nanosec = struct.unpack_from('<iI', data, 4)
-    return int(sec) * NANOSECONDS + int(nanosec)
 
 
 def set_stamp(stamp: Time, ns: int) -> None:

@@ -15,9 +15,10 @@ from rclpy.node import Node
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.setting import Setting
+from marine_sim_ros.faults.thrust import COMMAND_TIMEOUT
 from marine_sim_ros.sim.options import OPTIONS
 
-__all__ = ['NEIGHBOURS', 'SOURCES', 'Parameter', 'declare', 'shared']
+__all__ = ['COMMAND_HOLD', 'NEIGHBOURS', 'SOURCES', 'Parameter', 'declare', 'shared']
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,14 @@ def shared(option: str, **changes: Any) -> Parameter:
     return Parameter(**{**settings, **changes})
 
 
+COMMAND_HOLD = Parameter(
+    'command_timeout',
+    COMMAND_TIMEOUT,
+    'simulated time after which a command no longer holds',
+    0.0,
+    1e6,
+    unit='s',
+)
 NEIGHBOURS = Parameter(
     'neighbours',
     '',

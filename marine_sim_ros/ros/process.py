@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Any
 
 import rclpy
@@ -19,7 +20,7 @@ from marine_sim_ros.ros.bus import Bus
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parent import end_with_parent
 
-__all__ = ['Shutdown', 'executor', 'run', 'run_named', 'spin']
+__all__ = ['Shutdown', 'executor', 'own_words', 'run', 'run_named', 'spin']
 
 SPIN_PERIOD = 0.1
 DELIVERIES, EVENTS, LAST = 64, 4, 10**6
@@ -97,6 +98,11 @@ def run(
     sys.stderr.flush()
     # Without this, DDS threads that are still closing can hold the process up for a second.
     os._exit(code)
+
+
+def own_words() -> list[str]:
+    """Return the words of the command line before those of ROS."""
+    return list(takewhile(lambda word: word != '--ros-args', sys.argv[1:]))
 
 
 def run_named(kind: str, make: Callable[[str], SuiteNode]) -> None:

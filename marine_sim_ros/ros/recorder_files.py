@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +67,10 @@ def recorders(
         words: command line: for a fleet the name of the node, then namespace and parameters of
             each recorder as JSON.
     """
-    told = list(takewhile(lambda word: word != '--ros-args', words))
-    if not told:
+    if not words:
         return [kind]
     fleet = FleetRecording()
-    return [partial(_recorder, kind, fleet, json.loads(text)) for text in told[1:]]
+    return [partial(_recorder, kind, fleet, json.loads(text)) for text in words[1:]]
 
 
 def _recorder(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
 from marine_sim_ros.console.sensor_rows import SensorRow, SensorRows
-from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.console_backend import ConsoleBackend
@@ -116,7 +115,7 @@ class SensorMonitor:
             taken.append(found[0])
         if not taken:
             return
-        stamps = [_stamp(data) if topic.stamped else now for data in taken]
+        stamps = [header_stamp(data) / NANOSECONDS if topic.stamped else now for data in taken]
         shown = taken if row.wanted[name] else taken[-1:]
         messages = [deserialize_message(data, topic.type) for data in shown]
         row.take(name, stamps, messages, gap=len(taken) == depth)
@@ -175,12 +174,6 @@ class SensorPanel:
         self.rows: list[dict[str, Any]] | None = None
         self.pictures: dict[str, bytes] = {}
         self._monitor.close()
-
-
-def _stamp(data: bytes) -> float:
-    """Return the time (s) that a serialized message with a header starts with."""
-    seconds, nanoseconds = struct.unpack_from('<iI' if data[1] & 1 else '>iI', data, 4)
-    return float(seconds + nanoseconds / NANOSECONDS)
 
 
 def _nothing(message: Any) -> None:

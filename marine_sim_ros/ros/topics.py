@@ -31,7 +31,7 @@ from visualization_msgs.msg import MarkerArray
 
 from marine_sim_ros.model.hull import FORCE_TERMS
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
-from marine_sim_ros.sensors import SENSORS, SHARED, SensorTopic, sensor_nodes
+from marine_sim_ros.sensors import SENSORS, SHARED, SensorTopic, needs_of, sensor_nodes
 
 try:
     from tf2_msgs.msg import TFMessage
@@ -288,7 +288,7 @@ def sensor_tick(node: str) -> Topic:
 
 def sensor_needs(vehicle: Vehicle) -> tuple[str, ...]:
     """Return what the sensors of a vehicle need beside its state, of ``NEEDS``."""
-    needs = {need for sensor in vehicle.sensors for need in SENSORS[sensor.kind].needs}
+    needs = needs_of(vehicle)
     if not len(vehicle.thrusters):
         needs -= {'supply'}
     return tuple(need for need in NEEDS if need in needs)

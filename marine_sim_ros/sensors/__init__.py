@@ -26,12 +26,18 @@ __all__ = [
     'SensorInputs',
     'SensorModel',
     'SensorTopic',
+    'needs_of',
     'sensor_nodes',
 ]
 
 SHARED = 'sensors'
 """The node that has all sensors without an executable of their own."""
 SENSORS: Mapping[str, SensorModel] = registry.SENSORS
+
+
+def needs_of(vehicle: Vehicle) -> set[str]:
+    """Return what the sensors of a vehicle need beside its state (``SensorModel.needs``)."""
+    return {need for sensor in vehicle.sensors for need in SENSORS[sensor.kind].needs}
 
 
 def sensor_nodes(vehicle: Vehicle) -> dict[str, str]:

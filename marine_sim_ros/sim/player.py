@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from marine_sim_ros.control.settings import ControllerSettings, load_controller
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.kinds import Dead, Fault
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.scenario import Scenario
+from marine_sim_ros.sim.scenario import Scenario, Segment
 
 __all__ = [
     'ScriptedPilot',
@@ -49,21 +49,27 @@ def joint_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarr
     """Return the joint positions (n,) that are wanted at a time (s); None without an arm."""
     if vehicle.manipulator is None:
         return None
-    target = dict.fromkeys(vehicle.manipulator.names, 0.0)
-    for segment in scenario.segments:
-        if segment.start <= time:
-            target |= segment.joints
-    return np.array(list(target.values()))
+    return _targets(vehicle.manipulator.names, scenario, time, lambda segment: segment.joints)
 
 
 def fin_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
     """Return the deflections (m,) of the fins that are wanted at a time (s); None without fins."""
     if vehicle.fins is None:
         return None
-    target = dict.fromkeys(vehicle.fins.names, 0.0)
+    return _targets(vehicle.fins.names, scenario, time, lambda segment: segment.fins)
+
+
+def _targets(
+    names: Sequence[str],
+    scenario: Scenario,
+    time: float,
+    told: Callable[[Segment], Mapping[str, float]],
+) -> np.ndarray:
+    """Return where each was sent last at a time (s); 0 before."""
+    target = dict.fromkeys(names, 0.0)
     for segment in scenario.segments:
         if segment.start <= time:
-            target |= segment.fins
+            target |= told(segment)
     return np.array(list(target.values()))
 
 

@@ -12,7 +12,6 @@ variance 1 where white noise is all that is wrong.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +21,7 @@ import numpy as np
 
 from marine_sim_ros.analysis.bags.reading import bag_path, opened
 from marine_sim_ros.bags.storage import BagReader
-from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
@@ -222,7 +221,7 @@ def _read_motion(reader: BagReader, namespace: str, stamps: set[int]) -> _Motion
     kinds = {(name, kind) for name, (kind, _, _) in _NUMBERS.items()}
     wanted = [c for c in reader.connections if (_below(namespace, c.topic), c.msgtype) in kinds]
     for connection, _, data in reader.messages(wanted) if wanted else ():
-        stamp = _stamp(data)
+        stamp = header_stamp(data) if len(data) >= 12 else -1
         if stamp in stamps:
             name = _below(namespace, connection.topic)
             _, width, numbers = _NUMBERS[name]
@@ -230,14 +229,6 @@ def _read_motion(reader: BagReader, namespace: str, stamps: set[int]) -> _Motion
             if len(row) == width:
                 found[name][stamp] = row
     return _Motion(*found.values())
-
-
-def _stamp(data: bytes) -> int:
-    """Return the stamp of a serialised message (CDR) that begins with a header, ns."""
-    if len(data) < 12:
-        return -1
-    sec, nanosec = struct.unpack_from('<iI' if bytes(data[:2])[1] & 1 else '>iI', data, 4)
-    return int(sec * NANOSECONDS + nanosec)
 
 
 def _odometry(message: Any) -> tuple[float, ...]:
