@@ -4,10 +4,12 @@
 """What tests of real nodes share: starting them, listening, and reading what they recorded."""
 
 import json
+import os
 import subprocess
 import sys
 import time
 from collections import defaultdict
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -47,6 +49,19 @@ def simulated(*arguments):
     # 1 is a scenario whose expectations do not hold, as when it is cut short.
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     return done.stdout.split('trajectory_sha256 ')[1].strip()
+
+
+@contextmanager
+def busy_machine():
+    """Keep every core busy, twice over."""
+    command = [sys.executable, '-c', 'while True: pass']
+    others = [subprocess.Popen(command) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
 
 
 def start_graph(processes, **options):

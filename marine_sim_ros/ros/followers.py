@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far the vehicles are that follow a clock; knows nothing of ROS."""
+"""How far those are that a state owner waits for; knows nothing of ROS."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ SILENCE = 10.0
 class Followers:
     """The newest complete tick of each follower, and who is silent.
 
+    A follower is another vehicle of the same clock, or a node of sensors.
+
     One that says nothing for too long while it is waited for is silent: nobody waits for it until
     it speaks again.
 
@@ -29,6 +31,11 @@ class Followers:
         self._heard: dict[str, float] = {}
         self._since: float | None = None
         self.silent: set[str] = set()
+
+    def restart(self) -> None:
+        """Expect all but the silent ones from tick 0 again."""
+        self._newest = dict.fromkeys(self._newest, -1)
+        self._since = None
 
     def take(self, name: str, stamp: int, now: float) -> bool:
         """Note a complete tick at a stamp (ns) and a wall time (s); return whether it is back."""

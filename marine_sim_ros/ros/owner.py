@@ -17,6 +17,7 @@ from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
 from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 
 from marine_sim_ros.core.errors import ParameterError
@@ -38,6 +39,8 @@ ACKNOWLEDGEMENT = Duration(seconds=1)
 AHEAD = topics.ACK_WINDOW // 2
 """Ticks ahead of a follower, which is ACK_WINDOW ahead of its recorder: together fewer than the
 queues keep for who is discovered late."""
+LONGEST_READING = 30.0
+"""s of wall time that a sensor may take for a reading on a busy machine."""
 START_TIMEOUT = 60.0
 """s of wall time; who has not spoken at all by then is missing."""
 YOUNG = 5.0
@@ -73,6 +76,7 @@ PARAMETERS = (
         'followers', [''], 'namespaces of the vehicles that follow this /clock; it waits for them'
     ),
     Parameter('await_recorder', False, 'wait for the recorder where it falls behind'),
+    Parameter('await_sensors', False, 'wait for the nodes of sensors where they fall behind'),
     Parameter('await_acknowledgement', False, 'wait for every other listener to odom, over DDS'),
 )
 """Parameters of every owner of the state."""
@@ -107,8 +111,11 @@ class StateOwner(SuiteNode):
         self._recorder_listens = False
         self._followed = 0
         self._followers = Followers(name for name in values['followers'] if name)
+        ticks = topics.sensor_ticks(self.vehicle) if values['await_sensors'] else ()
+        self._sensors = Followers(topic.name for topic in ticks)
+        self._sensor_ticks = ticks
         self._ticks_reported = (0, wall.monotonic())
-        self._published_at = self._made_at = self._ended_at = wall.monotonic()
+        self._published_at = self._made_at = self._ended_at = self._heard_at = wall.monotonic()
         for text in self.vehicle.warnings:  # one node of a run is enough
             self.get_logger().warning(text)
         self._make_messages()
@@ -145,7 +152,9 @@ class StateOwner(SuiteNode):
             self.listen(topics.CLOCK, self._on_clock)
         for name in filter(None, self.values['followers']):
             total = replace(topics.TOTAL_WRENCH, name=f'{name}/{topics.TOTAL_WRENCH.name}')
-            self.listen(total, partial(self._on_follower, name))
+            self.listen(total, partial(self._on_follower, self._followers, name))
+        for tick in self._sensor_ticks:
+            self.listen(tick, partial(self._on_follower, self._sensors, tick.name))
         if self.values['await_recorder']:
             self.listen(topics.WRITTEN, self._on_written)
         self.create_service(SetBool, 'pause', self._on_pause)
@@ -233,15 +242,16 @@ class StateOwner(SuiteNode):
         return not self._recorder_listens or ahead > topics.ACK_WINDOW * self._step
 
     def _followers_are_late(self, stamp: int) -> bool:
-        """Whether a follower that lives has not completed the tick of a stamp (ns) yet."""
-        for name in self._followers.give_up(stamp, wall.monotonic(), SILENCE, START_TIMEOUT):
-            self.get_logger().warning(
-                f'{name} is silent at {self.time:.3f} s: the run goes on without waiting for it'
-            )
-        return stamp >= 0 and bool(self._followers.late(stamp))
+        """Whether a follower or sensor that lives has not completed the tick of a stamp (ns)."""
+        for group, patience in ((self._followers, SILENCE), (self._sensors, LONGEST_READING)):
+            for name in group.give_up(stamp, wall.monotonic(), patience, START_TIMEOUT):
+                text = f'{name} is silent at {self.time:.3f} s: the run goes on without waiting'
+                self.get_logger().warning(f'{text} for it')
+        return stamp >= 0 and bool(self._followers.late(stamp) or self._sensors.late(stamp))
 
-    def _on_follower(self, name: str, message: WrenchStamped) -> None:
-        if self._followers.take(name, stamp_ns(message.header.stamp), wall.monotonic()):
+    def _on_follower(self, group: Followers, name: str, message: WrenchStamped | Header) -> None:
+        header = message if isinstance(message, Header) else message.header
+        if group.take(name, stamp_ns(header.stamp), wall.monotonic()):
             self.get_logger().info(f'{name} is back at {self.time:.3f} s')
         self.publish_when_due()
         self._finish()
@@ -261,7 +271,7 @@ class StateOwner(SuiteNode):
 
     def _on_written(self, message: Time) -> None:
         self._recorder_listens = self._recorder_listens or self._is_heard()
-        self._written = max(self._written, stamp_ns(message))
+        self._written, self._heard_at = max(self._written, stamp_ns(message)), wall.monotonic()
         self.publish_when_due()
         self._finish()
 
@@ -290,6 +300,7 @@ class StateOwner(SuiteNode):
         self.on_reset()
         self.state, self.stamp, self.published = self._initial, 0, False
         self._written = -1
+        self._sensors.restart()
         self.pacer.restart()
 
     def _on_step(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -311,7 +322,7 @@ class StateOwner(SuiteNode):
     def _finish(self) -> None:
         """End when the last tick is through, and written if that is configured."""
         ended = self._end is not None and self.stamp >= self._end and self.paused
-        late = wall.monotonic() - self._ended_at > 5.0
+        late = wall.monotonic() - max(self._ended_at, self._heard_at) > 5.0
         if ended and self._followers_are_late(self.stamp):
             return
         if ended and (late or not self.values['await_recorder'] or self._written >= self.stamp):

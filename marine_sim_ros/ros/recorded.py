@@ -61,8 +61,11 @@ def every_tick(node: SuiteNode) -> list[str]:
         for fault in node.faults
         if isinstance(fault, SILENCING) and getattr(fault, 'sensor', sensor.name) == sensor.name
     )
+    told = {tick.name for tick in topics.sensor_ticks(node.vehicle)}  # whatever the sensor reads
     return [
         name
         for name, topic in recorded_topics(node).items()
-        if topic.per_tick and not topic.sometimes and not topic.name.startswith(silent)
+        if topic.per_tick
+        and not topic.sometimes
+        and (topic.name in told or not topic.name.startswith(silent))
     ]

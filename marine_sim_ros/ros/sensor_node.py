@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import AccelStamped, TransformStamped
 from nav_msgs.msg import Odometry
+from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
@@ -39,6 +40,9 @@ from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs
 from marine_sim_ros.sensors.series import SensorReader
 
 __all__ = ['SensorNode', 'SensorsNode']
+
+DELIVERY = Duration(seconds=1)
+"""That a picture may be on its way; then somebody listens who does not live any more."""
 
 
 class _Publishing:
@@ -76,8 +80,8 @@ class _Publishing:
         state: State,
         environment: Environment,
         inputs: SensorInputs,
-    ) -> None:
-        """Take a tick: publish what is due."""
+    ) -> bool:
+        """Take a tick: publish what is due; return whether there was something."""
         if stamp < self._stamp:  # the run was reset
             self._waiting.clear()
         self._stamp = stamp
@@ -85,9 +89,16 @@ class _Publishing:
         if found is not None:
             arrival, readings = found
             self._waiting.append((arrival, stamp, readings))
+        due = bool(self._waiting) and self._waiting[0][0] <= stamp
         while self._waiting and self._waiting[0][0] <= stamp:
             _, measured, readings = self._waiting.popleft()
             self._publish(measured, readings)
+        return due
+
+    def deliver(self) -> None:
+        """Wait until who listens has received the messages."""
+        for _, _, publisher, _ in self._outputs:
+            publisher.wait_for_all_acked(DELIVERY)
 
     def _publish(self, stamp: int, readings: Readings) -> None:
         for topic, message, publisher, stamped in self._outputs:
@@ -130,6 +141,9 @@ class SensorsNode(SuiteNode):
         tick = topics.sensor_tick(name)
         told = tick in topics.sensor_ticks(self.vehicle)
         self._tick = self.publisher(tick) if told else None
+        # Pictures are many packets: a tick, sent later, may come sooner, unless by the bus.
+        slow = any(SENSORS[s.reader.sensor.kind].executable == 'sensor' for s in self._sensors)
+        self._large = slow and self.bus is None
         self.follow_current()
         self.listen(topics.ODOM, self._on_odom)
 
@@ -192,7 +206,9 @@ class SensorsNode(SuiteNode):
         environment = self._neighbours.around(self.environment_at(stamp), given)
         for sensor in self._sensors:
             try:
-                sensor.read(self, stamp, state, environment, inputs)
+                told = sensor.read(self, stamp, state, environment, inputs)
+                if told and self._large and self._tick.get_subscription_count():
+                    sensor.deliver()
             except Exception as error:  # the others go on
                 text = f'{sensor.reader.sensor.name}: {type(error).__name__}: {error}'
                 self.warn_throttled(text, error=True)

@@ -270,10 +270,14 @@ def told_topics(sensor: Sensor) -> tuple[SensorTopic, ...]:
 def sensor_ticks(vehicle: Vehicle) -> tuple[Topic, ...]:
     """Return where nodes tell that they have read their sensors, for who waits for them.
 
-    Sensors with a rate do not tell it themselves in every tick.
+    Sensors with a rate do not tell it themselves in every tick, and pictures may be on their way.
     """
-    rare = {s.name: bool(s.period or s.latency) for s in vehicle.sensors}
-    shared = any(rare[s.name] for s in vehicle.sensors if SENSORS[s.kind].executable == SHARED)
+    programs = {s.name: SENSORS[s.kind].executable for s in vehicle.sensors}
+    rare = {
+        s.name: bool(s.period or s.latency or programs[s.name] == 'sensor')
+        for s in vehicle.sensors
+    }
+    shared = any(rare[name] for name, program in programs.items() if program == SHARED)
     return tuple(
         sensor_tick(node)
         for node in sensor_nodes(vehicle)

@@ -92,6 +92,7 @@ def _dynamics(
         'clock': options.clock,
         'truth_frame': options.truth_frame,
         'await_recorder': bool(options.record) and options.lockstep,
+        'await_sensors': (bool(options.record) or options.synchronous) and options.lockstep,
         'await_acknowledgement': bool(options.record) and options.recorder == 'ros2_bag',
     }
     if scenario is not None:

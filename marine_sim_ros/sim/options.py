@@ -170,6 +170,9 @@ class RunOptions:
         True, 'wait for every force at every step; false: take the latest wrenches on a timer',
         graph=True,
     )  # fmt: skip
+    synchronous: bool = option(
+        False, 'wait for every sensor too, as a recorded run does: none misses a step', graph=True,
+    )  # fmt: skip
     integrator: str = option(
         'semi_implicit', 'time integration of the rigid body', choices=tuple(INTEGRATORS)
     )
