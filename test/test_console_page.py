@@ -22,6 +22,7 @@ from readable import check_readable, focused_by_tab
 from test_graph import Watcher
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools.main import main
@@ -684,3 +685,44 @@ def test_a_replay_shows_what_analyze_says(chromium, processes, tmp_path):
     page.press('Play')
     page.shows('time', f'x > {40 * 0.3 + 1}')
     assert page.wrong == []
+
+
+def test_a_replay_shows_the_sensors_at_its_time(chromium, processes, tmp_path):
+    run = tmp_path / 'run'
+    carried = ('dvl', 'altimeter', 'imaging_sonar')
+    sets = [part for name in carried for part in ('--set', f'{name}:=true')]
+    options = ['--environment', 'shallow_sand', '--scenario', 'dive', '--duration', '6', *sets]
+    with pytest.raises(SystemExit) as ended:  # 1: the scenario is cut short
+        main(['simulate', 'bluerov2', *options, '--record', str(run)])
+    assert ended.value.code in (0, 1)
+    page = Page(chromium, address_of(processes.marine_sim('console', run, '--port', '0')))
+    page.go_to('Sensors')
+    expected = Replay(str(run))
+    slider = page.tab.get_by_label('Time, s')
+    box = slider.bounding_box()
+    for painted, share in enumerate((0.8, 0.4), start=1):
+        page.tab.mouse.click(box['x'] + share * box['width'], box['y'] + box['height'] / 2)
+        page.shows('time', f'Math.abs(x - {6 * share}) < 0.3')
+        at = float(slider.get_attribute('aria-valuenow'))
+        rows = {row['name']: row for row in expected.sensors(at)}
+        for name in ('barometer', 'altimeter', 'imu'):
+            assert rows[name]['state'] == 'ok'
+            words = rows[name]['reading'].split('\n')[0].replace(' ', '\u00a0')
+            page.tab.wait_for_function(
+                """([name, words]) => document.querySelector(
+                    `tr[data-sensor="${name}"][data-state="ok"] .reading`
+                )?.textContent.replaceAll(' ', '\u00a0').startsWith(words)""",
+                arg=[name, words],
+            )
+        picture = expected.picture('imaging_sonar', at)
+        page.tab.wait_for_function(
+            """([least, brightest]) => {
+                const canvas = document.querySelector('[data-drawing=imaging_sonar] canvas');
+                return canvas.dataset.painted >= least && canvas.dataset.brightest == brightest;
+            }""",
+            arg=[painted, max(picture)],
+        )
+    page.picture('replayed_sensors')
+    check_readable(page.tab)
+    assert page.wrong == []
+    expected.close()

@@ -14,8 +14,10 @@ from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.bags.mapping import parse_maps
 from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
+from marine_sim_ros.tools.main import main
 
 OFFSET = 1_700_000_000_123_000_000
 MAPS = ('odom:=/rov/odometry', 'thrusters/pwm:=/mavros/rc/out')
@@ -102,3 +104,56 @@ def test_a_map_that_fits_nothing_is_told(sea):
         Replay(sea[0], vehicle='bluerov2', maps=parse_maps(['odom:=/mavros/rc/out']))
     with pytest.raises(RecordingError, match='does not say which vehicle'):
         Replay(sea[0], maps=parse_maps(MAPS))
+
+
+TIMES = (5.0, 1.5, 3.3)
+
+
+@pytest.fixture(scope='module')
+def surveyed(tmp_path_factory):
+    """A recorded run over sand with sensors that look down, and its trajectory."""
+    path = tmp_path_factory.mktemp('surveyed') / 'run'
+    arguments = {name: 'true' for name in ('dvl', 'altimeter', 'imaging_sonar')}
+    sets = [part for name in arguments for part in ('--set', f'{name}:=true')]
+    options = ['--environment', 'shallow_sand', '--scenario', 'dive', '--duration', '6']
+    with pytest.raises(SystemExit) as ended:  # 1: the scenario is cut short
+        main(['simulate', 'bluerov2', *options, *sets, '--record', str(path)])
+    assert ended.value.code in (0, 1)
+    vehicle, sand = load_vehicle('bluerov2', **arguments), load_environment('shallow_sand')
+    return path, simulate(vehicle, load_scenario('dive'), environment=sand, duration=6.0)
+
+
+@pytest.mark.parametrize('time', TIMES)
+def test_sensors_show_what_they_had_read_at_the_time(surveyed, time):
+    path, trajectory = surveyed
+    replay = Replay(str(path))
+    rows = {row['name']: row for row in replay.sensors(time)}
+    assert rows.keys() == {one['name'] for one in replay.scenery['sensors']}
+    assert {rows[n]['state'] for n in ('imu', 'dvl', 'altimeter', 'barometer')} == {'ok'}
+    assert rows['imu']['rate'] == pytest.approx(100, rel=0.01)
+    series = trajectory.sensors['altimeter']
+    i = int(np.searchsorted(series.stamp, round(time * 1e9), side='right')) - 1
+    told = float(rows['altimeter']['reading'].split()[0])
+    assert told == pytest.approx(float(series['range'][i]), abs=0.0051)
+    assert rows['altimeter']['age'] == pytest.approx(time - series.stamp[i] / 1e9, abs=0.0051)
+    picture = replay.picture('imaging_sonar', time)
+    drawing = rows['imaging_sonar']['drawing']
+    assert len(picture) == drawing['width'] * drawing['height']
+    assert max(picture) > 100
+    replay.close()
+
+
+def test_a_picture_has_a_number_of_its_own_at_each_time(surveyed):
+    replay = Replay(str(surveyed[0]))
+    serials = set()
+    for time in TIMES:
+        (row,) = (row for row in replay.sensors(time) if row['name'] == 'imaging_sonar')
+        serials.add(row['drawing']['serial'])
+    assert len(serials) == len(TIMES)
+    assert replay.picture('imaging_sonar', TIMES[0]) != replay.picture('imaging_sonar', TIMES[1])
+    replay.close()
+
+
+def test_a_bag_without_sensors_shows_none(replay):
+    assert replay.scenery['sensors'] == []
+    assert replay.sensors(1.0) == []

@@ -21,6 +21,7 @@ from marine_sim_ros.analysis.bags.roles import numbers_of
 from marine_sim_ros.analysis.bags.streams import HOLD
 from marine_sim_ros.analysis.bags.vehicle import ODOM, Channel, VehicleRecord
 from marine_sim_ros.console.palette import force_colours
+from marine_sim_ros.console.replay_sensors import ReplayedSensors
 from marine_sim_ros.console.scene_visuals import scene_visuals
 from marine_sim_ros.console.telemetry import telemetry_frame, wrench_names
 from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
@@ -151,6 +152,9 @@ class Replay:
             'end': self.duration,
             'sources': wrench_names(record.channels),
         }
+        self._sensors = ReplayedSensors(self._reader, self.vehicle, self.name)
+        self.scenery['sensors'] = self._sensors.scenery()
+        self._pictures: tuple[float, Mapping[str, bytes]] = (-1.0, {})
         self.progress = 0.0
         self.bag: Bag | None = None
         self.failed = ''
@@ -200,9 +204,29 @@ class Replay:
     def _sink(self, record: VehicleRecord) -> _Energies | None:
         return self._energies if record.name == self.name else None
 
+    def _receipt(self, time: float) -> int:
+        """Return the receipt of the last message up to a time since the start (s), ns."""
+        return self._start + round(min(max(time, 0.0), self.duration) * NANOSECONDS)
+
+    def sensors(self, time: float) -> list[dict[str, Any]]:
+        """Return the rows of the sensors at a time since the start (s)."""
+        now = self.telemetry_frame(time)['time'] + self._zero
+        with self._lock:
+            rows, pictures = self._sensors.look(self._receipt(time), now)
+        self._pictures = (time, pictures)
+        return rows
+
+    def picture(self, name: str, time: float) -> bytes | None:
+        """Return the picture of a sonar at a time since the start (s): one byte for each pixel."""
+        shown, pictures = self._pictures
+        if shown != time:  # another page looks at another time
+            self.sensors(time)
+            _, pictures = self._pictures
+        return pictures.get(name)
+
     def telemetry_frame(self, time: float) -> dict[str, Any]:
         """Return what a page shows at a time since the start (s): the newest of every topic."""
-        stop = self._start + round(min(max(time, 0.0), self.duration) * NANOSECONDS)
+        stop = self._receipt(time)
         newest: dict[str, Callable[[], Any]] = {}
         with self._lock:
             late = stop

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
 from nicegui import ui
 
 from marine_sim_ros.console.page.layout import (
@@ -24,7 +24,7 @@ from marine_sim_ros.console.page.layout import (
 )
 from marine_sim_ros.console.page.panels import press
 from marine_sim_ros.console.page.parts import Part
-from marine_sim_ros.console.page.server import application, finish
+from marine_sim_ros.console.page.server import application, finish, picture_response
 from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.core.errors import MarineSimError
 
@@ -43,10 +43,16 @@ def replay_application(replay: Replay, label: str) -> FastAPI:
     def scenery() -> dict[str, Any]:
         return replay.scenery
 
+    @app.get('/sonar/{name}')
+    def picture(name: str, time: float) -> Response:
+        return picture_response(replay.picture(name, time))
+
     @app.get('/moment')
-    def telemetry_frame(time: float, window: float) -> dict[str, Any]:
+    def telemetry_frame(time: float, window: float, sensors: bool = False) -> dict[str, Any]:
         try:
             frame = replay.telemetry_frame(time)
+            if sensors:
+                frame['sensors'] = replay.sensors(time)
             window = min(max(window, 1.0), 3600.0)
             end = max(
                 frame['time'], min(window, replay.duration)
@@ -74,6 +80,8 @@ def _page(replay: Replay, label: str) -> None:
             'Recording': partial(_overview, replay),
             **readings(replay.scenery['look']),
         }
+        if replay.scenery['sensors']:
+            panels['Sensors'] = lambda: Part('sensors')
         with ui.tabs().props('dense no-caps align=justify narrow-indicator') as tabs:
             for title in panels:
                 ui.tab(title)

@@ -23,7 +23,7 @@ from marine_sim_ros.console.page.access import LOOPBACK, Gate
 from marine_sim_ros.console.session import Session
 from marine_sim_ros.core.errors import ParameterError
 
-__all__ = ['Server', 'application', 'wire']
+__all__ = ['Server', 'application', 'picture_response', 'wire']
 
 LARGEST = 2**16
 """Bytes of a message from a page."""
@@ -105,6 +105,13 @@ def finish(app: FastAPI) -> FastAPI:
     return app
 
 
+def picture_response(picture: bytes | None) -> Response:
+    """Return the answer of a picture of a sonar: one byte for each pixel, or nothing."""
+    if picture is None:
+        return Response(status_code=204)
+    return Response(picture, media_type='application/octet-stream')
+
+
 def wire(app: FastAPI, session: Session, rate: float) -> None:
     """Add the web socket: telemetry frames to the pages at a rate (1/s), requests from them."""
 
@@ -118,11 +125,8 @@ def wire(app: FastAPI, session: Session, rate: float) -> None:
 
     @app.get('/sonar/{name}')
     def picture(name: str) -> Response:
-        """Return the newest picture of a sonar, one byte for each pixel, or nothing."""
-        found = session.pictures.get(name)
-        if found is None:
-            return Response(status_code=204)
-        return Response(found, media_type='application/octet-stream')
+        """Return the newest picture of a sonar."""
+        return picture_response(session.pictures.get(name))
 
     @app.websocket('/wire')
     async def connect(socket: WebSocket, page: str) -> None:

@@ -51,6 +51,7 @@ class Wire extends EventTarget {
   }
 
   send(kind, value = null) {
+    if (this.replay && kind === "look") this.look();
     if (this.open && this.socket) this.socket.send(JSON.stringify({ kind, value }));
   }
 
@@ -61,6 +62,15 @@ class Wire extends EventTarget {
     if (name === "scenery" && this.scenery) use(this.scenery);
   }
 
+  // Of a replay: its sensors are read only while the page shows them.
+  look() {
+    const before = this.looks;
+    this.looked = Date.now();
+    if (!before) this.seek(this.time);
+  }
+
+  get looks() { return Date.now() - (this.looked ?? 0) < 3000; }
+
   // Of a replay: shows a time; while one answer is awaited, only the newest other time is kept.
   async seek(time, window = this.window || 30) {
     this.time = time;
@@ -68,7 +78,7 @@ class Wire extends EventTarget {
     if (this.busy) { this.next = time; return; }
     this.busy = true;
     try {
-      const answer = await fetch(`/moment?time=${time}&window=${window}`);
+      const answer = await fetch(`/moment?time=${time}&window=${window}&sensors=${this.looks}`);
       const found = await answer.json();
       this.open = true;
       if (found.error) { this.tell("error", found.error); return; }

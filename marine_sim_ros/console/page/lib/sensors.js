@@ -89,7 +89,7 @@ function picture(host, one, arcs) {
     if (shown === found.serial || busy) return;
     busy = true;
     shown = found.serial;
-    fetch(`/sonar/${encodeURIComponent(one.name)}?serial=${found.serial}`).then(async (answer) => {
+    fetch(`/sonar/${encodeURIComponent(one.name)}?serial=${found.serial}&time=${wire.time}`).then(async (answer) => {
       const grey = new Uint8Array(await answer.arrayBuffer());
       if (grey.length === canvas.width * canvas.height) paint(canvas, grey);
     }).catch(() => { shown = null; }).finally(() => { busy = false; });
