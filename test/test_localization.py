@@ -3,6 +3,7 @@
 """Estimators on the other end of the sensors: their errors are those that they expect."""
 
 import os
+import shutil
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -257,13 +258,8 @@ def fixed_frames(vehicle):
 
 
 def estimated_survey(processes, tmp_path, duration):
-    """Run the survey in the graph with ekf_node beside it.
-
-    Returns: stamps (n,) s, odometry/filtered (n, 3) m, odom (n, 3) m at these, and the way in m.
-    """
-    from nav_msgs.msg import Odometry
-
-    from marine_sim_ros.ros import localization, topics
+    """Run the survey in the graph with ekf_node beside it; return what ``compared`` does."""
+    from marine_sim_ros.ros import localization
 
     vehicle, options = localized_vehicle()
     given = tmp_path / 'run.yaml'
@@ -274,12 +270,7 @@ def estimated_survey(processes, tmp_path, duration):
         ekf_node(), '--ros-args', '-r', '__ns:=/bluerov2_heavy', '--params-file', CONFIGURATION,
         '--params-file', given, stdout=(tmp_path / 'ekf.log').open('w'),
     )  # fmt: skip
-    watcher = Watcher('/bluerov2_heavy')
-    static = topics.TF_STATIC
-    frames = watcher.node.create_publisher(static.type, static.name, static.qos)
-    frames.publish(static.type(transforms=fixed_frames(vehicle)))
-    for topic in ('odom', 'odometry/filtered'):
-        watcher.listen(topic, Odometry, depth=20000)
+    watcher = poses(vehicle)
     sets = [part for argument in options.vehicle_arguments for part in ('--set', argument)]
     watcher.until(lambda: watcher.node.count_publishers('odometry/filtered') == 1, timeout=100)
     run = processes.marine_sim(
@@ -290,6 +281,29 @@ def estimated_survey(processes, tmp_path, duration):
     )  # fmt: skip
     watcher.until(lambda: run.poll() is not None, timeout=3000)
     assert ekf.poll() is None, (tmp_path / 'ekf.log').read_text()[-3000:]
+    return compared(watcher)
+
+
+def poses(vehicle):
+    """Return who hears truth and estimate, and tells where a vehicle's sensors sit."""
+    from nav_msgs.msg import Odometry
+
+    from marine_sim_ros.ros import topics
+
+    watcher = Watcher('/bluerov2_heavy')
+    static = topics.TF_STATIC
+    watcher.frames = watcher.node.create_publisher(static.type, static.name, static.qos)
+    watcher.frames.publish(static.type(transforms=fixed_frames(vehicle)))
+    for topic in ('odom', 'odometry/filtered'):
+        watcher.listen(topic, Odometry, depth=20000)
+    return watcher
+
+
+def compared(watcher):
+    """Compare an estimate with the truth.
+
+    Returns: stamps (n,) s, odometry/filtered (n, 3) m, odom (n, 3) m at these, and the way in m.
+    """
     watcher.spin(2.0)
     watcher.close()
 
@@ -314,7 +328,32 @@ def estimated_survey(processes, tmp_path, duration):
 @pytest.mark.skipif(ekf_node() is None, reason='robot_localization: not on this machine')
 @pytest.mark.timeout(3600)
 def test_robot_localization_drifts_less_than_one_percent_of_the_way(processes, tmp_path):
-    times, estimates, truth, way = estimated_survey(processes, tmp_path, 600.0)
+    check_drift(*estimated_survey(processes, tmp_path, 600.0))
+
+
+@pytest.mark.ros
+@pytest.mark.launch
+@pytest.mark.skipif(ekf_node() is None, reason='robot_localization: not on this machine')
+@pytest.mark.timeout(3600)
+def test_a_launch_localizes(processes, tmp_path):
+    if shutil.which('ros2') is None:
+        pytest.skip('no ros2 command on the path')
+    vehicle, _ = localized_vehicle()
+    watcher = poses(vehicle)  # where robot_state_publisher is installed, it says the same
+    run = processes.start(
+        'ros2', 'launch', 'marine_sim_ros', 'bluerov2_heavy.launch.py', 'localization:=true',
+        'scenario:=survey', 'environment:=test_grid', 'composed:=true', 'real_time_factor:=4',
+        'dt:=0.02', start_new_session=True, stdout=(tmp_path / 'launch.log').open('w'),
+    )  # fmt: skip
+    watcher.until(lambda: run.poll() is not None, timeout=3000)
+    said = (tmp_path / 'launch.log').read_text()
+    assert run.returncode == 0, said[-3000:]
+    assert 'Traceback' not in said
+    check_drift(*compared(watcher))
+
+
+def check_drift(times, estimates, truth, way):
+    """Check that an estimate of the survey is less than 1 % of the way from the truth."""
     drift = np.linalg.norm(estimates - truth, axis=1)
     print(f'way {way:.1f} m, drift {drift[-1]:.3f} m, at most {drift.max():.3f} m')
     assert times[-1] > 590.0
