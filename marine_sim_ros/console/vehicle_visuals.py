@@ -11,18 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
-from marine_sim_ros.model.joints import MOVING
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.model.xml import Reader, parse
-from marine_sim_ros.sdf.poses import Pose, read_origin
-from marine_sim_ros.sdf.visuals import read_colours
+from marine_sim_ros.sdf.appearance import Appearance, Link, Visual
+from marine_sim_ros.sdf.poses import Pose
 
 __all__ = ['floats', 'vehicle_visuals']
-
-_GREY = (0.6, 0.6, 0.62, 1.0)
-_SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
 
 
 def floats(values: np.ndarray) -> str:
@@ -34,80 +27,24 @@ def _pose(pose: Pose) -> dict[str, Any]:
     return {'at': pose.translation.tolist(), 'turn': pose.quaternion.tolist()}
 
 
-def _mesh(shape: Reader, base: Path | None) -> dict[str, Any]:
-    mesh = read_mesh(mesh_path(shape.attribute('filename'), base))
-    scale = shape.numbers({3}, shape.attribute('scale', '1 1 1'))
-    corners = np.asarray(mesh.vertices)[np.asarray(mesh.faces)] * scale
-    if np.prod(scale) < 0:
-        corners = corners[:, ::-1]
-    return {'kind': 'mesh', 'corners': floats(corners)}
+def _visual(visual: Visual) -> dict[str, Any]:
+    shape: dict[str, Any] = {'kind': visual.kind, 'size': list(visual.size)}
+    if visual.kind == 'mesh':
+        shape = {'kind': 'mesh', 'corners': floats(visual.corners)}
+    return {**shape, **_pose(visual.pose), 'colour': visual.colour.tolist()}
 
 
-def _shape(visual: Reader, base: Path | None) -> dict[str, Any]:
-    geometry = visual.child('geometry')
-    shapes = [] if geometry is None else geometry.children({*_SIZES, 'mesh'})
-    if len(shapes) != 1:
-        raise visual.error('has no geometry; expected <box>, <cylinder>, <sphere> or <mesh>')
-    shape, kind = shapes[0], str(shapes[0].element.tag)
-    if kind == 'mesh':
-        return _mesh(shape, base)
-    count = {3} if kind == 'box' else {1}
-    size = [x for n in _SIZES[kind] for x in shape.numbers(count, shape.attribute(n)).tolist()]
-    return {'kind': kind, 'size': size}
-
-
-def _visuals(
-    link: Reader, colours: dict[str, np.ndarray], base: Path | None, told: list[str]
-) -> list[dict[str, Any]]:
-    found = []
-    for element in link.element.findall('visual'):
-        visual = Reader(element, link.source)
-        try:
-            shape = _shape(visual, base)
-        except ModelError as error:  # one lost mesh does not take the whole view away
-            told.append(str(error))
-            continue
-        material = visual.child('material')
-        colour: Any = _GREY
-        if material is not None:
-            own = read_colours(material).get(material.attribute('name', ''))
-            named = colours.get(material.attribute('name', ''))
-            colour = own if own is not None else named if named is not None else _GREY
-        found.append({**shape, **_pose(read_origin(visual)), 'colour': list(map(float, colour))})
-    return found
-
-
-def _links(root: Reader, body: str, base: Path | None, told: list[str]) -> list[dict[str, Any]]:
-    """Return all links, the body first, parents before children: each with its joint."""
-    colours = read_colours(root)
-    links = {e.get('name', ''): Reader(e, root.source) for e in root.element.findall('link')}
-    children: dict[str, list[Reader]] = {}
-    for element in root.element.findall('joint'):
-        joint = Reader(element, root.source)
-        parent = joint.child('parent')
-        if parent is not None:
-            children.setdefault(parent.attribute('link'), []).append(joint)
-    result: list[dict[str, Any]] = []
-    queue: list[tuple[str, str, Reader | None]] = [(body, '', None)]
-    while queue:
-        name, parent_name, by = queue.pop(0)
-        entry: dict[str, Any] = {'name': name, 'parent': parent_name}
-        if by is not None:
-            entry |= _pose(read_origin(by))
-            kind = by.attribute('type')
-            if kind in MOVING:
-                axis = by.child('axis')
-                along = [1.0, 0.0, 0.0]
-                if axis is not None:
-                    along = axis.numbers({3}, axis.attribute('xyz')).tolist()
-                entry['joint'] = {'name': by.attribute('name'), 'kind': kind, 'axis': along}
-        if name in links:
-            entry['visuals'] = _visuals(links[name], colours, base, told)
-        result.append(entry)
-        for joint in children.get(name, ()):
-            child = joint.child('child')
-            if child is not None:
-                queue.append((child.attribute('link'), name, joint))
+def _link(link: Link) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        'name': link.name,
+        'parent': link.parent,
+        'visuals': [_visual(v) for v in link.visuals],
+    }
+    if link.parent:
+        result |= _pose(link.pose)
+    if link.joint is not None:
+        axis = link.joint.axis.tolist()
+        result['joint'] = {'name': link.joint.name, 'kind': link.joint.kind, 'axis': axis}
     return result
 
 
@@ -121,9 +58,8 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
     Raises:
         ModelError: its URDF cannot be read.
     """
-    told: list[str] = []
-    root = Reader(parse(vehicle.urdf, vehicle.name), vehicle.name)
-    links = _links(root, vehicle.base_link, base, told)
+    looks = Appearance(vehicle, base)
+    links = [_link(link) for link in looks.links]
     arm, thrusters, hull = vehicle.manipulator, vehicle.thrusters, vehicle.hull
     voxels = None if hull is None else hull.voxels
     return {
@@ -151,5 +87,5 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
             'centers': floats(voxels.center),
             'size': float(np.median(np.linalg.norm(voxels.extent, axis=-1))),
         },
-        'told': told,
+        'told': list(looks.told),
     }

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,6 +21,7 @@ from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.waves import Waves
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.scene.bodies import Body
+from marine_sim_ros.scene.parts import Part
 from marine_sim_ros.scene.scene import Scene
 
 __all__ = ['STANDARD_GRAVITY', 'Environment']
@@ -51,6 +53,7 @@ class Environment:
         origin: where map is on the Earth.
         optics: how the water colours what cameras see.
         bodies: other vehicles at the time, which rays meet and nothing else feels.
+        looks: returns the visible parts of the vehicle itself, in its frame; cameras alone ask.
     """
 
     gravity: float = STANDARD_GRAVITY
@@ -68,6 +71,7 @@ class Environment:
     origin: Origin = field(default_factory=Origin)
     optics: WaterOptics = field(default_factory=WaterOptics)
     bodies: tuple[Body, ...] = ()
+    looks: Callable[[], tuple[Part, ...]] = tuple
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""

@@ -36,6 +36,7 @@ from marine_sim_ros.ros.gathering import Gathering
 from marine_sim_ros.ros.neighbours import Neighbours
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import NEIGHBOURS, Parameter
+from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs
 from marine_sim_ros.sensors.series import SensorReader
 
@@ -134,6 +135,7 @@ class SensorsNode(SuiteNode):
         last = {**self._last, **self._neighbours.last}
         self._gathering = Gathering(self._on_motion, last, self._neighbours.last)
         self._neighbours.listen(self._gathering)
+        self.environment = replace(self.environment, looks=Appearance(self.vehicle).parts)
         for need in needs:
             take = {'acceleration': self._on_acceleration, 'supply': self._on_supply}[need]
             self.listen(topics.NEEDS[need], take)

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.scene.parts import Part
 
 __all__ = ['Body', 'body_hits']
 
@@ -28,6 +30,7 @@ class Body:
         position: (3,) of its frame, map, m.
         orientation: (4,) unit quaternion x, y, z, w to map.
         material: name of its material.
+        looks: returns the parts that cameras see, in its frame.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Body:
     position: np.ndarray
     orientation: np.ndarray
     material: str = 'aluminium'
+    looks: Callable[[], tuple[Part, ...]] = tuple
 
 
 def body_hits(body: Body, origins: Array, directions: Array) -> tuple[Array, Array]:

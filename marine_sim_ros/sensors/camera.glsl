@@ -15,6 +15,7 @@ uniform vec3 eye;               // for textures only
 uniform float time;
 
 uniform sampler2D surfaces;     // six texels for each surface
+uniform sampler2D meshes;       // trees of triangles, in rows of MESH_COLUMNS texels
 uniform int count;
 uniform bool has_ground;
 uniform sampler2D ground;       // heights, m, map
@@ -38,6 +39,7 @@ layout(location = 0) out vec4 colour;
 layout(location = 1) out float depth;
 
 const float BLOCK = 8.0;
+const int MESH_COLUMNS = 1024;
 const int NOTHING = 0, SOLID = 1, SURFACE = 2;
 
 struct Hit { float t; vec3 n; vec3 albedo; float uneven; float tile; int what; };
@@ -156,6 +158,38 @@ vec2 around(vec3 o, vec3 d, float radius) {
   return vec2(middle - part, middle + part);
 }
 
+vec4 mesh_row(int i) { return texelFetch(meshes, ivec2(i % MESH_COLUMNS, i / MESH_COLUMNS), 0); }
+
+// Where a ray meets the outer sides of a mesh before t (Moeller and Trumbore 1997); o, d in its axes.
+bool meet_mesh(int begin, vec3 o, vec3 d, inout float t, out vec3 n) {
+  vec3 one = 1.0 / mix(d, vec3(1e-20), lessThan(abs(d), vec3(1e-20)));
+  int end = begin + int(mesh_row(begin).w);
+  bool met = false;
+  for (int i = begin; i < end;) {
+    vec4 low = mesh_row(i), high = mesh_row(i + 1);
+    vec3 a = (low.xyz - o) * one, b = (high.xyz - o) * one, enter = min(a, b), leave = max(a, b);
+    float first = max(max(enter.x, enter.y), max(enter.z, 0.0));
+    if (first > min(min(leave.x, leave.y), leave.z) + 1e-6 || first > t) {
+      i = begin + int(low.w);
+      continue;
+    }
+    i += 2;
+    if (high.w < 0.0) continue;
+    int code = int(high.w), row = begin + code / 8;
+    for (int k = 0; k < code % 8; ++k, row += 3) {
+      vec3 e = mesh_row(row + 1).xyz, f = mesh_row(row + 2).xyz, away = o - mesh_row(row).xyz;
+      vec3 p = cross(d, f), q = cross(away, e);
+      float det = dot(e, p), u = dot(away, p), v = dot(d, q), on = dot(f, q);
+      if (det <= 0.0 || u < 0.0 || v < 0.0 || u + v > det || on < 0.0 || on >= t * det) continue;
+      t = on / det;
+      n = cross(e, f);
+      met = true;
+    }
+  }
+  return met;
+}
+
+// A part of a body is seen from outside alone: cameras sit in their housings.
 void meet_surface(int k, vec3 begin, vec3 d, inout Hit hit) {
   vec4 place = texelFetch(surfaces, ivec2(0, k), 0) - vec4(begin, 0.0);
   vec4 x = texelFetch(surfaces, ivec2(1, k), 0);
@@ -177,7 +211,12 @@ void meet_surface(int k, vec3 begin, vec3 d, inout Hit hit) {
     vec3 o = -place.xyz * axes, v = d * axes;
     vec2 span;
     vec3 local = vec3(0.0);
-    if (kind == 2) {
+    vec4 more = texelFetch(surfaces, ivec2(5, k), 0);
+    if (kind == 4) {
+      float on = min(hit.t, reach);
+      if (!meet_mesh(int(more.z), o, v, on, local)) return;
+      span = vec2(on);
+    } else if (kind == 2) {
       span = around(o, v, half_size.x);
       local = o + span.x * v;
     } else {
@@ -194,7 +233,7 @@ void meet_surface(int k, vec3 begin, vec3 d, inout Hit hit) {
         local = side.x >= enter.z ? vec3(o.xy + side.x * v.xy, 0.0) : vec3(0.0, 0.0, -sign(v.z));
       }
     }
-    if (span.x > span.y || span.y < 0.0) return;
+    if (span.x > span.y || span.y < 0.0 || (more.y > 0.0 && span.x < 0.0)) return;
     t = max(span.x, 0.0);
     n = axes * normalize(local);
   }

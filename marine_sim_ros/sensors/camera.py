@@ -26,7 +26,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.lenses import EQUIDISTANT, PLUMB_BOB, Lens
-from marine_sim_ros.sensors.rendering import Lamp, View, render
+from marine_sim_ros.sensors.rendering import render
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorInputs,
@@ -34,6 +34,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorTopic,
     one_at_a_time,
 )
+from marine_sim_ros.sensors.view import Lamp, View
 
 __all__ = ['CAMERA', 'Camera', 'lens_of']
 
@@ -111,7 +112,8 @@ def _measure(
     lamp = Lamp(
         spec.light, np.array(spec.light_position), math.cos(math.radians(spec.light_beam) / 2)
     )
-    view = View(eye, turn @ sensor.rotation, gain, lamp, float(inputs.time))
+    place = (state.position, state.orientation)
+    view = View(eye, turn @ sensor.rotation, gain, lamp, float(inputs.time), *place)
     image, depth = render(lens_of(spec), int(spec.samples), environment, view)
     result = {'gain': np.array(gain), 'image': image}
     return {**result, 'depth': depth} if spec.depth >= 0.5 else result
@@ -199,6 +201,7 @@ CAMERA = SensorModel(
     label='Camera',
     executable='sensor',
     optical=True,
+    sees=True,
     topics=(
         SensorTopic('image', 'sensor_msgs/msg/Image', _image),
         SensorTopic(

@@ -9,12 +9,15 @@ import numpy as np
 
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.bodies import Body
+from marine_sim_ros.sdf.appearance import Appearance
 
 __all__ = ['body_of']
 
 
 def body_of(vehicle: Vehicle, name: str) -> Body:
     """Return the body of a vehicle at the origin: what touches and is touched in contact.
+
+    Cameras see its visuals, with joints at zero.
 
     Boxes are exact, a cylinder is a prism of 24 sides, a mesh its convex hull.
 
@@ -35,4 +38,5 @@ def body_of(vehicle: Vehicle, name: str) -> Body:
         contact.radius[balls],
         np.zeros(3),
         np.array([0.0, 0.0, 0.0, 1.0]),
+        looks=Appearance(vehicle).parts,
     )

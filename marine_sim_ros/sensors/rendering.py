@@ -11,9 +11,10 @@ driver of a graphics card, or Mesa's llvmpipe on the processor.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,55 +26,29 @@ from marine_sim_ros.scene.colours import colour
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 from marine_sim_ros.sensors.lenses import Lens
+from marine_sim_ros.sensors.seen_parts import SeenPart, seen_parts
+from marine_sim_ros.sensors.triangles import trees_of
+from marine_sim_ros.sensors.view import View
 
-__all__ = ['Lamp', 'View', 'linear_colour', 'render']
+__all__ = ['linear_colour', 'render']
 
 REACH = 200.0
 """m that rays go."""
-_KINDS = {'box': 0, 'cylinder': 1, 'sphere': 2}
+_KINDS = {'box': 0, 'cylinder': 1, 'sphere': 2, 'mesh': 4}
 _PLANE = 3
+_MESH_COLUMNS = 1024
+"""Of the texture of meshes, as in the shader."""
 _BLOCK = 8
 """Cells along each side of a block of the terrain, as in the shader."""
 _UNEVEN = {'sand': 0.3, 'rock': 0.5, 'concrete': 0.1}
 """Change of brightness over a surface, its share."""
 _TILE = {'concrete': 0.5}
 """m, of planes."""
+_TEXTURES = ('rays', 'centres', 'surfaces', 'ground', 'blocks', 'meshes')
 _NEEDS = (
     'camera: no OpenGL 3.3 without a display; expected: the driver of a graphics card, or Mesa: '
     'apt install libegl1 libgl1-mesa-dri'
 )
-
-
-class Lamp(NamedTuple):
-    """Lamps of the vehicle, as one.
-
-    Attributes:
-        light: irradiance at 1 m, relative to daylight below the surface; 0: off.
-        place: (3,) frame of the camera, m.
-        cosine: of the angle from the camera's axis at which there is no light any more.
-    """
-
-    light: float
-    place: np.ndarray
-    cosine: float
-
-
-class View(NamedTuple):
-    """What a picture is taken from.
-
-    Attributes:
-        eye: (3,) map, m.
-        turn: (3, 3) v_map = R v_camera, optical frame.
-        gain: from light to pixels, 1 is white.
-        lamp: lamps.
-        time: s, of the ripples on the water.
-    """
-
-    eye: np.ndarray
-    turn: np.ndarray
-    gain: float
-    lamp: Lamp
-    time: float
 
 
 def render(
@@ -121,9 +96,12 @@ def _context() -> Any:
 @lru_cache(maxsize=64)
 def linear_colour(material: str) -> tuple[float, ...]:
     """Return red, green and blue of a material, linear: the share of light that it sends back."""
-    values = np.array(colour(material))
-    linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
-    return tuple(linear.tolist())
+    return tuple(_linear(np.array(colour(material))).tolist())
+
+
+def _linear(values: np.ndarray) -> np.ndarray:
+    """Return the linear light of sRGB values, 0 to 1 (IEC 61966-2-1)."""
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
 
 
 def _rays(lens: Lens, samples: int) -> np.ndarray:
@@ -151,6 +129,17 @@ def _surface_rows(scene: Scene, eye: np.ndarray) -> np.ndarray:
     return rows
 
 
+def _part_rows(parts: Sequence[SeenPart], begins: Mapping[int, int]) -> np.ndarray:
+    """Return (k, 6, 4) what the shader must know of parts; where the tree of each mesh begins."""
+    rows = np.zeros((len(parts), 6, 4))
+    for row, (part, place, turn) in zip(rows, parts, strict=True):
+        row[0, :3], row[0, 3] = place, _KINDS[part.kind]
+        row[1:4, :3], row[1:4, 3] = turn.T, part.size / 2
+        row[4, :3] = _linear(part.colour)
+        row[5, 1], row[5, 2] = 1.0, begins.get(id(part.corners), 0)
+    return rows
+
+
 def _blocks(terrain: HeightMap) -> np.ndarray:
     """Return (by, bx, 1) the highest places of blocks of cells, m."""
     h = terrain.heights
@@ -167,6 +156,7 @@ class _Renderer:
         rays, centres = _rays(lens, samples), _rays(lens, 1)
         self.context = _context()
         self.size = (lens.width, lens.height)
+        self.widest = float(np.arccos(np.clip(rays[..., 2].min(), -1.0, 1.0)))
         with self.context:
             self._make(rays, centres, samples)
 
@@ -179,12 +169,13 @@ class _Renderer:
         corners = np.array([-1, -1, 3, -1, -1, 3], 'f4')
         buffer = self.context.buffer(corners.tobytes())
         self.screen = self.context.vertex_array(self.program, [(buffer, '2f', 'p')])
-        self.textures = [self._texture(rays), self._texture(centres), *[None] * 3]
+        self.textures = [self._texture(rays), self._texture(centres), *[None] * 4]
         colours = self.context.texture(self.size, 4)
         depths = self.context.texture(self.size, 1, dtype='f4')
         self.target = self.context.framebuffer([colours, depths])
         self.terrain: HeightMap | None = None
-        for number, name in enumerate(('rays', 'centres', 'surfaces', 'ground', 'blocks')):
+        self.meshes: dict[int, tuple[int, np.ndarray]] = {}
+        for number, name in enumerate(_TEXTURES):
             self.program[name] = number
         self._set(samples=samples, reach=REACH)
 
@@ -220,6 +211,19 @@ class _Renderer:
             ground_colour=(*linear_colour(material), _UNEVEN.get(material, 0.0)),
         )
 
+    def _parts(self, parts: Sequence[SeenPart]) -> np.ndarray:
+        """Return the rows of parts; their meshes go to the card when there are others."""
+        meshes = {id(part.corners): part.corners for part, _, _ in parts if part.kind == 'mesh'}
+        if not meshes.keys() <= self.meshes.keys():
+            trees, begins = trees_of(list(meshes.values()))
+            # Each array is kept, so that its number is not that of another one.
+            self.meshes = {
+                n: (begin, mesh) for (n, mesh), begin in zip(meshes.items(), begins, strict=True)
+            }
+            padded = np.pad(trees, [(0, -len(trees) % _MESH_COLUMNS), (0, 0)])
+            self.textures[5] = self._texture(padded.reshape(-1, _MESH_COLUMNS, 4))
+        return _part_rows(parts, {n: begin for n, (begin, _) in self.meshes.items()})
+
     def render(self, environment: Environment, view: View) -> tuple[np.ndarray, np.ndarray]:
         """Return image and depths."""
         with self.context:
@@ -227,7 +231,8 @@ class _Renderer:
 
     def _render(self, environment: Environment, view: View) -> tuple[np.ndarray, np.ndarray]:
         scene, optics, eye = environment.scene or Scene(), environment.optics, view.eye
-        rows = _surface_rows(scene, eye)
+        parts = seen_parts(environment, view, self.widest)
+        rows = np.concatenate([_surface_rows(scene, eye), self._parts(parts)])
         self.textures[2] = self._texture(rows) if len(rows) else None
         self._ground(scene.terrain, eye)
         self._set(

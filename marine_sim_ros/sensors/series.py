@@ -11,6 +11,7 @@ before one that was measured earlier.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.sensors import added_latency, dropped, frozen, with_errors
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs
 
 __all__ = ['SensorReader', 'SensorRecord', 'SensorSeries', 'due', 'given', 'ideal_readings']
@@ -199,7 +201,8 @@ class SensorRecord(Mapping[str, SensorSeries]):
                 otherwise than tick by tick.
         """
         self._sensors = {sensor.name: sensor for sensor in vehicle.sensors}
-        self._environment, self._stamps = environment, stamps
+        self._environment = replace(environment, looks=Appearance(vehicle).parts)
+        self._stamps = stamps
         self._states, self.inputs = states, inputs
         self._seed, self._faults = seed, tuple(faults)
         self._at_once = at_once

@@ -1,0 +1,235 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How a vehicle looks: its links with their visual shapes, and where these are in the body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.spatial import normalized, rotation_matrix, rotation_vector_quaternion
+from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
+from marine_sim_ros.model.joints import MOVING
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.xml import Reader, parse
+from marine_sim_ros.scene.parts import Part
+from marine_sim_ros.sdf.poses import IDENTITY, Pose, read_origin
+from marine_sim_ros.sdf.visuals import read_colours
+
+__all__ = ['Appearance', 'Joint', 'Link', 'Visual']
+
+_GREY = np.array([0.6, 0.6, 0.62, 1.0])
+_SIZES = {'box': ('size',), 'cylinder': ('radius', 'length'), 'sphere': ('radius',)}
+_LEAST_ALPHA = 0.5
+"""What is more transparent is left out of pictures."""
+
+
+@dataclass(frozen=True, eq=False)
+class Visual:
+    """A visual shape of a link.
+
+    Attributes:
+        kind: ``box``, ``cylinder``, ``sphere`` or ``mesh``.
+        size: numbers of the URDF, m; empty for a mesh.
+        corners: (n, 3, 3) of the triangles of a mesh, m; empty for other kinds.
+        pose: in its link.
+        colour: (4,) red, green, blue, alpha.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    corners: np.ndarray
+    pose: Pose
+    colour: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint that moves: its name, ``revolute`` or ``prismatic``, and its axis (3,)."""
+
+    name: str
+    kind: str
+    axis: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A link: its parent's name (empty: the body), its pose there, what moves it, and visuals."""
+
+    name: str
+    parent: str
+    pose: Pose
+    joint: Joint | None
+    visuals: tuple[Visual, ...]
+
+
+class Appearance:
+    """How a vehicle looks; its meshes are read when they are asked for."""
+
+    def __init__(self, vehicle: Vehicle, base: Path | None = None) -> None:
+        """Keep a vehicle.
+
+        Args:
+            vehicle: the vehicle, with its URDF.
+            base: folder that relative mesh names start from.
+        """
+        self._vehicle, self._base = vehicle, base
+        self._zero: tuple[Part, ...] | None = None
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """All links, the body first, parents before children; raises ModelError."""
+        return self._read[0]
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Messages about visuals that cannot be shown; raises ModelError."""
+        return self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[tuple[Link, ...], tuple[str, ...]]:
+        told: list[str] = []
+        root = Reader(parse(self._vehicle.urdf, self._vehicle.name), self._vehicle.name)
+        return tuple(_links(root, self._vehicle.base_link, self._base, told)), tuple(told)
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return the visible parts in the body's frame, joints at zero.
+
+        Raises:
+            ModelError: the URDF cannot be read.
+        """
+        if self._zero is None:
+            self._zero = self.parts_at({})
+        return self._zero
+
+    def parts_at(self, joints: Mapping[str, float]) -> tuple[Part, ...]:
+        """Return the visible parts in the body's frame with joints at positions, rad or m.
+
+        Raises:
+            ModelError: the URDF cannot be read.
+        """
+        poses: dict[str, Pose] = {}
+        found = []
+        for link in self.links:
+            pose = poses.get(link.parent, IDENTITY).then(link.pose)
+            if link.joint is not None:
+                pose = pose.then(_moved(link.joint, joints.get(link.joint.name, 0.0)))
+            poses[link.name] = pose
+            found += [_part(v, pose.then(v.pose)) for v in link.visuals if _opaque(v)]
+        return tuple(found)
+
+
+def _opaque(visual: Visual) -> bool:
+    return bool(visual.colour[3] >= _LEAST_ALPHA) and (
+        visual.kind != 'mesh' or visual.corners.size > 0
+    )
+
+
+def _moved(joint: Joint, position: float) -> Pose:
+    along = np.asarray(normalized(joint.axis)) * position
+    if joint.kind == 'prismatic':
+        return Pose(along, IDENTITY.quaternion)
+    return Pose(IDENTITY.translation, np.asarray(rotation_vector_quaternion(along)))
+
+
+def _part(visual: Visual, pose: Pose) -> Part:
+    turn, corners, middle = (
+        np.asarray(rotation_matrix(pose.quaternion)),
+        visual.corners,
+        np.zeros(3),
+    )
+    if visual.kind == 'mesh':
+        low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
+        middle, size = (low + high) / 2, high - low
+        corners = corners - middle
+    elif visual.kind == 'box':
+        size = np.array(visual.size)
+    else:
+        width = 2 * visual.size[0]
+        size = np.array([width, width, visual.size[-1] if visual.kind == 'cylinder' else width])
+    place = pose.translation + turn @ middle
+    return Part(visual.kind, size, place, turn, visual.colour[:3], corners)
+
+
+def _mesh(shape: Reader, base: Path | None) -> np.ndarray:
+    """Return the corners (n, 3, 3) of a mesh, m."""
+    mesh = read_mesh(mesh_path(shape.attribute('filename'), base))
+    scale = shape.numbers({3}, shape.attribute('scale', '1 1 1'))
+    corners = np.asarray(mesh.vertices)[np.asarray(mesh.faces)] * scale
+    return corners[:, ::-1] if np.prod(scale) < 0 else corners
+
+
+def _visual(visual: Reader, colours: dict[str, np.ndarray], base: Path | None) -> Visual:
+    geometry = visual.child('geometry')
+    shapes = [] if geometry is None else geometry.children({*_SIZES, 'mesh'})
+    if len(shapes) != 1:
+        raise visual.error('has no geometry; expected <box>, <cylinder>, <sphere> or <mesh>')
+    shape, kind = shapes[0], str(shapes[0].element.tag)
+    size: list[float] = []
+    corners = np.zeros((0, 3, 3))
+    if kind == 'mesh':
+        corners = _mesh(shape, base)
+    else:
+        count = {3} if kind == 'box' else {1}
+        for name in _SIZES[kind]:
+            size += shape.numbers(count, shape.attribute(name)).tolist()
+    return Visual(kind, tuple(size), corners, read_origin(visual), _colour(visual, colours))
+
+
+def _colour(visual: Reader, colours: dict[str, np.ndarray]) -> np.ndarray:
+    material = visual.child('material')
+    if material is None:
+        return _GREY
+    name = material.attribute('name', '')
+    return read_colours(material).get(name, colours.get(name, _GREY))
+
+
+def _visuals(
+    link: Reader, colours: dict[str, np.ndarray], base: Path | None, told: list[str]
+) -> tuple[Visual, ...]:
+    found = []
+    for element in link.element.findall('visual'):
+        try:
+            found.append(_visual(Reader(element, link.source), colours, base))
+        except MarineSimError as error:  # one lost mesh does not take the whole view away
+            told.append(str(error))
+    return tuple(found)
+
+
+def _links(root: Reader, body: str, base: Path | None, told: list[str]) -> list[Link]:
+    colours = read_colours(root)
+    links = {e.get('name', ''): Reader(e, root.source) for e in root.element.findall('link')}
+    children: dict[str, list[Reader]] = {}
+    for element in root.element.findall('joint'):
+        joint = Reader(element, root.source)
+        parent = joint.child('parent')
+        if parent is not None:
+            children.setdefault(parent.attribute('link'), []).append(joint)
+    result: list[Link] = []
+    queue: list[tuple[str, str, Reader | None]] = [(body, '', None)]
+    while queue:
+        name, parent_name, by = queue.pop(0)
+        pose = IDENTITY if by is None else read_origin(by)
+        visuals = _visuals(links[name], colours, base, told) if name in links else ()
+        result.append(Link(name, parent_name, pose, None if by is None else _joint(by), visuals))
+        for joint in children.get(name, ()):
+            child = joint.child('child')
+            if child is not None:
+                queue.append((child.attribute('link'), name, joint))
+    return result
+
+
+def _joint(reader: Reader) -> Joint | None:
+    kind = reader.attribute('type')
+    if kind not in MOVING:
+        return None
+    axis, along = reader.child('axis'), np.array([1.0, 0.0, 0.0])
+    if axis is not None:
+        along = axis.numbers({3}, axis.attribute('xyz'))
+    return Joint(reader.attribute('name'), kind, along)

@@ -1,0 +1,59 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which visible parts of vehicles a camera can see, and where they are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.scene.parts import Part
+from marine_sim_ros.sensors.view import View
+
+__all__ = ['SeenPart', 'seen_parts']
+
+
+class SeenPart(NamedTuple):
+    """A part in map axes: its place from the eye (3,), m, and v_map = R v_part (3, 3)."""
+
+    part: Part
+    place: np.ndarray
+    turn: np.ndarray
+
+
+def seen_parts(environment: Environment, view: View, widest: float) -> list[SeenPart]:
+    """Return the parts of the vehicle itself and of others that may be in a picture.
+
+    What is behind the camera is left out, so that the own vehicle costs little; the water's
+    surface does not mirror it either.
+
+    Args:
+        environment: with vehicles.
+        view: where from.
+        widest: angle from the axis to the corner that is farthest from it, rad.
+    """
+    own = (environment.looks(), view.position, rotation_matrix(view.orientation))
+    others = (
+        (body.looks(), body.position, rotation_matrix(body.orientation))
+        for body in environment.bodies
+    )
+    result = []
+    for parts, position, turn in (own, *others):
+        for part in parts:
+            place = position + turn @ part.position - view.eye
+            if _inside(view.turn[:, 2], place, float(np.linalg.norm(part.size)) / 2, widest):
+                result.append(SeenPart(part, place, turn @ part.rotation))
+    return result
+
+
+def _inside(axis: np.ndarray, place: np.ndarray, radius: float, widest: float) -> bool:
+    """Return whether a ball may be in a cone about an axis."""
+    far = float(np.linalg.norm(place))
+    if far <= radius:
+        return True
+    angle = np.arccos(np.clip(axis @ place / far, -1.0, 1.0))
+    return bool(angle - np.arcsin(radius / far) <= widest)
