@@ -48,6 +48,12 @@ class Visual:
     pose: Pose
     colour: np.ndarray
 
+    @cached_property
+    def centred(self) -> tuple[np.ndarray, np.ndarray]:
+        """The corners from the middle (3,) of a mesh's box, always the same array, and that, m."""
+        middle = (self.corners.min(axis=(0, 1)) + self.corners.max(axis=(0, 1))) / 2
+        return self.corners - middle, middle
+
 
 @dataclass(frozen=True, eq=False)
 class Joint:
@@ -145,9 +151,8 @@ def _part(visual: Visual, pose: Pose) -> Part:
         np.zeros(3),
     )
     if visual.kind == 'mesh':
-        low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
-        middle, size = (low + high) / 2, high - low
-        corners = corners - middle
+        corners, middle = visual.centred
+        size = 2 * corners.max(axis=(0, 1))
     elif visual.kind == 'box':
         size = np.array(visual.size)
     else:
