@@ -61,6 +61,7 @@ def test_every_node_can_be_imported_with_the_core_alone():
         'sweep',
         'export-sdf',
         'console',
+        'render',
         'demo',
         'list',
         'bench',
@@ -95,6 +96,7 @@ MESH = '<mesh filename="hull.stl"/>'
         ('rosbags', ['analyze', 'bag', '--output', 'out']),
         ('jax', ['simulate', 'bluerov2', '--scenario', 'dive', '--engine', 'jax']),
         ('scipy', ['validate', 'bluerov2']),
+        ('av', ['render', 'bag', '-o', 'film.mp4']),
         ('distributed', ['sweep', 'dive', '--out', 'out']),
     ],
 )

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Draw docs/pictures/camera_pool.png and camera_coast.png: what a BlueROV2's camera sees.
+"""Draw docs/pictures/camera_*.png: what a BlueROV2's camera sees; and film_chase.png, of a film.
 
 Run with the package installed, with its extra `camera`:
 
@@ -10,8 +10,11 @@ Run with the package installed, with its extra `camera`:
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -27,21 +30,45 @@ PICTURES = Path(__file__).parents[1] / 'pictures'
 VIEWS = {
     'camera_pool': ('pool', WaterOptics('pure'), (-8.0, 2.0, -1.8), (0.0, 0.05, -0.2)),
     'camera_coast': ('shallow_sand', WaterOptics('3C'), (0.0, 2.2, -8.4), (0.03, 0.18, 0.5)),
+    'camera_lamps': ('deep_rock', WaterOptics('II'), (0.0, 0.0, -47.0), (0.0, 0.45, 0.6)),
 }
 """Environment, water, place in m and roll, pitch, yaw in rad."""
+LIGHTS = {'camera_lamps': {'light': 8.0, 'exposure': 6.0}}
+"""Of views that are lit by the vehicle."""
+SCENARIO = """
+duration: 2.0
+initial: {position: [-8, 2, -1.8], rpy: [0, 0, -0.2]}
+segments:
+  - {at: 0.0, pwm: [1400, 1400, 1600, 1600, 1500, 1500]}
+"""
 
 
 def main() -> None:
-    """Draw both."""
+    """Draw all."""
     vehicle = load_vehicle('bluerov2', camera='true')
     found = next(sensor for sensor in vehicle.sensors if sensor.kind == 'camera')
     sensor = replace(found, spec=replace(found.spec, width=800.0, height=450.0, samples=3.0))
+    pillow = require('PIL.Image', 'the pictures of the camera')
     for name, (environment, optics, place, rpy) in VIEWS.items():
         state = State(np.array(place), quaternion_from_rpy(*rpy), np.zeros(6))
         around = replace(load_environment(environment), optics=optics)
-        readings = SENSORS['camera'].measure(sensor, state, around, SensorInputs.none())
-        pillow = require('PIL.Image', 'the pictures of the camera')
+        lit = replace(sensor, spec=replace(sensor.spec, **LIGHTS.get(name, {})))
+        readings = SENSORS['camera'].measure(lit, state, around, SensorInputs.none())
         pillow.fromarray(readings['image']).save(PICTURES / f'{name}.png', optimize=True)
+    with TemporaryDirectory() as folder:
+        scenario, run, frames = (Path(folder, name) for name in ('run.yaml', 'run', 'frames'))
+        scenario.write_text(SCENARIO, encoding='utf-8')
+        given = ['bluerov2', '--scenario', scenario, '--environment', 'pool', '--record', run]
+        verb('simulate', *given)
+        verb('render', run, '--frames', frames, '--size', '800x450', '--start', 1.5, '--end', 1.5)
+        picture = pillow.open(frames / 'frame_00001.png')
+        picture.save(PICTURES / 'film_chase.png', optimize=True)
+
+
+def verb(*arguments: object) -> None:
+    """Run a verb of marine_sim."""
+    command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *map(str, arguments)]
+    subprocess.run(command, check=True)
 
 
 if __name__ == '__main__':

@@ -35,6 +35,7 @@ def _everywhere(name: str, pip: str = '') -> Source:
 
 
 SOURCES = {
+    'av': Source('av', 'python3-av'),
     'collada': _everywhere('collada', 'pycollada'),
     'distributed': Source('distributed', 'python3-distributed'),
     'gymnasium': Source('gymnasium'),

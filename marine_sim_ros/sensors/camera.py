@@ -36,7 +36,7 @@ from marine_sim_ros.sensors.sensor_model import (
 )
 from marine_sim_ros.sensors.view import Lamp, View
 
-__all__ = ['CAMERA', 'Camera', 'lens_of']
+__all__ = ['CAMERA', 'Camera', 'lens_of', 'picture']
 
 _WHITE = 0.8
 """Of the brightest pixel: what automatic exposure makes of a white surface in daylight."""
@@ -105,18 +105,43 @@ def _measure(
             for i in range(len(state.position))
         ]
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-    spec = sensor.spec
     turn = rotation_matrix(state.orientation)
     eye = state.position + turn @ sensor.position
+    gain, image, depth = picture(
+        sensor.spec, environment, state, eye, turn @ sensor.rotation, float(inputs.time)
+    )
+    result = {'gain': np.array(gain), 'image': image}
+    return {**result, 'depth': depth} if sensor.spec.depth >= 0.5 else result
+
+
+def picture(
+    spec: Camera,
+    environment: Environment,
+    state: State,
+    eye: np.ndarray,
+    turn: np.ndarray,
+    time: float,
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the gain, the image (h, w, 3) uint8 and the depth (h, w) in m at a place.
+
+    Args:
+        spec: the camera.
+        environment: water, scene and vehicles.
+        state: of the vehicle whose parts ``environment.looks`` returns.
+        eye: (3,) map, m.
+        turn: (3, 3) v_map = R v_camera, optical frame.
+        time: s, of the ripples on the water.
+
+    Raises:
+        MissingPackageError: moderngl or OpenGL is missing.
+    """
     gain = spec.exposure or _automatic(environment, float(eye[2]))
     lamp = Lamp(
         spec.light, np.array(spec.light_position), math.cos(math.radians(spec.light_beam) / 2)
     )
-    place = (state.position, state.orientation)
-    view = View(eye, turn @ sensor.rotation, gain, lamp, float(inputs.time), *place)
+    view = View(eye, turn, gain, lamp, time, state.position, state.orientation)
     image, depth = render(lens_of(spec), int(spec.samples), environment, view)
-    result = {'gain': np.array(gain), 'image': image}
-    return {**result, 'depth': depth} if spec.depth >= 0.5 else result
+    return gain, image, depth
 
 
 def _automatic(environment: Environment, height: float) -> float:

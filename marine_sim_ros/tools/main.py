@@ -28,6 +28,7 @@ VERBS = {
     'doctor': "Find mistakes in a vehicle's description before anything runs.",
     'validate': 'Run standard manoeuvres of a vehicle, and compare them with published values.',
     'analyze': 'Analyse bags, without ROS: an HTML report, metrics and tables; compare several.',
+    'render': 'Make a film of a bag, without ROS: from a camera of the vehicle, or behind it.',
     'identify': 'Find drag, added mass and rotor lag of the vehicle that made a bag, without ROS.',
     'import': 'Write our URDF of a vehicle described for Gazebo, UUV Simulator, VRX or Stonefish.',
     'export-sdf': 'Write the SDF model of a vehicle, for Gazebo.',

@@ -1,0 +1,103 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Takes the film of a recorded run: every picture is rendered from what the bag says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from marine_sim_ros.analysis.film.cameras import FilmCamera
+from marine_sim_ros.analysis.film.motion import Motion
+from marine_sim_ros.analysis.film.overlay import overlay_text, with_text
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.scene.bodies import Body
+from marine_sim_ros.sdf.appearance import Appearance
+from marine_sim_ros.sensors.camera import picture
+
+__all__ = ['Cast', 'Film', 'film_times', 'frames']
+
+_EPOCH = 1e8
+"""s; stamps beyond are of a wall clock, and are shown since the start."""
+_NONE = (np.zeros((0, 1, 3)), np.zeros((0, 1)), np.zeros((0, 3)), np.zeros(0))
+"""What sonars would meet of a body: they are not asked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cast:
+    """A vehicle of a film: how it moved and how it looks."""
+
+    motion: Motion
+    looks: Appearance
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """What a film is made of.
+
+    Attributes:
+        camera: what it is taken with.
+        main: the vehicle that carries the camera, or that it follows.
+        others: further vehicles, by name.
+        environment: water and scene.
+        overlay: whether time, depth and heading are told.
+    """
+
+    camera: FilmCamera
+    main: Cast
+    others: dict[str, Cast]
+    environment: Environment
+    overlay: bool = True
+
+
+def film_times(motion: Motion, rate: float, start: float, end: float | None) -> np.ndarray:
+    """Return the stamps (n,) of pictures, s.
+
+    Args:
+        motion: of the vehicle.
+        rate: pictures a second.
+        start: of the film, s since the first odometry.
+        end: of the film, s since the first odometry; None: the last one.
+
+    Raises:
+        ParameterError: there is nothing between.
+    """
+    first, last = float(motion.stamps[0]), float(motion.stamps[-1])
+    duration = last - first
+    stop = duration if end is None else min(end, duration)
+    if not 0 <= start <= stop:
+        raise ParameterError(
+            f'--start {start:g} --end {stop:g}: no picture between; the run has {duration:g} s'
+        )
+    return first + start + np.arange(int((stop - start) * rate + 1e-6) + 1) / rate
+
+
+def frames(film: Film, times: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the pictures (h, w, 3) uint8 at stamps (n,) in s.
+
+    Raises:
+        MissingPackageError: what renders is missing.
+    """
+    stamps = film.main.motion.stamps
+    zero = float(stamps[0]) if stamps[0] > _EPOCH else 0.0
+    for time in times.tolist():
+        state = film.main.motion.state(time)
+        eye, turn = film.camera.pose(state)
+        around = replace(
+            film.environment.at(time - zero),
+            looks=partial(film.main.looks.parts_at, film.main.motion.joints(time)),
+            bodies=tuple(_body(name, one, time) for name, one in film.others.items()),
+        )
+        _, image, _ = picture(film.camera.spec, around, state, eye, turn, time - zero)
+        yield with_text(image, overlay_text(time - zero, state)) if film.overlay else image
+
+
+def _body(name: str, one: Cast, time: float) -> Body:
+    state = one.motion.state(time)
+    looks = partial(one.looks.parts_at, one.motion.joints(time))
+    return Body(name, *_NONE, state.position, state.orientation, looks=looks)

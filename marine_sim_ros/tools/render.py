@@ -1,0 +1,178 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Make a film of a recorded run, from a camera of the vehicle or from behind it; needs no ROS."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+from marine_sim_ros.analysis.bags.description import recorded_environment, recorded_vehicle
+from marine_sim_ros.analysis.bags.mapping import parse_maps
+from marine_sim_ros.analysis.bags.reading import Bag
+from marine_sim_ros.analysis.film.cameras import CHASE, FilmCamera, camera_of, chase_camera
+from marine_sim_ros.analysis.film.film import Cast, Film, film_times, frames
+from marine_sim_ros.analysis.film.motion import Motion, read_motion
+from marine_sim_ros.analysis.film.outputs import FrameFolder, Output, VideoFile
+from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sdf.appearance import Appearance
+from marine_sim_ros.tools.options import (
+    add_bag_argument,
+    add_map_argument,
+    add_option,
+    xacro_arguments,
+)
+from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.reporting import print_warnings
+
+__all__ = ['add_arguments', 'execute']
+
+_SIZE = (1280, 720)
+"""Of the pictures of the chase camera."""
+_RATE = 30.0
+"""Hz, of the chase camera."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    add_bag_argument(parser)
+    parser.add_argument(
+        '-o', '--output', default='', metavar='FILE', help='film, such as dive.mp4'
+    )
+    parser.add_argument('--frames', default='', metavar='FOLDER', help='folder for PNG files')
+    parser.add_argument(
+        '--camera',
+        default='',
+        metavar='NAME',
+        help=f"camera of the vehicle, or {CHASE}: from behind (default: the vehicle's first "
+        f'camera, else {CHASE})',
+    )
+    parser.add_argument(
+        '--size', default='', metavar='WxH', help="pixels (default: the camera's, 1280x720)"
+    )
+    parser.add_argument(
+        '--fps', type=float, default=0.0, metavar='HZ',
+        help="pictures a second, 0.1 to 240 (default: the camera's rate, 30)",
+    )  # fmt: skip
+    parser.add_argument(
+        '--start', type=float, default=0.0, metavar='S', help='begin, s of the run (default: 0)'
+    )
+    parser.add_argument(
+        '--end', type=float, default=None, metavar='S', help='end, s of the run (default: its end)'
+    )
+    parser.add_argument(
+        '--no-overlay', action='store_true', help='leave out time, depth and heading'
+    )
+    parser.add_argument(
+        '--vehicle',
+        default='',
+        metavar='URDF',
+        help='vehicle: shipped name or file (default: the recorded one)',
+    )
+    add_option(parser, 'vehicle_arguments')
+    parser.add_argument(
+        '--environment',
+        default='',
+        metavar='E',
+        help='environment: shipped name or file (default: the recorded one)',
+    )
+    add_map_argument(parser)
+    parser.add_argument(
+        '--namespace', default='', help='namespace of the vehicle, if the bag has several'
+    )
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Render every picture."""
+    if not (options.output or options.frames):
+        raise ParameterError('render: nowhere to write; expected -o FILE.mp4 or --frames FOLDER')
+    if options.fps and not 0.1 <= options.fps <= 240:
+        raise ParameterError(f'--fps {options.fps:g}: expected 0.1 to 240 Hz')
+    size = _size(options.size)
+    with ExitStack() as stack:
+        if options.output:  # what is missing is told before the bag is read
+            VideoFile(Path(options.output), Fraction(1))
+        bag, motions = read_motion(options.bag, parse_maps(options.maps))
+        film, rate = _film(options, bag, motions, size)
+        rate = Fraction(options.fps or rate).limit_denominator(1000)
+        times = film_times(film.main.motion, float(rate), options.start, options.end)
+        outputs: list[Output] = []
+        if options.output:
+            outputs.append(VideoFile(Path(options.output), rate))
+        if options.frames:
+            outputs.append(FrameFolder(Path(options.frames)))
+        for output in outputs:
+            stack.callback(output.close)
+        told = stack.enter_context(bar('rendering'))
+        for i, image in enumerate(frames(film, times), 1):
+            for output in outputs:
+                output.add(image)
+            told(i / len(times))
+    print(f'{len(times)} pictures at {float(rate):g} Hz: {options.output or options.frames}')
+    return 0
+
+
+def _size(text: str) -> tuple[int, int] | None:
+    if not text:
+        return None
+    width, separator, height = text.lower().partition('x')
+    if not (separator and width.isdecimal() and height.isdecimal()):
+        raise ParameterError(f'--size {text!r}: expected pixels as 1280x720')
+    size = int(width), int(height)
+    if not all(2 <= n <= 4096 for n in size):
+        raise ParameterError(f'--size {text!r}: expected 2 to 4096 pixels along each side')
+    return size
+
+
+def _film(
+    options: argparse.Namespace,
+    bag: Bag,
+    motions: dict[str, Motion],
+    size: tuple[int, int] | None,
+) -> tuple[Film, float]:
+    """Return what the film is made of, and the rate of its camera, Hz."""
+    name = options.namespace.strip('/') or next(iter(motions))
+    if name not in motions:
+        known = ', '.join(motions)
+        raise RecordingError(f'{bag.path}: has no vehicle {name!r} with odom; it has {known}')
+    vehicle = _vehicle(options, bag, name)
+    sensor = camera_of(vehicle, options.camera)
+    looks = Appearance(vehicle)
+    print_warnings(looks.told)
+    camera, rate = chase_camera(looks.parts(), *(size or _SIZE)), _RATE
+    if sensor is not None:
+        spec = sensor.spec
+        if size:
+            spec = replace(spec, width=float(size[0]), height=float(size[1]))
+        camera = FilmCamera(spec, sensor, camera.radius)
+        rate = 1e9 / sensor.period if sensor.period else _RATE
+    around = options.environment
+    environment = run_environment(around) if around else recorded_environment(bag)
+    others = {}
+    for other in motions.keys() - {name}:
+        found = recorded_vehicle(bag, other)
+        if found is not None:
+            others[other] = Cast(motions[other], Appearance(found))
+    cast = Cast(motions[name], looks)
+    return Film(camera, cast, others, environment, not options.no_overlay), rate
+
+
+def _vehicle(options: argparse.Namespace, bag: Bag, name: str) -> Vehicle:
+    arguments = xacro_arguments(options.vehicle_arguments)
+    if options.vehicle:
+        return load_vehicle(options.vehicle, **arguments)
+    if arguments:
+        raise ParameterError('--set: needs --vehicle, for the recorded one is as it was recorded')
+    vehicle = recorded_vehicle(bag, name)
+    if vehicle is None:
+        raise RecordingError(
+            f'{bag.path}: does not say which vehicle {name!r} is; expected --vehicle'
+        )
+    return vehicle

@@ -1,0 +1,189 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Films of recorded runs, decoded again: how many pictures, how large, and what is where."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.analysis.film.cameras import CHASE, camera_of, chase_camera
+from marine_sim_ros.analysis.film.film import film_times
+from marine_sim_ros.analysis.film.motion import Motion, read_motion
+from marine_sim_ros.analysis.film.overlay import overlay_text
+from marine_sim_ros.core.errors import MissingPackageError, ParameterError, RecordingError
+from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.sdf.appearance import Appearance
+from marine_sim_ros.sensors.camera import Camera, lens_of, picture
+from marine_sim_ros.tools.main import main
+
+BALL = np.array([2.5, 0.3, -5.2])
+ENVIRONMENT = f"""
+water: {{kind: fresh}}
+obstacles:
+  - {{name: ball, shape: sphere, radius: 0.12, position: {BALL.tolist()}, material: white}}
+"""
+SCENARIO = """
+duration: 1.5
+initial: {position: [0, 0, -5], rpy: [0.05, -0.02, 0.0]}
+segments:
+  - {at: 0.0, pwm: [1400, 1400, 1600, 1600, 1500, 1500]}
+"""
+
+
+def verb(*arguments):
+    """Run the command; return its exit code."""
+    with pytest.raises(SystemExit) as ended:
+        main([*map(str, arguments)])
+    return ended.value.code
+
+
+@pytest.fixture(scope='module')
+def run(tmp_path_factory):
+    """Record a short run beside a white ball, without pictures."""
+    pytest.importorskip('rosbags')
+    folder = tmp_path_factory.mktemp('film')
+    (folder / 'sea.yaml').write_text(ENVIRONMENT)
+    (folder / 'run.yaml').write_text(SCENARIO)
+    given = ['bluerov2', '--scenario', folder / 'run.yaml', '--environment', folder / 'sea.yaml']
+    assert verb('simulate', *given, '--record', folder / 'run') in (0, 1)
+    return folder / 'run'
+
+
+@pytest.fixture(scope='module')
+def renderer():
+    state = State(np.zeros(3), quaternion_from_rpy(0, 0, 0), np.zeros(6))
+    try:
+        picture(Camera(width=2.0, height=2.0), Environment(), state, np.zeros(3), np.eye(3), 0.0)
+    except MissingPackageError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures('renderer')
+def test_a_film_shows_the_recorded_run(run, tmp_path, capsys):
+    av = pytest.importorskip('av')
+    film = tmp_path / 'film.mp4'
+    camera = ['--vehicle', 'bluerov2', '--set', 'camera:=true', '--camera', 'camera']
+    assert verb('render', run, *camera, '-o', film, '--fps', 4, '--size', '320x180') == 0
+    assert '7 pictures at 4 Hz' in capsys.readouterr().out
+    with av.open(str(film)) as container:
+        assert float(container.streams.video[0].average_rate) == 4.0
+        seen = [frame.to_ndarray(format='rgb24') for frame in container.decode(video=0)]
+    assert [image.shape for image in seen] == [(180, 320, 3)] * 7
+    # The texts of any two pictures differ: there are white letters elsewhere.
+    texts = [image[:16, :160].min(axis=-1) > 200 for image in seen]
+    assert all(np.sum(a != b) > 3 for a, b in pairwise(texts))
+    sensor = camera_of(load_vehicle('bluerov2', camera='true'), '')
+    spec = Camera(width=320.0, height=180.0, field_of_view=sensor.spec.field_of_view,
+                  distortion=sensor.spec.distortion)  # fmt: skip
+    lens = lens_of(spec)
+    _, motions = read_motion(str(run), {})
+    motion = motions['bluerov2']
+    places = []
+    for image, time in zip(seen, film_times(motion, 4.0, 0.0, None), strict=True):
+        state = motion.state(time)
+        turn = np.asarray(rotation_matrix(state.orientation))
+        eye = state.position + turn @ sensor.position
+        x, y, z = (turn @ sensor.rotation).T @ (BALL - eye)
+        expected = lens.focal_length * lens.distorted(np.array([[x, y]]) / z)[0]
+        expected += np.array([319.0, 179.0]) / 2
+        bright = image.astype(float).min(axis=-1)
+        bright[:20] = 0  # the text
+        rows, columns = np.nonzero(bright > 0.75 * bright.max())
+        # Light comes from above, so the middle of what is bright is a little higher.
+        assert columns.mean() == pytest.approx(expected[0], abs=2.0)
+        assert rows.mean() == pytest.approx(expected[1], abs=8.0)
+        places.append(expected)
+    assert np.ptp(np.array(places), axis=0).max() > 10
+
+
+@pytest.mark.usefixtures('renderer')
+def test_frames_of_a_chase_camera_have_the_vehicle_in_the_middle(run, tmp_path):
+    pillow = pytest.importorskip('PIL.Image')
+    folder = tmp_path / 'frames'
+    given = ['--camera', CHASE, '--size', '161x121', '--fps', 2, '--start', 0.5, '--no-overlay']
+    assert verb('render', run, '--frames', folder, *given) == 0
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ['frame_00001.png', 'frame_00002.png', 'frame_00003.png']
+    image = np.asarray(pillow.open(folder / names[0])).astype(int)
+    assert image.shape == (121, 161, 3)
+    background = image[60, 5]
+    assert np.abs(image[50:71, 70:91] - background).sum(axis=-1).mean() > 40
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'expected'),
+    [
+        ([], '--frames FOLDER'),
+        (['-o', 'film.gif'], '.mp4'),
+        (['-o', 'a.mp4', '--size', 'large'], '1280x720'),
+        (['-o', 'a.mp4', '--fps', '1000'], '0.1 to 240'),
+        (['-o', 'a.mp4', '--camera', 'rear'], 'chase'),
+        (['-o', 'a.mp4', '--start', '9'], '1.5 s'),
+        (['-o', 'a.mp4', '--set', 'camera:=true'], '--vehicle'),
+        (['-o', 'a.mp4', '--namespace', 'other'], 'bluerov2'),
+    ],
+)
+def test_bad_requests_are_one_line(run, arguments, expected, capsys):
+    pytest.importorskip('av')
+    assert verb('render', run, *arguments) == 2
+    error = capsys.readouterr().err
+    assert error.startswith('ERROR: ')
+    assert expected in error
+    assert len(error.splitlines()) == 1
+
+
+def rows(motion, stamps, poses):
+    """Give a motion rows of an odometry."""
+    channel = type('Odometry', (), {'role': 'odom', 'labels': ()})()
+    stamps = np.array(stamps)
+    motion(channel, stamps, stamps, np.pad(np.array(poses, float), [(0, 0), (0, 6)]))
+
+
+def test_poses_are_between_the_recorded_ones():
+    motion = Motion()
+    turns = [quaternion_from_rpy(0, 0, yaw) for yaw in (0.0, 0.4)]
+    # The same attitude, with the other sign.
+    rows(motion, [10**9, 2 * 10**9], [[0, 0, -1, *turns[0]], [1, 0, -2, *-turns[1]]])
+    rows(motion, [15 * 10**8], [[9, 9, 9, 0, 0, 0, 0]])  # no attitude
+    motion.finish()
+    middle = motion.state(1.5)
+    assert middle.position == pytest.approx([0.5, 0, -1.5])
+    assert middle.orientation == pytest.approx(quaternion_from_rpy(0, 0, 0.2))
+    assert motion.state(0.0).position == pytest.approx([0, 0, -1])
+    assert motion.state(9.0).position == pytest.approx([1, 0, -2])
+    assert film_times(motion, 4.0, 0.25, None) == pytest.approx([1.25, 1.5, 1.75, 2.0])
+    with pytest.raises(ParameterError, match='1 s'):
+        film_times(motion, 4.0, 2.0, None)
+
+
+def test_the_overlay_tells_time_depth_and_heading():
+    for yaw, heading in ((0.0, '090'), (90.0, '000'), (180.0, '270'), (-11.0, '101')):
+        state = State(np.array([0, 0, -3.456]), quaternion_from_rpy(0, 0, math.radians(yaw)), 0)
+        assert overlay_text(1.234, state) == f'1.23 s   depth 3.46 m   heading {heading}°'
+
+
+@pytest.mark.parametrize('depth', [0.0, 0.5, 20.0])
+def test_the_chase_camera_is_behind_and_looks_at_the_vehicle(depth):
+    parts = Appearance(load_vehicle('bluerov2')).parts()
+    camera = chase_camera(parts, 640, 480)
+    assert 0.2 < camera.radius < 0.5
+    state = State(np.array([3.0, -2.0, -depth]), quaternion_from_rpy(0.3, 0.2, 1.0), np.zeros(6))
+    eye, turn = camera.pose(state)
+    assert turn.T @ turn == pytest.approx(np.eye(3))
+    assert np.linalg.det(turn) == pytest.approx(1.0)
+    x, y, z = turn.T @ (state.position - eye)
+    assert (x, y) == pytest.approx((0, 0), abs=1e-12)
+    assert z > 3 * camera.radius
+    assert turn[2, 1] < 0  # y is down
+    assert (eye[2] < 0) == (depth > camera.radius)
+
+
+def test_a_bag_without_poses_is_told(tmp_path):
+    with pytest.raises(RecordingError, match='does not exist'):
+        read_motion(str(tmp_path / 'none'), {})
