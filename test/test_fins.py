@@ -18,7 +18,8 @@ from marine_sim_ros.doctor.hydrodynamics import munk_speeds
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.fin_reader import lift_slope
 from marine_sim_ros.model.urdf import vehicle_from_urdf
-from marine_sim_ros.physics.fins import coefficients, deflected, fin_wrench
+from marine_sim_ros.physics.fins import coefficients, fin_wrench
+from marine_sim_ros.physics.servos import servo_step
 from marine_sim_ros.sim.player import fin_targets
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import Simulation
@@ -137,10 +138,10 @@ def test_a_servo_is_a_lag_within_its_rate():
         max_rate=np.array([1e3, 0.5, 1e3, 0.5]),
     )
     target, dt = np.array([0.2, 0.2, 9.0, -9.0]), 0.01
-    angle = deflected(fins, np.zeros(4), target, 0.0)
+    angle = servo_step(fins, np.zeros(4), target, 0.0)
     np.testing.assert_array_equal(angle, 0)
     for _ in range(20):
-        angle = deflected(fins, angle, target, dt)
+        angle = servo_step(fins, angle, target, dt)
     assert angle[0] == pytest.approx(0.2 * (1 - np.exp(-1)))
     assert angle[1] == pytest.approx(0.5 * 0.2, rel=0.02)  # (0.2 − δ)/T > 0.5 until δ = 0.1
     np.testing.assert_allclose(angle[2:], [0.35, -0.1])

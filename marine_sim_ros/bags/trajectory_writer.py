@@ -120,6 +120,9 @@ def _joint_topics(
             result.append(('thrusters/supply', ('power', 'voltage', 'used'), supply))
     if vehicle.manipulator is not None:
         result.append(('joint_states', vehicle.manipulator.names, {'position': trajectory.joints}))
+    if vehicle.thrusters.azimuths is not None:
+        names = vehicle.thrusters.azimuths.names
+        result.append(('azimuths/state', names, {'position': trajectory.azimuths}))
     if vehicle.fins is not None:
         result.append(('fins/state', vehicle.fins.names, {'position': trajectory.fins}))
     if trajectory.targets is not None and not np.isnan(trajectory.targets).all():

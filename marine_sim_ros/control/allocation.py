@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from marine_sim_ros.control.extended import effectors, with_effectors
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.model.vehicle import ThrusterSet
@@ -111,6 +112,8 @@ def controllability(
 
     With a mask failed (n,), what they can command without those.
     """
+    failed = with_effectors(thrusters, failed)
+    thrusters = effectors(thrusters)
     matrix = thrust_matrix(thrusters, about, failed)
     inverse = np.linalg.pinv(matrix, rcond=UNREACHABLE)
     achieved = np.clip(np.diag(matrix @ inverse), 0.0, 1.0)

@@ -10,6 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES, PRIORITY, WEAK, held_axes, thrust_matrix
+from marine_sim_ros.control.extended import (
+    effectors,
+    extended_limits,
+    extended_thrust,
+    with_effectors,
+)
 from marine_sim_ros.control.scaling import scale_groups, scale_together
 from marine_sim_ros.control.thrust_limits import PulseWidths
 from marine_sim_ros.core.arrays import Array, namespace
@@ -40,7 +46,8 @@ class Distribution:
     """Thrusts before they become pulse widths.
 
     Attributes:
-        thrust: (n,) N, within the limits.
+        thrust: (n,) N, within the limits; (n + k) with azimuths, see
+            :mod:`~marine_sim_ros.control.extended`.
         scale: (g,) of each priority group, 1 where achieved in full; (1,) of all together with
             'pseudo_inverse'.
     """
@@ -61,6 +68,7 @@ class Allocation:
         unachieved: (6,) 1.0 for axes whose wrench falls short of the command by more than 1 %
             because of limits or unreachable axes; rounding to pulse widths does not count.
         saturated: whether limits took something from the demand.
+        azimuths: (k,) angles to turn thrusters to, rad, or None.
     """
 
     thrust: np.ndarray
@@ -69,6 +77,7 @@ class Allocation:
     residual: np.ndarray
     unachieved: np.ndarray
     saturated: bool
+    azimuths: np.ndarray | None = None
 
     @property
     def shortfall(self) -> tuple[str, ...]:
@@ -81,6 +90,8 @@ class Allocation:
 @dataclass(frozen=True, eq=False)
 class Plan:
     """All that does not depend on the wrench, for one set of working thrusters.
+
+    With k azimuths n counts the effectors of :mod:`~marine_sim_ros.control.extended`.
 
     Attributes:
         matrix: (6, n) of the working thrusters.
@@ -133,6 +144,8 @@ class Allocator:
     alike; where a thrust is beyond its limit, all are scaled back together. For λ → 0 that is
     the Moore-Penrose inverse, which spreads what is out of reach over the axes that it depends on.
 
+    Thrusters that turn are two each, see :mod:`~marine_sim_ros.control.extended`.
+
     Priorities act in 'bounded' only. An axis that no group names is left to itself.
     Source: Fossen (2011), section 12.3, for the unbounded forms.
     """
@@ -178,7 +191,10 @@ class Allocator:
         self._damping = float(damping)
         self._priority = priority
         self.pulses = PulseWidths(thrusters)
-        self._limit = np.maximum(self.pulses.upper, -self.pulses.lower)
+        self._effectors = effectors(thrusters)
+        self.lower, self.upper = extended_limits(thrusters, self.pulses.lower, self.pulses.upper)
+        self.extended = extended_thrust(thrusters, self.pulses.lower, self.pulses.upper)
+        self._limit = np.maximum(self.upper, -self.lower)
         self._plans: dict[bytes, Plan] = {}
 
     def allocate(
@@ -187,6 +203,8 @@ class Allocator:
         *,
         failed: np.ndarray | None = None,
         residual: np.ndarray | None = None,
+        azimuths: np.ndarray | None = None,
+        dt: float = np.inf,
     ) -> Allocation:
         """Return what to send for a wrench (6,) in the body frame about the allocator's point.
 
@@ -196,6 +214,8 @@ class Allocator:
             residual: (n,) thrust that rounding and the dead zone took from earlier calls. With
                 each call's ``residual`` given to the next, the mean thrust is the commanded
                 one, though no single pulse width makes it (error diffusion).
+            azimuths: (k,) angles of the call before, rad; None: 0.
+            dt: time since it, s.
 
         Raises:
             ParameterError: the wrench is not six finite numbers, or the mask is not (n,).
@@ -204,17 +224,26 @@ class Allocator:
         mask = self._mask(failed)
         plan = self._plan(mask)
         found = self._distribution(wrench, plan)
-        commanded = found.thrust if residual is None else with_residual(found.thrust, residual)
+        shares, thrust, angles = found.thrust, found.thrust, None
+        if self.extended is not None:
+            before = np.zeros(len(self.extended.least)) if azimuths is None else azimuths
+            thrust, angles = self.extended.resolved(shares, before, dt)
+            shares = self.extended.spread(thrust, angles)
+        commanded = thrust if residual is None else with_residual(thrust, residual)
         pwm, thrust = self.pulses.nearest(commanded)
         if failed is not None:
             pwm, thrust = np.where(mask, PWM_NEUTRAL, pwm), np.where(mask, 0.0, thrust)
+        made = thrust
+        if self.extended is not None:
+            made = self.extended.spread(thrust, angles)
         return Allocation(
             thrust=thrust,
             pwm=pwm,
-            achieved=plan.matrix @ thrust,
+            achieved=plan.matrix @ made,
             residual=np.where(mask, 0.0, commanded - thrust),
-            unachieved=shortfall(wrench, plan.matrix @ found.thrust),
+            unachieved=shortfall(wrench, plan.matrix @ shares),
             saturated=bool((found.scale < 1.0).any()),
+            azimuths=angles,
         )
 
     def distribute(self, wrench: np.ndarray, *, failed: np.ndarray | None = None) -> Distribution:
@@ -225,7 +254,7 @@ class Allocator:
         return self._distribution(_checked(wrench), self._plan(self._mask(failed)))
 
     def _distribution(self, wrench: np.ndarray, plan: Plan) -> Distribution:
-        lower, upper = self.pulses.lower, self.pulses.upper
+        lower, upper = self.lower, self.upper
         with np.errstate(over='ignore', invalid='ignore'):
             thrust = plan.gain @ wrench
         if (lower <= thrust).all() and (thrust <= upper).all():
@@ -266,17 +295,18 @@ class Allocator:
         return self._plans[key]
 
     def _new_plan(self, mask: np.ndarray) -> Plan:
+        mask = np.asarray(with_effectors(self._thrusters, mask))
         dead = mask | (self._limit <= 0)
         i = np.flatnonzero(~dead)
         unit = self._limit[i]
-        matrix = thrust_matrix(self._thrusters, self._about, mask)
+        matrix = thrust_matrix(self._effectors, self._about, mask)
         gain, free = np.zeros((len(mask), 6)), np.zeros((len(i), 0))
         groups = self._groups
         if self._method == 'pseudo_inverse':
             gain[i] = _damped_inverse(matrix[:, i], self._damping)
         else:
             held = held_axes(
-                self._thrusters, self._about, dead, priority=self._priority, weakest=self._damping
+                self._effectors, self._about, dead, priority=self._priority, weakest=self._damping
             )
             groups = groups * held[:, None]
             of_shares = matrix[np.ix_(held, i)] * unit
@@ -284,7 +314,7 @@ class Allocator:
                 # Full row rank: held_axes() gave up the rest.
                 gain[np.ix_(i, held)] = unit[:, None] * np.linalg.pinv(of_shares)
                 free = np.linalg.svd(of_shares)[2][len(of_shares) :].T.copy()
-        lower, upper = self.pulses.lower[i] / unit, self.pulses.upper[i] / unit
+        lower, upper = self.lower[i] / unit, self.upper[i] / unit
         return Plan(matrix, gain, groups, i, unit, lower, upper, free)
 
 

@@ -30,18 +30,27 @@ class LoopMemory(NamedTuple):
         law: the law's memory.
         unachieved: (6,) 1.0 for axes of the last wrench that were not achieved, else 0.0.
         residual: thrust (n,) that rounding and the dead zone took and that is still due, N.
+        azimuths: angles (k,) that thrusters were turned to, rad, or None.
     """
 
     law: Any
     unachieved: Array
     residual: Array
+    azimuths: Array | None = None
 
 
 class Sharing(Protocol):
     """How a wrench becomes pulse widths."""
 
-    def share(self, wrench: Array, residual: Array) -> Allocation:
-        """Return what to send for a wrench (6,) and thrusts (n,) that are owed."""
+    def share(self, wrench: Array, residual: Array, azimuths: Array | None, dt: Any) -> Allocation:
+        """Return what to send for a wrench (6,).
+
+        Args:
+            wrench: about the centre of mass, body frame.
+            residual: (n,) thrusts that are owed, N.
+            azimuths: (k,) angles dt (s) before, rad, or None.
+            dt: s.
+        """
 
 
 class Output(NamedTuple):
@@ -58,7 +67,9 @@ class Output(NamedTuple):
     allocation: Allocation
 
 
-def begin_loop(law: Law, count: int, state: State, *, dt: float | None = None) -> LoopMemory:
+def begin_loop(
+    law: Law, count: int, state: State, *, dt: float | None = None, azimuths: int = 0
+) -> LoopMemory:
     """Return the memory of a start without a jump, with so many thrusters.
 
     Args:
@@ -66,10 +77,12 @@ def begin_loop(law: Law, count: int, state: State, *, dt: float | None = None) -
         count: number of thrusters.
         state: state of the vehicle.
         dt: step for which the memory keeps its shapes, s; None where it may grow.
+        azimuths: number of thrusters that turn; they start at 0.
     """
     nothing = state.velocity * 0.0
     none = nothing[:1] + np.zeros(count)
-    return LoopMemory(law.begin(state, dt=dt), nothing, none)
+    angles = nothing[:1] + np.zeros(azimuths) if azimuths else None
+    return LoopMemory(law.begin(state, dt=dt), nothing, none, angles)
 
 
 def loop_step(
@@ -86,9 +99,10 @@ def loop_step(
         dt: since the step before, s.
     """
     wrench, following = law.wrench(wanted, state, memory.law, unachieved=memory.unachieved, dt=dt)
-    found = sharing.share(wrench, memory.residual)
+    found = sharing.share(wrench, memory.residual, memory.azimuths, dt)
     residual = found.residual if law.error_diffusion else memory.residual
-    return Output(found.pwm, wrench, found), LoopMemory(following, found.unachieved, residual)
+    kept = LoopMemory(following, found.unachieved, residual, found.azimuths)
+    return Output(found.pwm, wrench, found), kept
 
 
 class _Working:
@@ -97,8 +111,10 @@ class _Working:
     def __init__(self, allocator: Allocator, failed: np.ndarray | None) -> None:
         self._allocator, self._failed = allocator, failed
 
-    def share(self, wrench: Array, residual: Array) -> Allocation:
-        return self._allocator.allocate(wrench, failed=self._failed, residual=residual)
+    def share(self, wrench: Array, residual: Array, azimuths: Array | None, dt: Any) -> Allocation:
+        return self._allocator.allocate(
+            wrench, failed=self._failed, residual=residual, azimuths=azimuths, dt=dt
+        )
 
 
 class ClosedLoop:
@@ -118,6 +134,7 @@ class ClosedLoop:
         self.law = law_of(settings, vehicle)
         self._to_center = transport(-vehicle.inertia.center_of_mass).T
         self._count = len(vehicle.thrusters)
+        self._azimuths = len(vehicle.thrusters.azimuths or ())
         self._allocator = Allocator(
             vehicle.thrusters, vehicle.inertia.center_of_mass, method=method
         )
@@ -148,7 +165,7 @@ class ClosedLoop:
         """
         before, kept = (time, None) if memory is None else memory
         if kept is None or time < before:
-            before, kept = time, begin_loop(self.law, self._count, state)
+            before, kept = time, begin_loop(self.law, self._count, state, azimuths=self._azimuths)
         dt = time - before if time > before else FIRST_STEP
         sharing = _Working(self._allocator, failed)
         output, following = loop_step(self.law, sharing, wanted, state, kept, dt=dt)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES, controllability, thrust_matrix
+from marine_sim_ros.control.extended import effectors, extended_limits
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['axis_accelerations', 'axis_speeds', 'axis_thrusts']
@@ -24,9 +25,9 @@ def axis_thrusts(vehicle: Vehicle) -> np.ndarray:
     """
     thrusters = vehicle.thrusters
     about = vehicle.inertia.center_of_mass
-    inverse = np.linalg.pinv(thrust_matrix(thrusters, about), rcond=1e-6)
+    inverse = np.linalg.pinv(thrust_matrix(effectors(thrusters), about), rcond=1e-6)
     ends = np.stack([thrusters.thrust_of_pwm(np.full(len(thrusters), p)) for p in _PWM_ENDS])
-    room = np.abs(ends).min(axis=0)
+    room = np.minimum(*np.abs(extended_limits(thrusters, *ends)))
     lost = controllability(thrusters, about).unreachable
     result = np.zeros(6)
     for axis, name in enumerate(AXES):

@@ -29,10 +29,11 @@ _CHILDREN: dict[str, set[str]] = {
     'buoyancy': {'volume', 'center_of_volume', 'height'},
     'barometer': {'atmospheric_pressure', 'variance', 'fluid_density', 'origin'},
     'thruster': {'origin', 'linear', 'diameter', 'time_constant', 'reaction_torque',
-                 'thrust_deduction', 'zero_thrust_advance_ratio', 'ventilation'},
+                 'thrust_deduction', 'zero_thrust_advance_ratio', 'ventilation', 'azimuth'},
+    'azimuth': {'axis', 'limit', 'time_constant'},
     'thrusters': {'curve', 'thruster'},
     'fins': {'fin'},
-    'fin': {'origin', 'limit', 'wash', *FIN_NUMBERS},
+    'fin': {'origin', 'limit', 'wash', 'time_constant', *FIN_NUMBERS},
     **{group: {p.name for p in PARAMETERS.values() if p.group == group} for group in GROUPS},
 }  # fmt: skip
 _ATTRIBUTES: dict[str, set[str]] = {
@@ -41,7 +42,7 @@ _ATTRIBUTES: dict[str, set[str]] = {
     'thruster': {'name', 'curve', 'direction'}, 'buoyancy_material': {'name'},
     'linear': {'pos_force', 'neg_force', 'dead_zone'}, 'curve': {'name', 'voltage'},
     'fin': {'name'}, 'limit': {'lower', 'upper', 'velocity'}, 'wash': {'thruster', 'diameter'},
-    'aspect_ratio': {'sweep'},
+    'aspect_ratio': {'sweep'}, 'azimuth': {'joint'}, 'axis': {'xyz'},
     'drag_element': {'xyz', 'axis', 'linear', 'quadratic', 'mixed'}, 'lift': {'xyz'},
     'density': {'value'}, 'mass_from_parts': {'file', 'voxel_size'},
 }  # fmt: skip

@@ -262,6 +262,7 @@ def trajectory_of(
         sha256=hash_of(stamps, states),
         joints=kept.get('joints', np.zeros((len(stamps), 0))),
         fins=kept.get('fins', np.zeros((len(stamps), 0))),
+        azimuths=kept.get('azimuths', np.zeros((len(stamps), 0))),
         targets=plan.setpoints[rows],
     )
 

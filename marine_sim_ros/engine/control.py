@@ -89,8 +89,14 @@ def extended(control: Control, segments: int) -> Control:
 def waiting(control: Control, state: State, dt: float) -> Remembered:
     """Return what a controller remembers that is about to have a vehicle with steps of dt (s)."""
     none = state.velocity[0] * 0.0
-    count = control.allocation.matrix.shape[2]
-    return Remembered(none, begin_loop(control.law, count, state, dt=dt))
+    return Remembered(none, _begun(control, state, dt))
+
+
+def _begun(control: Control, state: State, dt: float) -> LoopMemory:
+    tables = control.allocation
+    turning = 0 if tables.extended is None else tables.extended.turns.shape[1]
+    count = tables.left_out.shape[-1]
+    return begin_loop(control.law, count, state, dt=dt, azimuths=turning)
 
 
 def command(
@@ -103,8 +109,9 @@ def command(
     *,
     dt: float,
     pwm: Array,
-) -> tuple[Array, Remembered]:
-    """Return the pulse widths (n,) of a tick, and what to remember.
+    azimuths: Array | None = None,
+) -> tuple[Array, Array | None, Remembered]:
+    """Return the pulse widths (n,) of a tick, the angles of azimuths, and what to remember.
 
     Args:
         control: the controller to evaluate.
@@ -115,6 +122,7 @@ def command(
         memory: memory of the previous tick; None in the first.
         dt: step, s.
         pwm: (n,) of a segment without set-points, µs.
+        azimuths: (k,) angles of such a segment, rad, or None.
     """
     xp = namespace(state.velocity)
     since: Any = xp.asarray(FIRST_STEP)
@@ -124,18 +132,22 @@ def command(
     if memory is not None and control.always:
         begun = memory.loop
     else:
-        begun = begin_loop(control.law, pwm.shape[0], state, dt=dt)
+        begun = _begun(control, state, dt)
         begun = begun if memory is None else _chosen(running, memory.loop, begun)
     rows = {name: held(start, table, time) for name, table in control.allocation.tables.items()}
     output, following = loop_step(
         control.law, replace(control.allocation, **rows), wanted, state, begun, dt=since
     )
     closed = held(start, control.closed, time)
-    return xp.where(closed > 0.5, output.pwm, pwm), Remembered(closed, following)
+    if azimuths is not None:
+        azimuths = xp.where(closed > 0.5, output.allocation.azimuths, azimuths)
+    return xp.where(closed > 0.5, output.pwm, pwm), azimuths, Remembered(closed, following)
 
 
 def _chosen(condition: Array, one: Any, other: Any) -> Any:
     """Return one memory or another of the same shape."""
+    if one is None:
+        return None
     if isinstance(one, tuple):
         return type(one)(*(_chosen(condition, a, b) for a, b in zip(one, other, strict=True)))
     return namespace(other).where(condition, one, other)

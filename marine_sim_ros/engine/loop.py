@@ -23,7 +23,7 @@ from marine_sim_ros.engine.tables import held
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import Tables
-from marine_sim_ros.faults.thrust import Propulsion, unharmed
+from marine_sim_ros.faults.thrust import unharmed
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.manipulator import arm_step
 from marine_sim_ros.sensors import needs_of
@@ -88,6 +88,8 @@ def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str,
         kept['joints'] = happened.joints.position
     if happened.fins is not None:
         kept['fins'] = happened.fins
+    if happened.thrusters.azimuths is not None:
+        kept['azimuths'] = happened.thrusters.azimuths
     needs = needs_of(setting.vehicle)
     if 'acceleration' in needs:
         kept['acceleration'] = happened.acceleration
@@ -109,10 +111,21 @@ def _tick(
     time = moment.time
     vehicle, plan, state = setting.vehicle, setting.script, carry.memory.state
     pwm, control = open_loop(plan, time, state), None
+    azimuths = None
+    if vehicle.thrusters.azimuths is not None:
+        azimuths = held(plan.start, plan.azimuths, time)
     if plan.control is not None:
         wanted = held(plan.start, plan.setpoints, time)
-        pwm, control = command(
-            plan.control, plan.start, wanted, time, state, carry.control, dt=stepping.dt, pwm=pwm
+        pwm, azimuths, control = command(
+            plan.control,
+            plan.start,
+            wanted,
+            time,
+            state,
+            carry.control,
+            dt=stepping.dt,
+            pwm=pwm,
+            azimuths=azimuths,
         )
     joints = None if vehicle.manipulator is None else held(plan.start, plan.joints, time)
     fins = None if vehicle.fins is None else held(plan.start, plan.fins, time)
@@ -123,7 +136,7 @@ def _tick(
         vehicle,
         environment,
         carry.memory,
-        Commands(pwm, joints, acting, fins),
+        Commands(pwm, joints, acting, fins, azimuths),
         stepping,
         since=moment.since,
     )
@@ -208,8 +221,8 @@ def _before(setting: Setting, start: State, dt: float) -> _Carry:
     vehicle, plan = setting.vehicle, setting.script
     memory = begin(vehicle, setting.environment, start)
     if setting.faults is not None:
-        rotors = memory.propulsion.rotors
-        memory = memory._replace(propulsion=Propulsion(rotors, unharmed(rotors)))
+        calm = memory.propulsion._replace(faults=unharmed(memory.propulsion.rotors))
+        memory = memory._replace(propulsion=calm)
     if vehicle.manipulator is not None and memory.joints is not None:
         *_, arm = arm_step(
             vehicle, start, memory.joints, None, target=memory.joints.position, dt=0.0

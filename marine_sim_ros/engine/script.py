@@ -21,7 +21,12 @@ from marine_sim_ros.engine.control import Control, control_of, extended
 from marine_sim_ros.engine.tables import held
 from marine_sim_ros.faults.kinds import Dead
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.player import failed_thrusters, fin_targets, joint_targets
+from marine_sim_ros.sim.player import (
+    azimuth_targets,
+    failed_thrusters,
+    fin_targets,
+    joint_targets,
+)
 from marine_sim_ros.sim.scenario import Scenario
 
 __all__ = ['Script', 'as_long', 'open_loop', 'script']
@@ -39,6 +44,7 @@ class Script:
         setpoints: (s, 12) for the controller; NaN where free.
         joints: (s, k) that the arm's joints go to.
         fins: (s, m) that the fins go to, rad.
+        azimuths: (s, a) that the azimuths go to, rad.
         patterns: (n, 6) of the mixer.
         control: controller of the set-points; None where no segment has any.
     """
@@ -50,6 +56,7 @@ class Script:
     setpoints: np.ndarray
     joints: np.ndarray
     fins: np.ndarray
+    azimuths: np.ndarray
     patterns: np.ndarray
     control: Control | None = None
 
@@ -82,6 +89,7 @@ def script(
     segments = [scenario.segment_at(s) for s in starts]
     joints = [joint_targets(scenario, vehicle, s) for s in starts]
     fins = [fin_targets(scenario, vehicle, s) for s in starts]
+    azimuths = [azimuth_targets(scenario, vehicle, s) for s in starts]
     failed = [failed_thrusters(scenario.faults, vehicle, s) for s in starts]
     control = None
     if scenario.closed_loop:
@@ -98,6 +106,7 @@ def script(
         setpoints=np.stack([all_free() if s.control is None else s.control for s in segments]),
         joints=np.stack([np.zeros(0) if j is None else j for j in joints]),
         fins=np.stack([np.zeros(0) if f is None else f for f in fins]),
+        azimuths=np.stack([np.zeros(0) if a is None else a for a in azimuths]),
         patterns=PilotMixer(vehicle.thrusters).patterns,
         control=control,
     )

@@ -20,6 +20,7 @@ from marine_sim_ros.control.allocator import (
     shortfall,
     with_residual,
 )
+from marine_sim_ros.control.extended import ExtendedThrust
 from marine_sim_ros.control.scaling import scale_groups
 from marine_sim_ros.control.thrust_limits import PulseWidths
 from marine_sim_ros.core.arrays import Array, constant, namespace
@@ -134,7 +135,8 @@ def _scaled_demands(
 class AllocationTables:
     """Plans (s, ...) of :class:`~marine_sim_ros.control.allocator.Plan`, one for each segment.
 
-    All thrusters are in them; one that is left out has limits of zero.
+    All thrusters are in them; one that is left out has limits of zero. With k azimuths n counts
+    the effectors of :mod:`~marine_sim_ros.control.extended`, but in ``left_out`` and ``pulses``.
 
     Attributes:
         matrix: (s, 6, n).
@@ -147,6 +149,9 @@ class AllocationTables:
         left_out: (s, n) 1.0 for thrusters that get 1500 µs.
         concession: concession of the allocator.
         pulses: pulse widths of the thrusters.
+        least: (n,) N.
+        most: (n,) N.
+        extended: of the thrusters that turn, or None.
     """
 
     matrix: np.ndarray
@@ -159,25 +164,27 @@ class AllocationTables:
     left_out: np.ndarray
     concession: float
     pulses: Pulses
+    least: np.ndarray
+    most: np.ndarray
+    extended: ExtendedThrust | None = None
 
     @property
     def tables(self) -> dict[str, Any]:
         """What differs from segment to segment, by name."""
-        rest = ('concession', 'pulses')
+        rest = ('concession', 'pulses', 'least', 'most', 'extended')
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in rest}
 
-    def share(self, wrench: Array, residual: Array) -> Allocation:
+    def share(self, wrench: Array, residual: Array, azimuths: Array | None, dt: Any) -> Allocation:
         """Return what to send for a wrench (6,) and thrusts (n,) that are owed, in one segment.
 
         It is what :meth:`marine_sim_ros.control.allocator.Allocator.allocate` returns, of plans
         without the axis of segments.
         """
         xp = namespace(wrench)
-        lower, upper = constant(xp, self.pulses.lower), constant(xp, self.pulses.upper)
+        lower, upper = constant(xp, self.least), constant(xp, self.most)
         plain = self.gain @ wrench
-        none = xp.zeros_like(plain)
         fits = xp.all((lower <= plain) & (plain <= upper))
-        shares = on_arrays(
+        found = on_arrays(
             _scaled_demands,
             wrench,
             self.groups,
@@ -190,19 +197,26 @@ class AllocationTables:
             fits,
             needed=~fits,
         )
-        beyond = xp.clip(shares * self.unit, lower, upper)
-        thrust = xp.where(fits, plain, beyond)
+        beyond = xp.clip(found * self.unit, lower, upper)
+        thrust = shares = xp.where(fits, plain, beyond)
+        angles = None
+        if self.extended is not None:
+            thrust, angles = self.extended.resolved(shares, azimuths, dt)
+            shares = self.extended.spread(thrust, angles)
+        none = xp.zeros_like(thrust)
         commanded = with_residual(thrust, residual)
         pwm, made = self.pulses.nearest(commanded)
         left_out = self.left_out > 0.5
         pwm, made = xp.where(left_out, none + PWM_NEUTRAL, pwm), xp.where(left_out, none, made)
+        spread = made if self.extended is None else self.extended.spread(made, angles)
         return Allocation(
             thrust=made,
             pwm=pwm,
-            achieved=self.matrix @ made,
+            achieved=self.matrix @ spread,
             residual=xp.where(left_out, none, commanded - made),
-            unachieved=shortfall(wrench, self.matrix @ thrust),
+            unachieved=shortfall(wrench, self.matrix @ shares),
             saturated=~fits,
+            azimuths=angles,
         )
 
 
@@ -211,7 +225,7 @@ def allocation_tables_of(
 ) -> AllocationTables:
     """Return the tables of an allocator for masks (n,) of failed thrusters, one per segment."""
     plans = [allocator.plan(mask) for mask in failed]
-    count = len(failed[0])
+    count = len(allocator.lower)
     width = max(plan.free.shape[1] for plan in plans)
 
     def spread(values: np.ndarray, working: np.ndarray, rest: float) -> np.ndarray:
@@ -233,6 +247,9 @@ def allocation_tables_of(
         left_out=np.stack([np.asarray(mask, float) for mask in failed]),
         concession=allocator.concession,
         pulses=pulses_of(allocator.pulses, whole=whole),
+        least=allocator.lower,
+        most=allocator.upper,
+        extended=allocator.extended,
     )
 
 

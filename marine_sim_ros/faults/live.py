@@ -16,7 +16,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.battery import battery_voltage
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import ActiveFaults, tables_of
-from marine_sim_ros.faults.thrust import Propulsion, faulty_thrusters
+from marine_sim_ros.faults.thrust import faulty_thrusters, propulsion_at_rest
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import ThrusterOutput
 
@@ -39,7 +39,7 @@ class LiveThrusters:
 
     def restart(self) -> None:
         """Come to rest, as in the first tick."""
-        self._memory = Propulsion(np.zeros(len(self._vehicle.thrusters)))
+        self._memory = propulsion_at_rest(self._vehicle, np.zeros(6))
         self.stamp: int | None = None
         self.voltage: float | None = None
 
@@ -67,6 +67,7 @@ class LiveThrusters:
         *,
         per_tick: bool,
         timeout: float,
+        azimuths: np.ndarray | None = None,
     ) -> ThrusterOutput:
         """Return what the thrusters do at a stamp, ns.
 
@@ -77,6 +78,7 @@ class LiveThrusters:
             pwm: pulse widths (n,), µs.
             per_tick: whether they were sent for this tick and may be lost in it.
             timeout: s without a command after which the thrusters stop.
+            azimuths: angles (k,) that the azimuths go to, rad; None: 0.
         """
         dt = 0.0 if self.stamp is None else (stamp - self.stamp) / NANOSECONDS
         self.stamp, acting = stamp, self._acting(stamp)
@@ -92,6 +94,7 @@ class LiveThrusters:
             dt=dt,
             period=dt,
             timeout=timeout,
+            azimuths=azimuths,
         )
         known, self.voltage = self._memory.faults, None
         if acting.battery is not None and known is not None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.battery import battery_voltage
 from marine_sim_ros.faults.tables import ActiveFaults
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.servos import servo_step
 from marine_sim_ros.physics.thrusters import (
     POWER_EXPONENT,
     PWM_NEUTRAL,
@@ -23,7 +24,14 @@ from marine_sim_ros.physics.thrusters import (
     thrusters,
 )
 
-__all__ = ['COMMAND_TIMEOUT', 'FaultMemory', 'Propulsion', 'faulty_thrusters', 'unharmed']
+__all__ = [
+    'COMMAND_TIMEOUT',
+    'FaultMemory',
+    'Propulsion',
+    'faulty_thrusters',
+    'propulsion_at_rest',
+    'unharmed',
+]
 
 COMMAND_TIMEOUT = 1.0
 """s without a command after which thrusters stop."""
@@ -56,10 +64,31 @@ class FaultMemory(NamedTuple):
 
 
 class Propulsion(NamedTuple):
-    """The memory of thrusters: of their rotors (..., n), √N, and of their faults, if any."""
+    """The memory of thrusters: rotors (..., n), √N; of their faults, if any; azimuths (..., k)."""
 
     rotors: Array
     faults: FaultMemory | None = None
+    azimuths: Array | None = None
+
+
+def propulsion_at_rest(vehicle: Vehicle, like: Array) -> Propulsion:
+    """Return the memory of a start: rotors at rest and azimuths at 0, batched as (..., 6)."""
+    xp = namespace(like)
+
+    def zeros(count: int) -> Array:
+        return xp.zeros_like(like[..., :1] + constant(xp, np.zeros(count)))
+
+    azimuths = vehicle.thrusters.azimuths
+    angles = None if azimuths is None else zeros(len(azimuths))
+    return Propulsion(zeros(len(vehicle.thrusters)), azimuths=angles)
+
+
+def _swung(vehicle: Vehicle, angles: Array | None, target: Array | None, dt: Any) -> Array | None:
+    """Return the angles (..., k) of the azimuths after dt; None without."""
+    azimuths = vehicle.thrusters.azimuths
+    if azimuths is None or angles is None:
+        return None
+    return servo_step(azimuths, angles, angles * 0 if target is None else target, dt)
 
 
 def unharmed(rotors: Array) -> FaultMemory:
@@ -131,6 +160,7 @@ def faulty_thrusters(
     dt: float,
     period: float,
     timeout: float = COMMAND_TIMEOUT,
+    azimuths: Array | None = None,
 ) -> tuple[ThrusterOutput, Propulsion]:
     """Return what thrusters do that something may be wrong with, and their memory.
 
@@ -148,10 +178,14 @@ def faulty_thrusters(
         dt: time since the tick before, s.
         period: time to the next tick, s; 0: unknown.
         timeout: s without a command after which the thrusters stop.
+        azimuths: angles (..., k) that the azimuths go to, rad; None: 0.
     """
+    angles = _swung(vehicle, memory.azimuths, azimuths, dt)
     if acting is None:
-        output, rotors = thrusters(vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt)
-        return output, Propulsion(rotors, memory.faults)
+        output, rotors = thrusters(
+            vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt, azimuths=angles
+        )
+        return output, Propulsion(rotors, memory.faults, angles)
     known = unharmed(memory.rotors) if memory.faults is None else memory.faults
     pwm, known = _arriving(acting, known, pwm, dt, timeout)
     pwm, known = _late(acting, known, pwm, dt, period)
@@ -172,9 +206,10 @@ def faulty_thrusters(
         dt=dt,
         supply=supply,
         share=acting.share,
+        azimuths=angles,
     )
     if voltage is not None and supply is not None:
         power = namespace(pwm).sum(output.power, axis=-1)
         known = known._replace(load=power / supply**POWER_EXPONENT, current=power / voltage)
         output = output._replace(voltage=voltage, used=known.used)
-    return output, Propulsion(rotors, known)
+    return output, Propulsion(rotors, known, angles)

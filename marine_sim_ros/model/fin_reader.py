@@ -13,12 +13,11 @@ import numpy as np
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.model.fins import FinSet
 from marine_sim_ros.model.kinematics import FARTHEST, usable_pose
+from marine_sim_ros.model.servos import read_limits, read_time_constant
 from marine_sim_ros.model.xml import Reader
 
 __all__ = ['FIN_NUMBERS', 'lift_slope', 'read_fins']
 
-FASTEST = 1e3
-"""rad/s; of servos that tell no rate."""
 OSWALD = 0.9
 """Efficiency e of the induced drag C_L²/(π e A) (Whicker & Fehlner 1958)."""
 BROADSIDE = 1.2
@@ -35,7 +34,6 @@ FIN_NUMBERS = {
     'stall_angle': (1e-3, 1.5708),
     'stall_lift_slope': (-1e6, 1e6),
     'stall_drag_slope': (-1e6, 1e6),
-    'time_constant': (0.0, 60.0),
 }
 """Elements of a fin that are one number, and their ranges."""
 
@@ -98,18 +96,8 @@ def _coefficients(reader: Reader) -> dict[str, float]:
         'stall_angle': stall,
         'stall_lift_slope': known('stall_lift_slope', -slope * stall / rest),
         'stall_drag_slope': known('stall_drag_slope', max(BROADSIDE - at_stall, 0.0) / rest),
-        'time_constant': known('time_constant', 0.0),
+        'time_constant': read_time_constant(reader),
     }
-
-
-def _limits(reader: Reader) -> dict[str, float]:
-    limit = reader.child('limit')
-    if limit is None:
-        raise reader.error('has no <limit>; expected <limit lower= upper= velocity=> in rad')
-    lower = limit.attribute_number('lower', 0.0, -math.pi, 0.0)
-    upper = limit.attribute_number('upper', 0.0, 0.0, math.pi)
-    rate = limit.attribute_number('velocity', FASTEST, 1e-6, FASTEST)
-    return {'lower': lower, 'upper': upper, 'max_rate': rate}
 
 
 def _wash(reader: Reader, thrusters: Collection[str]) -> tuple[np.ndarray, float]:
@@ -141,14 +129,14 @@ def read_fins(root: Reader | None, thrusters: Collection[str]) -> FinSet | None:
     names: list[str] = []
     poses, rows, wash = [], [], []
     for reader in readers:
-        reader.children({'origin', 'limit', 'wash', *FIN_NUMBERS})
+        reader.children({'origin', 'limit', 'wash', 'time_constant', *FIN_NUMBERS})
         name = reader.attribute('name')
         if name in names:
             raise reader.error('two fins have this name; expected unique names')
         names.append(name)
         poses.append(_pose(reader))
         wash.append(_wash(reader, thrusters))
-        rows.append({**_coefficients(reader), **_limits(reader)})
+        rows.append({**_coefficients(reader), **read_limits(reader)})
     return FinSet(
         names=tuple(names),
         position=np.stack([position for position, _ in poses]),

@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.model.azimuths import Hinge
 from marine_sim_ros.model.inertia import Buoyancy, Inertia, combined_buoyancy, combined_inertia
 from marine_sim_ros.model.kinematics import base_name
 from marine_sim_ros.model.manipulator import Manipulator
+from marine_sim_ros.model.servos import FASTEST
 from marine_sim_ros.model.vehicle import Frame
 
-__all__ = ['MOVING', 'read_manipulator']
+__all__ = ['MOVING', 'hinges_of', 'read_manipulator']
 
 MOVING = ('revolute', 'prismatic')
 """Joint types that move. Continuous joints are taken for propeller shafts, which carry no arm."""
@@ -75,6 +77,32 @@ def _axis(joint: Any, source: str) -> np.ndarray:
             f'{source}: joint {joint.name!r} has the axis {axis.tolist()}; expected a direction'
         )
     return axis / length
+
+
+def hinges_of(robot: Any, frames: Mapping[str, Frame], source: str) -> Callable[[str], Hinge]:
+    """Return a function that finds the hinge of a joint by name, at zero.
+
+    A continuous joint turns from −π to π. The function raises ValueError with a reason.
+    """
+    joints = {joint.name: joint for joint in robot.joints}
+
+    def find(name: str) -> Hinge:
+        joint = joints.get(name)
+        if joint is None:
+            raise ValueError(f'is unknown; expected one of: {", ".join(joints) or "none"}')
+        if joint.type not in ('revolute', 'continuous'):
+            raise ValueError(f'is {joint.type}; expected a revolute or continuous joint')
+        lower, upper, rate = -np.pi, np.pi, FASTEST
+        if joint.type == 'revolute':
+            lower, upper, rate = _limits(joint, source)
+        elif joint.limit is not None and joint.limit.velocity:
+            rate = float(joint.limit.velocity)
+        limits = {'lower': max(lower, -np.pi), 'upper': min(upper, np.pi), 'max_rate': rate}
+        frame = frames[joint.child]
+        axis = np.asarray(rotation_matrix(frame.quaternion)) @ _axis(joint, source)
+        return Hinge(frame.translation, axis, limits)
+
+    return find
 
 
 def read_manipulator(

@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.interpolation import make_table
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.model.azimuths import AzimuthSpec, azimuth_set, read_azimuth
 from marine_sim_ros.model.kinematics import FARTHEST, usable_pose
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.model.xml import Reader
@@ -20,6 +23,7 @@ __all__ = ['ThrusterSpec', 'linear_curve', 'read_thrusters', 'thruster_axis', 't
 
 RPM = 2 * np.pi / 60
 _THRUSTER = {
+    'azimuth',
     'origin',
     'linear',
     'diameter',
@@ -48,6 +52,7 @@ class ThrusterSpec:
     rotor_radius: float = T200_DIAMETER / 2
     ventilates: bool = False
     thrust_deduction: float = 0.0
+    azimuth: AzimuthSpec | None = None
     meta: dict[str, str] = field(default_factory=dict)
 
 
@@ -114,6 +119,7 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
         rotor_radius=np.array([s.rotor_radius for s in specs]),
         ventilates=np.array([float(s.ventilates) for s in specs]),
         thrust_deduction=np.array(lost) if any(lost) else None,
+        azimuths=azimuth_set([s.name for s in specs], [s.azimuth for s in specs]),
     )
 
 
@@ -194,7 +200,9 @@ def _truth(reader: Reader) -> bool:
     return text == 'true'
 
 
-def _read_thruster(reader: Reader, curves: dict[str, np.ndarray]) -> ThrusterSpec:
+def _read_thruster(
+    reader: Reader, curves: dict[str, np.ndarray], hinges: Callable[[str], Any]
+) -> ThrusterSpec:
     reader.children(_THRUSTER)
     position, axis = thruster_axis(reader.child('origin'))
     direction = reader.attribute('direction', 'ccw')
@@ -222,15 +230,25 @@ def _read_thruster(reader: Reader, curves: dict[str, np.ndarray]) -> ThrusterSpe
         ventilates=reader.value_of('ventilation', _truth, False),
         # Below 0 where the thruster gives more than its curve, as with a higher supply.
         thrust_deduction=number('thrust_deduction', 0.0, 0.9, -1.0),
+        azimuth=read_azimuth(reader.child('azimuth'), position, axis, hinges),
     )
 
 
-def read_thrusters(root: Reader | None, voltage: float | None = None) -> ThrusterSet:
+def _no_hinges(name: str) -> Any:
+    raise ValueError('is unknown; expected a joint of the description')
+
+
+def read_thrusters(
+    root: Reader | None,
+    voltage: float | None = None,
+    hinges: Callable[[str], Any] = _no_hinges,
+) -> ThrusterSet:
     """Return the <thrusters> of a robot.
 
     Args:
         root: the element, or None.
         voltage: supply, V; chooses between curves of one name (default: the highest).
+        hinges: see :func:`~marine_sim_ros.model.azimuths.read_azimuth`.
 
     Raises:
         ModelError: anything in it that is unknown, missing, doubled or out of range.
@@ -239,7 +257,7 @@ def read_thrusters(root: Reader | None, voltage: float | None = None) -> Thruste
         return thruster_set([])
     curves = _read_curves(root, voltage)
     specs = [
-        _read_thruster(reader, curves)
+        _read_thruster(reader, curves, hinges)
         for reader in root.children({'curve', 'thruster'})
         if reader.element.tag == 'thruster'
     ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -34,7 +34,7 @@ from marine_sim_ros.model.geometry.mesh_files import mesh_path
 from marine_sim_ros.model.hull_reader import read_hull
 from marine_sim_ros.model.hull_settings import HullSettings
 from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
-from marine_sim_ros.model.joints import read_manipulator
+from marine_sim_ros.model.joints import hinges_of, read_manipulator
 from marine_sim_ros.model.kinematics import fixed_frames, link_inertias, total_inertia
 from marine_sim_ros.model.manipulator import Manipulator
 from marine_sim_ros.model.mass.grid import Progress, no_progress
@@ -82,6 +82,13 @@ def _check(vehicle: Vehicle, source: str) -> Vehicle:
             'check <inertial> and <added_mass>'
         )
     return vehicle
+
+
+def _fix_joints(robot: Any, names: Collection[str]) -> None:
+    """Take joints that turn thrusters from the arm: what hangs on them stays as it is at 0."""
+    for joint in robot.joints:
+        if joint.name in names:
+            joint.type = 'fixed'
 
 
 def _shapes(
@@ -152,7 +159,10 @@ def vehicle_from_urdf(
     inertias = link_inertias(robot, frames, source, {**hull.inertias, **built.inertias})
     volumes = {**built.volumes, **extensions.read_volumes(reader, frames, density)}
     nothing = Buoyancy(0.0, np.zeros(3), 1.0, density)
-    thrusters = read_thrusters(reader.child('thrusters'), voltage)
+    thrusters = read_thrusters(
+        reader.child('thrusters'), voltage, hinges_of(robot, frames, source)
+    )
+    _fix_joints(robot, () if thrusters.azimuths is None else thrusters.azimuths.joints)
     vehicle = Vehicle(
         name=robot.name or 'vehicle',
         inertia=total_inertia(inertias.values(), source),

@@ -18,6 +18,7 @@ from marine_sim_ros.core.arrays import namespace
 from marine_sim_ros.core.interpolation import Table
 from marine_sim_ros.core.numbers import number
 from marine_sim_ros.core.spatial import rotation_matrix, skew, transport
+from marine_sim_ros.model.azimuths import AzimuthSet, turned_columns
 from marine_sim_ros.model.contact import ContactPoints, no_contact
 from marine_sim_ros.model.fins import FinSet
 from marine_sim_ros.model.hull import Hull, lever_mobility
@@ -139,6 +140,7 @@ class ThrusterSet:
         rotor_radius: (n,) m.
         ventilates: (n,) 1.0 where thrust is lost near the surface, else 0.0.
         thrust_deduction: (n,) share t of the thrust that the hull takes away again; None: 0.
+        azimuths: servos that turn some of them, or None; the rest is at angles of 0.
     """
 
     names: tuple[str, ...]
@@ -154,6 +156,7 @@ class ThrusterSet:
     rotor_radius: np.ndarray
     ventilates: np.ndarray
     thrust_deduction: np.ndarray | None = None
+    azimuths: AzimuthSet | None = None
 
     def __len__(self) -> int:
         """Return the number of thrusters."""
@@ -178,6 +181,20 @@ class ThrusterSet:
     def inflow(self) -> np.ndarray:
         """(n, 6) body velocity -> speed of each thruster along its axis."""
         return np.concatenate([self.axis, np.cross(self.position, self.axis)], axis=1)
+
+    @cached_property
+    def turned_effectiveness(self) -> np.ndarray:
+        """(2, 6, n): what cos θ − 1 and sin θ of the azimuths add to the effectiveness."""
+        if self.azimuths is None:
+            return np.zeros((2, 6, len(self)))
+        return turned_columns(self.effectiveness, self.azimuths)
+
+    @cached_property
+    def turned_inflow(self) -> np.ndarray:
+        """(2, n, 6): what cos θ − 1 and sin θ of the azimuths add to the inflow."""
+        if self.azimuths is None:
+            return np.zeros((2, len(self), 6))
+        return np.swapaxes(turned_columns(self.inflow.T, self.azimuths), 1, 2)
 
     @cached_property
     def levers(self) -> np.ndarray:

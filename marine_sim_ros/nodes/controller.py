@@ -7,6 +7,7 @@ Subscribes: odom; cmd_pose (PoseStamped in map; a NaN leaves that axis free); cm
 waypoints); cmd_vel (Twist, body frame); cmd_wrench (Wrench about base_link, body frame). Whoever
 speaks last has the vehicle.
 Publishes, one per odom: thrusters/pwm (start the thrusters with ``pwm_source: controller``);
+azimuths/command where thrusters turn (start them with ``servo_source: controller``);
 controller/setpoints (JointState: twelve names, targets in ``position``, NaN where free);
 controller/wrench (commanded wrench, about the centre of mass).
 Services (SetBool): arm, auto_depth, auto_heading, station_keeping.
@@ -21,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import JointState
 
 from marine_sim_ros.control.allocation import controllability
 from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
@@ -31,12 +31,12 @@ from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.convert import set_stamp, stamp_ns, state_from
-from marine_sim_ros.ros.node import SpatialPublisher, SuiteNode
+from marine_sim_ros.ros.controller_outputs import ControllerOutputs
+from marine_sim_ros.ros.convert import stamp_ns, state_from
+from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.operator import Operator
 from marine_sim_ros.ros.parameters import Parameter, shared
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.pwm import pwm_message
 from marine_sim_ros.sim.player import ScriptedPilot, failed_thrusters, unknown_thrusters
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -83,10 +83,7 @@ class ControllerNode(SuiteNode):
             self._script = ScriptedPilot(load_scenario(self.values['scenario']), self.vehicle)
         self._heard_at = self.wall_clock.now().nanoseconds
         self.time = 0.0
-        self._setpoints_message = JointState(name=list(QUANTITIES))
-        self._setpoints = self.publisher(topics.SETPOINTS)
-        self._wrench = SpatialPublisher(self, topics.CONTROLLER_WRENCH)
-        self._pwm = self.publisher(topics.PWM_PER_TICK)
+        self._outputs = ControllerOutputs(self)
         self._operator = Operator(self, self.commander, lambda: self.time)
         self.listen(topics.ODOM, self._on_odom)
         self.create_timer(0.5, self._watch, clock=self.wall_clock)
@@ -102,14 +99,15 @@ class ControllerNode(SuiteNode):
         count = len(self.vehicle.thrusters)
         if state is None:
             self.warn_throttled('odom: not finite; thrusters neutral')
-            self._answer(stamp, np.full(count, 1500.0), np.full(12, np.nan), np.zeros(6))
+            self._outputs.publish(stamp, np.full(count, 1500.0), np.full(12, np.nan), np.zeros(6))
             return
         if self._script is not None:
             time, self._script.faults = stamp / NANOSECONDS, self.faults
             pwm, wanted = self._script.command(time, state), self._script.setpoints(time)
-            self._answer(stamp, pwm, wanted, self._script.wrench)
+            self._outputs.azimuths = self._script.azimuths
+            self._outputs.publish(stamp, pwm, wanted, self._script.wrench)
             return
-        self._answer(stamp, *self._command(stamp / NANOSECONDS, state))
+        self._outputs.publish(stamp, *self._command(stamp / NANOSECONDS, state))
 
     def _command(self, time: float, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return pulse widths, set-points and the wrench of a time (s)."""
@@ -133,15 +131,9 @@ class ControllerNode(SuiteNode):
             output, self._memory = self._loop.step(
                 wanted, time, state, self._memory, failed=failed
             )
+        self._outputs.azimuths = output.allocation.azimuths
         self.health['short of'] = ', '.join(output.allocation.shortfall) or 'nothing'
         return output.pwm, wanted, output.wrench
-
-    def _answer(self, stamp: int, pwm: np.ndarray, wanted: np.ndarray, wrench: np.ndarray) -> None:
-        set_stamp(self._setpoints_message.header.stamp, stamp)
-        self._setpoints_message.position = wanted.tolist()
-        self._setpoints.publish(self._setpoints_message)
-        self._wrench.publish(stamp, wrench)
-        self._pwm.publish(pwm_message(stamp, pwm))
 
     def _watch(self) -> None:
         silent = (self.wall_clock.now().nanoseconds - self._heard_at) / NANOSECONDS

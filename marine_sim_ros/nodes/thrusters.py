@@ -3,10 +3,12 @@
 
 """Thrusters: PWM in; wrench, thrust, rotor speed and electrical power out.
 
-Subscribes: odom; thrusters/pwm (UInt16MultiArray, µs, one per thruster in the URDF's order).
+Subscribes: odom; thrusters/pwm (UInt16MultiArray, µs, one per thruster in the URDF's order);
+azimuths/command (JointState: ``position`` in rad that named thrusters turn to; the latest holds).
 Publishes, one per odom, same stamp: wrench/thrusters; thrusters/state (JointState: effort is
 thrust N, velocity is rotor rad/s); thrusters/power (W); thrusters/supply (JointState: position is
-power W, and voltage V and charge A h of a battery) where a sensor needs it.
+power W, and voltage V and charge A h of a battery) where a sensor needs it; azimuths/state
+(JointState: position in rad) where thrusters turn.
 Parameters: the common ones, and those below.
 Failure: a command of the wrong length or beyond 800 to 2200 µs is ignored as a whole, one beyond
 1100 to 1900 µs is clamped; both are warned of. With ``pwm_source: external`` the latest command
@@ -31,8 +33,9 @@ from marine_sim_ros.ros.force_node import ForceNode
 from marine_sim_ros.ros.parameters import COMMAND_HOLD, Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import credible, pwm_stamp
+from marine_sim_ros.ros.servo_commands import SERVO_PARAMETERS, ServoCommands
 from marine_sim_ros.ros.thruster_outputs import ThrusterOutputs
-from marine_sim_ros.sim.player import unknown_thrusters
+from marine_sim_ros.sim.player import azimuth_targets, unknown_thrusters
 
 __all__ = ['ThrustersNode', 'main']
 
@@ -45,6 +48,7 @@ PARAMETERS = (
         choices=('external', 'controller'),
     ),
     COMMAND_HOLD,
+    *SERVO_PARAMETERS,
     Parameter('failed_thrusters', [''], 'names of thrusters that stand still', empty='none',
               live=True),
 )  # fmt: skip
@@ -67,6 +71,10 @@ class ThrustersNode(ForceNode):
         self._live = LiveThrusters(self.vehicle, self.values['seed'])
         self.on_parameters()
         self._outputs = ThrusterOutputs(self)
+        self._azimuths = ServoCommands(
+            self, self.vehicle.thrusters.azimuths, 'azimuths', targets=azimuth_targets,
+            answer=self._on_ready,
+        )  # fmt: skip
         self._await_command = self.values['pwm_source'] == 'controller'
         self.listen(topics.PWM_PER_TICK if self._await_command else topics.PWM, self._on_pwm)
         if self._await_command:
@@ -86,7 +94,10 @@ class ThrustersNode(ForceNode):
             self._answer(*self._waiting)
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer at once, or when the command for this state is there."""
+        """Answer at once, or when the commands for this state are there."""
+        self._azimuths.wait(stamp, state)
+
+    def _on_ready(self, stamp: int, state: State) -> None:
         here = self._lost or (self._pwm is not None and self._answers in (None, stamp))
         if self._await_command and not here:
             if self._waiting is None:  # else dynamics went on alone, and this is no new patience
@@ -131,6 +142,7 @@ class ThrustersNode(ForceNode):
         output = live.step(
             stamp, state, self.environment_at(stamp), self._command(stamp),
             per_tick=self._await_command, timeout=self.values['command_timeout'],
+            azimuths=self._azimuths.wanted(stamp),
         )  # fmt: skip
         if live.voltage is not None:
             self.health['voltage'] = f'{live.voltage:.2f}'

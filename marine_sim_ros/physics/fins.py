@@ -22,27 +22,9 @@ from marine_sim_ros.model.fins import FinSet
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
+from marine_sim_ros.physics.servos import servo_step
 
-__all__ = ['FINS', 'coefficients', 'deflected', 'fin_wrench']
-
-
-def deflected(fins: FinSet, angle: Array, target: Array, dt: Any) -> Array:
-    """Return the deflections (..., m) in rad, dt seconds later.
-
-    A first-order lag within its rate: δ' = δ + clip((1 − e^(−dt/T)) (δ_c − δ), ±r dt), δ_c the
-    commanded deflection within the limits.
-
-    Args:
-        fins: the fins.
-        angle: (..., m) deflections before, rad.
-        target: (..., m) commanded deflections, rad.
-        dt: s.
-    """
-    xp = namespace(angle)
-    within = xp.minimum(xp.maximum(target, constant(xp, fins.lower)), constant(xp, fins.upper))
-    share = 1 - xp.exp(-dt / xp.maximum(constant(xp, fins.time_constant), 1e-12))
-    most = constant(xp, fins.max_rate) * dt
-    return angle + xp.minimum(xp.maximum(share * (within - angle), -most), most)
+__all__ = ['FINS', 'coefficients', 'fin_wrench']
 
 
 def coefficients(fins: FinSet, attack: Array) -> tuple[Array, Array]:
@@ -147,7 +129,7 @@ def _step(
     """Return the wrench (..., 6), and the deflections (..., m)."""
     assert vehicle.fins is not None
     target = memory * 0 if inputs.fins is None else inputs.fins
-    angle = deflected(vehicle.fins, memory, target, dt)
+    angle = servo_step(vehicle.fins, memory, target, dt)
     return fin_wrench(vehicle, state, environment, angle, inputs.thrust), angle
 
 

@@ -18,6 +18,7 @@ from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.azimuths import AzimuthSet
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.force import ForceModel, actuated
@@ -53,6 +54,7 @@ class ThrusterOutput(NamedTuple):
         power: electrical, W; 0 where the vehicle gives no curve.
         voltage: (...) of a battery that sags, V, or None without.
         used: (...) charge drawn from it, A h, or None without.
+        azimuths: (..., k) angles of the azimuths, rad, or None without.
     """
 
     wrench: Wrench
@@ -61,6 +63,7 @@ class ThrusterOutput(NamedTuple):
     power: Array
     voltage: Array | None = None
     used: Array | None = None
+    azimuths: Array | None = None
 
 
 def linear_thrust(
@@ -95,13 +98,28 @@ def _lag(target: Array, memory: Array, time_constant: Array, dt: float) -> Array
     return memory + step * (target - memory)
 
 
+def _turned(azimuths: AzimuthSet, angle: Array) -> tuple[Array, Array]:
+    """Return cos θ − 1 and sin θ (..., n) of thrusters from angles (..., k) of the azimuths."""
+    xp = namespace(angle)
+    turns = constant(xp, azimuths.turns)
+    return matvec(turns, xp.cos(angle) - 1), matvec(turns, xp.sin(angle))
+
+
 def _advance_factor(
-    vehicle: Vehicle, state: State, environment: Environment, speed: Array
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    speed: Array,
+    turned: tuple[Array, Array] | None,
 ) -> Array:
     """Return the share of the bollard thrust left at the present speed of advance, 0 to 1."""
     set_ = vehicle.thrusters
     xp = namespace(state.velocity)
-    advance = matvec(constant(xp, set_.inflow), relative_velocity(state, environment))
+    relative = relative_velocity(state, environment)
+    advance = matvec(constant(xp, set_.inflow), relative)
+    if turned is not None:
+        for part, matrix in zip(turned, set_.turned_inflow, strict=True):
+            advance = advance + part * matvec(constant(xp, matrix), relative)
     # K_T(J) = K_T(0) (1 − J/J₀), J = V_a/(n D), n in rev/s (Fossen 2011, eq. 9.118).
     zero_thrust = constant(xp, set_.zero_thrust_pitch) * xp.abs(speed)
     turning = zero_thrust > 1e-9
@@ -143,12 +161,14 @@ def thrusters(
     dt: float,
     supply: Array | None = None,
     share: Array | None = None,
+    azimuths: Array | None = None,
 ) -> tuple[ThrusterOutput, Array]:
     """Return the thrusters' output and their memory after dt seconds of a PWM command.
 
     Thrust goes with the square of the rotor speed, so the lag acts on s = sgn(F)√|F|, which is
     proportional to it: ds/dt = (s_target − s)/T. The wrench is Σ Fᵢ [dᵢ; rᵢ x dᵢ + m hᵢ dᵢ],
-    with m the reaction torque per newton and h = −1 for a counter-clockwise propeller.
+    with m the reaction torque per newton and h = −1 for a counter-clockwise propeller; dᵢ, and rᵢ
+    where the axis of an azimuth does not go through it, turn with its angle.
     With a supply of another voltage, F_target goes with (U/U₀)^1.22 and the power at one pulse
     width with (U/U₀)^2.24; the rotor speed follows from the thrust as before.
 
@@ -161,6 +181,7 @@ def thrusters(
         dt: time since the tick before, s.
         supply: (...) voltage over the one that the tables were measured at; None: 1.
         share: (..., n) of the thrust that comes of it; None: 1.
+        azimuths: (..., k) angles of the azimuths, rad; None: 0.
 
     Returns:
         The output and the new memory (..., n).
@@ -181,14 +202,20 @@ def thrusters(
     power = set_.power_of_thrust(thrust if strength is None else thrust / strength)
     if supply is not None:
         power = power * supply[..., None] ** POWER_EXPONENT
+    turned = None
+    if azimuths is not None and set_.azimuths is not None:
+        turned = _turned(set_.azimuths, azimuths)
     if set_.any_inflow_loss:
-        thrust = thrust * _advance_factor(vehicle, state, environment, rotor_speed)
+        thrust = thrust * _advance_factor(vehicle, state, environment, rotor_speed, turned)
     if set_.any_ventilation:
         thrust = thrust * _ventilation(vehicle, state, environment)
     if share is not None:
         thrust = thrust * share
     wrench = matvec(constant(xp, set_.effectiveness), thrust)
-    return ThrusterOutput(wrench, thrust, rotor_speed, power), memory
+    if turned is not None:
+        for part, matrix in zip(turned, set_.turned_effectiveness, strict=True):
+            wrench = wrench + matvec(constant(xp, matrix), part * thrust)
+    return ThrusterOutput(wrench, thrust, rotor_speed, power, azimuths=azimuths), memory
 
 
 def _has_thrusters(vehicle: Vehicle, environment: Environment) -> bool:

@@ -12,19 +12,22 @@ from marine_sim_ros.physics.thrusters import ThrusterOutput
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.servo_commands import ServoPublisher
 from marine_sim_ros.sim.step import supply_of
 
 __all__ = ['ThrusterOutputs']
 
 
 class ThrusterOutputs:
-    """Publishes thrusters/state and thrusters/power; thrusters/supply where a sensor needs it."""
+    """Publishes thrusters/state, thrusters/power, and what else the vehicle or a sensor needs."""
 
     def __init__(self, node: SuiteNode) -> None:
         """Create the publishers."""
         self._state_message = JointState(name=list(node.vehicle.thrusters.names))
         self._state = node.publisher(topics.THRUSTER_STATE)
         self._power = node.publisher(topics.THRUSTER_POWER)
+        azimuths = node.vehicle.thrusters.azimuths
+        self._azimuths = ServoPublisher(node, azimuths, topics.AZIMUTH_STATE)
         self._supply_message = JointState(name=list(topics.SUPPLY))
         needed = 'supply' in topics.sensor_needs(node.vehicle)
         self._supply = node.publisher(topics.THRUSTER_SUPPLY) if needed else None
@@ -37,6 +40,7 @@ class ThrusterOutputs:
         state.velocity = output.rotor_speed.tolist()
         self._state.publish(state)
         self._power.publish(Float32MultiArray(data=output.power.tolist()))
+        self._azimuths.publish(stamp, output.azimuths)
         if self._supply is not None:
             set_stamp(self._supply_message.header.stamp, stamp)
             supply = supply_of(output.power, output.voltage, output.used)

@@ -56,7 +56,7 @@ __all__ = [
     'DRAG_COMPONENTS',
     'DRAG_KINDS',
     'EXTERNAL_WRENCH',
-    'FIN_COMMANDS',
+    'AZIMUTH_STATE',
     'FIN_STATE',
     'GAZEBO_CLOCK',
     'GAZEBO_POSE',
@@ -89,6 +89,7 @@ __all__ = [
     'WRITTEN',
     'recorded',
     'drag_topic',
+    'servo_commands',
     'wrench_topic',
 ]
 
@@ -214,7 +215,7 @@ AUTOPILOT_POSITION = Topic('autopilot/position', PointStamped, QUEUE, per_tick=F
 """In map, as the autopilot's estimator has it."""
 JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP, open_ended=True)
 FIN_STATE = Topic('fins/state', JointState, LOCKSTEP, open_ended=True)
-FIN_COMMANDS = Topic('fins/command', JointState, QUEUE, per_tick=False)
+AZIMUTH_STATE = Topic('azimuths/state', JointState, LOCKSTEP, open_ended=True)
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
 COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
 COMMAND_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
@@ -238,6 +239,20 @@ GAZEBO_STATUS = Topic('gazebo/status', String, QUEUE, per_tick=False)
 DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
 DRAG_KINDS = ('damping', *FORCE_TERMS)
 """What wrench/drag is the sum of."""
+
+
+def servo_commands(kind: str, *, per_tick: bool = False) -> Topic:
+    """Return the topic on which ``fins`` or ``azimuths`` are sent to angles.
+
+    Per tick where a controller sends one command for every odom.
+    """
+    return Topic(
+        f'{kind}/command',
+        JointState,
+        LOCKSTEP if per_tick else QUEUE,
+        per_tick=per_tick,
+        open_ended=per_tick,
+    )
 
 
 def drag_topic(kind: str) -> Topic:
@@ -368,7 +383,9 @@ def recorded(
     if vehicle.manipulator is not None:
         result = (*result, JOINT_STATES, ARM_COMMANDS)
     if 'fins' in sources:
-        result = (*result, FIN_STATE, FIN_COMMANDS)
+        result = (*result, FIN_STATE, servo_commands('fins'))
+    if 'thrusters' in sources and vehicle.thrusters.azimuths is not None:
+        result = (*result, AZIMUTH_STATE, servo_commands('azimuths'))
     if 'tether' in sources:
         result = (*result, TETHER_TENSION, TETHER_SHAPE)
     if controller:

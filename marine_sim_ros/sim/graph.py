@@ -192,12 +192,15 @@ def describe(
         scenario is not None and scenario.closed_loop
     )
     pwm = {'pwm_source': 'controller' if scenario or closed else 'external'}
+    servos = script
+    if closed and program is None:
+        servos = {'servo_source': 'controller'}
     own: dict[str, dict[str, Any]] = {name: {} for name in sources}
     seen = {'neighbours': json.dumps(options.neighbours)} if options.neighbours else {}
     for node, kind in sensor_nodes(vehicle).items():
         own[node] = seen if kind in ('sensor', 'sensors') else {}
     special: dict[str, dict[str, Any]] = {
-        'thrusters': pwm,
+        'thrusters': {**pwm, **(servos if vehicle.thrusters.azimuths is not None else {})},
         'drag': {'publish_components': True} if options.publish_components else {},
         'manipulator': script,
         'fins': script,

@@ -20,6 +20,7 @@ from marine_sim_ros.sim.scenario import Scenario, Segment
 
 __all__ = [
     'ScriptedPilot',
+    'azimuth_targets',
     'failed_thrusters',
     'fin_targets',
     'joint_targets',
@@ -57,6 +58,14 @@ def fin_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray
     if vehicle.fins is None:
         return None
     return _targets(vehicle.fins.names, scenario, time, lambda segment: segment.fins)
+
+
+def azimuth_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
+    """Return the angles (k,) of the azimuths that are wanted at a time (s); None without any."""
+    azimuths = vehicle.thrusters.azimuths
+    if azimuths is None:
+        return None
+    return _targets(azimuths.names, scenario, time, lambda segment: segment.azimuths)
 
 
 def _targets(
@@ -104,6 +113,7 @@ class ScriptedPilot:
             else None
         )
         self.wrench = np.zeros(6)
+        self.azimuths = azimuth_targets(scenario, vehicle, 0.0)
 
     def setpoints(self, time: float) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
@@ -111,10 +121,14 @@ class ScriptedPilot:
         return all_free() if wanted is None else wanted
 
     def command(self, time: float, state: State) -> np.ndarray:
-        """Return the pulse widths (n,) in µs for a time (s) and a state."""
+        """Return the pulse widths (n,) in µs for a time (s) and a state.
+
+        ``azimuths`` are the angles (k,) that thrusters turn to then, rad; None without any.
+        """
         segment = self._scenario.segment_at(time)
         if self._loop is None or segment.control is None:
             self._memory, self.wrench = None, np.zeros(6)
+            self.azimuths = azimuth_targets(self._scenario, self._vehicle, time)
             return self._scenario.open_loop(time, state, self._mixer)
         output, self._memory = self._loop.step(
             segment.control,
@@ -123,5 +137,5 @@ class ScriptedPilot:
             self._memory,
             failed=failed_thrusters(self.faults, self._vehicle, time),
         )
-        self.wrench = output.wrench
+        self.wrench, self.azimuths = output.wrench, output.allocation.azimuths
         return output.pwm

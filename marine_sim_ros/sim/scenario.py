@@ -38,6 +38,7 @@ class Segment:
         control: set-points (12,) for the controller instead of efforts, or None.
         joints: positions that joints go to, rad or m; joints not named stay where they were sent.
         fins: deflections that fins go to, rad; fins not named stay where they were sent.
+        azimuths: angles that thrusters turn to, rad; those not named stay where they were sent.
     """
 
     start: float
@@ -47,6 +48,7 @@ class Segment:
     control: np.ndarray | None = None
     joints: Mapping[str, float] = field(default_factory=dict)
     fins: Mapping[str, float] = field(default_factory=dict)
+    azimuths: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,11 @@ class Scenario:
                 )
         joints = () if vehicle.manipulator is None else vehicle.manipulator.names
         fins = () if vehicle.fins is None else vehicle.fins.names
+        turned = vehicle.thrusters.azimuths
+        azimuths = () if turned is None else turned.names
         named = [('joint', joints, name) for s in self.segments for name in s.joints]
         named += [('fin', fins, name) for s in self.segments for name in s.fins]
+        named += [('azimuth', azimuths, name) for s in self.segments for name in s.azimuths]
         for kind, known, name in named:
             if name not in known:
                 raise ScenarioError(
@@ -155,7 +160,8 @@ class Scenario:
 
 
 def _segment(item: YamlReader) -> Segment:
-    item.mapping({'at', 'axes', 'depth', 'pwm', 'control', 'joints', 'fins'}, {'at'})
+    known = {'at', 'axes', 'depth', 'pwm', 'control', 'joints', 'fins', 'azimuths'}
+    item.mapping(known, {'at'})
     axes = item.child('axes', {})
     axes.mapping(set(AXES))
     if 'pwm' in item.value and ('axes' in item.value or 'depth' in item.value):
@@ -173,11 +179,12 @@ def _segment(item: YamlReader) -> Segment:
         control=_control(item.child('control')) if 'control' in item.value else None,
         joints=_positions(item, 'joints', 1e3),
         fins=_positions(item, 'fins', np.pi),
+        azimuths=_positions(item, 'azimuths', np.pi),
     )
 
 
 def _positions(item: YamlReader, kind: str, most: float) -> dict[str, float]:
-    """Return where joints or fins go, by name."""
+    """Return where joints, fins or azimuths go, by name."""
     found = item.child(kind, {})
     if not isinstance(found.value, dict):
         raise found.error(f' is {found.value!r}; expected a mapping of {kind}')

@@ -109,6 +109,7 @@ class Simulation:
         *,
         joints: np.ndarray | None = None,
         fins: np.ndarray | None = None,
+        azimuths: np.ndarray | None = None,
     ) -> StepOutput:
         """Apply commands at the present stamp, integrate one step, return what happened.
 
@@ -116,6 +117,7 @@ class Simulation:
             pwm: pulse widths (n,), µs.
             joints: positions (k,) that the arm's joints go to; None: 0.
             fins: deflections (m,) that the fins go to, rad; None: 0.
+            azimuths: angles (k,) that the azimuths go to, rad; None: 0.
         """
         time = self.stamp / NANOSECONDS
         environment, faults = self.environment.at(time), None
@@ -125,7 +127,7 @@ class Simulation:
             self.vehicle,
             environment,
             self._memory,
-            Commands(pwm, joints, faults, fins),
+            Commands(pwm, joints, faults, fins, azimuths),
             self._stepping,
             since=self._since_last,
         )
@@ -141,6 +143,7 @@ class Simulation:
         *,
         joints: Schedule | None = None,
         fins: Schedule | None = None,
+        azimuths: Schedule | None = None,
     ) -> Iterator[StepOutput]:
         """Yield every tick from now for a duration (s), both ends included.
 
@@ -149,6 +152,7 @@ class Simulation:
             duration: s.
             joints: wanted joint positions of a time (s).
             fins: commanded deflections of the fins of a time (s).
+            azimuths: commanded angles of the azimuths of a time (s).
 
         Raises:
             RunError: the state is no longer finite.
@@ -160,6 +164,7 @@ class Simulation:
                 command(time, self.state),
                 joints=None if joints is None else joints(time),
                 fins=None if fins is None else fins(time),
+                azimuths=None if azimuths is None else azimuths(time),
             )
             if not np.isfinite(np.sum(self.state.velocity) + np.sum(self.state.position)):
                 raise diverged(self.vehicle, time)
@@ -184,12 +189,17 @@ def _collect(
         wrench=np.stack([t.total for t in ticks]),
         sources={n: np.stack([t.sources[n] for t in ticks]) for n in ticks[0].sources},
         joints=np.stack([np.zeros(0) if t.joints is None else t.joints.position for t in ticks]),
-        fins=np.stack([np.zeros(0) if t.fins is None else t.fins for t in ticks]),
+        fins=np.stack([_or_none(t.fins) for t in ticks]),
+        azimuths=np.stack([_or_none(t.thrusters.azimuths) for t in ticks]),
         sensors=SensorRecord(
             vehicle, environment, stamps, states, _inputs(stamps, ticks), seed=seed, faults=faults
         ),
         sha256=hash_of(stamps, states),
     )
+
+
+def _or_none(angles: np.ndarray | None) -> np.ndarray:
+    return np.zeros(0) if angles is None else angles
 
 
 def _inputs(stamps: np.ndarray, ticks: list[StepOutput]) -> SensorInputs:
@@ -257,6 +267,7 @@ def simulate(
                     scenario.duration if duration is None else duration,
                     joints=lambda time: joint_targets(scenario, vehicle, time),
                     fins=lambda time: fin_targets(scenario, vehicle, time),
+                    azimuths=lambda _: pilot.azimuths,
                 )
             )
     except RunError:

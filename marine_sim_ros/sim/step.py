@@ -17,7 +17,7 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.tables import ActiveFaults
-from marine_sim_ros.faults.thrust import Propulsion, faulty_thrusters
+from marine_sim_ros.faults.thrust import Propulsion, faulty_thrusters, propulsion_at_rest
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.force import ForceInputs
@@ -67,12 +67,14 @@ class Commands(NamedTuple):
         joints: positions (..., k) that the arm's joints go to; None: 0.
         faults: active faults at this tick; None: none.
         fins: deflections (..., m) that the fins go to, rad; None: 0.
+        azimuths: angles (..., k) that the azimuths go to, rad; None: 0.
     """
 
     pwm: Array
     joints: Array | None = None
     faults: ActiveFaults | None = None
     fins: Array | None = None
+    azimuths: Array | None = None
 
 
 class StepOutput(NamedTuple):
@@ -127,8 +129,6 @@ class Stepping(NamedTuple):
 def begin(vehicle: Vehicle, environment: Environment, state: State) -> Memory:
     """Return the memory of a start: rotors and joints at rest."""
     xp = namespace(state.velocity)
-    none = constant(xp, np.zeros(len(vehicle.thrusters)))
-    rotors = xp.zeros_like(state.velocity[..., :1] + none)
     joints = None
     if vehicle.manipulator is not None:
         joints = JointMotion(*(constant(xp, x) for x in joints_at_rest(vehicle.manipulator)))
@@ -136,7 +136,7 @@ def begin(vehicle: Vehicle, environment: Environment, state: State) -> Memory:
         force.name: None if force.begin is None else force.begin(vehicle, state)
         for force in acting_forces(vehicle, environment)
     }
-    return Memory(state, Propulsion(rotors), forces, joints)
+    return Memory(state, propulsion_at_rest(vehicle, state.velocity), forces, joints)
 
 
 def _move_arm(
@@ -181,6 +181,7 @@ def advance(
         pwm=commands.pwm,
         dt=since,
         period=stepping.dt,
+        azimuths=commands.azimuths,
     )
     body, reaction, joints, arm = _move_arm(vehicle, memory, commands.joints, since)
     actuated = {'thrusters': output.wrench, **reaction}

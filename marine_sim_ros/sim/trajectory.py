@@ -60,6 +60,7 @@ class Trajectory:
         sha256: over all ticks.
         joints: (n, j) positions of the arm's joints, rad or m.
         fins: (n, m) deflections of the fins, rad.
+        azimuths: (n, a) angles of the azimuths, rad.
         targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free.
     """
 
@@ -75,6 +76,7 @@ class Trajectory:
     sha256: str
     joints: np.ndarray
     fins: np.ndarray
+    azimuths: np.ndarray
     targets: np.ndarray | None = None
 
     @property

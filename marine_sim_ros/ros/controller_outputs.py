@@ -1,0 +1,54 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a controller answers an odom with: set-points, the wrench, angles, pulse widths."""
+
+from __future__ import annotations
+
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import set_stamp
+from marine_sim_ros.ros.node import SpatialPublisher, SuiteNode
+from marine_sim_ros.ros.pwm import pwm_message
+from marine_sim_ros.ros.servo_commands import ServoPublisher
+
+__all__ = ['ControllerOutputs']
+
+
+class ControllerOutputs:
+    """Publishes thrusters/pwm, controller/setpoints and /wrench; azimuths/command of some.
+
+    Attributes:
+        azimuths: angles (k,) that thrusters turn to, rad; None without any.
+    """
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Create the publishers."""
+        azimuths = node.vehicle.thrusters.azimuths
+        self.azimuths = None if azimuths is None else np.zeros(len(azimuths))
+        self._turn = ServoPublisher(
+            node, azimuths, topics.servo_commands('azimuths', per_tick=True)
+        )
+        self._message = JointState(name=list(QUANTITIES))
+        self._setpoints = node.publisher(topics.SETPOINTS)
+        self._wrench = SpatialPublisher(node, topics.CONTROLLER_WRENCH)
+        self._pwm = node.publisher(topics.PWM_PER_TICK)
+
+    def publish(self, stamp: int, pwm: np.ndarray, wanted: np.ndarray, wrench: np.ndarray) -> None:
+        """Publish the answer to the odom of a stamp in ns.
+
+        Args:
+            stamp: ns.
+            pwm: pulse widths (n,), µs.
+            wanted: set-points (12,), NaN where free.
+            wrench: (6,) that was commanded.
+        """
+        set_stamp(self._message.header.stamp, stamp)
+        self._message.position = wanted.tolist()
+        self._setpoints.publish(self._message)
+        self._wrench.publish(stamp, wrench)
+        self._turn.publish(stamp, self.azimuths)
+        self._pwm.publish(pwm_message(stamp, pwm))
