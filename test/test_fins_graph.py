@@ -18,6 +18,32 @@ segments:
 """
 
 
+CLOSED = """
+duration: 1.5
+initial: {position: [3.0, 1.0, -3.8]}
+segments:
+  - {at: 0.0, pwm: [1900], fins: {rudder_upper: 0.2, plane_port: -0.1}}
+  - {at: 0.8, control: {surge: 1.5, z: -5.0, roll: 0.0, yaw: 0.5}}
+"""
+
+
+def test_the_graph_is_the_simulation_of_a_vehicle_that_its_controller_steers(processes, tmp_path):
+    scenario = tmp_path / 'steer.yaml'
+    scenario.write_text(CLOSED)
+    common = ['torpedo_auv', '--scenario', scenario]
+    for name, more in (('separate', ()), ('composed', ['--composed'])):
+        process = processes.marine_sim(
+            'run', *common, '--real-time-factor', 0, '--record', tmp_path / name, *more
+        )
+        output, _ = process.communicate(timeout=240)
+        assert process.returncode == 0, output
+    expected = simulated(*common, '--record', tmp_path / 'simulate')
+    for name in ('separate', 'composed'):
+        assert manifest(tmp_path / name)['trajectory_sha256'] == expected, name
+    last = list(recorded(tmp_path / 'simulate')['fins/state'].items())[-1][1]
+    assert np.abs(last.position).min() > 1e-4
+
+
 def test_the_graph_is_the_simulation_of_a_vehicle_with_fins(processes, tmp_path):
     scenario = tmp_path / 'turn.yaml'
     scenario.write_text(SCENARIO)

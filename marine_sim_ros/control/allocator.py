@@ -68,7 +68,9 @@ class Allocation:
         unachieved: (6,) 1.0 for axes whose wrench falls short of the command by more than 1 %
             because of limits or unreachable axes; rounding to pulse widths does not count.
         saturated: whether limits took something from the demand.
+        reached: (6,) wrench before the rounding to pulse widths.
         azimuths: (k,) angles to turn thrusters to, rad, or None.
+        fins: (m,) deflections of fins, rad, or None.
     """
 
     thrust: np.ndarray
@@ -77,7 +79,9 @@ class Allocation:
     residual: np.ndarray
     unachieved: np.ndarray
     saturated: bool
+    reached: np.ndarray
     azimuths: np.ndarray | None = None
+    fins: np.ndarray | None = None
 
     @property
     def shortfall(self) -> tuple[str, ...]:
@@ -233,7 +237,7 @@ class Allocator:
         pwm, thrust = self.pulses.nearest(commanded)
         if failed is not None:
             pwm, thrust = np.where(mask, PWM_NEUTRAL, pwm), np.where(mask, 0.0, thrust)
-        made = thrust
+        made, reached = thrust, plan.matrix @ shares
         if self.extended is not None:
             made = self.extended.spread(thrust, angles)
         return Allocation(
@@ -241,8 +245,9 @@ class Allocator:
             pwm=pwm,
             achieved=plan.matrix @ made,
             residual=np.where(mask, 0.0, commanded - thrust),
-            unachieved=shortfall(wrench, plan.matrix @ shares),
+            unachieved=shortfall(wrench, reached),
             saturated=bool((found.scale < 1.0).any()),
+            reached=reached,
             azimuths=angles,
         )
 

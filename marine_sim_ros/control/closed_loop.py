@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from marine_sim_ros.control.allocator import Allocation, Allocator
 from marine_sim_ros.control.controller_model import ControllerSettings, Law
+from marine_sim_ros.control.fin_shares import FinShares, fin_shares, helped_by_fins
 from marine_sim_ros.control.settings import law_of
 from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.spatial import transport
@@ -86,7 +88,14 @@ def begin_loop(
 
 
 def loop_step(
-    law: Law, sharing: Sharing, wanted: Array, state: State, memory: LoopMemory, *, dt: Any
+    law: Law,
+    sharing: Sharing,
+    wanted: Array,
+    state: State,
+    memory: LoopMemory,
+    *,
+    dt: Any,
+    fins: FinShares | None = None,
 ) -> tuple[Output, LoopMemory]:
     """Return the command for a state, and the memory: what every engine runs.
 
@@ -97,9 +106,16 @@ def loop_step(
         state: state of the vehicle.
         memory: memory, from :func:`begin_loop` or the previous step.
         dt: since the step before, s.
+        fins: of the vehicle, or None.
     """
+    if fins is not None:
+        wanted = fins.guided(wanted, state.position[2:3])
     wrench, following = law.wrench(wanted, state, memory.law, unachieved=memory.unachieved, dt=dt)
-    found = sharing.share(wrench, memory.residual, memory.azimuths, dt)
+
+    def allocate(rest: Array) -> Allocation:
+        return sharing.share(rest, memory.residual, memory.azimuths, dt)
+
+    found = helped_by_fins(fins, allocate, wrench, state.velocity[0])
     residual = found.residual if law.error_diffusion else memory.residual
     kept = LoopMemory(following, found.unachieved, residual, found.azimuths)
     return Output(found.pwm, wrench, found), kept
@@ -133,16 +149,20 @@ class ClosedLoop:
         """
         self.law = law_of(settings, vehicle)
         self._to_center = transport(-vehicle.inertia.center_of_mass).T
+        self._fins = fin_shares(vehicle)
         self._count = len(vehicle.thrusters)
         self._azimuths = len(vehicle.thrusters.azimuths or ())
         self._allocator = Allocator(
             vehicle.thrusters, vehicle.inertia.center_of_mass, method=method
         )
 
-    def push(self, wrench: np.ndarray, *, failed: np.ndarray | None = None) -> Output:
-        """Return the command for a wrench (6,) about base_link, without any loop."""
+    def push(
+        self, wrench: np.ndarray, state: State, *, failed: np.ndarray | None = None
+    ) -> Output:
+        """Return the command for a wrench (6,) about base_link at a state, without any loop."""
         at_center = self._to_center @ wrench
-        allocation = self._allocator.allocate(at_center, failed=failed)
+        allocate = partial(self._allocator.allocate, failed=failed)
+        allocation = helped_by_fins(self._fins, allocate, at_center, state.velocity[0])
         return Output(allocation.pwm, at_center, allocation)
 
     def step(
@@ -168,5 +188,7 @@ class ClosedLoop:
             before, kept = time, begin_loop(self.law, self._count, state, azimuths=self._azimuths)
         dt = time - before if time > before else FIRST_STEP
         sharing = _Working(self._allocator, failed)
-        output, following = loop_step(self.law, sharing, wanted, state, kept, dt=dt)
+        output, following = loop_step(
+            self.law, sharing, wanted, state, kept, dt=dt, fins=self._fins
+        )
         return output, (time, following)

@@ -14,6 +14,7 @@ import numpy as np
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.control.closed_loop import FIRST_STEP, LoopMemory, begin_loop, loop_step
 from marine_sim_ros.control.controller_model import ControllerSettings, Law
+from marine_sim_ros.control.fin_shares import FinShares, fin_shares
 from marine_sim_ros.control.settings import law_of, model_of
 from marine_sim_ros.core.arrays import Array, namespace
 from marine_sim_ros.core.state import State
@@ -33,12 +34,14 @@ class Control:
         allocation: allocation tables, from the wrench to pulse widths, by segment.
         closed: (s,) 1.0 in the segments that have set-points.
         scalarisable: whether the law may be written out number by number.
+        fins: of the vehicle, or None.
     """
 
     law: Law
     allocation: AllocationTables
     closed: np.ndarray
     scalarisable: bool = False
+    fins: FinShares | None = None
 
     @property
     def always(self) -> bool:
@@ -77,6 +80,7 @@ def control_of(
         allocation_tables_of(allocator, failed, whole=whole),
         np.asarray(closed, float),
         model_of(settings).scalar,
+        fin_shares(vehicle),
     )
 
 
@@ -110,8 +114,9 @@ def command(
     dt: float,
     pwm: Array,
     azimuths: Array | None = None,
-) -> tuple[Array, Array | None, Remembered]:
-    """Return the pulse widths (n,) of a tick, the angles of azimuths, and what to remember.
+    fins: Array | None = None,
+) -> tuple[Array, Array | None, Array | None, Remembered]:
+    """Return pulse widths (n,) of a tick, angles of azimuths and fins, and what to remember.
 
     Args:
         control: the controller to evaluate.
@@ -123,6 +128,7 @@ def command(
         dt: step, s.
         pwm: (n,) of a segment without set-points, µs.
         azimuths: (k,) angles of such a segment, rad, or None.
+        fins: (m,) deflections of such a segment, rad, or None.
     """
     xp = namespace(state.velocity)
     since: Any = xp.asarray(FIRST_STEP)
@@ -136,12 +142,21 @@ def command(
         begun = begun if memory is None else _chosen(running, memory.loop, begun)
     rows = {name: held(start, table, time) for name, table in control.allocation.tables.items()}
     output, following = loop_step(
-        control.law, replace(control.allocation, **rows), wanted, state, begun, dt=since
+        control.law,
+        replace(control.allocation, **rows),
+        wanted,
+        state,
+        begun,
+        dt=since,
+        fins=control.fins,
     )
     closed = held(start, control.closed, time)
     if azimuths is not None:
         azimuths = xp.where(closed > 0.5, output.allocation.azimuths, azimuths)
-    return xp.where(closed > 0.5, output.pwm, pwm), azimuths, Remembered(closed, following)
+    if fins is not None:
+        fins = xp.where(closed > 0.5, output.allocation.fins, fins)
+    pwm = xp.where(closed > 0.5, output.pwm, pwm)
+    return pwm, azimuths, fins, Remembered(closed, following)
 
 
 def _chosen(condition: Array, one: Any, other: Any) -> Any:

@@ -112,11 +112,12 @@ def _tick(
     vehicle, plan, state = setting.vehicle, setting.script, carry.memory.state
     pwm, control = open_loop(plan, time, state), None
     azimuths = None
+    fins = None if vehicle.fins is None else held(plan.start, plan.fins, time)
     if vehicle.thrusters.azimuths is not None:
         azimuths = held(plan.start, plan.azimuths, time)
     if plan.control is not None:
         wanted = held(plan.start, plan.setpoints, time)
-        pwm, azimuths, control = command(
+        pwm, azimuths, fins, control = command(
             plan.control,
             plan.start,
             wanted,
@@ -126,9 +127,9 @@ def _tick(
             dt=stepping.dt,
             pwm=pwm,
             azimuths=azimuths,
+            fins=fins,
         )
     joints = None if vehicle.manipulator is None else held(plan.start, plan.joints, time)
-    fins = None if vehicle.fins is None else held(plan.start, plan.fins, time)
     xp, faults = namespace(state.position), setting.faults
     acting = None if faults is None else faults.at(xp, time, moment.stamp)
     environment = setting.environment.at(time)

@@ -216,6 +216,7 @@ class AllocationTables:
             residual=xp.where(left_out, none, commanded - made),
             unachieved=shortfall(wrench, self.matrix @ shares),
             saturated=~fits,
+            reached=self.matrix @ shares,
             azimuths=angles,
         )
 

@@ -7,7 +7,8 @@ Subscribes: odom; cmd_pose (PoseStamped in map; a NaN leaves that axis free); cm
 waypoints); cmd_vel (Twist, body frame); cmd_wrench (Wrench about base_link, body frame). Whoever
 speaks last has the vehicle.
 Publishes, one per odom: thrusters/pwm (start the thrusters with ``pwm_source: controller``);
-azimuths/command where thrusters turn (start them with ``servo_source: controller``);
+azimuths/command and fins/command where there are some (start them with ``servo_source:
+controller``);
 controller/setpoints (JointState: twelve names, targets in ``position``, NaN where free);
 controller/wrench (commanded wrench, about the centre of mass).
 Services (SetBool): arm, auto_depth, auto_heading, station_keeping.
@@ -26,6 +27,7 @@ from nav_msgs.msg import Odometry
 from marine_sim_ros.control.allocation import controllability
 from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
 from marine_sim_ros.control.commander import HOLDS, Commander
+from marine_sim_ros.control.fin_shares import unreachable_axes
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.core.stamps import NANOSECONDS
@@ -68,13 +70,14 @@ class ControllerNode(SuiteNode):
         settings = load_controller(self.values['controller'])
         self._loop = ClosedLoop(self.vehicle, settings, method=self.values['allocation'])
         self._memory: tuple[float, LoopMemory] | None = None
+        lost = unreachable_axes(self.vehicle)
         able = controllability(self.vehicle.thrusters, self.vehicle.inertia.center_of_mass)
-        self.health |= {'rank': able.rank, 'unreachable': ', '.join(able.unreachable) or 'none'}
-        if able.unreachable:
+        self.health |= {'rank': able.rank, 'unreachable': ', '.join(lost) or 'none'}
+        if lost:
             self.get_logger().warning(
-                f'{self.vehicle.name}: the thrusters cannot command {", ".join(able.unreachable)}'
+                f'{self.vehicle.name}: the thrusters cannot command {", ".join(lost)}'
             )
-        level = [axis for axis in ('roll', 'pitch') if axis not in able.unreachable]
+        level = [axis for axis in ('roll', 'pitch') if axis not in lost]
         self.commander = Commander(
             armed=self.values['armed'], level=level, holds=self.values['holds']
         )
@@ -104,7 +107,7 @@ class ControllerNode(SuiteNode):
         if self._script is not None:
             time, self._script.faults = stamp / NANOSECONDS, self.faults
             pwm, wanted = self._script.command(time, state), self._script.setpoints(time)
-            self._outputs.azimuths = self._script.azimuths
+            self._outputs.azimuths, self._outputs.fins = self._script.azimuths, self._script.fins
             self._outputs.publish(stamp, pwm, wanted, self._script.wrench)
             return
         self._outputs.publish(stamp, *self._command(stamp / NANOSECONDS, state))
@@ -123,15 +126,17 @@ class ControllerNode(SuiteNode):
         self.health['mode'] = commander.mode if commander.armed else 'disarmed'
         if not commander.armed:
             self._memory = None
+            self._outputs.centre_fins()
             return np.full(len(names), 1500.0), wanted, np.zeros(6)
         if commander.mode == 'wrench' and not commander.stale(time):
             self._memory = None
-            output = self._loop.push(commander.wrench, failed=failed)
+            output = self._loop.push(commander.wrench, state, failed=failed)
         else:
             output, self._memory = self._loop.step(
                 wanted, time, state, self._memory, failed=failed
             )
         self._outputs.azimuths = output.allocation.azimuths
+        self._outputs.fins = output.allocation.fins
         self.health['short of'] = ', '.join(output.allocation.shortfall) or 'nothing'
         return output.pwm, wanted, output.wrench
 

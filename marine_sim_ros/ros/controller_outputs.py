@@ -19,16 +19,20 @@ __all__ = ['ControllerOutputs']
 
 
 class ControllerOutputs:
-    """Publishes thrusters/pwm, controller/setpoints and /wrench; azimuths/command of some.
+    """Publishes pulse widths, set-points, the wrench, and where fins and azimuths go.
 
     Attributes:
         azimuths: angles (k,) that thrusters turn to, rad; None without any.
+        fins: deflections (m,) that fins go to, rad; None without any.
     """
 
     def __init__(self, node: SuiteNode) -> None:
         """Create the publishers."""
         azimuths = node.vehicle.thrusters.azimuths
         self.azimuths = None if azimuths is None else np.zeros(len(azimuths))
+        fins = node.vehicle.fins
+        self.fins = None if fins is None else np.zeros(len(fins))
+        self._steer = ServoPublisher(node, fins, topics.servo_commands('fins', per_tick=True))
         self._turn = ServoPublisher(
             node, azimuths, topics.servo_commands('azimuths', per_tick=True)
         )
@@ -36,6 +40,10 @@ class ControllerOutputs:
         self._setpoints = node.publisher(topics.SETPOINTS)
         self._wrench = SpatialPublisher(node, topics.CONTROLLER_WRENCH)
         self._pwm = node.publisher(topics.PWM_PER_TICK)
+
+    def centre_fins(self) -> None:
+        """Let the fins go to 0."""
+        self.fins = None if self.fins is None else np.zeros_like(self.fins)
 
     def publish(self, stamp: int, pwm: np.ndarray, wanted: np.ndarray, wrench: np.ndarray) -> None:
         """Publish the answer to the odom of a stamp in ns.
@@ -51,4 +59,5 @@ class ControllerOutputs:
         self._setpoints.publish(self._message)
         self._wrench.publish(stamp, wrench)
         self._turn.publish(stamp, self.azimuths)
+        self._steer.publish(stamp, self.fins)
         self._pwm.publish(pwm_message(stamp, pwm))

@@ -43,7 +43,6 @@ class ServoPublisher:
         """Create the publisher."""
         self._message = JointState(name=[] if servos is None else list(servos.names))
         self._publisher = None if servos is None else node.publisher(topic)
-        self.rest = None if servos is None else np.zeros(len(servos.names))
 
     def publish(self, stamp: int, angles: np.ndarray | None) -> None:
         """Publish the angles of a stamp in ns."""

@@ -203,7 +203,7 @@ def describe(
         'thrusters': {**pwm, **(servos if vehicle.thrusters.azimuths is not None else {})},
         'drag': {'publish_components': True} if options.publish_components else {},
         'manipulator': script,
-        'fins': script,
+        'fins': servos,
     }
     own |= {name: parameters for name, parameters in special.items() if name in own}
     own |= _controllers(options, program, script, closed=closed)

@@ -114,6 +114,7 @@ class ScriptedPilot:
         )
         self.wrench = np.zeros(6)
         self.azimuths = azimuth_targets(scenario, vehicle, 0.0)
+        self.fins = fin_targets(scenario, vehicle, 0.0)
 
     def setpoints(self, time: float) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
@@ -123,12 +124,14 @@ class ScriptedPilot:
     def command(self, time: float, state: State) -> np.ndarray:
         """Return the pulse widths (n,) in µs for a time (s) and a state.
 
-        ``azimuths`` are the angles (k,) that thrusters turn to then, rad; None without any.
+        ``azimuths`` are the angles (k,) that thrusters turn to then, ``fins`` the deflections
+        (m,), rad; None without any.
         """
         segment = self._scenario.segment_at(time)
         if self._loop is None or segment.control is None:
             self._memory, self.wrench = None, np.zeros(6)
             self.azimuths = azimuth_targets(self._scenario, self._vehicle, time)
+            self.fins = fin_targets(self._scenario, self._vehicle, time)
             return self._scenario.open_loop(time, state, self._mixer)
         output, self._memory = self._loop.step(
             segment.control,
@@ -138,4 +141,5 @@ class ScriptedPilot:
             failed=failed_thrusters(self.faults, self._vehicle, time),
         )
         self.wrench, self.azimuths = output.wrench, output.allocation.azimuths
+        self.fins = output.allocation.fins
         return output.pwm

@@ -168,8 +168,12 @@ def _segment(item: YamlReader) -> Segment:
         raise item.error(': has pwm and axes or depth; expected one kind of command')
     if 'depth' in item.value and 'heave' in axes.value:
         raise item.error(': has depth and axes.heave; both command the heave axis')
-    if 'control' in item.value and set(item.value) & {'axes', 'depth', 'pwm'}:
-        raise item.error(': has control and axes, depth or pwm; expected one kind of command')
+    others = sorted(set(item.value) & {'axes', 'depth', 'pwm', 'fins', 'azimuths'})
+    if 'control' in item.value and others:
+        raise item.error(
+            f': has control and {" and ".join(others)}, which the controller commands; '
+            'expected one of the two'
+        )
     pwm = item.child('pwm')
     return Segment(
         start=item.child('at').number(0.0),

@@ -25,7 +25,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
-from marine_sim_ros.sim.player import ScriptedPilot, fin_targets, joint_targets
+from marine_sim_ros.sim.player import ScriptedPilot, joint_targets
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.step import Commands, StepOutput, Stepping, advance, begin, supply_of
 from marine_sim_ros.sim.trajectory import Trajectory, hash_of
@@ -266,7 +266,7 @@ def simulate(
                     pilot.command,
                     scenario.duration if duration is None else duration,
                     joints=lambda time: joint_targets(scenario, vehicle, time),
-                    fins=lambda time: fin_targets(scenario, vehicle, time),
+                    fins=lambda _: pilot.fins,
                     azimuths=lambda _: pilot.azimuths,
                 )
             )
