@@ -27,8 +27,8 @@ RUN = """
 duration: {}
 initial: {{position: [0, 0, -10]}}
 segments:
-  - {{at: 0, control: {{surge: 1.5, z: -12, roll: 0, yaw: 0}}}}
-  - {{at: {}, control: {{surge: 1.5, z: -10, roll: 0, yaw: 1.57}}}}
+  - {{at: 0, control: {{surge: 1.5, z: -12, yaw: 0}}}}
+  - {{at: {}, control: {{surge: 1.5, z: -10, yaw: 1.57}}}}
 """
 
 

@@ -23,7 +23,7 @@ duration: 1.5
 initial: {position: [3.0, 1.0, -3.8]}
 segments:
   - {at: 0.0, pwm: [1900], fins: {rudder_upper: 0.2, plane_port: -0.1}}
-  - {at: 0.8, control: {surge: 1.5, z: -5.0, roll: 0.0, yaw: 0.5}}
+  - {at: 0.8, control: {surge: 1.5, z: -5.0, yaw: 0.5}}
 """
 
 

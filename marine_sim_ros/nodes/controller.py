@@ -77,7 +77,7 @@ class ControllerNode(SuiteNode):
             self.get_logger().warning(
                 f'{self.vehicle.name}: the thrusters cannot command {", ".join(lost)}'
             )
-        level = [axis for axis in ('roll', 'pitch') if axis not in lost]
+        level = [axis for axis in ('roll', 'pitch') if axis not in able.unreachable]
         self.commander = Commander(
             armed=self.values['armed'], level=level, holds=self.values['holds']
         )

@@ -1,0 +1,79 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the pictures of the fin-steered AUV's survey and of the WAM-V's figure of eight.
+
+``.venv/bin/python docs/scripts/make_steering.py``
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use('Agg')
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+from marine_sim_ros import load_vehicle, simulate
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.trajectory import Trajectory
+
+HERE = Path(__file__).resolve().parent.parent / 'pictures'
+COLOURS = ('#1f6fb2', '#d9822b', '#2a9d8f', '#5f6b76')
+
+
+def _plan(axes: Axes, run: Trajectory) -> None:
+    axes.plot(run.position[:, 0], run.position[:, 1], color=COLOURS[0])
+    axes.plot(*run.position[0, :2], 'o', color=COLOURS[3], label='start')
+    axes.set(xlabel='x, m', ylabel='y, m', aspect='equal')
+    axes.legend()
+
+
+def _lines(axes: Axes, run: Trajectory, names: tuple[str, ...], angles: np.ndarray) -> None:
+    for name, colour, values in zip(names, COLOURS, np.degrees(angles).T, strict=False):
+        axes.plot(run.time, values, color=colour, label=name.replace('_', ' '), linewidth=1)
+    axes.legend(ncols=2, fontsize='small')
+
+
+def survey() -> None:
+    """The lawn-mower pattern of ``torpedo_auv``: track, depth, deflections."""
+    auv = load_vehicle('torpedo_auv')
+    run = simulate(auv, load_scenario('lawn_mower'), dt=0.01)
+    figure, (plan, depth, fins) = plt.subplots(
+        3, 1, figsize=(7, 8), height_ratios=(2.2, 1, 1), layout='constrained'
+    )
+    _plan(plan, run)
+    depth.plot(run.time, -run.position[:, 2], color=COLOURS[0])
+    depth.axhline(12, color=COLOURS[3], linestyle=':', label='set-point')
+    depth.set(ylabel='depth, m')
+    depth.invert_yaxis()
+    depth.legend()
+    assert auv.fins is not None
+    _lines(fins, run, auv.fins.names, run.fins)
+    fins.set(xlabel='time, s', ylabel='deflection, °')
+    figure.savefig(HERE / 'lawn_mower.png', dpi=110)
+
+
+def eight() -> None:
+    """The figure of eight of ``wamv``: track, angles, thrusts."""
+    boat = load_vehicle('wamv')
+    run = simulate(boat, load_scenario('figure_of_eight'), dt=0.01)
+    figure, (plan, angles, thrust) = plt.subplots(
+        3, 1, figsize=(7, 8), height_ratios=(2.2, 1, 1), layout='constrained'
+    )
+    _plan(plan, run)
+    assert boat.thrusters.azimuths is not None
+    _lines(angles, run, boat.thrusters.azimuths.names, run.azimuths)
+    angles.set(ylabel='azimuth, °')
+    for name, colour, values in zip(boat.thrusters.names, COLOURS, run.thrust.T, strict=False):
+        thrust.plot(run.time, values, color=colour, label=name, linewidth=1)
+    thrust.set(xlabel='time, s', ylabel='thrust, N')
+    thrust.legend()
+    figure.savefig(HERE / 'figure_of_eight.png', dpi=110)
+
+
+if __name__ == '__main__':
+    survey()
+    eight()
