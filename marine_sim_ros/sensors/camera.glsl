@@ -160,6 +160,7 @@ vec2 around(vec3 o, vec3 d, float radius) {
 
 vec4 mesh_row(int i) { return texelFetch(meshes, ivec2(i % MESH_COLUMNS, i / MESH_COLUMNS), 0); }
 
+#ifdef MESHES  // without any, a picture takes about a third less time on a processor
 // Where a ray meets the outer sides of a mesh before t (Moeller and Trumbore 1997); o, d in its axes.
 bool meet_mesh(int begin, vec3 o, vec3 d, inout float t, out vec3 n) {
   vec3 one = 1.0 / mix(d, vec3(1e-20), lessThan(abs(d), vec3(1e-20)));
@@ -188,6 +189,7 @@ bool meet_mesh(int begin, vec3 o, vec3 d, inout float t, out vec3 n) {
   }
   return met;
 }
+#endif
 
 // A part of a body is seen from outside alone: cameras sit in their housings.
 void meet_surface(int k, vec3 begin, vec3 d, inout Hit hit) {
@@ -212,11 +214,14 @@ void meet_surface(int k, vec3 begin, vec3 d, inout Hit hit) {
     vec2 span;
     vec3 local = vec3(0.0);
     vec4 more = texelFetch(surfaces, ivec2(5, k), 0);
+#ifdef MESHES
     if (kind == 4) {
       float on = min(hit.t, reach);
       if (!meet_mesh(int(more.z), o, v, on, local)) return;
       span = vec2(on);
-    } else if (kind == 2) {
+    } else
+#endif
+    if (kind == 2) {
       span = around(o, v, half_size.x);
       local = o + span.x * v;
     } else {

@@ -45,6 +45,7 @@ _UNEVEN = {'sand': 0.3, 'rock': 0.5, 'concrete': 0.1}
 _TILE = {'concrete': 0.5}
 """m, of planes."""
 _TEXTURES = ('rays', 'centres', 'surfaces', 'ground', 'blocks', 'meshes')
+_VERTEX = 'in vec2 p; void main() { gl_Position = vec4(p, 0, 1); }'
 _NEEDS = (
     'camera: no OpenGL 3.3 without a display; expected: the driver of a graphics card, or Mesa: '
     'apt install libegl1 libgl1-mesa-dri'
@@ -161,23 +162,31 @@ class _Renderer:
             self._make(rays, centres, samples)
 
     def _make(self, rays: np.ndarray, centres: np.ndarray, samples: int) -> None:
-        shader = (Path(__file__).parent / 'camera.glsl').read_text(encoding='utf-8')
-        self.program = self.context.program(
-            vertex_shader='#version 330\nin vec2 p; void main() { gl_Position = vec4(p, 0, 1); }',
-            fragment_shader=shader[shader.index('#version') :],
-        )
-        corners = np.array([-1, -1, 3, -1, -1, 3], 'f4')
-        buffer = self.context.buffer(corners.tobytes())
-        self.screen = self.context.vertex_array(self.program, [(buffer, '2f', 'p')])
         self.textures = [self._texture(rays), self._texture(centres), *[None] * 4]
         colours = self.context.texture(self.size, 4)
         depths = self.context.texture(self.size, 1, dtype='f4')
         self.target = self.context.framebuffer([colours, depths])
         self.terrain: HeightMap | None = None
         self.meshes: dict[int, tuple[int, np.ndarray]] = {}
-        for number, name in enumerate(_TEXTURES):
-            self.program[name] = number
-        self._set(samples=samples, reach=REACH)
+        self.samples = samples
+        self.screens: dict[bool, Any] = {}
+
+    def _use(self, meshes: bool) -> Any:
+        """Return the shader on a screen, with or without what meets meshes."""
+        if meshes not in self.screens:
+            shader = (Path(__file__).parent / 'camera.glsl').read_text(encoding='utf-8')
+            version, rest = shader[shader.index('#version') :].split('\n', 1)
+            program = self.context.program(
+                vertex_shader=f'{version}\n{_VERTEX}',
+                fragment_shader='\n'.join([version, *['#define MESHES'] * meshes, rest]),
+            )
+            corners = np.array([-1, -1, 3, -1, -1, 3], 'f4')
+            buffer = self.context.buffer(corners.tobytes())
+            self.screens[meshes] = self.context.vertex_array(program, [(buffer, '2f', 'p')])
+        self.program = self.screens[meshes].program
+        self._set(**{name: number for number, name in enumerate(_TEXTURES)})
+        self._set(samples=self.samples, reach=REACH)
+        return self.screens[meshes]
 
     def _texture(self, values: np.ndarray) -> Any:
         """Return a texture of values (h, w, k)."""
@@ -233,6 +242,7 @@ class _Renderer:
         scene, optics, eye = environment.scene or Scene(), environment.optics, view.eye
         parts = seen_parts(environment, view, self.widest)
         rows = np.concatenate([_surface_rows(scene, eye), self._parts(parts)])
+        screen = self._use(any(part.kind == 'mesh' for part, _, _ in parts))
         self.textures[2] = self._texture(rows) if len(rows) else None
         self._ground(scene.terrain, eye)
         self._set(
@@ -255,7 +265,7 @@ class _Renderer:
             if texture is not None:
                 texture.use(number)
         self.target.use()
-        self.screen.render(vertices=3)
+        screen.render(vertices=3)
         width, height = self.size
         image = np.frombuffer(self.target.read(components=3, alignment=1), np.uint8)
         depth = np.frombuffer(

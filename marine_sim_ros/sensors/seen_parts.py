@@ -45,6 +45,8 @@ def seen_parts(environment: Environment, view: View, widest: float) -> list[Seen
     for parts, position, turn in (own, *others):
         for part in parts:
             place = position + turn @ part.position - view.eye
+            if part.kind != 'mesh' and np.linalg.norm(place) < part.size.min() / 2:
+                continue  # the eye is in it, and parts are seen from outside alone
             if _inside(view.turn[:, 2], place, float(np.linalg.norm(part.size)) / 2, widest):
                 result.append(SeenPart(part, place, turn @ part.rotation))
     return result
