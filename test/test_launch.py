@@ -53,6 +53,28 @@ def test_every_launch_file_runs_and_ends_cleanly(processes, name):
 
 
 @pytest.mark.parametrize('composed', ['false', 'true'])
+@pytest.mark.parametrize('name', FILES)
+def test_every_launch_file_records(processes, tmp_path, name, composed):
+    process = launch(
+        processes,
+        name,
+        'duration:=1',
+        'real_time_factor:=0',
+        'rviz:=false',
+        f'record:={tmp_path / "run"}',
+        f'composed:={composed}',
+    )
+    output, _ = process.communicate(timeout=200)
+    assert process.returncode == 0, output
+    assert 'Traceback' not in output
+    assert 'process has died' not in output, output
+    found = json.loads((tmp_path / 'run' / 'manifest.json').read_text())
+    for manifest in found.get('vehicles', {'': found}).values():
+        assert manifest['ticks'] == 201
+    assert list((tmp_path / 'run' / 'bag').glob('*.mcap'))
+
+
+@pytest.mark.parametrize('composed', ['false', 'true'])
 def test_launch_and_run_give_the_same_trajectory(processes, tmp_path, composed):
     process = launch(
         processes,
