@@ -40,7 +40,7 @@ def _lines(axes: Axes, run: Trajectory, names: tuple[str, ...], angles: np.ndarr
 def survey() -> None:
     """The lawn-mower pattern of ``torpedo_auv``: track, depth, deflections."""
     auv = load_vehicle('torpedo_auv')
-    run = simulate(auv, load_scenario('lawn_mower'), dt=0.01)
+    run = simulate(auv, load_scenario('lawn_mower'), dt=0.02)
     figure, (plan, depth, fins) = plt.subplots(
         3, 1, figsize=(7, 8), height_ratios=(2.2, 1, 1), layout='constrained'
     )
@@ -59,7 +59,7 @@ def survey() -> None:
 def eight() -> None:
     """The figure of eight of ``wamv``: track, angles, thrusts."""
     boat = load_vehicle('wamv')
-    run = simulate(boat, load_scenario('figure_of_eight'), dt=0.01)
+    run = simulate(boat, load_scenario('figure_of_eight'), dt=0.02)
     figure, (plan, angles, thrust) = plt.subplots(
         3, 1, figsize=(7, 8), height_ratios=(2.2, 1, 1), layout='constrained'
     )
