@@ -168,9 +168,9 @@ segments:
 @pytest.mark.parametrize(
     ('old', 'new', 'told'),
     [
-        ('<azimuth joint="port_engine_joint">', '<azimuth joint="keel">', "'keel' is unknown"),
-        ('<azimuth joint="port_engine_joint">', '<azimuth>', 'has no <limit>'),
-        ('"port_engine_joint" type="revolute"', '"port_engine_joint" type="fixed"', 'is fixed'),
+        ('<azimuth joint="port">', '<azimuth joint="keel">', "'keel' is unknown"),
+        ('<azimuth joint="port">', '<azimuth>', 'has no <limit>'),
+        ('<joint name="port" type="revolute"', '<joint name="port" type="fixed"', 'is fixed'),
         ('<time_constant>', '<lag/><time_constant>', 'unknown element <lag>'),
         ('xyz="-2.373776 1.027135 -0.3" rpy="0 1.5707963267948966 0"',
          'xyz="-2.373776 1.027135 -0.3"', 'across'),
@@ -189,4 +189,4 @@ def test_a_scenario_names_azimuths_that_exist():
 
 def test_joints_that_turn_thrusters_are_no_arm():
     assert BOAT.manipulator is None
-    assert BOAT.thrusters.azimuths.joints == ('port_engine_joint', 'starboard_engine_joint')
+    assert BOAT.thrusters.azimuths.joints == ('port', 'starboard')

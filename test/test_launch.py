@@ -295,17 +295,18 @@ def test_the_console_launches_steers_and_ends_the_run(processes, composed):
 
 
 @pytest.mark.parametrize(
-    ('file', 'namespaces', 'prefixes'),
+    ('command', 'namespaces', 'prefixes'),
     [
-        ('investigator90.launch.py', ['investigator90'], ['']),
+        (['investigator90.launch.py'], ['investigator90'], ['']),
+        (['sim.launch.py', 'vehicle:=wamv'], ['wamv'], ['']),
         (
-            'fleet.launch.py',
+            ['fleet.launch.py'],
             ['bluerov2', 'bluerov2_heavy'],
             ['bluerov2/', 'bluerov2_heavy/'],
         ),
     ],
 )
-def test_every_link_can_be_drawn_in_the_map(processes, file, namespaces, prefixes):
+def test_every_link_can_be_drawn_in_the_map(processes, command, namespaces, prefixes):
     from ament_index_python.packages import PackageNotFoundError, get_package_prefix
     from rclpy.qos import DurabilityPolicy, QoSProfile
     from std_msgs.msg import String
@@ -315,7 +316,7 @@ def test_every_link_can_be_drawn_in_the_map(processes, file, namespaces, prefixe
         get_package_prefix('robot_state_publisher')
     except PackageNotFoundError:
         pytest.skip('no robot_state_publisher on this machine')
-    launch(processes, file)
+    launch(processes, *command)
     watcher = Watcher()
     latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     described = [f'/{name}/robot_description' for name in namespaces]

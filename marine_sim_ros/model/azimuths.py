@@ -47,7 +47,7 @@ class AzimuthSet:
     """All azimuths of a vehicle, in the order of their thrusters; k of them of n thrusters.
 
     Attributes:
-        names: k names of the thrusters that turn.
+        names: k names: of the joint, as joint_states have it, or else of the thruster.
         joints: k names of the joints that they turn with; '' for none.
         turns: (n, k) 1.0 where an azimuth turns a thruster, else 0.0.
         center: (k, 3) a point of the axis, m.
@@ -104,7 +104,7 @@ def azimuth_set(names: list[str], specs: list[AzimuthSpec | None]) -> AzimuthSet
     turns[[i for i, _ in found], range(len(found))] = 1.0
     limits = [spec.hinge.limits for _, spec in found]
     return AzimuthSet(
-        names=tuple(names[i] for i, _ in found),
+        names=tuple(spec.joint or names[i] for i, spec in found),
         joints=tuple(spec.joint for _, spec in found),
         turns=turns,
         center=np.stack([spec.hinge.center for _, spec in found]),

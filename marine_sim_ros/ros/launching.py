@@ -66,7 +66,7 @@ def _check_recorder(options: RunOptions) -> None:
         storage('record:=true')
 
 
-def _link_publisher(options: RunOptions, namespace: str) -> list[Node]:
+def _link_publisher(options: RunOptions, namespace: str, *, arm: bool) -> list[Node]:
     """Return what publishes the vehicle's description and, below base_link, its links on tf."""
     try:
         get_package_prefix('robot_state_publisher')
@@ -85,6 +85,8 @@ def _link_publisher(options: RunOptions, namespace: str) -> list[Node]:
             executable='robot_state_publisher',
             namespace=namespace,
             parameters=[parameters],
+            # Without an arm the joints that move are those that turn thrusters, if any.
+            remappings=[] if arm else [('joint_states', 'azimuths/state')],
             output='screen',
         )
     ]
@@ -183,7 +185,8 @@ def actions(
     if links:
         namespaces = dict.fromkeys(spec.namespace for spec in specs if spec.namespace)
         for run, namespace in zip(runs, namespaces, strict=True):
-            result += _link_publisher(run, namespace)
+            arm = any((s.executable, s.namespace) == ('manipulator', namespace) for s in specs)
+            result += _link_publisher(run, namespace, arm=arm)
     if localized:
         result += _estimator(options, specs[0].namespace)
     if rviz:
