@@ -19,10 +19,10 @@ out (half a second), it holds still; without odom nothing is sent. Unusable comm
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from nav_msgs.msg import Odometry
 
 from marine_sim_ros.control.allocation import controllability
 from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
@@ -34,7 +34,7 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.controller_outputs import ControllerOutputs
-from marine_sim_ros.ros.convert import stamp_ns, state_from
+from marine_sim_ros.ros.convert import state_of
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.operator import Operator
 from marine_sim_ros.ros.parameters import Parameter, shared
@@ -88,17 +88,17 @@ class ControllerNode(SuiteNode):
         self.time = 0.0
         self._outputs = ControllerOutputs(self)
         self._operator = Operator(self, self.commander, lambda: self.time)
-        self.listen(topics.ODOM, self._on_odom)
+        self.listen_numbers(topics.ODOM, self._on_odom)
         self.create_timer(0.5, self._watch, clock=self.wall_clock)
 
     def refuse(self, name: str, value: Any) -> str:
         """Refuse thrusters that do not exist."""
         return unknown_thrusters(self.vehicle, value) if name == 'failed_thrusters' else ''
 
-    def _on_odom(self, message: Odometry) -> None:
+    def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
         self._heard_at = self.wall_clock.now().nanoseconds
-        stamp = self.newest = stamp_ns(message.header.stamp)
-        state = state_from(message)
+        self.newest = stamp
+        state = state_of(numbers)
         count = len(self.vehicle.thrusters)
         if state is None:
             self.warn_throttled('odom: not finite; thrusters neutral')

@@ -31,7 +31,9 @@ __all__ = [
     'set_transform',
     'set_wrench',
     'stamp_ns',
+    'stamped_numbers',
     'state_from',
+    'state_of',
     'vector_from',
     'wrench_from',
 ]
@@ -62,9 +64,23 @@ def odometry_numbers(message: Odometry) -> tuple[tuple[float, ...], tuple[float,
 def state_from(message: Odometry) -> State | None:
     """Return the state of an Odometry (map pose, body twist), or None if it is not finite."""
     pose, velocity = odometry_numbers(message)
-    if not math.isfinite(sum(pose) + sum(velocity)):
+    return state_of((*pose, *velocity))
+
+
+def state_of(numbers: Sequence[float]) -> State | None:
+    """Return the state of pose (7) and body velocity (6), or None if they are not finite."""
+    if not math.isfinite(sum(numbers)):
         return None
-    return State(np.array(pose[:3]), np.array(pose[3:]), np.array(velocity))
+    return State(np.array(numbers[:3]), np.array(numbers[3:7]), np.array(numbers[7:]))
+
+
+def stamped_numbers(message: Any) -> tuple[int, Sequence[float]]:
+    """Return the stamp (ns) and the numbers of an Odometry, WrenchStamped or AccelStamped."""
+    if isinstance(message, Odometry):
+        pose, velocity = odometry_numbers(message)
+        return stamp_ns(message.header.stamp), (*pose, *velocity)
+    take = acceleration_from if isinstance(message, AccelStamped) else wrench_from
+    return stamp_ns(message.header.stamp), take(message)
 
 
 def set_odometry(message: Odometry, state: State) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
 from marine_sim_ros.core.errors import ParameterError
@@ -20,7 +19,7 @@ from marine_sim_ros.physics import FORCES, ForceInputs
 from marine_sim_ros.physics.manipulator import posed
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmFollower
-from marine_sim_ros.ros.convert import finite, stamp_ns, state_from
+from marine_sim_ros.ros.convert import finite, stamp_ns, state_of
 from marine_sim_ros.ros.node import SpatialPublisher, SuiteNode
 from marine_sim_ros.ros.pairing import Pairing
 from marine_sim_ros.ros.parameters import Parameter
@@ -37,11 +36,10 @@ class ForceNode(SuiteNode):
         self._wrench = SpatialPublisher(self, topics.wrench_topic(name))
         self._zero = np.zeros(6)
         self.follow_current()
-        self.listen(topics.ODOM, self._on_odom)
+        self.listen_numbers(topics.ODOM, self._on_odom)
 
-    def _on_odom(self, message: Odometry) -> None:
-        stamp = stamp_ns(message.header.stamp)
-        state = state_from(message)
+    def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
+        state = state_of(numbers)
         if state is None:
             self.warn_throttled('odom: not finite; answered with a zero wrench')
             self.publish_wrench(stamp, self._zero)

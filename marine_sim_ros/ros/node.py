@@ -31,11 +31,13 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.bus import Bus, Outlet
+from marine_sim_ros.ros.codecs import Template, read
 from marine_sim_ros.ros.convert import (
     set_acceleration,
     set_stamp,
     set_wrench,
     stamp_ns,
+    stamped_numbers,
     vector_from,
 )
 from marine_sim_ros.ros.parameters import Parameter, declare, shared
@@ -246,8 +248,24 @@ class SuiteNode(Node):
                 f'/ocean_current: {current}; expected up to {FASTEST_WATER:g} m/s; ignored'
             )
 
-    def listen(self, topic: topics.Topic, callback: Callable[[Any], None]) -> Any:
+    def listen_numbers(
+        self, topic: topics.Topic, callback: Callable[[int, Sequence[float]], None]
+    ) -> None:
+        """Subscribe as :meth:`listen` does, with a callback of stamp (ns) and numbers.
+
+        Over DDS they are read in the bytes, for to make a message of them costs more than that.
+        """
+        if self.bus is not None and topic.per_tick:
+            self.listen(topic, lambda message: callback(*stamped_numbers(message)))
+        else:
+            self.listen(topic, lambda data: callback(*read(topic.type, data)), raw=True)
+
+    def listen(
+        self, topic: topics.Topic, callback: Callable[[Any], None], *, raw: bool = False
+    ) -> Any:
         """Subscribe with a callback whose failure is reported and survived.
+
+        With ``raw`` it gets serialised bytes of what comes over DDS.
 
         Returns:
             The subscription, or None over a bus.
@@ -262,7 +280,7 @@ class SuiteNode(Node):
         if self.bus is not None and topic.per_tick:
             self.bus.subscribe(self.resolve_topic_name(topic.name), guarded)
             return None
-        return self.create_subscription(topic.type, topic.name, guarded, topic.qos)
+        return self.create_subscription(topic.type, topic.name, guarded, topic.qos, raw=raw)
 
     def publisher(self, topic: topics.Topic) -> Any:
         """Return something with ``publish`` for a topic."""
@@ -319,7 +337,10 @@ class SuiteNode(Node):
 
 
 class SpatialPublisher:
-    """Publishes wrenches or accelerations of ``base_link``, one message object for all."""
+    """Publishes wrenches or accelerations of ``base_link``, one message for all.
+
+    Without a bus it is filled in its serialised bytes, which costs a fraction.
+    """
 
     def __init__(self, node: SuiteNode, topic: topics.Topic) -> None:
         """Create the publisher."""
@@ -327,9 +348,13 @@ class SpatialPublisher:
         self._message = topic.type()
         self._message.header.frame_id = node.body_frame
         self._set = set_acceleration if topic.type is AccelStamped else set_wrench
+        self._template = Template(self._message) if node.bus is None else None
 
     def publish(self, stamp: int, vector: np.ndarray) -> None:
         """Publish a wrench or an acceleration (6,) with a stamp in ns."""
+        if self._template is not None:
+            self._publisher.publish(self._template.write(stamp, vector.tolist()))
+            return
         set_stamp(self._message.header.stamp, stamp)
         self._set(self._message, vector)
         self._publisher.publish(self._message)

@@ -25,6 +25,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.codecs import Template
 from marine_sim_ros.ros.convert import set_odometry, set_stamp, set_transform, stamp_ns
 from marine_sim_ros.ros.followers import SILENCE, Followers
 from marine_sim_ros.ros.node import SpatialPublisher, SuiteNode
@@ -144,6 +145,9 @@ class StateOwner(SuiteNode):
         else:
             self._tf = topics.TF.type(transforms=[self._transform])
             self._tf_publisher = self.publisher(topics.TF)
+        if self.bus is None:
+            self._odom_template = Template(self._odom)
+            self._tf_template = None if topics.TF is None else Template(self._tf)
         if self.values['clock'] == 'publish':
             self._clock_publisher = self.publisher(topics.CLOCK)
 
@@ -215,20 +219,30 @@ class StateOwner(SuiteNode):
             return
         self.published, self._single = True, False
         self._published_at = wall.monotonic()
-        set_stamp(self._odom.header.stamp, self.stamp)
-        set_odometry(self._odom, self.state)
-        set_stamp(self._transform.header.stamp, self.stamp)
-        set_transform(self._transform, self.state)
+        odom, transform = self._fill()
         if self.values['clock'] == 'publish':
             set_stamp(self._clock_message.clock, self.stamp)
             self._clock_publisher.publish(self._clock_message)
-        self._odom_publisher.publish(self._odom)
+        self._odom_publisher.publish(odom)
         pause = self.stamp // self._step % topics.ACK_WINDOW == 0
         if pause and self.values['await_acknowledgement']:
             self._odom_publisher.wait_for_all_acked(ACKNOWLEDGEMENT)
         if topics.TF is not None:
-            self._tf_publisher.publish(self._tf)
+            self._tf_publisher.publish(transform)
         self.on_published()
+
+    def _fill(self) -> tuple[Any, Any]:
+        """Return odom and tf of the present state: messages for a bus, else serialised bytes."""
+        stamp, state = self.stamp, self.state
+        if self.bus is None:
+            pose = [*state.position.tolist(), *state.orientation.tolist()]
+            odom = self._odom_template.write(stamp, [*pose, *state.velocity.tolist()])
+            return odom, self._tf_template and self._tf_template.write(stamp, pose)
+        set_stamp(self._odom.header.stamp, stamp)
+        set_odometry(self._odom, state)
+        set_stamp(self._transform.header.stamp, stamp)
+        set_transform(self._transform, state)
+        return self._odom, None if topics.TF is None else self._tf
 
     def held(self) -> bool:
         """Return whether the present state may not be published yet."""

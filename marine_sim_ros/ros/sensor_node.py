@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import AccelStamped, TransformStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import TransformStamped
 from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
@@ -25,12 +24,11 @@ from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import (
-    acceleration_from,
     finite,
     set_fields,
     set_stamp,
     stamp_ns,
-    state_from,
+    state_of,
 )
 from marine_sim_ros.ros.gathering import Gathering
 from marine_sim_ros.ros.neighbours import Neighbours
@@ -136,9 +134,10 @@ class SensorsNode(SuiteNode):
         self._gathering = Gathering(self._on_motion, last, self._neighbours.last)
         self._neighbours.listen(self._gathering)
         self.environment = replace(self.environment, looks=Appearance(self.vehicle).parts)
-        for need in needs:
-            take = {'acceleration': self._on_acceleration, 'supply': self._on_supply}[need]
-            self.listen(topics.NEEDS[need], take)
+        if 'acceleration' in needs:
+            self.listen_numbers(topics.ACCELERATION, self._on_acceleration)
+        if 'supply' in needs:
+            self.listen(topics.THRUSTER_SUPPLY, self._on_supply)
         self._publish_frames()
         tick = topics.sensor_tick(name)
         told = tick in topics.sensor_ticks(self.vehicle)
@@ -147,7 +146,7 @@ class SensorsNode(SuiteNode):
         slow = any(SENSORS[s.reader.sensor.kind].executable == 'sensor' for s in self._sensors)
         self._large = slow and self.bus is None
         self.follow_current()
-        self.listen(topics.ODOM, self._on_odom)
+        self.listen_numbers(topics.ODOM, self._on_odom)
 
     def _own(self, name: str) -> list[Sensor]:
         """Return the sensors of the node of a name."""
@@ -177,30 +176,30 @@ class SensorsNode(SuiteNode):
         self._frames = self.publisher(topics.TF_STATIC)
         self._frames.publish(topics.TF_STATIC.type(transforms=transforms))
 
-    def _on_odom(self, message: Odometry) -> None:
-        state = state_from(message)
+    def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
+        state = state_of(numbers)
         if state is None:
             self.warn_throttled('odom: not finite; no reading')
         else:
-            self._gathering.main(stamp_ns(message.header.stamp), state)
+            self._gathering.main(stamp, state)
 
-    def _on_acceleration(self, message: AccelStamped) -> None:
-        acceleration = acceleration_from(message)
+    def _on_acceleration(self, stamp: int, numbers: Sequence[float]) -> None:
+        acceleration = np.array(numbers)
         if not finite(acceleration):
             self.warn_throttled('acceleration: not finite; the last one holds')
             acceleration = self._last['acceleration']
-        self._take('acceleration', message, acceleration)
+        self._take('acceleration', stamp, acceleration)
 
     def _on_supply(self, message: JointState) -> None:
         supply = np.array(message.position, float)
         if supply.shape != (len(topics.SUPPLY),):
             self.warn_throttled('thrusters/supply: not three numbers; the last ones hold')
             supply = self._last['supply']
-        self._take('supply', message, supply)
+        self._take('supply', stamp_ns(message.header.stamp), supply)
 
-    def _take(self, need: str, message: Any, value: np.ndarray) -> None:
+    def _take(self, need: str, stamp: int, value: np.ndarray) -> None:
         self._last[need] = value
-        self._gathering.other(need, stamp_ns(message.header.stamp), value)
+        self._gathering.other(need, stamp, value)
 
     def _on_motion(self, stamp: int, state: State, given: Mapping[str, Any]) -> None:
         needs = {name: given[name] for name in self._last}

@@ -22,7 +22,7 @@ from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmListener
 from marine_sim_ros.ros.barrier import WrenchBarrier
-from marine_sim_ros.ros.convert import finite, stamp_ns, wrench_from
+from marine_sim_ros.ros.convert import finite, wrench_from
 from marine_sim_ros.ros.owner import START_TIMEOUT, StateOwner
 from marine_sim_ros.ros.parameters import Parameter
 
@@ -47,7 +47,7 @@ class SummingOwner(StateOwner):
         moves = self.vehicle.manipulator is not None and 'manipulator' in sources
         self._arm = ArmListener(self, self._on_joints) if moves else None
         for source in sources:
-            self.listen(topics.wrench_topic(source), partial(self._on_wrench, source))
+            self.listen_numbers(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.follow_current()
         self.listen(topics.EXTERNAL_WRENCH, self._on_external)
         self.create_timer(0.05, self._watch_sources, clock=self.wall_clock)
@@ -88,12 +88,11 @@ class SummingOwner(StateOwner):
         if not self.waits and self.published:
             self.integrate()
 
-    def _on_wrench(self, source: str, message: WrenchStamped) -> None:
-        wrench = wrench_from(message)
+    def _on_wrench(self, source: str, stamp: int, numbers: Sequence[float]) -> None:
+        wrench = np.array(numbers)
         if not finite(wrench):
             self.warn_throttled(f'wrench/{source}: not finite; its last wrench holds')
             wrench = self.barrier.last[source]
-        stamp = stamp_ns(message.header.stamp)
         if self.barrier.offer(source, stamp, wrench):
             self.get_logger().info(f'wrench/{source} is back at {stamp / NANOSECONDS:.3f} s')
         if not self.waits:

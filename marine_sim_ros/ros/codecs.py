@@ -1,0 +1,119 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads and writes the numbers of per-tick messages in their serialised bytes (CDR).
+
+OMG, DDS-RTPS 2.5, 2022, section 10, and CORBA 3.3, part 2, 2012, section 9.3: two bytes say the
+byte order, two are options; then come the fields, each aligned to its size from there on. A string
+is its length in 4 bytes, its characters and a zero.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from geometry_msgs.msg import AccelStamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.serialization import serialize_message
+
+from marine_sim_ros.core.stamps import NANOSECONDS
+
+try:
+    from tf2_msgs.msg import TFMessage
+except ImportError:
+    TFMessage = None
+
+__all__ = ['LAYOUTS', 'Layout', 'Template', 'read']
+
+BODY = 4
+"""Bytes before the fields."""
+ORDERS = {b'\0\0': '>', b'\0\1': '<'}
+"""Byte orders of struct by the first two bytes."""
+
+
+class Layout(NamedTuple):
+    """Where a message has its numbers.
+
+    Attributes:
+        header: bytes of the fields before the header.
+        strings: strings after the stamp.
+        numbers: what follows them, as struct has it, all of it aligned to 8 bytes.
+    """
+
+    header: int
+    strings: int
+    numbers: str
+
+    def stamp(self) -> int:
+        """Return the offset of the stamp."""
+        return BODY + self.header
+
+    def offset(self, data: bytes | bytearray, order: str) -> int:
+        """Return the offset of the numbers.
+
+        Raises:
+            struct.error: the strings are longer than the message.
+        """
+        at = self.stamp() + 8
+        for _ in range(self.strings):
+            at += -at % 4
+            at += 4 + struct.unpack_from(order + 'I', data, at)[0]
+        return at + (BODY - at) % 8
+
+
+LAYOUTS: dict[Any, Layout] = {
+    Odometry: Layout(0, 2, '7d288x6d288x'),
+    WrenchStamped: Layout(0, 1, '6d'),
+    AccelStamped: Layout(0, 1, '6d'),
+}
+"""By message class. The bytes left out of an Odometry are its covariances."""
+if TFMessage is not None:
+    LAYOUTS[TFMessage] = Layout(4, 2, '7d')  # of one transform
+
+
+def read(kind: Any, data: bytes) -> tuple[int, tuple[float, ...]]:
+    """Return the stamp (ns) and the numbers of a serialised message.
+
+    Args:
+        kind: message class, of LAYOUTS.
+        data: message of any sender, with any names of frames, in either byte order.
+
+    Raises:
+        ValueError: the bytes are no such message.
+    """
+    layout = LAYOUTS[kind]
+    try:
+        order = ORDERS[bytes(data[:2])]
+        seconds, rest = struct.unpack_from(order + 'iI', data, layout.stamp())
+        numbers = struct.unpack_from(order + layout.numbers, data, layout.offset(data, order))
+    except (KeyError, struct.error):
+        raise ValueError(
+            f'{len(data)} bytes beginning with {bytes(data[:4]).hex()} are no {kind.__name__} in '
+            'CDR; the message is dropped'
+        ) from None
+    return seconds * NANOSECONDS + rest, numbers
+
+
+class Template:
+    """A serialised message whose stamp and numbers are written anew."""
+
+    def __init__(self, message: Any) -> None:
+        """Serialise a message of a class of LAYOUTS; its strings stay as they are."""
+        layout, data = LAYOUTS[type(message)], bytearray(serialize_message(message))
+        order = ORDERS[bytes(data[:2])]
+        self._data, self._stamp, self._at = data, layout.stamp(), layout.offset(data, order)
+        self._time, self._numbers = (
+            struct.Struct(order + 'iI'),
+            struct.Struct(order + layout.numbers),
+        )
+
+    def write(self, stamp: int, numbers: Sequence[float]) -> bytes:
+        """Return the message with a stamp (ns) and numbers as :func:`read` has them.
+
+        Covariances are zero.
+        """
+        self._time.pack_into(self._data, self._stamp, *divmod(stamp, NANOSECONDS))
+        self._numbers.pack_into(self._data, self._at, *numbers)
+        return bytes(self._data)
