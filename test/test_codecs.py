@@ -4,9 +4,11 @@
 """Numbers in serialised bytes are those that rclpy's own serialisation has there, both ways."""
 
 import struct
+from functools import partial
 
 import numpy as np
 import pytest
+from graph import Watcher, statuses
 
 rclpy_serialization = pytest.importorskip('rclpy.serialization')
 
@@ -135,3 +137,48 @@ def test_a_string_longer_than_its_message_is_refused(kind):
     struct.pack_into('<I', sent, 12, 2**32 - 1)
     with pytest.raises(ValueError, match='dropped'):
         read(kind, bytes(sent))
+
+
+def test_a_node_drops_broken_bytes_and_answers_other_senders(processes, ros_environment):
+    from diagnostic_msgs.msg import DiagnosticArray
+
+    from marine_sim_ros.ros.topics import LOCKSTEP
+    from marine_sim_ros.sim.graph import describe
+    from marine_sim_ros.sim.options import RunOptions
+
+    watcher = Watcher()
+    try:
+        watcher.listen('/diagnostics', DiagnosticArray)
+        watcher.listen('wrench/buoyancy', WrenchStamped)
+        publisher = watcher.node.create_publisher(Odometry, 'odom', LOCKSTEP)
+        spec = next(s for s in describe(RunOptions()) if s.executable == 'buoyancy')
+        node = processes.node(spec)
+        watcher.until(publisher.get_subscription_count)
+        for stamp, names in ((1, ('a', 'bcdefg')), (2, ('longer/than/map', ''))):
+            publisher.publish(b'\0\1\0\0' + b'\xff' * 20)
+            pose = [0.0, 0.0, -5.0, 0.0, 0.0, 0.0, 1.0, *[0.0] * 6]
+            publisher.publish(message_of(Odometry, stamp * 10**9, names, pose, 0.25))
+            wanted = partial(answered, watcher, stamp)
+            watcher.until(wanted)
+        force = watcher.seen['wrench/buoyancy'][-1].wrench.force
+        assert force.z > 50.0  # an upright vehicle below the surface
+        assert (force.x, force.y) == (0.0, 0.0)
+        watcher.until(
+            lambda: any('are no Odometry' in s.message for s in statuses(watcher, 'buoyancy'))
+        )
+        # Its clock is that of the ticks, though it does not hear /clock.
+        watcher.until(
+            lambda: any(
+                a.header.stamp.sec == 2 and a.status[0].name.endswith('/buoyancy')
+                for a in watcher.seen['/diagnostics']
+            )
+        )
+        heard = watcher.node.get_subscriptions_info_by_topic('/clock')
+        assert 'buoyancy' not in {end.node_name for end in heard}
+        assert node.poll() is None
+    finally:
+        watcher.close()
+
+
+def answered(watcher, stamp):
+    return watcher.seen['wrench/buoyancy'][-1].header.stamp.sec == stamp

@@ -89,6 +89,7 @@ class ControllerNode(SuiteNode):
         self._outputs = ControllerOutputs(self)
         self._operator = Operator(self, self.commander, lambda: self.time)
         self.listen_numbers(topics.ODOM, self._on_odom)
+        self.take_time_from_ticks()
         self.create_timer(0.5, self._watch, clock=self.wall_clock)
 
     def refuse(self, name: str, value: Any) -> str:

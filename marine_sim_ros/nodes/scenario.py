@@ -13,12 +13,13 @@ After the scenario's duration it judges once; its exit code is 0 when all expect
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from nav_msgs.msg import Odometry
 
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.convert import stamp_ns, state_from
+from marine_sim_ros.ros.convert import state_of
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import shared
 from marine_sim_ros.ros.process import run
@@ -46,17 +47,18 @@ class ScenarioNode(SuiteNode):
         self._seen: list[tuple[float, float]] = []
         if not self._scenario.closed_loop:
             self._pwm = self.publisher(topics.PWM_PER_TICK)
-        self.listen(topics.ODOM, self._on_odom)
+        self.listen_numbers(topics.ODOM, self._on_odom)
+        self.take_time_from_ticks()
 
-    def _on_odom(self, message: Odometry) -> None:
-        time = stamp_ns(message.header.stamp) / NANOSECONDS
-        state = state_from(message)
+    def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
+        self.newest, time = stamp, stamp / NANOSECONDS
+        state = state_of(numbers)
         if state is None:
             self.warn_throttled('odom: not finite; no command')
             return
         if not self._scenario.closed_loop:
             pwm = self._pilot.command(time, state)
-            self._pwm.publish(pwm_message(stamp_ns(message.header.stamp), pwm))
+            self._pwm.publish(pwm_message(stamp, pwm))
         if self._seen and time < self._seen[-1][0]:
             self._seen, self.health, self.exit_code = [], {}, 0
         self._seen.append((time, float(state.position[2])))

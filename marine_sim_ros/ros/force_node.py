@@ -37,9 +37,10 @@ class ForceNode(SuiteNode):
         self._zero = np.zeros(6)
         self.follow_current()
         self.listen_numbers(topics.ODOM, self._on_odom)
+        self.take_time_from_ticks()
 
     def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
-        state = state_of(numbers)
+        self.newest, state = stamp, state_of(numbers)
         if state is None:
             self.warn_throttled('odom: not finite; answered with a zero wrench')
             self.publish_wrench(stamp, self._zero)

@@ -160,6 +160,7 @@ class SuiteNode(Node):
         )
         self.create_timer(1.0, self._report, clock=self.wall_clock)
         self.add_on_set_parameters_callback(self._on_set_parameters)
+        self._ticks_tell_time = False
         if bus is not None:
             self._follow_bus_clock(bus)
 
@@ -167,6 +168,15 @@ class SuiteNode(Node):
         """Do for this node what use_sim_time does, without a subscription."""
         self.keep_time()
         bus.subscribe(topics.CLOCK.name, lambda message: self.tell_time(stamp_ns(message.clock)))
+
+    def take_time_from_ticks(self) -> None:
+        """Do what use_sim_time does with the newest tick, without a subscription to /clock.
+
+        For nodes that hear every tick anyway and look at their clock once a second.
+        """
+        if self.bus is None and self.get_parameter('use_sim_time').value:
+            self._time_source.detach_node()
+            self._ticks_tell_time = True
 
     def keep_time(self) -> None:
         """Let this node's clock stand still but for :meth:`tell_time`."""
@@ -330,6 +340,8 @@ class SuiteNode(Node):
             hardware_id=self.vehicle.name,
             values=[KeyValue(key=k, value=str(v)) for k, v in self.health.items()],
         )
+        if self._ticks_tell_time:
+            self.tell_time(self.newest)
         array = DiagnosticArray(status=[status])
         array.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(array)

@@ -124,6 +124,7 @@ class StateOwner(SuiteNode):
         needed = 'acceleration' in topics.sensor_needs(self.vehicle)
         self._acceleration = SpatialPublisher(self, topics.ACCELERATION) if needed else None
         self._make_inputs()
+        self.take_time_from_ticks()
         period = self.dt / self.pacer.factor if self.pacer.factor else 0.05
         self.create_timer(max(period, 2e-4), self._on_timer, clock=self.wall_clock)
         self.create_timer(0.5, self._watch, clock=self.wall_clock)
@@ -217,7 +218,7 @@ class StateOwner(SuiteNode):
             return
         if not self.pacer.due(self.time, wall.monotonic()):
             return
-        self.published, self._single = True, False
+        self.published, self._single, self.newest = True, False, self.stamp
         self._published_at = wall.monotonic()
         odom, transform = self._fill()
         if self.values['clock'] == 'publish':

@@ -147,6 +147,7 @@ class SensorsNode(SuiteNode):
         self._large = slow and self.bus is None
         self.follow_current()
         self.listen_numbers(topics.ODOM, self._on_odom)
+        self.take_time_from_ticks()
 
     def _own(self, name: str) -> list[Sensor]:
         """Return the sensors of the node of a name."""
@@ -177,7 +178,7 @@ class SensorsNode(SuiteNode):
         self._frames.publish(topics.TF_STATIC.type(transforms=transforms))
 
     def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
-        state = state_of(numbers)
+        self.newest, state = stamp, state_of(numbers)
         if state is None:
             self.warn_throttled('odom: not finite; no reading')
         else:
