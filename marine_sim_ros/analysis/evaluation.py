@@ -131,7 +131,9 @@ def _balances(experiment: Experiment, vehicle: Vehicle, run: Run) -> dict[str, _
             )
         then = vehicle
         if vehicle.manipulator is not None and run.joints.shape[1]:
-            then = posed(vehicle, link_poses(vehicle.manipulator, run.joints[i]))
+            then = posed(
+                vehicle, link_poses(vehicle.manipulator, run.joints[i][: len(vehicle.manipulator)])
+            )
         roll, pitch, _ = run.rpy[i].tolist()
         result[name] = _Resting(then.inertia, then.buoyancy, roll, pitch)
     return result

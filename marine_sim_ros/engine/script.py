@@ -15,6 +15,7 @@ from marine_sim_ros.control.depth import depth_effort
 from marine_sim_ros.control.setpoints import all_free
 from marine_sim_ros.control.settings import ControllerSettings, load_controller
 from marine_sim_ros.core.arrays import Array, namespace
+from marine_sim_ros.core.errors import ScenarioError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.control import Control, control_of, extended
@@ -80,6 +81,10 @@ def script(
         MarineSimError: the scenario does not fit the vehicle, or names no controller.
     """
     scenario.check(vehicle)
+    if any(segment.gripper for segment in scenario.segments):
+        raise ScenarioError(
+            f'scenario {scenario.name}: the compiled engine has no gripper; run it with numpy'
+        )
     count = len(vehicle.thrusters)
     changes = {s.start for s in scenario.segments}
     if scenario.closed_loop:

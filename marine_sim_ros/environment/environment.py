@@ -22,6 +22,7 @@ from marine_sim_ros.environment.waves import Waves
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.scene.bodies import Body
 from marine_sim_ros.scene.parts import Part
+from marine_sim_ros.scene.payloads import Payload
 from marine_sim_ros.scene.scene import Scene
 
 __all__ = ['STANDARD_GRAVITY', 'Environment']
@@ -52,6 +53,7 @@ class Environment:
         gusts: gusts, added to ``current``, or None.
         origin: where map is on the Earth.
         optics: how the water colours what cameras see.
+        payloads: loose bodies that a gripper can take.
         bodies: other vehicles at the time, which rays meet and nothing else feels.
         looks: returns the visible parts of the vehicle itself, in its frame; cameras alone ask.
     """
@@ -70,6 +72,7 @@ class Environment:
     gusts: Gusts | None = None
     origin: Origin = field(default_factory=Origin)
     optics: WaterOptics = field(default_factory=WaterOptics)
+    payloads: tuple[Payload, ...] = ()
     bodies: tuple[Body, ...] = ()
     looks: Callable[[], tuple[Part, ...]] = tuple
 

@@ -24,6 +24,7 @@ from marine_sim_ros.environment.sea_states import irregular_waves
 from marine_sim_ros.environment.water import OCEAN_SALINITY, water_properties
 from marine_sim_ros.environment.waves import Waves, dispersion, regular_waves
 from marine_sim_ros.model.materials import Materials, load_materials
+from marine_sim_ros.scene.payloads import read_payloads
 from marine_sim_ros.scene.reader import SCENE_KEYS, read_scene, water_depth
 
 __all__ = ['environment_names', 'load_environment', 'parse_environment', 'run_environment']
@@ -37,6 +38,7 @@ _KEYS = {
     'current',
     'materials',
     'origin',
+    'payloads',
     *SCENE_KEYS,
 }
 _WATER = {
@@ -108,6 +110,7 @@ def _environment(root: YamlReader) -> Environment:
         name=root.stem,
         waves=_waves(root.child('waves'), gravity, h),
         scene=scene,
+        payloads=read_payloads(root.child('payloads', []), scene),
         origin=read_origin(root.child('origin')),
         materials=_materials(root.child('materials'), Path(root.where).parent),
         **_water(root.child('water')),

@@ -5,7 +5,10 @@
 
 Subscribes: odom; joint_commands (JointState: ``position`` rad or m that named joints go to, or
 ``velocity`` that they keep for half a second; joints not named stay where they were sent).
-Publishes, one per odom, same stamp: joint_states; wrench/manipulator (the reaction).
+Publishes, one per odom, same stamp: joint_states (with ``gripper`` as the last name where there is
+a payload: the number of the one that is held, 0 for none); wrench/manipulator (the reaction, and
+the water's forces on a held payload).
+Services, of Trigger: attach (close on the nearest payload within reach), detach.
 Parameters: the common ones, and those below.
 Failure: a command with unknown joints or numbers that are not finite is ignored as a whole and
 warned of; targets beyond the limits are clamped.
@@ -23,16 +26,17 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.physics.manipulator import (
     BANDWIDTH,
-    ArmMomentum,
     arm_step,
     joints_at_rest,
 )
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.arm import GRIPPER
 from marine_sim_ros.ros.convert import finite, set_stamp
 from marine_sim_ros.ros.force_node import ForceNode
+from marine_sim_ros.ros.gripper import ArmTick, GripperServer
 from marine_sim_ros.ros.parameters import shared
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.sim.player import joint_targets
+from marine_sim_ros.sim.player import gripper_closed, joint_targets
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['ManipulatorNode', 'main']
@@ -57,6 +61,9 @@ class ManipulatorNode(ForceNode):
         )
         self._message = JointState(name=list(arm.names))
         self._states = self.publisher(topics.JOINT_STATES)
+        self._gripper = GripperServer(self)
+        if self._gripper.gripping.there:
+            self._message.name = [*arm.names, GRIPPER]
         self._restart()
         self.listen(topics.ARM_COMMANDS, self._on_command)
 
@@ -65,8 +72,8 @@ class ManipulatorNode(ForceNode):
         self._target = np.zeros(len(self._arm))
         self._rate = np.zeros(len(self._arm))
         self._rate_until = -1
-        self._memory: ArmMomentum | None = None
         self._stamp: int | None = None
+        self._gripper.restart()
 
     def _on_command(self, message: JointState) -> None:
         unknown = [name for name in message.name if name not in self._arm.names]
@@ -119,18 +126,27 @@ class ManipulatorNode(ForceNode):
         if self._stamp is not None and stamp <= self._stamp:
             self._restart()
         dt = 0.0 if self._stamp is None else (stamp - self._stamp) / NANOSECONDS
-        self._joints, _, wrench, self._memory = arm_step(
+        time, last = stamp / NANOSECONDS, self._gripper.tick
+        memory = None if last is None else last.memory
+        if self._scenario is not None:
+            closed = gripper_closed(self._scenario, time)
+            memory = self._gripper.follow(closed, ArmTick(time, state, self._joints, memory))
+        self._joints, _, wrench, memory = arm_step(
             self.vehicle,
             state,
             self._joints,
-            self._memory,
+            memory,
             target=self._wanted(stamp, dt),
             dt=dt,
+            load=self._gripper.gripping.load,
+            environment=self.environment_at(stamp),
         )
-        self._stamp = stamp
+        self._stamp, self._gripper.tick = stamp, ArmTick(time, state, self._joints, memory)
         set_stamp(self._message.header.stamp, stamp)
-        self._message.position = self._joints.position.tolist()
-        self._message.velocity = self._joints.rate.tolist()
+        position, rate = self._joints.position.tolist(), self._joints.rate.tolist()
+        if self._gripper.gripping.there:
+            position, rate = [*position, self._gripper.gripping.held + 1.0], [*rate, 0.0]
+        self._message.position, self._message.velocity = position, rate
         self._states.publish(self._message)
         return wrench
 

@@ -7,7 +7,8 @@ The joints are driven: they follow their commands whatever the water does, and t
 the reaction. With P = M(q) ν + h(q, q̇) the momentum of vehicle and arm, dP/dt is the wrench; what
 the arm changes of P within a tick, the vehicle loses in the next: nothing adds up over time, and
 what is off while the arm moves is of first order in the step. The arm's drag and added mass are
-not in it.
+not in it; those of a payload in the gripper are. A payload that is gripped at rest takes its
+momentum from the vehicle by the same rule, because it is in M from then on.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ from marine_sim_ros.core.spatial import (
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.core.tracking import approach
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.gripper import read_gripper
 from marine_sim_ros.model.manipulator import Manipulator
 from marine_sim_ros.model.vehicle import Buoyancy, Inertia, Vehicle
 from marine_sim_ros.physics.force import ForceModel, actuated
+from marine_sim_ros.physics.payload import Load, added_mass_of, gripper_joint, water_wrench
 
 __all__ = [
     'MANIPULATOR',
@@ -41,6 +44,7 @@ __all__ = [
     'arm_step',
     'joints_at_rest',
     'link_poses',
+    'load_place',
     'move_joints',
     'posed',
 ]
@@ -57,10 +61,14 @@ class JointMotion(NamedTuple):
 
 
 class Poses(NamedTuple):
-    """Of n joint frames in the body frame: translation (..., n, 3) m, rotation (..., n, 3, 3)."""
+    """Of n joint frames in the body frame: translation (..., n, 3) m, rotation (..., n, 3, 3).
+
+    With the payload that the gripper holds at these poses, or None.
+    """
 
     translation: Array
     rotation: Array
+    load: Load | None = None
 
 
 class ArmMomentum(NamedTuple):
@@ -174,14 +182,27 @@ def _arm_buoyancy(arm: Manipulator, poses: Poses) -> Buoyancy:
 def posed(vehicle: Vehicle, poses: Poses | None) -> Vehicle:
     """Return a vehicle with its arm where the poses say: mass, inertia and lumped buoyancy.
 
+    A payload in the gripper adds to mass, inertia and added mass; the water's forces on it are in
+    the manipulator's wrench.
+
     Without an arm, or where the poses are None, the vehicle itself.
     """
     if vehicle.manipulator is None or poses is None:
         return vehicle
-    inertia, buoyancy = arm_inertia(vehicle.manipulator, poses)
+    load = poses.load
+    inertia, buoyancy = arm_inertia(vehicle.manipulator if load is None else load.arm, poses)
+    if load is not None:
+        added = added_mass_of(load, load_place(load, poses))
+        vehicle = replace(vehicle, added_mass=vehicle.added_mass + added)
     if vehicle.hull is not None and vehicle.hull.voxels is not None:
         return replace(vehicle, inertia=inertia)
     return replace(vehicle, inertia=inertia, buoyancy=buoyancy)
+
+
+def load_place(load: Load, poses: Poses) -> Array:
+    """Return the middle (3,) of a load in the body frame, m."""
+    turned = matvec(poses.rotation[load.joint], load.position)
+    return poses.translation[load.joint] + turned
 
 
 def arm_momentum(arm: Manipulator, rate: Array, poses: Poses) -> Array:
@@ -258,6 +279,8 @@ def arm_step(
     *,
     target: Array,
     dt: float,
+    load: Load | None = None,
+    environment: Environment | None = None,
 ) -> tuple[JointMotion, Vehicle, Wrench, ArmMomentum]:
     """Return the joints of this tick, the vehicle posed by them, its reaction, and the memory.
 
@@ -268,14 +291,22 @@ def arm_step(
         memory: memory of the previous tick; None in the first.
         target: joint positions (..., n) that are wanted.
         dt: since the tick before, s; 0 in the first.
+        load: payload that the gripper holds from this tick on, or None.
+        environment: environment at this tick's time, where there is a load.
     """
     arm = vehicle.manipulator
     assert arm is not None
     joints = move_joints(arm, joints, target, dt)
-    poses = link_poses(arm, joints.position)
+    poses = link_poses(arm, joints.position)._replace(load=load)
     body = posed(vehicle, poses)
+    mass = body.rigid_body_mass
+    if load is not None:
+        arm, mass = load.arm, mass + (body.added_mass - vehicle.added_mass)
     relative = arm_momentum(arm, joints.rate, poses)
-    wrench, memory = arm_reaction(body.rigid_body_mass, relative, state, memory, dt=dt)
+    wrench, memory = arm_reaction(mass, relative, state, memory, dt=dt)
+    if load is not None and environment is not None:
+        place, rotation = load_place(load, poses), poses.rotation[load.joint]
+        wrench = wrench + water_wrench(load, place, rotation, state, environment)
     return joints, body, wrench, memory
 
 
@@ -284,10 +315,19 @@ def _has_arm(vehicle: Vehicle, environment: Environment) -> bool:
     return vehicle.manipulator is not None
 
 
+def _check(vehicle: Vehicle, state: State, environment: Environment) -> None:
+    """Raise ParameterError for a gripper on a joint that the arm does not have."""
+    del state, environment
+    gripper_joint(vehicle)
+
+
 MANIPULATOR = ForceModel(
     'manipulator',
     actuated('manipulator'),
     applies=_has_arm,
+    check=_check,
+    element='gripper',
+    read=read_gripper,
     impulsive=True,
     label='Manipulator',
     colour='#8c5980',

@@ -12,12 +12,17 @@ from sensor_msgs.msg import JointState
 
 from marine_sim_ros.core.state import State
 from marine_sim_ros.physics.manipulator import Poses, link_poses
+from marine_sim_ros.physics.payload import Load, load_of
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.pairing import Pairing
 
-__all__ = ['ArmFollower', 'ArmListener']
+__all__ = ['GRIPPER', 'ArmFollower', 'ArmListener']
+
+GRIPPER = 'gripper'
+"""Name in joint_states, after the joints: its position is the number of the payload that is held,
+counted from 1 in the order of the environment; 0: none."""
 
 
 class ArmListener:
@@ -30,17 +35,23 @@ class ArmListener:
         self._node = node
         self._heard = heard
         self.position = np.zeros(len(arm))
+        self._held: int | None = None
+        self._load: Load | None = None
         self.stamp = -1
         node.listen(topics.JOINT_STATES, self._on_joints)
 
     @property
     def poses(self) -> Poses:
-        """Where the joints are now."""
+        """Where the joints are now, and what the gripper holds."""
         assert self._node.vehicle.manipulator is not None
-        return link_poses(self._node.vehicle.manipulator, self.position)
+        poses = link_poses(self._node.vehicle.manipulator, self.position)
+        return poses._replace(load=self._load)
 
     def _on_joints(self, message: JointState) -> None:
         position = np.array(message.position, float)
+        if list(message.name)[len(self.position) :] == [GRIPPER]:
+            position, held = position[: len(self.position)], position[len(self.position) :]
+            self._hold(held)
         if len(position) == len(self.position) and finite(position):
             self.position = position
         else:
@@ -49,6 +60,22 @@ class ArmListener:
             )
         self.stamp = stamp_ns(message.header.stamp)
         self._heard(self.stamp)
+
+    def _hold(self, held: np.ndarray) -> None:
+        """Take the number (1,) of the payload that is held; 0: none."""
+        count = len(self._node.environment.payloads)
+        number = float(held[0]) if len(held) == 1 else -1.0
+        if number not in range(count + 1):
+            self._node.warn_throttled(
+                f'joint_states: {GRIPPER} is {number:g}; expected a whole number from 0 to '
+                f"{count}, the environment's payloads; the last holds"
+            )
+        elif number != self._held:
+            self._held = int(number)
+            node = self._node
+            self._load = (
+                load_of(node.vehicle, node.environment, self._held - 1) if number else None
+            )
 
 
 class ArmFollower:

@@ -21,7 +21,7 @@ from marine_sim_ros.scene.planes import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 
-__all__ = ['SCENE_KEYS', 'read_scene', 'water_depth']
+__all__ = ['SCENE_KEYS', 'read_obstacle', 'read_scene', 'water_depth']
 
 SCENE_KEYS = frozenset({'seabed', 'planes', 'pool', 'terrain', 'obstacles', 'surface', 'boundary'})
 _GENERATED = {'generator', 'seed', 'material', 'depth', 'relief', 'size', 'spacing'}
@@ -52,7 +52,9 @@ def read_scene(root: YamlReader, folder: Path) -> Scene | None:
     terrain = _terrain(root.child('terrain'), folder)
     surface = root.child('surface', root.value.get('pool') is not None).truth()
     bare = Scene(tuple(planes), terrain, (), surface)
-    obstacles = [_obstacle(o, i, bare) for i, o in enumerate(root.child('obstacles', []).items())]
+    obstacles = [
+        read_obstacle(o, i, bare) for i, o in enumerate(root.child('obstacles', []).items())
+    ]
     jets = _jets(root.child('boundary', {}))
     scene = Scene(bare.planes, terrain, tuple(obstacles), surface, jets)
     for name, count in Counter(scene.names).items():
@@ -171,8 +173,21 @@ def _terrain(reader: YamlReader, folder: Path) -> HeightMap | None:
     )
 
 
-def _obstacle(reader: YamlReader, index: int, ground: Scene) -> Obstacle:
-    common = {'name', 'shape', 'position', 'rpy', 'material', 'on_seabed'}
+def read_obstacle(
+    reader: YamlReader, index: int, ground: Scene, more: frozenset[str] = frozenset()
+) -> Obstacle:
+    """Return a body of a list, of which the caller reads ``more`` keys.
+
+    Args:
+        reader: the body's mapping.
+        index: its place in the list.
+        ground: scene on whose seabed it may stand.
+        more: keys that are not of an obstacle.
+
+    Raises:
+        ParameterError: one line with what, where, and what was expected.
+    """
+    common = {'name', 'shape', 'position', 'rpy', 'material', 'on_seabed', *more}
     reader.mapping(common | {'size', 'radius', 'length'}, {'shape', 'position'})
     kind = reader.child('shape').choice(KINDS)
     own = set(_SIZES[kind])

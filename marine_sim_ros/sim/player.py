@@ -23,6 +23,7 @@ __all__ = [
     'azimuth_targets',
     'failed_thrusters',
     'fin_targets',
+    'gripper_closed',
     'joint_targets',
     'unknown_thrusters',
 ]
@@ -66,6 +67,12 @@ def azimuth_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.nda
     if azimuths is None:
         return None
     return _targets(azimuths.names, scenario, time, lambda segment: segment.azimuths)
+
+
+def gripper_closed(scenario: Scenario, time: float) -> bool:
+    """Return whether a scenario's gripper is closed at a time (s); it is open at first."""
+    said = [s.gripper for s in scenario.segments if s.gripper and s.start <= time]
+    return bool(said) and said[-1] == 'close'
 
 
 def _targets(

@@ -39,6 +39,7 @@ class Segment:
         joints: positions that joints go to, rad or m; joints not named stay where they were sent.
         fins: deflections that fins go to, rad; fins not named stay where they were sent.
         azimuths: angles that thrusters turn to, rad; those not named stay where they were sent.
+        gripper: ``close`` or ``open``; empty: as before.
     """
 
     start: float
@@ -49,6 +50,7 @@ class Segment:
     joints: Mapping[str, float] = field(default_factory=dict)
     fins: Mapping[str, float] = field(default_factory=dict)
     azimuths: Mapping[str, float] = field(default_factory=dict)
+    gripper: str = ''
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,11 @@ class Scenario:
                     f'scenario {self.name}: {kind} {name!r} is unknown; expected one of those of '
                     f'{vehicle.name}: {", ".join(known) or "none"}'
                 )
+        if any(s.gripper for s in self.segments) and 'gripper' not in vehicle.extensions:
+            raise ScenarioError(
+                f'scenario {self.name}: {vehicle.name} has no gripper; expected a vehicle with a '
+                '<gripper>, such as bluerov2_heavy with arm:=true'
+            )
         if reason := unfit(self.faults, vehicle):
             raise ScenarioError(f'scenario {self.name}: {reason}')
 
@@ -160,7 +167,7 @@ class Scenario:
 
 
 def _segment(item: YamlReader) -> Segment:
-    known = {'at', 'axes', 'depth', 'pwm', 'control', 'joints', 'fins', 'azimuths'}
+    known = {'at', 'axes', 'depth', 'pwm', 'control', 'joints', 'fins', 'azimuths', 'gripper'}
     item.mapping(known, {'at'})
     axes = item.child('axes', {})
     axes.mapping(set(AXES))
@@ -184,6 +191,7 @@ def _segment(item: YamlReader) -> Segment:
         joints=_positions(item, 'joints', 1e3),
         fins=_positions(item, 'fins', np.pi),
         azimuths=_positions(item, 'azimuths', np.pi),
+        gripper=item.child('gripper').choice(('close', 'open')) if 'gripper' in item.value else '',
     )
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,10 +23,11 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.gripping import Gripping
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
-from marine_sim_ros.sim.player import ScriptedPilot, joint_targets
+from marine_sim_ros.sim.player import ScriptedPilot, gripper_closed, joint_targets
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.step import Commands, StepOutput, Stepping, advance, begin, supply_of
 from marine_sim_ros.sim.trajectory import Trajectory, hash_of
@@ -38,6 +40,7 @@ __all__ = [
     'simulate',
 ]
 
+_LOG = logging.getLogger(__name__)
 DEFAULT_STEP = 0.005
 """s; stable for every shipped vehicle at top speed, spinning, and afloat."""
 
@@ -96,6 +99,7 @@ class Simulation:
         self._step = step_nanoseconds(dt)
         self._memory = begin(vehicle, self.environment, initial or rest())
         self._since_last = 0.0
+        self.gripping = Gripping(vehicle, self.environment)
         self._stepping = Stepping(self._step / NANOSECONDS, integrator, implicit_drag)
 
     @property
@@ -110,6 +114,7 @@ class Simulation:
         joints: np.ndarray | None = None,
         fins: np.ndarray | None = None,
         azimuths: np.ndarray | None = None,
+        closed: bool | None = None,
     ) -> StepOutput:
         """Apply commands at the present stamp, integrate one step, return what happened.
 
@@ -118,16 +123,19 @@ class Simulation:
             joints: positions (k,) that the arm's joints go to; None: 0.
             fins: deflections (m,) that the fins go to, rad; None: 0.
             azimuths: angles (k,) that the azimuths go to, rad; None: 0.
+            closed: whether the gripper closes from this tick on; None: as before.
         """
         time = self.stamp / NANOSECONDS
         environment, faults = self.environment.at(time), None
+        if closed is not None:
+            self._grip(closed, time)
         if self._faults is not None:
             faults = self._faults.at(np, time, stamp_words(np.array(self.stamp)))
         done, self._memory = advance(
             self.vehicle,
             environment,
             self._memory,
-            Commands(pwm, joints, faults, fins, azimuths),
+            Commands(pwm, joints, faults, fins, azimuths, self.gripping.load),
             self._stepping,
             since=self._since_last,
         )
@@ -135,6 +143,18 @@ class Simulation:
         self.stamp += self._step
         self._since_last = self._stepping.dt
         return done
+
+    def _grip(self, closed: bool, time: float) -> None:
+        """Close or open the gripper, and report what came of it."""
+        memory = self._memory
+        if memory.joints is None:
+            return
+        text, done, arm = self.gripping.follow(
+            closed, memory.state, memory.joints, memory.arm, time
+        )
+        self._memory = memory._replace(arm=arm)
+        if text:
+            _LOG.log(logging.INFO if done else logging.WARNING, text)
 
     def ticks(
         self,
@@ -144,6 +164,7 @@ class Simulation:
         joints: Schedule | None = None,
         fins: Schedule | None = None,
         azimuths: Schedule | None = None,
+        closed: Callable[[float], bool] | None = None,
     ) -> Iterator[StepOutput]:
         """Yield every tick from now for a duration (s), both ends included.
 
@@ -153,6 +174,7 @@ class Simulation:
             joints: wanted joint positions of a time (s).
             fins: commanded deflections of the fins of a time (s).
             azimuths: commanded angles of the azimuths of a time (s).
+            closed: whether the gripper is closed at a time (s).
 
         Raises:
             RunError: the state is no longer finite.
@@ -165,6 +187,7 @@ class Simulation:
                 joints=None if joints is None else joints(time),
                 fins=None if fins is None else fins(time),
                 azimuths=None if azimuths is None else azimuths(time),
+                closed=None if closed is None else closed(time),
             )
             if not np.isfinite(np.sum(self.state.velocity) + np.sum(self.state.position)):
                 raise diverged(self.vehicle, time)
@@ -268,6 +291,7 @@ def simulate(
                     joints=lambda time: joint_targets(scenario, vehicle, time),
                     fins=lambda _: pilot.fins,
                     azimuths=lambda _: pilot.azimuths,
+                    closed=lambda time: gripper_closed(scenario, time),
                 )
             )
     except RunError:

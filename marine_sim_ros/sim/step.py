@@ -27,6 +27,7 @@ from marine_sim_ros.physics.manipulator import (
     arm_step,
     joints_at_rest,
 )
+from marine_sim_ros.physics.payload import Load
 from marine_sim_ros.physics.rigid_body import step, weight
 from marine_sim_ros.physics.thrusters import ThrusterOutput
 
@@ -68,6 +69,7 @@ class Commands(NamedTuple):
         faults: active faults at this tick; None: none.
         fins: deflections (..., m) that the fins go to, rad; None: 0.
         azimuths: angles (..., k) that the azimuths go to, rad; None: 0.
+        load: payload that the gripper holds, or None.
     """
 
     pwm: Array
@@ -75,6 +77,7 @@ class Commands(NamedTuple):
     faults: ActiveFaults | None = None
     fins: Array | None = None
     azimuths: Array | None = None
+    load: Load | None = None
 
 
 class StepOutput(NamedTuple):
@@ -140,14 +143,22 @@ def begin(vehicle: Vehicle, environment: Environment, state: State) -> Memory:
 
 
 def _move_arm(
-    vehicle: Vehicle, memory: Memory, target: Array | None, since: float
+    vehicle: Vehicle, environment: Environment, memory: Memory, commands: Commands, since: float
 ) -> tuple[Vehicle, dict[str, Wrench], JointMotion | None, ArmMomentum | None]:
     """Bring the joints to this tick; return the vehicle then, what it feels, and the memory."""
     if vehicle.manipulator is None or memory.joints is None:
         return vehicle, {}, None, None
+    target = commands.joints
     wanted = memory.joints.position * 0 if target is None else target
     joints, body, wrench, arm = arm_step(
-        vehicle, memory.state, memory.joints, memory.arm, target=wanted, dt=since
+        vehicle,
+        memory.state,
+        memory.joints,
+        memory.arm,
+        target=wanted,
+        dt=since,
+        load=commands.load,
+        environment=environment,
     )
     return body, {'manipulator': wrench}, joints, arm
 
@@ -183,7 +194,7 @@ def advance(
         period=stepping.dt,
         azimuths=commands.azimuths,
     )
-    body, reaction, joints, arm = _move_arm(vehicle, memory, commands.joints, since)
+    body, reaction, joints, arm = _move_arm(vehicle, environment, memory, commands, since)
     actuated = {'thrusters': output.wrench, **reaction}
     inputs = ForceInputs(output.thrust, body, actuated, commands.fins)
     sources = {}
