@@ -3,9 +3,9 @@
 
 """Gripping: which payload is held, and where the others are.
 
-A payload that is let go keeps the vehicle's momentum out of the account: it sinks (or rises) at
-once at its terminal speed, straight down, until it lies on the seabed (or floats), whatever the
-current does. Loose payloads touch nothing else.
+A payload that is released takes its own momentum along. It sinks (or rises) straight down at its
+terminal speed until it lies on the seabed (or floats); the current does not move it.
+Loose payloads touch nothing else.
 """
 
 from __future__ import annotations
