@@ -4,7 +4,7 @@
 """A gripper through real nodes: the same to the bit, and by service."""
 
 import pytest
-from graph import manifest, recorded, simulated
+from graph import Watcher, manifest, recorded, simulated
 
 pytestmark = pytest.mark.ros
 
@@ -18,15 +18,20 @@ segments:
 """
 
 
+SEA = """
+current: {velocity: [0.1, 0.05, 0]}
+seabed: {depth: 6, material: sand}
+payloads: [{name: brick, shape: box, size: [0.2, 0.1, 0.06], mass: 2,
+            position: [0.5, 0.13, -4.68]}]
+"""
+
+
 def test_the_graph_is_the_simulation_of_a_vehicle_with_a_payload(processes, tmp_path):
     scenario, sea = tmp_path / 'grip.yaml', tmp_path / 'sea.yaml'
     scenario.write_text(SCENARIO)
-    sea.write_text(
-        'current: {velocity: [0.1, 0.05, 0]}\nseabed: {depth: 6, material: sand}\n'
-        'payloads: [{name: brick, shape: box, size: [0.2, 0.1, 0.06], mass: 2,\n'
-        '            position: [0.5, 0.13, -4.68]}]\n'
-    )
+    sea.write_text(SEA)
     common = ['bluerov2_heavy', '--scenario', scenario, '--environment', sea, '--set', 'arm:=true']
+    names = ['shoulder', 'wrist', 'gripper']
     for name, more in (('separate', ()), ('composed', ['--composed'])):
         process = processes.marine_sim(
             'run', *common, '--real-time-factor', 0, '--record', tmp_path / name, *more
@@ -38,8 +43,58 @@ def test_the_graph_is_the_simulation_of_a_vehicle_with_a_payload(processes, tmp_
     expected = simulated(*common)
     for name in ('separate', 'composed'):
         assert manifest(tmp_path / name)['trajectory_sha256'] == expected, name
-    held = {}
-    for stamp, message in recorded(tmp_path / 'separate')['joint_states'].items():
-        assert list(message.name) == ['shoulder', 'wrist', 'gripper']
-        held[stamp] = message.position[2]
-    assert [held[t * 10**6] for t in (0, 495, 500, 1195, 1200)] == [0, 0, 1, 1, 0]
+    alone = processes.marine_sim('simulate', *common, '--record', tmp_path / 'alone')
+    assert alone.wait(timeout=120) == 0
+    for name in ('separate', 'alone'):
+        held = {}
+        for stamp, message in recorded(tmp_path / name)['joint_states'].items():
+            assert list(message.name) == names
+            held[stamp] = message.position[2]
+        assert [held[t * 10**6] for t in (0, 495, 500, 1195, 1200)] == [0, 0, 1, 1, 0], name
+
+
+def test_services_take_and_release_what_is_within_reach(processes, tmp_path):
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import Trigger
+
+    sea = tmp_path / 'sea.yaml'
+    # Between the jaws when the arm hangs, which is further than it reaches before.
+    place = 'position: [0.28, 0.08, -4.93]'
+    sea.write_text(
+        SEA.replace('velocity: [0.1, 0.05, 0]', 'velocity: [0, 0, 0]').replace(
+            'position: [0.5, 0.13, -4.68]', place
+        )
+    )
+    scenario = tmp_path / 'hover.yaml'
+    scenario.write_text(
+        'duration: 600\ninitial: {position: [-0.13, 0, -4.5], rpy: [0, 0, 0.2]}\n'
+        'segments: [{at: 0, joints: {shoulder: 1.0}}]\n'
+    )
+    processes.marine_sim(
+        'run', 'bluerov2_heavy', '--set', 'arm:=true', '--environment', sea,
+        '--scenario', scenario, '--composed',
+    )  # fmt: skip
+    watcher = Watcher('/bluerov2_heavy')
+    watcher.listen('joint_states', JointState)
+    clients = {name: watcher.node.create_client(Trigger, name) for name in ('attach', 'detach')}
+
+    def held():
+        return watcher.seen['joint_states'][-1].position[2]
+
+    def call(name):
+        watcher.until(clients[name].service_is_ready)
+        future = clients[name].call_async(Trigger.Request())
+        watcher.until(future.done)
+        return future.result()
+
+    assert call('detach').message == 'detach: the gripper holds nothing'
+    assert 'm from the gripper; expected at most 0.15 m' in call('attach').message
+    watcher.until(lambda: watcher.seen['joint_states'][-1].position[0] > 0.9)
+    taken = call('attach')
+    assert taken.success, taken.message
+    watcher.until(lambda: held() == 1)
+    assert not call('attach').success  # it holds something already
+    released = call('detach')
+    assert released.success, released.message
+    watcher.until(lambda: held() == 0)
+    watcher.close()

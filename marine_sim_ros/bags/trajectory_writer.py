@@ -18,6 +18,7 @@ from marine_sim_ros.bags.storage import BagStorage, QoS, storage
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.model.gripper import GRIPPER
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings, needs_of
 from marine_sim_ros.sim.options import RunOptions
@@ -119,7 +120,10 @@ def _joint_topics(
             supply = {'position': trajectory.sensors.inputs.supply}
             result.append(('thrusters/supply', ('power', 'voltage', 'used'), supply))
     if vehicle.manipulator is not None:
-        result.append(('joint_states', vehicle.manipulator.names, {'position': trajectory.joints}))
+        names, joints = vehicle.manipulator.names, trajectory.joints
+        if trajectory.held is not None:
+            names, joints = (*names, GRIPPER), np.column_stack([joints, trajectory.held])
+        result.append(('joint_states', names, {'position': joints}))
     if vehicle.thrusters.azimuths is not None:
         names = vehicle.thrusters.azimuths.names
         result.append(('azimuths/state', names, {'position': trajectory.azimuths}))

@@ -11,7 +11,11 @@ import numpy as np
 
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['Gripper', 'read_gripper']
+__all__ = ['GRIPPER', 'Gripper', 'read_gripper']
+
+GRIPPER = 'gripper'
+"""Name in joint_states, after the joints: its position is the number of the payload that is held,
+counted from 1 in the order of the environment; 0: none."""
 
 
 @dataclass(frozen=True, eq=False)

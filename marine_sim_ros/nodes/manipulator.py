@@ -24,13 +24,13 @@ from sensor_msgs.msg import JointState
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.model.gripper import GRIPPER
 from marine_sim_ros.physics.manipulator import (
     BANDWIDTH,
     arm_step,
     joints_at_rest,
 )
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.arm import GRIPPER
 from marine_sim_ros.ros.convert import finite, set_stamp
 from marine_sim_ros.ros.force_node import ForceNode
 from marine_sim_ros.ros.gripper import ArmTick, GripperServer

@@ -11,6 +11,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from marine_sim_ros.core.state import State
+from marine_sim_ros.model.gripper import GRIPPER
 from marine_sim_ros.physics.manipulator import Poses, link_poses
 from marine_sim_ros.physics.payload import Load, load_of
 from marine_sim_ros.ros import topics
@@ -18,11 +19,7 @@ from marine_sim_ros.ros.convert import finite, stamp_ns
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.pairing import Pairing
 
-__all__ = ['GRIPPER', 'ArmFollower', 'ArmListener']
-
-GRIPPER = 'gripper'
-"""Name in joint_states, after the joints: its position is the number of the payload that is held,
-counted from 1 in the order of the environment; 0: none."""
+__all__ = ['ArmFollower', 'ArmListener']
 
 
 class ArmListener:

@@ -139,7 +139,7 @@ class Simulation:
             self._stepping,
             since=self._since_last,
         )
-        done = done._replace(stamp=self.stamp)
+        done = done._replace(stamp=self.stamp, held=self.gripping.held + 1)
         self.stamp += self._step
         self._since_last = self._stepping.dt
         return done
@@ -202,6 +202,7 @@ def _collect(
 ) -> Trajectory:
     stamps = np.array([t.stamp for t in ticks])
     states = State(*(np.stack(rows) for rows in zip(*(t.state for t in ticks), strict=True)))
+    grips = 'gripper' in vehicle.extensions and bool(environment.payloads)
     return Trajectory(
         stamp=stamps,
         position=states.position,
@@ -214,6 +215,7 @@ def _collect(
         joints=np.stack([np.zeros(0) if t.joints is None else t.joints.position for t in ticks]),
         fins=np.stack([_or_none(t.fins) for t in ticks]),
         azimuths=np.stack([_or_none(t.thrusters.azimuths) for t in ticks]),
+        held=np.array([t.held for t in ticks]) if grips else None,
         sensors=SensorRecord(
             vehicle, environment, stamps, states, _inputs(stamps, ticks), seed=seed, faults=faults
         ),

@@ -94,6 +94,7 @@ class StepOutput(NamedTuple):
         joints: joint motion of the manipulator, or None.
         stamp: stamp of the tick, ns, where it is known.
         fins: deflections (..., m) of the fins, rad, or None.
+        held: number of the payload that the gripper holds, counted from 1; 0: none.
     """
 
     state: State
@@ -105,6 +106,7 @@ class StepOutput(NamedTuple):
     joints: JointMotion | None
     stamp: int = 0
     fins: Array | None = None
+    held: int = 0
 
 
 def supply_of(power: Array, voltage: Array | None, used: Array | None) -> Array:

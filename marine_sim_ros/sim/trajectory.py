@@ -61,6 +61,8 @@ class Trajectory:
         joints: (n, j) positions of the arm's joints, rad or m.
         fins: (n, m) deflections of the fins, rad.
         azimuths: (n, a) angles of the azimuths, rad.
+        held: (n,) number of the payload that the gripper holds, counted from 1; 0: none. None:
+            there is no gripper, or nothing to hold.
         targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free.
     """
 
@@ -77,6 +79,7 @@ class Trajectory:
     joints: np.ndarray
     fins: np.ndarray
     azimuths: np.ndarray
+    held: np.ndarray | None = None
     targets: np.ndarray | None = None
 
     @property
