@@ -103,8 +103,9 @@ def test_hulls_share_a_batch():
 
 def test_vehicles_that_cannot_share_a_batch_are_told():
     dive = load_scenario('dive')
+    heavy = load_vehicle('bluerov2_heavy', coefficients='von_benzon2022')
     with pytest.raises(ParameterError, match=r'vehicle.*has shapes .*expected one'):
-        simulate_batch([load_vehicle('bluerov2'), load_vehicle('bluerov2_heavy')], dive)
+        simulate_batch([load_vehicle('bluerov2'), heavy], dive)
     plain = load_vehicle('bluerov2')
     modulus = replace(plain, damping=replace(plain.damping, modulus=np.eye(6)))
     with pytest.raises(ParameterError, match=r'some vehicles have .*modulus and some have not'):

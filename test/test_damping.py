@@ -156,7 +156,7 @@ def test_some_couplings_were_accepted_and_some_refused():
     """Of the test before, which would show nothing if the reader refused everything."""
     if not ACCEPTED:
         pytest.skip('it runs after the test before')
-    assert len(ACCEPTED) > 8
+    assert len(ACCEPTED) > 2
 
 
 @pytest.mark.parametrize(
