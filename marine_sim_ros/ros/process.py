@@ -24,9 +24,9 @@ __all__ = ['Shutdown', 'executor', 'own_words', 'run', 'run_named', 'spin']
 
 SPIN_PERIOD = 0.1
 DELIVERIES, EVENTS, LAST = 64, 4, 10**6
-PARTING = 10
-"""s for DDS to take leave in. Once in a while Fast DDS spins for ever in there, and holds Python's
-lock, so that no handler of Python's ends it."""
+PARTING = 2.0
+"""s of processor time for DDS to take leave in. Once in a while Fast DDS spins for ever in there,
+and holds Python's lock, so that no handler of Python's ends it."""
 
 
 class Shutdown:
@@ -90,8 +90,8 @@ def run(
     try:
         nodes = [make() for make in makers]
         code = spin(nodes, shutdown, bus)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(PARTING)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, PARTING)
         for node in nodes:
             node.destroy_node()
     except MarineSimError as error:
