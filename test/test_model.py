@@ -42,9 +42,10 @@ def test_published_masses():
     assert np.diag(wu.added_mass) == pytest.approx([5.5, 12.7, 14.57, 0.12, 0.12, 0.12])
     assert np.diag(wu.damping.linear) == pytest.approx([4.03, 6.22, 5.18, 0.07, 0.07, 0.07])
     assert wu.inertia.mass == 11.5
-    heavy = load_vehicle('bluerov2_heavy')
-    assert heavy.inertia.mass == 13.5
-    assert np.diag(heavy.damping.quadratic) == pytest.approx([141, 217, 190, 1.19, 0.47, 1.5])
+    maker = load_vehicle('bluerov2_heavy', coefficients='maker')
+    assert maker.inertia.mass == 11.5
+    assert np.diag(maker.damping.quadratic) == pytest.approx([141, 217, 190, 1.19, 0.47, 1.5])
+    assert load_vehicle('bluerov2_heavy').inertia.mass == 13.5
 
 
 def test_orca3_thrust():

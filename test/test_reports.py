@@ -14,6 +14,7 @@ from conftest import ROOT, browser
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.bags.trajectory_writer import write_recording
+from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
@@ -25,10 +26,17 @@ DURATION = 4.0
 def record(folder, name):
     """Record the start of a scenario, with a vehicle that has what it moves."""
     scenario = load_scenario(name)
-    arm = any(segment.joints for segment in scenario.segments)
-    vehicle = load_vehicle('investigator90' if arm else 'bluerov2')
-    run = simulate(vehicle, scenario, dt=0.02, duration=DURATION)
-    settings = RunOptions(vehicle=vehicle.name, scenario=name, dt=0.02)
+    environment = ''
+    if any(segment.gripper for segment in scenario.segments):
+        vehicle = load_vehicle('bluerov2_heavy', arm='true')
+        environment = 'brick_on_sand'
+    elif any(segment.joints for segment in scenario.segments):
+        vehicle = load_vehicle('investigator90')
+    else:
+        vehicle = load_vehicle('bluerov2')
+    water = load_environment(environment) if environment else None
+    run = simulate(vehicle, scenario, environment=water, dt=0.02, duration=DURATION)
+    settings = RunOptions(vehicle=vehicle.name, environment=environment, scenario=name, dt=0.02)
     write_recording(folder, vehicle, settings, run)
 
 
@@ -40,7 +48,7 @@ def test_every_scenario_gives_a_report_with_data_in_every_chart(tmp_path, name):
     kinds = {c['key'].split('-')[1] for c in charts}
     expected = {'space', 'plan', 'pose', 'speed', 'forces', 'share', 'thrusters', 'barometer'}
     assert expected | {'timing'} <= kinds
-    assert ('joints' in kinds) == (name == 'balance')
+    assert ('joints' in kinds) == (name in ('balance', 'pick_up'))
     for chart in charts:
         assert chart['data'], chart['key']
         for line in chart['data']:

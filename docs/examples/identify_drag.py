@@ -3,8 +3,8 @@
 
 """Finds the quadratic drag of a vehicle from a bag by its slopes.
 
-    marine_sim simulate bluerov2_heavy --scenario excitation --duration 12 --record out/excited
-    python docs/examples/identify_drag.py out/excited bluerov2_heavy
+    marine_sim simulate bluerov2 --scenario excitation --duration 12 --record out/excited
+    python docs/examples/identify_drag.py out/excited bluerov2
 
 The bag's pulse widths move a compiled vehicle, and its drag goes down the slope of the squared
 difference from the bag's velocities, with steps as long as the slopes of the velocities tell
