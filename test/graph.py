@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 
@@ -49,6 +49,43 @@ def simulated(*arguments):
     # 1 is a scenario whose expectations do not hold, as when it is cut short.
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     return done.stdout.split('trajectory_sha256 ')[1].strip()
+
+
+WAYS = {
+    'simulate': ('simulate',),
+    'separate': ('run', '--real-time-factor', 0),
+    'composed': ('run', '--real-time-factor', 0, '--composed'),
+}
+
+
+def run_everywhere(processes, folder, *arguments, ways=tuple(WAYS), separate=(), busy=False):
+    """Record a run in `folder`/WAY for each way; all have one hash and one exit code.
+
+    Args:
+        processes: the fixture.
+        folder: where the recordings go.
+        *arguments: of all.
+        ways: names of ``WAYS``.
+        separate: options of separate processes alone.
+        busy: whether separate processes have to wait for their turn.
+
+    Returns:
+        the outputs by way.
+    """
+    outputs, ends = {}, {}
+    for way in ways:
+        verb, *options = WAYS[way]
+        more = separate if way == 'separate' else ()
+        with busy_machine() if busy and way == 'separate' else nullcontext():
+            process = processes.marine_sim(
+                verb, *arguments, *options, *more, '--record', folder / way
+            )
+            outputs[way], _ = process.communicate(timeout=400)
+        # 1 is a scenario whose expectations do not hold, as when it is cut short.
+        assert process.returncode in (0, 1), outputs[way]
+        ends[way] = process.returncode, manifest(folder / way)['trajectory_sha256']
+    assert len(set(ends.values())) == 1, ends
+    return outputs
 
 
 @contextmanager

@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from graph import Watcher, manifest, numbers, recorded, simulated, start_graph
+from graph import Watcher, numbers, recorded, run_everywhere, start_graph
 
 pytestmark = pytest.mark.ros
 
@@ -29,15 +29,7 @@ def test_the_graph_is_the_simulation_of_a_vehicle_with_azimuths(processes, tmp_p
     scenario = tmp_path / 'turn.yaml'
     scenario.write_text(text)
     common = ['wamv', '--scenario', scenario]
-    for name, more in (('separate', ()), ('composed', ['--composed'])):
-        process = processes.marine_sim(
-            'run', *common, '--real-time-factor', 0, '--record', tmp_path / name, *more
-        )
-        output, _ = process.communicate(timeout=240)
-        assert process.returncode == 0, output
-    expected = simulated(*common, '--record', tmp_path / 'simulate')
-    for name in ('separate', 'composed'):
-        assert manifest(tmp_path / name)['trajectory_sha256'] == expected, name
+    run_everywhere(processes, tmp_path, *common)
     wanted = recorded(tmp_path / 'simulate')
     angles = [list(m.position) for _, m in sorted(wanted['azimuths/state'].items())]
     assert np.ptp(angles, axis=0).min() > 0.1

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from graph import NotInTime, manifest, numbers, recorded, simulated
+from graph import NotInTime, manifest, numbers, recorded, run_everywhere
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError
@@ -26,7 +26,6 @@ segments:
   - {{at: 0.0, pwm: [1400, 1420, 1600, 1650, 1300, 1320]}}
   - {{at: 1.0, pwm: [1600, 1420, 1400, 1650, 1320, 1300]}}
 """
-NAMES = ('separate', 'composed')
 
 
 def state_of(message):
@@ -38,18 +37,9 @@ def test_the_graph_is_the_simulation_in_a_pool(processes, tmp_path):
     scenario = tmp_path / 'corner.yaml'
     scenario.write_text(SCENARIO.format(duration=2.0))
     common = ['bluerov2', '--scenario', scenario, '--environment', 'pool']
-    for name, more in zip(NAMES, (['--markers'], ['--composed']), strict=True):
-        process = processes.marine_sim(
-            'run', *common, '--real-time-factor', 0, '--record', tmp_path / name, *more
-        )
-        output, _ = process.communicate(timeout=120)
-        assert process.returncode == 0, output
-    expected = simulated(*common)
-    for name in NAMES:
-        found = manifest(tmp_path / name)
-        assert found['ticks'] == 401
-        assert found['trajectory_sha256'] == expected, name
-    for name in NAMES:
+    run_everywhere(processes, tmp_path, *common, separate=['--markers'])
+    for name in ('separate', 'composed'):
+        assert manifest(tmp_path / name)['ticks'] == 401
         _check_wrenches(recorded(tmp_path / name))
     _check_markers(recorded(tmp_path / 'separate')['scene/markers'])
 

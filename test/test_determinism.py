@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from graph import manifest, simulated
+from graph import run_everywhere
 
 pytestmark = pytest.mark.versions
 VEHICLES = ('bluerov2', 'bluerov2_heavy', 'investigator90', 'simple_rov', 'surface_vessel')
@@ -48,14 +48,7 @@ def test_the_threads_of_blas_change_no_bit(vehicle, tmp_path):
 
 @pytest.mark.ros
 def test_processes_composed_and_simulate_agree(processes, tmp_path):
-    what = ('investigator90', '--scenario', 'dive', '--duration', 0.5)
-    found = {'simulate': simulated(*what)}
-    for name, more in (('processes', ()), ('composed', ('--composed',))):
-        options = ('--real-time-factor', 0, '--record', tmp_path / name, *more)
-        output, _ = processes.marine_sim('run', *what, *options).communicate(timeout=120)
-        assert (tmp_path / name / 'manifest.json').is_file(), output
-        found[name] = manifest(tmp_path / name)['trajectory_sha256']
-    assert len(set(found.values())) == 1, found
+    run_everywhere(processes, tmp_path, 'investigator90', '--scenario', 'dive', '--duration', 0.5)
 
 
 def test_import_leaves_blas_one_thread_though_numpy_was_first():

@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from graph import Watcher, manifest, numbers, recorded, simulated, start_graph
+from graph import Watcher, numbers, recorded, run_everywhere, start_graph
 
 pytestmark = pytest.mark.ros
 
@@ -31,15 +31,7 @@ def test_the_graph_is_the_simulation_of_a_vehicle_that_its_controller_steers(pro
     scenario = tmp_path / 'steer.yaml'
     scenario.write_text(CLOSED)
     common = ['torpedo_auv', '--scenario', scenario]
-    for name, more in (('separate', ()), ('composed', ['--composed'])):
-        process = processes.marine_sim(
-            'run', *common, '--real-time-factor', 0, '--record', tmp_path / name, *more
-        )
-        output, _ = process.communicate(timeout=240)
-        assert process.returncode == 0, output
-    expected = simulated(*common, '--record', tmp_path / 'simulate')
-    for name in ('separate', 'composed'):
-        assert manifest(tmp_path / name)['trajectory_sha256'] == expected, name
+    run_everywhere(processes, tmp_path, *common)
     last = list(recorded(tmp_path / 'simulate')['fins/state'].items())[-1][1]
     assert np.abs(last.position).min() > 1e-4
 
@@ -48,15 +40,7 @@ def test_the_graph_is_the_simulation_of_a_vehicle_with_fins(processes, tmp_path)
     scenario = tmp_path / 'turn.yaml'
     scenario.write_text(SCENARIO)
     common = ['torpedo_auv', '--scenario', scenario, '--environment', 'regular_waves']
-    for name, more in (('separate', ()), ('composed', ['--composed'])):
-        process = processes.marine_sim(
-            'run', *common, '--real-time-factor', 0, '--record', tmp_path / name, *more
-        )
-        output, _ = process.communicate(timeout=240)
-        assert process.returncode == 0, output
-    expected = simulated(*common, '--record', tmp_path / 'simulate')
-    for name in ('separate', 'composed'):
-        assert manifest(tmp_path / name)['trajectory_sha256'] == expected, name
+    run_everywhere(processes, tmp_path, *common)
     wanted = recorded(tmp_path / 'simulate')
     angles = [list(m.position) for _, m in sorted(wanted['fins/state'].items())]
     np.testing.assert_allclose(angles[-1], [-0.3, -0.3, -0.1, 0], atol=1e-3)

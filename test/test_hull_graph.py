@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from graph import Watcher, manifest, numbers, recorded, simulated, statuses
+from graph import Watcher, manifest, numbers, recorded, run_everywhere, statuses
 
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
@@ -19,7 +19,6 @@ segments:
   - {{at: 0.0, pwm: {pwm}}}
 """
 PWM = {'simple_rov': [1700, 1650, 1500, 1600, 1550], 'surface_vessel': [1700, 1600]}
-NAMES = ('calm', 'composed')
 
 
 @pytest.mark.parametrize('vehicle', PWM)
@@ -27,26 +26,9 @@ def test_every_node_sees_the_same_sea(processes, tmp_path, vehicle):
     scenario = tmp_path / 'waves.yaml'
     scenario.write_text(SCENARIO.format(pwm=PWM[vehicle]))
     common = [vehicle, '--scenario', scenario, '--environment', 'moderate_sea']
-    for name, more in zip(NAMES, ([], ['--composed']), strict=True):
-        process = processes.marine_sim(
-            'run',
-            *common,
-            '--real-time-factor',
-            0,
-            '--components',
-            '--markers',
-            '--record',
-            tmp_path / name,
-            *more,
-        )
-        output, _ = process.communicate(timeout=120)
-        assert process.returncode == 0, output
-    expected = simulated(*common)
-    for name in NAMES:
-        found = manifest(tmp_path / name)
-        assert found['ticks'] == 601
-        assert found['trajectory_sha256'] == expected, name
-    _check_components(recorded(tmp_path / 'calm'))
+    run_everywhere(processes, tmp_path, *common, separate=['--components', '--markers'])
+    assert manifest(tmp_path / 'separate')['ticks'] == 601
+    _check_components(recorded(tmp_path / 'separate'))
 
 
 def _check_components(topics):

@@ -5,15 +5,12 @@
 
 import importlib.util
 import signal
-import subprocess
-import sys
 import time
 from collections import defaultdict
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from graph import Watcher, busy_machine, manifest, start_graph
+from graph import WAYS, Watcher, run_everywhere, start_graph
 
 pytestmark = pytest.mark.ros
 
@@ -69,31 +66,18 @@ def messages(directory):
 
 
 @pytest.mark.timeout(900)
-def test_separate_composed_and_simulate_agree_to_the_bit(ros_environment, tmp_path):
+def test_separate_composed_and_simulate_agree_to_the_bit(processes, tmp_path):
     scenario = tmp_path / 'seen.yaml'
     scenario.write_text(SCENARIO)
     given = ['bluerov2', '--scenario', scenario, '--seed', '5', '--environment', 'shallow_sand']
     for name in ('dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar'):
         given += ['--set', f'{name}:=true']
-    ways = {
-        'direct': ['simulate', *given, '--record'],
-        'separate': ['run', *given, '--real-time-factor', '0', '--record'],
-        'composed': ['run', *given, '--real-time-factor', '0', '--composed', '--record'],
-    }
-    bags = {}
-    for way, arguments in ways.items():
-        command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *arguments, tmp_path / way]
-        # No reading is lost where a process waits for its turn.
-        with busy_machine() if way == 'separate' else nullcontext():
-            done = subprocess.run(
-                command, capture_output=True, text=True, env=ros_environment, check=False
-            )
-        assert done.returncode in (0, 1), done.stdout + done.stderr
-        bags[way] = messages(tmp_path / way)
-    assert len({manifest(tmp_path / way)['trajectory_sha256'] for way in ways}) == 1
+    # No reading is lost where a process waits for its turn.
+    run_everywhere(processes, tmp_path, *given, busy=True)
+    bags = {way: messages(tmp_path / way) for way in WAYS}
     installed = importlib.util.find_spec('marine_acoustic_msgs') is not None
     for topic, least in (TOPICS | (ACOUSTIC if installed else {})).items():
-        expected = bags['direct'][topic]
+        expected = bags['simulate'][topic]
         assert len(expected) >= least or topic == 'altimeter/range', topic
         for way in ('separate', 'composed'):
             found = bags[way][topic]
@@ -103,7 +87,7 @@ def test_separate_composed_and_simulate_agree_to_the_bit(ros_environment, tmp_pa
                     same = np.array_equal(a, b, equal_nan=a.dtype.kind == 'f')
                     assert same, (topic, way, stamp)
     if not installed:
-        assert not any(bags[way].get(topic) for way in ways for topic in ACOUSTIC)
+        assert not any(bags[way].get(topic) for way in WAYS for topic in ACOUSTIC)
 
 
 @pytest.mark.parametrize('options', [{'record': 'run'}, {'synchronous': True}], ids='-'.join)

@@ -3,12 +3,9 @@
 
 """Sensors as nodes: the same readings to the bit however a run is computed."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
-from graph import manifest, recorded
+from graph import WAYS, recorded, run_everywhere
 
 pytestmark = pytest.mark.ros
 
@@ -46,38 +43,16 @@ def series(bag, topic):
     return result
 
 
-def test_separate_composed_and_simulate_agree_to_the_bit(ros_environment, tmp_path):
+def test_separate_composed_and_simulate_agree_to_the_bit(processes, tmp_path):
     scenario = tmp_path / 'wrong.yaml'
     scenario.write_text(SCENARIO)
-    given = [
-        'bluerov2',
-        '--scenario',
-        scenario,
-        '--seed',
-        '5',
-        '--set',
-        'usbl:=true',
-        '--set',
-        'thermometer:=true',
-        '--set',
-        'leak:=true',
-    ]
-    ways = {
-        'direct': ['simulate', *given, '--record'],
-        'separate': ['run', *given, '--real-time-factor', '0', '--record'],
-        'composed': ['run', *given, '--real-time-factor', '0', '--composed', '--record'],
-    }
-    bags = {}
-    for way, arguments in ways.items():
-        command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *arguments, tmp_path / way]
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=ros_environment, timeout=250, check=False
-        )
-        assert done.returncode in (0, 1), done.stdout + done.stderr
-        bags[way] = recorded(tmp_path / way)
-    assert len({manifest(tmp_path / way)['trajectory_sha256'] for way in ways}) == 1
+    given = ['bluerov2', '--scenario', scenario, '--seed', '5']
+    for name in ('usbl', 'thermometer', 'leak'):
+        given += ['--set', f'{name}:=true']
+    run_everywhere(processes, tmp_path, *given)
+    bags = {way: recorded(tmp_path / way) for way in WAYS}
     for topic in TOPICS:
-        expected = series(bags['direct'], topic)
+        expected = series(bags['simulate'], topic)
         assert expected, topic
         for way in ('separate', 'composed'):
             found = series(bags[way], topic)
@@ -87,5 +62,5 @@ def test_separate_composed_and_simulate_agree_to_the_bit(ros_environment, tmp_pa
             for stamp, values in found.items():
                 assert np.array_equal(values, expected[stamp], equal_nan=True), (topic, way)
     assert not any(m.data for m in bags['separate']['leak/detected'].values())
-    late = bags['direct']['thermometer/temperature']
+    late = bags['simulate']['thermometer/temperature']
     assert max(late) <= (2.5 - 0.3) * 1e9

@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from graph import manifest, numbers, recorded, simulated
+from graph import numbers, recorded, run_everywhere
 
 pytestmark = pytest.mark.ros
 
@@ -42,15 +42,7 @@ def scenario(tmp_path):
 
 def test_the_graph_is_the_simulation_of_a_tethered_vehicle(processes, tmp_path, scenario):
     common = ['bluerov2', '--scenario', scenario, '--environment', 'regular_waves', *TETHER]
-    for name, more in (('separate', ()), ('composed', ['--composed'])):
-        process = processes.marine_sim(
-            'run', *common, '--real-time-factor', 0, '--record', tmp_path / name, *more
-        )
-        output, _ = process.communicate(timeout=240)
-        assert process.returncode == 0, output
-    expected = simulated(*common)
-    for name in ('separate', 'composed'):
-        assert manifest(tmp_path / name)['trajectory_sha256'] == expected, name
+    run_everywhere(processes, tmp_path, *common)
     topics = recorded(tmp_path / 'composed')
     pulls = np.array([numbers(m) for _, m in sorted(topics['wrench/tether'].items())])
     assert len(pulls) == len(topics['odom'])

@@ -15,6 +15,7 @@ mpl.use('Agg')
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.sim.scenario import load_scenario
@@ -24,11 +25,16 @@ HERE = Path(__file__).resolve().parent.parent / 'pictures'
 COLOURS = ('#1f6fb2', '#d9822b', '#2a9d8f', '#5f6b76')
 
 
-def _plan(axes: Axes, run: Trajectory) -> None:
-    axes.plot(run.position[:, 0], run.position[:, 1], color=COLOURS[0])
-    axes.plot(*run.position[0, :2], 'o', color=COLOURS[3], label='start')
-    axes.set(xlabel='x, m', ylabel='y, m', aspect='equal')
-    axes.legend()
+def _figure(run: Trajectory) -> tuple[Figure, Axes, Axes]:
+    """Draw the track; return the figure and two axes below it."""
+    figure, (plan, upper, lower) = plt.subplots(
+        3, 1, figsize=(7, 8), height_ratios=(2.2, 1, 1), layout='constrained'
+    )
+    plan.plot(run.position[:, 0], run.position[:, 1], color=COLOURS[0])
+    plan.plot(*run.position[0, :2], 'o', color=COLOURS[3], label='start')
+    plan.set(xlabel='x, m', ylabel='y, m', aspect='equal')
+    plan.legend()
+    return figure, upper, lower
 
 
 def _lines(axes: Axes, run: Trajectory, names: tuple[str, ...], angles: np.ndarray) -> None:
@@ -41,10 +47,7 @@ def survey() -> None:
     """The lawn-mower pattern of ``torpedo_auv``: track, depth, deflections."""
     auv = load_vehicle('torpedo_auv')
     run = simulate(auv, load_scenario('lawn_mower'), dt=0.02)
-    figure, (plan, depth, fins) = plt.subplots(
-        3, 1, figsize=(7, 8), height_ratios=(2.2, 1, 1), layout='constrained'
-    )
-    _plan(plan, run)
+    figure, depth, fins = _figure(run)
     depth.plot(run.time, -run.position[:, 2], color=COLOURS[0])
     depth.axhline(12, color=COLOURS[3], linestyle=':', label='set-point')
     depth.set(ylabel='depth, m')
@@ -60,10 +63,7 @@ def eight() -> None:
     """The figure of eight of ``wamv``: track, angles, thrusts."""
     boat = load_vehicle('wamv')
     run = simulate(boat, load_scenario('figure_of_eight'), dt=0.02)
-    figure, (plan, angles, thrust) = plt.subplots(
-        3, 1, figsize=(7, 8), height_ratios=(2.2, 1, 1), layout='constrained'
-    )
-    _plan(plan, run)
+    figure, angles, thrust = _figure(run)
     assert boat.thrusters.azimuths is not None
     _lines(angles, run, boat.thrusters.azimuths.names, run.azimuths)
     angles.set(ylabel='azimuth, °')

@@ -11,30 +11,14 @@ import threading
 from marine_sim_ros.analysis.bags.mapping import parse_maps
 from marine_sim_ros.console.availability import require_pages
 from marine_sim_ros.console.replay import Replay
-from marine_sim_ros.tools.options import add_bag_argument, add_map_argument
+from marine_sim_ros.tools.options import add_recorded_arguments
 
 __all__ = ['add_arguments', 'execute']
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    add_bag_argument(parser)
-    parser.add_argument(
-        '--vehicle',
-        default='',
-        metavar='URDF',
-        help='vehicle: shipped name or file (default: the recorded one)',
-    )
-    parser.add_argument(
-        '--environment',
-        default='',
-        metavar='E',
-        help='environment: shipped name or file (default: the recorded one)',
-    )
-    add_map_argument(parser)
-    parser.add_argument(
-        '--namespace', default='', help='namespace of the vehicle, if the bag has several'
-    )
+    add_recorded_arguments(parser)
     parser.add_argument(
         '--host',
         default='127.0.0.1',

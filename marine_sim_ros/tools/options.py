@@ -21,6 +21,7 @@ __all__ = [
     'add_bag_argument',
     'add_map_argument',
     'add_option',
+    'add_recorded_arguments',
     'add_run_arguments',
     'free_folder',
     'run_options',
@@ -174,6 +175,27 @@ def add_map_argument(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar='OURS:=THEIRS',
         help='a topic under another name, as in odom:=/rov/odometry; may be repeated',
+    )
+
+
+def add_recorded_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add a bag, which of its vehicles is meant, and what may replace what was recorded."""
+    add_bag_argument(parser)
+    parser.add_argument(
+        '--vehicle',
+        default='',
+        metavar='URDF',
+        help='vehicle: shipped name or file (default: the recorded one)',
+    )
+    parser.add_argument(
+        '--environment',
+        default='',
+        metavar='E',
+        help='environment: shipped name or file (default: the recorded one)',
+    )
+    add_map_argument(parser)
+    parser.add_argument(
+        '--namespace', default='', help='namespace of the vehicle, if the bag has several'
     )
 
 

@@ -24,9 +24,8 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.tools.options import (
-    add_bag_argument,
-    add_map_argument,
     add_option,
+    add_recorded_arguments,
     xacro_arguments,
 )
 from marine_sim_ros.tools.progress import bar
@@ -42,7 +41,8 @@ _RATE = 30.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    add_bag_argument(parser)
+    add_recorded_arguments(parser)
+    add_option(parser, 'vehicle_arguments')
     parser.add_argument(
         '-o', '--output', default='', metavar='FILE', help='film, such as dive.mp4'
     )
@@ -70,23 +70,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--no-overlay', action='store_true', help='leave out time, depth and heading'
     )
-    parser.add_argument(
-        '--vehicle',
-        default='',
-        metavar='URDF',
-        help='vehicle: shipped name or file (default: the recorded one)',
-    )
-    add_option(parser, 'vehicle_arguments')
-    parser.add_argument(
-        '--environment',
-        default='',
-        metavar='E',
-        help='environment: shipped name or file (default: the recorded one)',
-    )
-    add_map_argument(parser)
-    parser.add_argument(
-        '--namespace', default='', help='namespace of the vehicle, if the bag has several'
-    )
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -97,15 +80,16 @@ def execute(options: argparse.Namespace) -> int:
         raise ParameterError(f'--fps {options.fps:g}: expected 0.1 to 240 Hz')
     size = _size(options.size)
     with ExitStack() as stack:
-        if options.output:  # what is missing is told before the bag is read
-            VideoFile(Path(options.output), Fraction(1))
+        # What is missing is told before the bag is read.
+        video = VideoFile(Path(options.output)) if options.output else None
         bag, motions = read_motion(options.bag, parse_maps(options.maps))
         film, rate = _film(options, bag, motions, size)
         rate = Fraction(options.fps or rate).limit_denominator(1000)
         times = film_times(film.main.motion, float(rate), options.start, options.end)
         outputs: list[Output] = []
-        if options.output:
-            outputs.append(VideoFile(Path(options.output), rate))
+        if video is not None:
+            video.rate = rate
+            outputs.append(video)
         if options.frames:
             outputs.append(FrameFolder(Path(options.frames)))
         for output in outputs:

@@ -31,14 +31,17 @@ class Output(Protocol):
 
 
 class VideoFile:
-    """An MP4 with H.264, or with MPEG-4 where PyAV was built without it; odd edges are cut."""
+    """An MP4 with H.264, or with MPEG-4 where PyAV was built without it; odd edges are cut.
 
-    def __init__(self, path: Path, rate: Fraction) -> None:
+    Attributes:
+        rate: pictures a second; it holds from the first picture on.
+    """
+
+    def __init__(self, path: Path) -> None:
         """Keep where to write; the file begins with the first picture.
 
         Args:
             path: file to write.
-            rate: pictures a second.
 
         Raises:
             MissingPackageError: PyAV is missing.
@@ -47,7 +50,7 @@ class VideoFile:
         if path.suffix.lower() not in {'.mp4', '.mkv', '.mov'}:
             raise RecordingError(f'{path}: suffix {path.suffix!r}; expected .mp4, .mkv or .mov')
         self._av = require('av', 'a film')
-        self._path, self._rate = path, rate
+        self._path, self.rate = path, Fraction(30)
         self._container: Any = None
         self._stream: Any = None
 
@@ -67,7 +70,7 @@ class VideoFile:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._container = self._av.open(str(self._path), 'w')
         codec = next(name for name in _CODECS if name in self._av.codecs_available)
-        self._stream = self._container.add_stream(codec, rate=self._rate)
+        self._stream = self._container.add_stream(codec, rate=self.rate)
         self._stream.width, self._stream.height = width, height
         self._stream.pix_fmt = 'yuv420p'
 
