@@ -177,8 +177,7 @@ def test_a_silent_vehicle_holds_the_others_up_for_a_moment_only(processes, tmp_p
     (silent,) = (
         child
         for child in psutil.Process(fleet.pid).children(recursive=True)
-        if '__ns:=/simple_rov_2' in child.cmdline()
-        and any('dynamics' in w for w in child.cmdline())
+        if child.name() == '_rov_2/dynamics'  # the end of simple_rov_2/dynamics
     )
     silent.suspend()
     try:

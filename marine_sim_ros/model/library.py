@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +22,14 @@ from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xacro_expansion import BASE_ARGUMENT, expand_description
 
-__all__ = ['load_vehicle', 'vehicle_beside', 'vehicle_names', 'vehicle_path', 'xacro_arguments']
+__all__ = [
+    'load_vehicle',
+    'vehicle_beside',
+    'vehicle_names',
+    'vehicle_of',
+    'vehicle_path',
+    'xacro_arguments',
+]
 
 _RESERVED = ('hull_forces', 'progress', 'voltage')
 _SUFFIXES = ('.urdf.xacro', '.urdf')
@@ -129,6 +137,37 @@ def load_vehicle(
         progress=progress,
     )
     return _switched(vehicle, hull_forces)
+
+
+def vehicle_of(parameters: Mapping[str, Any]) -> Vehicle:
+    """Return the vehicle that the parameters of a node name, loaded once in a process.
+
+    Args:
+        parameters: ``vehicle`` or ``robot_description``, and if they are there ``voltage``,
+            ``hull_forces`` and ``vehicle_arguments``, as texts ``name:=value``.
+
+    Raises:
+        MarineSimError: it cannot be found, read or used.
+    """
+    return _cached(
+        parameters.get('robot_description') or parameters['vehicle'],
+        parameters.get('voltage') or None,
+        tuple(filter(None, parameters.get('hull_forces', ()))),
+        tuple(xacro_arguments(parameters.get('vehicle_arguments', ())).items()),
+    )
+
+
+@lru_cache(maxsize=4)
+def _cached(
+    source: str,
+    voltage: float | None,
+    hull_forces: tuple[str, ...],
+    arguments: tuple[tuple[str, Any], ...],
+) -> Vehicle:
+    """Load a vehicle once in a process."""
+    return load_vehicle(
+        source, voltage=voltage, hull_forces=hull_forces or None, **dict(arguments)
+    )
 
 
 def vehicle_beside(name_or_path: str, text: str, base_link: str = '') -> Vehicle:

@@ -17,12 +17,12 @@ from nav_msgs.msg import Odometry
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.library import xacro_arguments
+from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import stamp_ns, state_from
 from marine_sim_ros.ros.followers import SILENCE, Followers
 from marine_sim_ros.ros.gathering import Gathering
-from marine_sim_ros.ros.node import SuiteNode, cached_vehicle
+from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.owner import START_TIMEOUT
 from marine_sim_ros.scene.bodies import Body
 from marine_sim_ros.sensors.neighbours import body_of
@@ -102,7 +102,10 @@ def _bodies(text: str) -> dict[str, Body]:
     try:
         told = json.loads(text)
         known = {
-            name: (str(one['vehicle']), tuple(xacro_arguments(one['vehicle_arguments']).items()))
+            name: {
+                'vehicle': str(one['vehicle']),
+                'vehicle_arguments': [str(text) for text in one['vehicle_arguments']],
+            }
             for name, one in told.items()
         }
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -110,7 +113,4 @@ def _bodies(text: str) -> dict[str, Body]:
             f'neighbours is {text[:80]!r}; expected a JSON object with vehicle and '
             'vehicle_arguments by namespace'
         ) from None
-    return {
-        name: body_of(cached_vehicle(vehicle, None, (), arguments), name)
-        for name, (vehicle, arguments) in known.items()
-    }
+    return {name: body_of(vehicle_of(parameters), name) for name, parameters in known.items()}

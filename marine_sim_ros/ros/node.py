@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,7 @@ from marine_sim_ros.faults.fitting import unfit
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.reading import parse_faults
 from marine_sim_ros.faults.water import with_gusts
-from marine_sim_ros.model.library import load_vehicle, xacro_arguments
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.bus import Bus, Outlet
@@ -43,7 +41,7 @@ from marine_sim_ros.ros.convert import (
 from marine_sim_ros.ros.parameters import Parameter, declare, shared
 from marine_sim_ros.ros.throttled_publisher import ThrottledPublisher
 
-__all__ = ['COMMON', 'SpatialPublisher', 'SuiteNode', 'cached_vehicle']
+__all__ = ['COMMON', 'SpatialPublisher', 'SuiteNode']
 
 WARN_PERIOD = 5.0
 FASTEST_WATER = 100.0
@@ -97,19 +95,6 @@ COMMON = (
 """Parameters of every node."""
 
 
-@lru_cache(maxsize=4)
-def cached_vehicle(
-    source: str,
-    voltage: float | None,
-    hull_forces: tuple[str, ...],
-    arguments: tuple[tuple[str, str], ...],
-) -> Vehicle:
-    """Load a vehicle once for all nodes of a process."""
-    return load_vehicle(
-        source, voltage=voltage, hull_forces=hull_forces or None, **dict(arguments)
-    )
-
-
 class SuiteNode(Node):
     """A node with a vehicle and an environment that no message can kill."""
 
@@ -133,7 +118,7 @@ class SuiteNode(Node):
         self.wall_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._known = {p.name: p for p in (*COMMON, *parameters)}
         self.values = declare(self, self._known.values())
-        self.vehicle = self._load_vehicle()
+        self.vehicle = vehicle_of(self.values)
         self.newest = 0
         for parameter in self._known.values():
             if parameter.live and (
@@ -187,13 +172,6 @@ class SuiteNode(Node):
         self.get_clock().set_ros_time_override(
             Time(nanoseconds=stamp, clock_type=ClockType.ROS_TIME)
         )
-
-    def _load_vehicle(self) -> Vehicle:
-        arguments = xacro_arguments(self.values['vehicle_arguments'])
-        source = self.values['robot_description'] or self.values['vehicle']
-        kinds = [kind for kind in self.values['hull_forces'] if kind]
-        voltage = self.values['voltage'] or None
-        return cached_vehicle(source, voltage, tuple(kinds), tuple(arguments.items()))
 
     def _on_set_parameters(self, wanted: Sequence[Any]) -> SetParametersResult:
         for parameter in wanted:

@@ -13,6 +13,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from marine_sim_ros.model.library import vehicle_of
+from marine_sim_ros.ros.fork import Fork, can_fork, import_shared
 from marine_sim_ros.ros.parent import as_parent
 from marine_sim_ros.sim.graph import NodeSpec
 from marine_sim_ros.sim.options import RunOptions
@@ -35,7 +37,7 @@ class Supervisor:
 
     def __init__(self) -> None:
         """Start with none."""
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, subprocess.Popen[bytes] | Fork] = {}
         self.asked = False
 
     def catch_signals(self) -> None:
@@ -44,7 +46,11 @@ class Supervisor:
             signal.signal(number, lambda *_: setattr(self, 'asked', True))
 
     def start(self, specs: Sequence[NodeSpec]) -> None:
-        """Start one process per node."""
+        """Start one process per node; they share what can be loaded before they part."""
+        if can_fork():
+            import_shared()
+            for spec in specs:
+                vehicle_of(spec.parameters)
         for spec in specs:
             # Of a fleet, the nodes of the first vehicle have their plain names.
             again = spec.name in self.processes
@@ -74,9 +80,12 @@ class Supervisor:
         self.start(specs)
 
     def _start(self, name: str, executable: str, arguments: list[str]) -> None:
-        command = [sys.executable, '-m', f'marine_sim_ros.nodes.{executable}', *arguments]
         # A session of its own: a terminal's ctrl-C reaches only the supervisor, which passes it
         # on, so that every process gets exactly one signal.
+        if can_fork():
+            self.processes[name] = Fork(name, executable, arguments, environment())
+            return
+        command = [sys.executable, '-m', f'marine_sim_ros.nodes.{executable}', *arguments]
         self.processes[name] = subprocess.Popen(
             command, env=environment(), start_new_session=True, stdin=subprocess.DEVNULL
         )
