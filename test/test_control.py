@@ -28,6 +28,8 @@ from marine_sim_ros.sim.simulation import Simulation
 
 CROSS = Environment(current=np.array([0.0, 0.3, 0.0]))
 HOLD = {'x': 0, 'y': 0, 'z': -5, 'roll': 0, 'pitch': 0, 'yaw': 0}
+STEP = 0.02
+"""s; a run with the default step has four times as many."""
 small = st.floats(-1.2, 1.2)
 
 
@@ -55,10 +57,10 @@ class Run:
         loop = ClosedLoop(vehicle, load_controller(law), method=method)
         state = State(np.array(start, float), quaternion_from_rpy(0, 0, 0), np.zeros(6))
         dead = [Dead(start=10.0, thruster=name) for name in failed]
-        simulation = Simulation(vehicle, environment=environment, initial=state, faults=dead)
+        simulation = Simulation(vehicle, environment=environment, initial=state, faults=dead, dt=STEP)
         memory, ticks, self.outputs = None, [], []
-        for k in range(round(duration / 0.005) + 1):
-            time = k * 0.005
+        for k in range(round(duration / STEP) + 1):
+            time = k * STEP
             targets = setpoints(wanted if later is None or time < later[0] else later[1])
             gone = np.isin(vehicle.thrusters.names, failed) & (time >= 10)
             output, memory = loop.step(targets, time, simulation.state, memory, failed=gone)
@@ -70,7 +72,7 @@ class Run:
         self.velocity = np.stack([t.state.velocity for t in ticks])
 
     def last(self, values, seconds=5.0):
-        return values[-round(seconds / 0.005) :]
+        return values[-round(seconds / STEP) :]
 
 
 # The parts.
@@ -267,7 +269,7 @@ def test_transit(name, environment):
     )
     assert run.position[:, 0].max() < 4.1
     assert np.max(np.abs(run.last(run.position) - [4, 0, -5])) < 0.01
-    after = run.position[round(10 / 0.005) :]
+    after = run.position[round(10 / STEP) :]
     # Straight; across, the thesis's drag grows with the speed ahead.
     assert np.max(np.abs(after[:, 1:] - [0, -5])) < (0.1 if environment is None else 0.15)
 
@@ -285,7 +287,7 @@ def test_transit(name, environment):
 def test_circle_and_helix(name, environment):
     speeds = {'surge': 0.4, 'sway': 0, 'heave': -0.08, 'yaw_rate': 0.16, 'roll': 0, 'pitch': 0}
     run = Run(vehicle_of(name, **SWIMMERS[name]), speeds, duration=70, environment=environment)
-    late = run.position[round(30 / 0.005) :]  # one turn
+    late = run.position[round(30 / STEP) :]  # one turn
     a = np.c_[2 * late[:, :2], np.ones(len(late))]
     x, y, c = np.linalg.lstsq(a, (late[:, :2] ** 2).sum(axis=1), rcond=None)[0]
     assert np.sqrt(c + x**2 + y**2) == pytest.approx(0.4 / 0.16, rel=0.02)
@@ -303,7 +305,7 @@ def test_the_heavy_holds_its_place_without_a_horizontal_thruster(environment):
     assert len(horizontal) == 4
     for name in horizontal[::3]:
         run = Run(heavy, HOLD, environment=environment, failed=(name,), duration=40)
-        after = run.position[round(10 / 0.005) :]
+        after = run.position[round(10 / STEP) :]
         assert np.max(np.abs(after - [0, 0, -5])) < 0.1
         assert np.max(np.abs(run.last(run.position) - [0, 0, -5])) < 0.01
         assert all(t.thrusters.thrust[names.index(name)] < 1e-6 for t in run.ticks[-10:])
@@ -321,7 +323,7 @@ def test_free_means_free():
     rov = vehicle_of('bluerov2_heavy')
     run = Run(rov, {'z': -5}, environment=CROSS, duration=20)
     assert np.max(np.abs(run.last(run.position[:, 2]) + 5)) < 0.01
-    drift = (run.position[-1] - run.position[-2]) / 0.005
+    drift = (run.position[-1] - run.position[-2]) / STEP
     assert drift == pytest.approx([0.0, 0.3, 0.0], abs=0.02)  # with the water
     # One driven axis does not bring its free neighbours along: it may float up.
     light = ClosedLoop(vehicle_of('investigator90', arm='false'), load_controller('modern'))
