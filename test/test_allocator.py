@@ -250,6 +250,43 @@ def test_any_thrusters_at_all(thrusters, seed):
     assert (matrix @ found.thrust)[held] == pytest.approx((scales * wanted)[held], abs=1e-4 * size)
 
 
+# Position in m, axis, thrust ahead and astern in N: the limits of some nearly depend on others'.
+CROWDED = [
+    ((-0.31, -0.21, 0.23), (-0.33, 0.77, -0.55), 55, 44),
+    ((0.21, -0.38, -0.11), (0.0, -1.0, 0.0), 84, 22),
+    ((0.41, 0.11, 0.23), (0.0, 0.0, 1.0), 0, 5),
+    ((0.21, 0.22, -0.37), (0.69, -0.54, 0.49), 56, 80),
+    ((0.45, -0.06, -0.4), (0.0, 0.0, -1.0), 71, 9),
+    ((-0.17, -0.49, -0.22), (0.56, -0.27, -0.78), 85, 25),
+    ((0.19, 0.27, 0.24), (0.34, -0.93, 0.17), 0, 30),
+    ((-0.04, 0.33, 0.05), (1.0, 0.0, 0.0), 43, 78),
+    ((0.37, 0.04, 0.02), (1.0, 0.0, 0.0), 36, 96),
+    ((0.04, 0.04, 0.06), (0.52, -0.77, -0.37), 58, 71),
+]
+
+
+def test_a_demand_far_out_of_reach_leaves_nothing_behind():
+    thrusters = thruster_set(
+        [
+            ThrusterSpec(
+                name=str(i),
+                position=np.array(position),
+                axis=np.array(axis) / np.linalg.norm(axis),
+                curve=linear_curve(ahead, astern, 20.0),
+            )
+            for i, (position, axis, ahead, astern) in enumerate(CROWDED)
+        ]
+    )
+    shared, matrix = Allocator(thrusters, np.zeros(3)), thrust_matrix(thrusters, np.zeros(3))
+    rng = np.random.default_rng(0)
+    for _ in range(3000):
+        wanted = rng.normal(0, 1, 6) * 10 ** rng.uniform(-1, 4)
+        found = shared.distribute(wanted)
+        scales = [found.scale[[name in g for g in PRIORITY].index(True)] for name in AXES]
+        error = np.abs(matrix @ found.thrust - scales * wanted).max()
+        assert error < 1e-4 * np.abs(wanted).max()
+
+
 # Axes out of reach.
 
 

@@ -57,7 +57,9 @@ class Run:
         loop = ClosedLoop(vehicle, load_controller(law), method=method)
         state = State(np.array(start, float), quaternion_from_rpy(0, 0, 0), np.zeros(6))
         dead = [Dead(start=10.0, thruster=name) for name in failed]
-        simulation = Simulation(vehicle, environment=environment, initial=state, faults=dead, dt=STEP)
+        simulation = Simulation(
+            vehicle, environment=environment, initial=state, faults=dead, dt=STEP
+        )
         memory, ticks, self.outputs = None, [], []
         for k in range(round(duration / STEP) + 1):
             time = k * STEP

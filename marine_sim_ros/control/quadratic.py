@@ -26,6 +26,8 @@ from marine_sim_ros.core.arrays import NUMPY, Array, namespace
 from marine_sim_ros.core.control_flow import without_gradient
 
 __all__ = ['Programmes', 'least']
+NEAR = 1e-6
+"""By which what the active bounds give may exceed others, of their size."""
 
 
 class Programmes:
@@ -54,42 +56,51 @@ class Programmes:
             high: u (c,).
             wanted: () whether it is needed at all; where not, nothing is searched.
         """
-        xp, rows, reach = self.xp, self._rows, self._reach
+        xp = self.xp
         size = xp.maximum(xp.abs(high), xp.abs(low))
         problem = Problem(
-            rows,
-            reach,
+            self._rows,
+            self._reach,
             self._matrix,
             -self._inverse @ pull,
             low,
             high,
             xp.maximum(size, xp.ones_like(size)),
         )
-        if xp is NUMPY:
-            self._search = self._search or ActiveSet(problem)
-            sides, solved = self._search.sides(problem)
-        else:
-            sides, solved = traced_sides(xp, without_gradient(xp, problem), wanted)
-        bound = xp.where(sides > 0, high, low)
-        of_active = among(xp, problem.matrix, sides != 0)
-        found, multipliers = problem.unbounded, xp.zeros_like(low)
-        # Once would do, but for rounding: what is far from the bounds at first is near them then.
-        for _ in range(3):
-            change = of_active @ (rows @ found - bound)
-            found, multipliers = found - reach @ change, multipliers + change
-        return found, solved | _is_least(xp, problem, found, sides * multipliers)
+        if xp is not NUMPY:
+            return _solved(xp, problem, *traced_sides(xp, without_gradient(xp, problem), wanted))
+        search = self._search or ActiveSet(problem)
+        found, fine = _solved(xp, problem, *search.sides(problem))
+        if not fine and self._search:  # what it remembers has gathered too much rounding
+            search = ActiveSet(problem)
+            found, fine = _solved(xp, problem, *search.sides(problem))
+        self._search = search if fine else None
+        return found, fine
 
 
-def _is_least(xp: ModuleType, problem: Problem, v: Array, inwards: Array) -> Array:
-    """Return () whether v keeps all bounds and no active one pulls (c,) outwards.
+def _solved(xp: ModuleType, problem: Problem, sides: Array, solved: Array) -> tuple[Array, Array]:
+    """Return v (k,) on the active bounds, and whether it is the least.
 
-    The search carries its point along, and nearly parallel bounds magnify that point's rounding:
-    it may look for a way on from where it has arrived.
+    Args:
+        xp: array library.
+        problem: the programme.
+        sides: (c,) on which side each bound is active, or 0.
+        solved: () whether the search arrived; it also may not where it did: it carries its point
+            along, and nearly parallel bounds magnify that point's rounding.
     """
+    bound = xp.where(sides > 0, problem.high, problem.low)
+    of_active = among(xp, problem.matrix, sides != 0)
+    v, multipliers = problem.unbounded, xp.zeros_like(problem.low)
+    # Once would do, but for rounding: what is far from the bounds at first is near them then.
+    for _ in range(3):
+        change = of_active @ (problem.rows @ v - bound)
+        v, multipliers = v - problem.reach @ change, multipliers + change
+    inwards = sides * multipliers
     values = problem.rows @ v
-    excess = xp.maximum(values - problem.high, problem.low - values) / problem.size
-    kept = xp.max(excess) <= TOLERANCE
-    return kept & (xp.min(inwards) >= -TOLERANCE * xp.max(xp.abs(inwards)))
+    excess = xp.max(xp.maximum(values - problem.high, problem.low - values) / problem.size)
+    least = (excess <= TOLERANCE) & (xp.min(inwards) >= -TOLERANCE * xp.max(xp.abs(inwards)))
+    # Bounds that nearly depend on one another are no place to solve from.
+    return v, least | (solved & (excess <= NEAR))
 
 
 def least(
