@@ -104,7 +104,7 @@ def minute(name):
         for s in map(load_scenario, CLOSED)
         if all(n in joints for segment in s.segments for n in segment.joints)
     ]
-    return vehicle, scenarios, simulate_batch(vehicle, scenarios, duration=60.0)
+    return vehicle, scenarios, simulate_batch(vehicle, scenarios, dt=0.02, duration=60.0)
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_every_closed_loop_agrees_over_a_minute(name, scenario):
     if scenario not in names:
         pytest.skip(f'{name} has no arm')
     i = names.index(scenario)
-    expected = simulate(vehicle, scenarios[i], duration=60.0)
+    expected = simulate(vehicle, scenarios[i], dt=0.02, duration=60.0)
     np.testing.assert_allclose(batch.position[:, i], expected.position[::20], rtol=0, atol=1e-9)
 
 
