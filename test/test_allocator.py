@@ -31,7 +31,8 @@ from marine_sim_ros.model.propulsion import ThrusterSpec, linear_curve, thruster
 
 HULLS = ('simple_rov', 'surface_vessel') if has('trimesh') else ()
 NAMES = ('bluerov2', 'bluerov2_heavy', 'investigator90', *HULLS)
-BARE = {'investigator90': {'arm': 'false'}}  # whose numbers are printed
+# Whose numbers are printed, and those of the bench.
+BARE = {'investigator90': {'arm': 'false'}, 'bluerov2': {'coefficients': 'maker'}}
 VEHICLES = {name: load_vehicle(name, **BARE.get(name, {})) for name in NAMES}
 ROV, HEAVY, I90 = (VEHICLES[name] for name in NAMES[:3])
 TYPICAL = np.array([1, 1, 1, 0.1, 0.1, 0.1])  # N·m are small where N are large

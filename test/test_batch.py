@@ -103,10 +103,10 @@ def test_hulls_share_a_batch():
 
 def test_vehicles_that_cannot_share_a_batch_are_told():
     dive = load_scenario('dive')
+    plain = load_vehicle('bluerov2', coefficients='maker')
     heavy = load_vehicle('bluerov2_heavy', coefficients='von_benzon2022')
     with pytest.raises(ParameterError, match=r'vehicle.*has shapes .*expected one'):
-        simulate_batch([load_vehicle('bluerov2'), heavy], dive)
-    plain = load_vehicle('bluerov2')
+        simulate_batch([plain, heavy], dive)
     modulus = replace(plain, damping=replace(plain.damping, modulus=np.eye(6)))
     with pytest.raises(ParameterError, match=r'some vehicles have .*modulus and some have not'):
         simulate_batch([plain, modulus], dive)

@@ -201,7 +201,8 @@ PLACES = {'pool': (11.9, 5.7), 'shallow_sand': (9.8, -1.0), 'deep_rock': (4.0, 1
 )
 def test_every_vehicle_touches_as_numpy_has_it(name, scene):
     """Driven down and ahead until it touches; where a body lets go, rounding grows in both."""
-    vehicle, environment = load_vehicle(name), load_environment(scene)
+    strong = {'coefficients': 'maker'} if name == 'bluerov2' else {}
+    vehicle, environment = load_vehicle(name, **strong), load_environment(scene)
     x, y = PLACES.get(scene, (4.7, 0.0))
     if name == 'surface_vessel':  # which floats
         environment = replace(environment, water_density=100.0)

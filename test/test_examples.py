@@ -31,13 +31,14 @@ def example(name):
 
 def test_the_drag_of_a_bag_is_found(tmp_path, monkeypatch, capsys):
     identify = example('identify_drag')
-    vehicle = load_vehicle('bluerov2')
+    vehicle = load_vehicle('bluerov2', coefficients='maker')
+    told = ['coefficients:=maker']
     truth = np.array([1.3, 0.8, 1.2, 0.9, 1.1, 0.7])
     run = simulate(
         identify.with_drag(vehicle, truth), load_scenario('excitation'), dt=0.02, duration=8.0
     )
     write_recording(tmp_path / 'rec', vehicle, RunOptions(vehicle='bluerov2'), run)
-    monkeypatch.setattr(sys, 'argv', ['', str(tmp_path / 'rec'), 'bluerov2'])
+    monkeypatch.setattr(sys, 'argv', ['', str(tmp_path / 'rec'), 'bluerov2', *told])
     identify.main()
     found = [float(line.split()[4]) for line in capsys.readouterr().out.splitlines()[1:]]
     np.testing.assert_allclose(found, truth, rtol=0.01)

@@ -29,7 +29,7 @@ from marine_sim_ros.sim.player import failed_thrusters
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import Simulation
 
-ROV = load_vehicle('bluerov2', rotor_time_constant='0')
+ROV = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0')
 DEEP = rest((0, 0, -5))
 DT = 0.005
 NEUTRAL = np.full(6, 1500.0)

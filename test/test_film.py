@@ -51,6 +51,7 @@ def run(tmp_path_factory):
     (folder / 'sea.yaml').write_text(ENVIRONMENT)
     (folder / 'run.yaml').write_text(SCENARIO)
     given = ['bluerov2', '--scenario', folder / 'run.yaml', '--environment', folder / 'sea.yaml']
+    given += ['--set', 'coefficients:=maker']  # which turns the most
     assert verb('simulate', *given, '--record', folder / 'run') in (0, 1)
     return folder / 'run'
 

@@ -38,7 +38,7 @@ def with_drag(vehicle, factors):
 
 
 def test_slopes_are_those_of_finite_differences():
-    vehicle = load_vehicle('bluerov2')
+    vehicle = load_vehicle('bluerov2', coefficients='maker')
     plan, start = script(SCENARIO, vehicle), SCENARIO.initial_state()
     with precision('float64'):
 
@@ -72,7 +72,7 @@ def test_the_motion_is_that_of_numpy():
 
 def test_drag_is_identified_from_a_trajectory():
     """From 40 % off, by gradient descent with scaled steps (Gauss-Newton)."""
-    vehicle = load_vehicle('bluerov2')
+    vehicle = load_vehicle('bluerov2', coefficients='maker')
     truth = np.array([1.3, 0.8, 1.2, 0.9, 1.1, 0.7])
     seen = simulate(with_drag(vehicle, truth), SCENARIO, dt=DT).velocity[::5]
     plan, start = script(SCENARIO, vehicle), SCENARIO.initial_state()

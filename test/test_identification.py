@@ -214,7 +214,7 @@ def test_what_a_run_cannot_tell_has_the_vague_interval_of_before():
 
 @pytest.mark.parametrize('lag', [0.05, 0.3])
 def test_rotors_follow_as_a_first_order_lag_of_their_speed(lag):
-    vehicle = load_vehicle('bluerov2')
+    vehicle = load_vehicle('bluerov2', coefficients='maker')
     pwm = np.full((2, 6), 1500.0)
     pwm[1, 4:] = 1900
     commands = commands_of_pwm(np.array([0.0, 0.25]), pwm, vehicle.thrusters)
@@ -228,7 +228,7 @@ def test_rotors_follow_as_a_first_order_lag_of_their_speed(lag):
 
 
 def test_commands_that_are_old_unknown_or_switched_off():
-    thrusters = load_vehicle('bluerov2').thrusters
+    thrusters = load_vehicle('bluerov2', coefficients='maker').thrusters
     channels = np.full((3, 16), 1700.0)
     channels[:, 1] = 0
     channels[:, 2] = 65535
@@ -286,7 +286,7 @@ def test_what_is_not_on_a_diagonal_stays():
 
 def test_a_plugin_of_orca3_has_no_place_for_values():
     vehicle = replace(
-        load_vehicle('bluerov2'),
+        load_vehicle('bluerov2', coefficients='maker'),
         urdf='<robot><gazebo><plugin filename="libOrcaDragPlugin.so"/></gazebo></robot>',
     )
     with pytest.raises(ParameterError, match='Orca3 plugin; expected <hydrodynamics>'):
@@ -404,10 +404,11 @@ def test_a_bag_without_a_manifest_needs_a_vehicle(recording, tmp_path, capsys):
 
 
 def test_a_vehicle_that_never_moved_tells_nothing(tmp_path, capsys):
-    vehicle = load_vehicle('bluerov2')
+    vehicle = load_vehicle('bluerov2', coefficients='maker')
     run = scripted(vehicle, [(0, '{}')], duration=18.0)
     still = replace(run, velocity=0 * run.velocity, position=0 * run.position - 5)
-    write_recording(tmp_path / 'rec', vehicle, RunOptions(vehicle='bluerov2'), still)
+    settings = RunOptions(vehicle='bluerov2', vehicle_arguments=('coefficients:=maker',))
+    write_recording(tmp_path / 'rec', vehicle, settings, still)
     assert command(tmp_path / 'rec', '--json') == 1
     found = estimates(capsys.readouterr().out)
     # At rest it weighs what it displaces, and that is all.

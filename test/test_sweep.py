@@ -255,6 +255,7 @@ def test_other_choices_of_bags_are_refused(text):
 
 LOST = """
 vehicle: bluerov2
+arguments: {{coefficients: maker}}
 scenario: dive
 duration: 0.3
 method: grid

@@ -15,7 +15,8 @@ from marine_sim_ros.model.propulsion import thruster_set
 
 HULLS = ('simple_rov', 'surface_vessel') if has('trimesh') else ()
 NAMES = ('bluerov2', 'bluerov2_heavy', 'investigator90', *HULLS)
-SETS = {name: load_vehicle(name).thrusters for name in NAMES}
+BENCH = {'bluerov2': {'coefficients': 'maker'}}  # whose thrust is that of the bench
+SETS = {name: load_vehicle(name, **BENCH.get(name, {})).thrusters for name in NAMES}
 PULSES = {name: PulseWidths(thrusters) for name, thrusters in SETS.items()}
 
 

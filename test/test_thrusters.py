@@ -93,7 +93,7 @@ def test_linear_thrust_takes_arrays():
 
 @pytest.mark.parametrize(('pwm', 'newtons', 'watts', 'rpm'), T200)
 def test_t200_curve_at_16_volts(pwm, newtons, watts, rpm):
-    vehicle = load_vehicle('bluerov2', rotor_time_constant='0')
+    vehicle = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0')
     output, _ = run(vehicle, pwm)
     assert output.thrust == pytest.approx([newtons] * 6, abs=1e-9)
     assert output.power == pytest.approx([watts] * 6, abs=1e-6)
@@ -102,7 +102,7 @@ def test_t200_curve_at_16_volts(pwm, newtons, watts, rpm):
 
 
 def test_the_dead_zone_is_exactly_zero():
-    vehicle = load_vehicle('bluerov2', rotor_time_constant='0')
+    vehicle = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0')
     for pwm in (1472, 1490, 1500, 1528):
         output, _ = run(vehicle, pwm)
         assert not output.thrust.any()
@@ -110,8 +110,8 @@ def test_the_dead_zone_is_exactly_zero():
 
 
 def test_rotor_lag_is_the_exact_exponential_whatever_the_step():
-    vehicle = load_vehicle('bluerov2', rotor_time_constant='0.2')
-    full, _ = run(load_vehicle('bluerov2', rotor_time_constant='0'), 1700)
+    vehicle = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0.2')
+    full, _ = run(load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0'), 1700)
     for steps in (1, 4, 40):
         memory = np.zeros(6)
         for _ in range(steps):
@@ -121,7 +121,7 @@ def test_rotor_lag_is_the_exact_exponential_whatever_the_step():
 
 
 def test_thrust_matrix_of_the_vectored_frame():
-    b = load_vehicle('bluerov2').thrusters.effectiveness
+    b = load_vehicle('bluerov2', coefficients='maker').thrusters.effectiveness
     c = np.sqrt(0.5)
     assert b[0] == pytest.approx([-c, -c, c, c, 0, 0], abs=1e-12)  # surge
     assert b[1] == pytest.approx([-c, c, -c, c, 0, 0], abs=1e-12)  # sway
@@ -131,7 +131,7 @@ def test_thrust_matrix_of_the_vectored_frame():
 
 
 def test_a_force_at_a_point_gives_r_cross_f():
-    vehicle = load_vehicle('bluerov2', rotor_time_constant='0')
+    vehicle = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0')
     pwm = np.full(6, 1500.0)
     pwm[0] = 1700
     output, _ = run(vehicle, pwm)
@@ -141,8 +141,10 @@ def test_a_force_at_a_point_gives_r_cross_f():
 
 
 def test_reaction_torque_is_off_by_default_and_turns_with_the_hand():
-    vehicle = load_vehicle('bluerov2', rotor_time_constant='0', reaction_torque='0.02')
-    plain = load_vehicle('bluerov2', rotor_time_constant='0')
+    vehicle = load_vehicle(
+        'bluerov2', coefficients='maker', rotor_time_constant='0', reaction_torque='0.02'
+    )
+    plain = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0')
     pwm = np.full(6, 1500.0)
     pwm[4] = 1700  # counter-clockwise, thrust down
     with_torque, _ = run(vehicle, pwm)
@@ -152,7 +154,7 @@ def test_reaction_torque_is_off_by_default_and_turns_with_the_hand():
 
 
 def test_inflow_loss_takes_all_thrust_at_the_zero_thrust_advance():
-    text = load_vehicle('bluerov2', rotor_time_constant='0').urdf
+    text = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0').urdf
     text = text.replace(
         '<diameter>0.076</diameter>',
         '<diameter>0.076</diameter><zero_thrust_advance_ratio>0.8</zero_thrust_advance_ratio>',
@@ -171,7 +173,7 @@ def test_inflow_loss_takes_all_thrust_at_the_zero_thrust_advance():
 
 
 def test_voltage_interpolates_between_tables():
-    text = load_vehicle('bluerov2', rotor_time_constant='0').urdf
+    text = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0').urdf
     low = '<curve name="t200" voltage="12">1100 -30 1 2 1500 0 0 0 1900 40 1 2</curve>'
     text = text.replace('<thrusters>', '<thrusters>' + low)
     full = {v: run(load_vehicle(text, voltage=v), 1900)[0].thrust[0] for v in (10, 12, 14, 16, 20)}
@@ -182,7 +184,7 @@ def test_voltage_interpolates_between_tables():
 
 
 def test_t200_table_against_the_published_fits():
-    vehicle = load_vehicle('bluerov2', rotor_time_constant='0')
+    vehicle = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0')
     for pwm in range(1532, 1901, 4):
         x = pwm - 1528
         fit = 7.055762e-2 * x + 1.959120e-4 * x**2
@@ -195,7 +197,7 @@ def test_t200_table_against_the_published_fits():
 
 @pytest.mark.parametrize(('pwm', 'factor'), [(1900, 4.0727e-6), (1100, -3.2465e-6)])
 def test_t200_thrust_goes_with_the_square_of_the_speed(pwm, factor):
-    output, _ = run(load_vehicle('bluerov2', rotor_time_constant='0'), pwm)
+    output, _ = run(load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0'), pwm)
     rpm = output.rotor_speed[0] * 60 / (2 * np.pi)
     assert output.thrust[0] == pytest.approx(factor * rpm**2, rel=0.03)
 

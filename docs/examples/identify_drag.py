@@ -3,8 +3,9 @@
 
 """Finds the quadratic drag of a vehicle from a bag by its slopes.
 
-    marine_sim simulate bluerov2 --scenario excitation --duration 12 --record out/excited
-    python docs/examples/identify_drag.py out/excited bluerov2
+    marine_sim simulate bluerov2 --set coefficients:=maker --scenario excitation \
+        --duration 12 --record out/excited
+    python docs/examples/identify_drag.py out/excited bluerov2 coefficients:=maker
 
 The bag's pulse widths move a compiled vehicle, and its drag goes down the slope of the squared
 difference from the bag's velocities, with steps as long as the slopes of the velocities tell
@@ -28,6 +29,7 @@ from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.motion import motion
 from marine_sim_ros.engine.script import Script, script
 from marine_sim_ros.identification.bag import Collector
+from marine_sim_ros.model.library import xacro_arguments
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.scenario import Scenario, Segment
 
@@ -102,9 +104,9 @@ def identified(vehicle: Vehicle, seen: Seen) -> tuple[np.ndarray, list[float]]:
 
 def main() -> None:
     """Print what the bag tells."""
-    if len(sys.argv) != 3:
-        sys.exit('expected: identify_drag.py BAG VEHICLE')
-    vehicle = load_vehicle(sys.argv[2])
+    if len(sys.argv) < 3:
+        sys.exit('expected: identify_drag.py BAG VEHICLE [NAME:=VALUE ...]')
+    vehicle = load_vehicle(sys.argv[2], **xacro_arguments(sys.argv[3:]))
     with precision('float64'):
         factors, errors = identified(vehicle, seen_in(sys.argv[1], vehicle))
     print('rms error:', ' '.join(f'{e:.2g}' for e in errors))

@@ -177,7 +177,8 @@ def identify(
     if vehicle.damping.elements is not None or vehicle.damping.lift is not None:
         raise ParameterError(
             f'{vehicle.name}: its drag elements and lift are not among what is fitted; expected a '
-            'description without, such as that of bluerov2, or --fit with a file of parameters'
+            'description without, such as that of bluerov2 with coefficients:=maker, or --fit '
+            'with a file of parameters'
         )
     starts = stretches(samples, length)
     if len(starts) < _FEWEST:
