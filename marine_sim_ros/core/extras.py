@@ -37,6 +37,7 @@ def _everywhere(name: str, pip: str = '') -> Source:
 SOURCES = {
     'av': Source('av', 'python3-av'),
     'collada': _everywhere('collada', 'pycollada'),
+    'cv2': Source('opencv-python-headless', 'python3-opencv', 'python3-opencv'),
     'distributed': Source('distributed', 'python3-distributed'),
     'gymnasium': Source('gymnasium'),
     'jax': Source('jax'),

@@ -13,6 +13,7 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.scene.fiducials import Fiducial
 
 __all__ = ['KINDS', 'Obstacle', 'obstacle_surfaces']
 
@@ -31,6 +32,7 @@ class Obstacle:
         position: (3,) of its middle, map, m.
         orientation: (4,) unit quaternion x, y, z, w to map.
         material: name.
+        fiducial: marker on a box, or None.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Obstacle:
     position: np.ndarray
     orientation: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
     material: str = 'default'
+    fiducial: Fiducial | None = None
 
     def __post_init__(self) -> None:
         """Raise ParameterError for what is no obstacle."""
@@ -64,6 +67,13 @@ class Obstacle:
         if turn.shape != (4,) or not abs(float(np.linalg.norm(turn)) - 1) < 1e-6:
             raise ParameterError(
                 f'{self.name}: orientation is {self.orientation}; expected a unit quaternion'
+            )
+        if self.fiducial is not None and (
+            self.kind != 'box' or np.any(size[1:] < self.fiducial.size)
+        ):
+            raise ParameterError(
+                f'{self.name}: its marker has sides of {self.fiducial.size:g} m; expected a box '
+                'whose edges along y and z are no shorter'
             )
         for name, value in (('size', size), ('position', position), ('orientation', turn)):
             object.__setattr__(self, name, value)

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.yaml_file import YamlReader, shown
+from marine_sim_ros.scene.fiducials import FAMILIES, Fiducial
 from marine_sim_ros.scene.generators import GENERATORS, generate
 from marine_sim_ros.scene.grid_file import read_grid
 from marine_sim_ros.scene.jet_law import JET_MODES, JetLaw
@@ -53,7 +55,8 @@ def read_scene(root: YamlReader, folder: Path) -> Scene | None:
     surface = root.child('surface', root.value.get('pool') is not None).truth()
     bare = Scene(tuple(planes), terrain, (), surface)
     obstacles = [
-        read_obstacle(o, i, bare) for i, o in enumerate(root.child('obstacles', []).items())
+        read_obstacle(o, i, bare, frozenset({'marker'}))
+        for i, o in enumerate(root.child('obstacles', []).items())
     ]
     jets = _jets(root.child('boundary', {}))
     scene = Scene(bare.planes, terrain, tuple(obstacles), surface, jets)
@@ -206,4 +209,24 @@ def read_obstacle(
         position = position + np.array([0.0, 0.0, z])
     turn = reader.child('rpy', [0.0, 0.0, 0.0]).vector(-10.0, 10.0)
     name = reader.child('name', f'{kind}_{index}').word()
-    return Obstacle(name, kind, size, position, quaternion_from_rpy(*turn), _material(reader))
+    try:
+        return Obstacle(
+            name,
+            kind,
+            size,
+            position,
+            quaternion_from_rpy(*turn),
+            _material(reader),
+            _fiducial(reader.child('marker')),
+        )
+    except ParameterError as error:
+        raise reader.error(f': {error}') from None
+
+
+def _fiducial(reader: YamlReader) -> Fiducial | None:
+    if reader.value is None:
+        return None
+    reader.mapping({'family', 'id', 'size'}, {'id', 'size'})
+    family = reader.child('family', 'tag36h11').choice(tuple(FAMILIES))
+    number = reader.child('id').whole(0, FAMILIES[family] - 1)
+    return Fiducial(family, number, reader.child('size').number(1e-3, 1e3))

@@ -16,6 +16,7 @@ uniform float time;
 
 uniform sampler2D surfaces;     // six texels for each surface
 uniform sampler2D meshes;       // trees of triangles, in rows of MESH_COLUMNS texels
+uniform sampler2D fiducials;    // for each marker: cells along its side, then its cells
 uniform int count;
 uniform bool has_ground;
 uniform sampler2D ground;       // heights, m, map
@@ -191,6 +192,18 @@ bool meet_mesh(int begin, vec3 o, vec3 d, inout float t, out vec3 n) {
 }
 #endif
 
+#ifdef FIDUCIALS
+const vec3 BLACK = vec3(0.004);
+
+// Whether a place on a marker, 0 to 1, is in one of its black cells.
+bool fiducial_black(int k, vec2 place) {
+  if (any(lessThan(place, vec2(0.0))) || any(greaterThanEqual(place, vec2(1.0)))) return false;
+  int n = int(texelFetch(fiducials, ivec2(0, k), 0).r);
+  ivec2 cell = ivec2(place * float(n));
+  return texelFetch(fiducials, ivec2(1 + cell.y * n + cell.x, k), 0).r < 0.5;
+}
+#endif
+
 // A part of a body is seen from outside alone: cameras sit in their housings.
 void meet_surface(int k, vec3 begin, vec3 d, inout Hit hit) {
   vec4 place = texelFetch(surfaces, ivec2(0, k), 0) - vec4(begin, 0.0);
@@ -243,8 +256,16 @@ void meet_surface(int k, vec3 begin, vec3 d, inout Hit hit) {
     n = axes * normalize(local);
   }
   if (t >= hit.t || t > reach) return;
-  vec4 matter = texelFetch(surfaces, ivec2(4, k), 0);
-  hit = Hit(t, n, matter.rgb, matter.a, texelFetch(surfaces, ivec2(5, k), 0).x, SOLID);
+  vec4 matter = texelFetch(surfaces, ivec2(4, k), 0), own = texelFetch(surfaces, ivec2(5, k), 0);
+#ifdef FIDUCIALS
+  if (kind == 0 && own.w > 0.0 && dot(n, x.xyz) > 0.5) {
+    vec3 y = texelFetch(surfaces, ivec2(2, k), 0).xyz, z = texelFetch(surfaces, ivec2(3, k), 0).xyz;
+    vec3 on = t * d - place.xyz;
+    // From the left to the right and down, of who looks at the face.
+    if (fiducial_black(int(own.w) - 1, vec2(dot(on, y), -dot(on, z)) / own.z + 0.5)) matter.rgb = BLACK;
+  }
+#endif
+  hit = Hit(t, n, matter.rgb, matter.a, own.x, SOLID);
 }
 
 // What a ray from a place relative to the eye meets first.

@@ -23,8 +23,10 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.colours import colour
+from marine_sim_ros.scene.fiducials import Fiducial
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
+from marine_sim_ros.sensors.fiducials import fiducial_rows
 from marine_sim_ros.sensors.lenses import Lens
 from marine_sim_ros.sensors.seen_parts import SeenPart, seen_parts
 from marine_sim_ros.sensors.triangles import trees_of
@@ -44,7 +46,7 @@ _UNEVEN = {'sand': 0.3, 'rock': 0.5, 'concrete': 0.1}
 """Change of brightness over a surface, its share."""
 _TILE = {'concrete': 0.5}
 """m, of planes."""
-_TEXTURES = ('rays', 'centres', 'surfaces', 'ground', 'blocks', 'meshes')
+_TEXTURES = ('rays', 'centres', 'surfaces', 'ground', 'blocks', 'meshes', 'fiducials')
 _VERTEX = 'in vec2 p; void main() { gl_Position = vec4(p, 0, 1); }'
 _NEEDS = (
     'camera: no OpenGL 3.3 without a display; expected: the driver of a graphics card, or Mesa: '
@@ -121,9 +123,13 @@ def _surface_rows(scene: Scene, eye: np.ndarray) -> np.ndarray:
         row[0, :3] = plane.normal * (plane.normal @ (plane.point - eye))
         row[0, 3], row[1, :3] = _PLANE, plane.normal
         row[5, 0] = _TILE.get(plane.material, 0.0)
+    marked = 0
     for row, obstacle in zip(rows[len(scene.planes) :], scene.obstacles, strict=True):
         row[0, :3], row[0, 3] = obstacle.position - eye, _KINDS[obstacle.kind]
         row[1:4, :3], row[1:4, 3] = rotation_matrix(obstacle.orientation).T, obstacle.size / 2
+        if obstacle.fiducial is not None:
+            marked += 1
+            row[5, 2:] = obstacle.fiducial.size, marked
     materials = [*(p.material for p in scene.planes), *(o.material for o in scene.obstacles)]
     for row, material in zip(rows, materials, strict=True):
         row[4] = [*linear_colour(material), _UNEVEN.get(material, 0.0)]
@@ -162,31 +168,32 @@ class _Renderer:
             self._make(rays, centres, samples)
 
     def _make(self, rays: np.ndarray, centres: np.ndarray, samples: int) -> None:
-        self.textures = [self._texture(rays), self._texture(centres), *[None] * 4]
+        self.textures = [self._texture(rays), self._texture(centres), *[None] * 5]
         colours = self.context.texture(self.size, 4)
         depths = self.context.texture(self.size, 1, dtype='f4')
         self.target = self.context.framebuffer([colours, depths])
         self.terrain: HeightMap | None = None
         self.meshes: dict[int, tuple[int, np.ndarray]] = {}
         self.samples = samples
-        self.screens: dict[bool, Any] = {}
+        self.fiducials: tuple[Fiducial, ...] = ()
+        self.screens: dict[tuple[str, ...], Any] = {}
 
-    def _use(self, meshes: bool) -> Any:
-        """Return the shader on a screen, with or without what meets meshes."""
-        if meshes not in self.screens:
+    def _use(self, *features: str) -> Any:
+        """Return the shader on a screen, with some of its features: MESHES, FIDUCIALS."""
+        if features not in self.screens:
             shader = (Path(__file__).parent / 'camera.glsl').read_text(encoding='utf-8')
             version, rest = shader[shader.index('#version') :].split('\n', 1)
             program = self.context.program(
                 vertex_shader=f'{version}\n{_VERTEX}',
-                fragment_shader='\n'.join([version, *['#define MESHES'] * meshes, rest]),
+                fragment_shader='\n'.join([version, *(f'#define {f}' for f in features), rest]),
             )
             corners = np.array([-1, -1, 3, -1, -1, 3], 'f4')
             buffer = self.context.buffer(corners.tobytes())
-            self.screens[meshes] = self.context.vertex_array(program, [(buffer, '2f', 'p')])
-        self.program = self.screens[meshes].program
+            self.screens[features] = self.context.vertex_array(program, [(buffer, '2f', 'p')])
+        self.program = self.screens[features].program
         self._set(**{name: number for number, name in enumerate(_TEXTURES)})
         self._set(samples=self.samples, reach=REACH)
-        return self.screens[meshes]
+        return self.screens[features]
 
     def _texture(self, values: np.ndarray) -> Any:
         """Return a texture of values (h, w, k)."""
@@ -233,6 +240,13 @@ class _Renderer:
             self.textures[5] = self._texture(padded.reshape(-1, _MESH_COLUMNS, 4))
         return _part_rows(parts, {n: begin for n, (begin, _) in self.meshes.items()})
 
+    def _fiducials(self, scene: Scene) -> None:
+        """Bring the markers of a scene to the card when there are others."""
+        found = tuple(o.fiducial for o in scene.obstacles if o.fiducial is not None)
+        if found != self.fiducials:
+            self.textures[6] = self._texture(fiducial_rows(found)) if found else None
+            self.fiducials = found
+
     def render(self, environment: Environment, view: View) -> tuple[np.ndarray, np.ndarray]:
         """Return image and depths."""
         with self.context:
@@ -242,7 +256,12 @@ class _Renderer:
         scene, optics, eye = environment.scene or Scene(), environment.optics, view.eye
         parts = seen_parts(environment, view, self.widest)
         rows = np.concatenate([_surface_rows(scene, eye), self._parts(parts)])
-        screen = self._use(any(part.kind == 'mesh' for part, _, _ in parts))
+        self._fiducials(scene)
+        features = {
+            'MESHES': any(part.kind == 'mesh' for part, _, _ in parts),
+            'FIDUCIALS': bool(self.fiducials),
+        }
+        screen = self._use(*(name for name, there in features.items() if there))
         self.textures[2] = self._texture(rows) if len(rows) else None
         self._ground(scene.terrain, eye)
         self._set(
