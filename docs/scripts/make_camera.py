@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Draw docs/pictures/camera_*.png: what a BlueROV2's camera sees; and film_chase.png, of a film.
+"""Draw docs/pictures/camera_*.png and docking.png: what a camera sees; film_chase.png, of a film.
 
 Run with the package installed, with its extra `camera`:
 
@@ -27,10 +27,12 @@ from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 
 PICTURES = Path(__file__).parents[1] / 'pictures'
+DOCK = str(Path(__file__).parents[2] / 'examples/docking/dock.yaml')
 VIEWS = {
     'camera_pool': ('pool', WaterOptics('pure'), (-8.0, 2.0, -1.8), (0.0, 0.05, -0.2)),
     'camera_coast': ('shallow_sand', WaterOptics('3C'), (0.0, 2.2, -8.4), (0.03, 0.18, 0.5)),
     'camera_lamps': ('deep_rock', WaterOptics('II'), (0.0, 0.0, -47.0), (0.0, 0.45, 0.6)),
+    'docking': (DOCK, WaterOptics('pure'), (2.74, 0.87, -0.8), (0.0, 0.0, -0.34)),
 }
 """Environment, water, place in m and roll, pitch, yaw in rad."""
 LIGHTS = {'camera_lamps': {'light': 8.0, 'exposure': 6.0}}
