@@ -36,7 +36,8 @@ def state_of(message):
 def test_the_graph_is_the_simulation_in_a_pool(processes, tmp_path):
     scenario = tmp_path / 'corner.yaml'
     scenario.write_text(SCENARIO.format(duration=2.0))
-    common = ['bluerov2', '--scenario', scenario, '--environment', 'pool']
+    common = ['bluerov2', '--set', 'coefficients:=maker']
+    common += ['--scenario', scenario, '--environment', 'pool']
     run_everywhere(processes, tmp_path, *common, separate=['--markers'])
     for name in ('separate', 'composed'):
         assert manifest(tmp_path / name)['ticks'] == 401
@@ -48,7 +49,8 @@ def _check_wrenches(topics):
     """Every odom has one wrench/boundary: the force of the thrusts of the same stamp."""
     wrenches, odoms, thrusts = (topics[t] for t in ('wrench/boundary', 'odom', 'thrusters/state'))
     assert set(wrenches) == set(odoms) == set(thrusts)
-    vehicle, environment = load_vehicle('bluerov2'), load_environment('pool')
+    vehicle = load_vehicle('bluerov2', coefficients='maker')
+    environment = load_environment('pool')
     for stamp, message in wrenches.items():
         thrust = np.array(thrusts[stamp].effort)
         found = boundary(vehicle, state_of(odoms[stamp]), environment, thrust)
