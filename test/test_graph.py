@@ -163,7 +163,8 @@ def test_bad_commands_and_wrenches_are_survived(processes, watcher):
     watcher.listen('thrusters/state', JointState)
     pwm = watcher.node.create_publisher(UInt16MultiArray, 'thrusters/pwm', 10)
     external = watcher.node.create_publisher(WrenchStamped, 'wrench/external', 10)
-    start_graph(processes)
+    # The maker's set has the bench's thrust at every speed of advance.
+    start_graph(processes, vehicle_arguments=('coefficients:=maker',))
     watcher.until(lambda: len(watcher.seen['odom']) > 20)
     watcher.until(lambda: pwm.get_subscription_count() and external.get_subscription_count())
     state = watcher.seen['thrusters/state']

@@ -142,7 +142,7 @@ def test_the_wheel_alone_serves_from_any_folder(alone, tmp_path):
     marine_sim('analyze', 'dive', '-o', 'report')
     assert (tmp_path / 'report' / 'report.html').stat().st_size > 10**6
     maker = ('--set', 'coefficients:=maker')
-    assert 'bluerov2' in marine_sim('validate', 'bluerov2', *maker)
+    assert 'reproduces 9 of 9' in marine_sim('validate', 'bluerov2', *maker)
     marine_sim('export-sdf', 'bluerov2', '-o', 'model.sdf')
     assert '<sdf' in (tmp_path / 'model.sdf').read_text(encoding='utf-8')
     code = (

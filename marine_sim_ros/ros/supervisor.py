@@ -50,7 +50,8 @@ class Supervisor:
         if can_fork():
             import_shared()
             for spec in specs:
-                vehicle_of(spec.parameters)
+                if spec.parameters:  # the recorder of a fleet has none
+                    vehicle_of(spec.parameters)
         for spec in specs:
             # Of a fleet, the nodes of the first vehicle have their plain names.
             again = spec.name in self.processes
