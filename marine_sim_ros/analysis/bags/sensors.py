@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.analysis.bags.estimators import AUTOPILOT, model_of
 from marine_sim_ros.analysis.bags.reading import bag_path, opened
 from marine_sim_ros.bags.storage import BagReader
 from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
-from marine_sim_ros.sensors import SENSORS, SensorInputs
+from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.sensor_model import SensorChart
 from marine_sim_ros.sensors.series import ideal_readings
 
@@ -107,6 +108,8 @@ def compare_sensors(
 ) -> tuple[SensorComparison, ...]:
     """Return the charted quantities of a vehicle's sensors that a bag has, in their order.
 
+    After them comes the position that its autopilot estimates.
+
     Args:
         text: path of the bag.
         namespace: of the vehicle in the bag.
@@ -126,12 +129,12 @@ def compare_sensors(
         _share_stamps(topics.values())
         motion = _read_motion(reader, namespace, {s for t in topics.values() for s in t.stamps})
     result: list[SensorComparison] = []
-    for sensor in vehicle.sensors:
+    for sensor in (*vehicle.sensors, AUTOPILOT):
         found: dict[SensorChart, SensorComparison] = {}
         for topic in topics.values():
             if topic.sensor is sensor:
                 found |= _compared(topic, motion, environment)
-        result += [found[chart] for chart in SENSORS[sensor.kind].charts if chart in found]
+        result += [found[chart] for chart in model_of(sensor).charts if chart in found]
     return tuple(result)
 
 
@@ -172,8 +175,8 @@ def _read_topics(reader: BagReader, namespace: str, vehicle: Vehicle) -> dict[st
     """Return the charted topics that the bag has, by their names below the vehicle's."""
     there = {(_below(namespace, c.topic), c.msgtype) for c in reader.connections}
     topics: dict[str, _Topic] = {}
-    for sensor in vehicle.sensors:
-        model = SENSORS[sensor.kind]
+    for sensor in (*vehicle.sensors, AUTOPILOT):
+        model = model_of(sensor)
         kinds = {topic.name: topic.type for topic in model.topics_of(sensor)}
         for name in dict.fromkeys(chart.topic for chart in model.charts):
             if (f'{sensor.name}/{name}', kinds.get(name)) in there:
@@ -261,7 +264,15 @@ def _compared(
     time = stamps / NANOSECONDS
     state = State(*np.split(_at(motion.odom, stamps, 13), [3, 7], axis=1))
     inputs = SensorInputs(time, _at(motion.acceleration, stamps, 6), _at(motion.supply, stamps, 3))
-    ideal = ideal_readings(topic.sensor, environment, stamps, state, inputs, at_once=True)
+    ideal = ideal_readings(
+        topic.sensor,
+        environment,
+        stamps,
+        state,
+        inputs,
+        model=model_of(topic.sensor),
+        at_once=True,
+    )
     result = {}
     for column, chart in enumerate(topic.charts):
         numbers = np.array([topic.rows[i][column] for i in rows], float)
