@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from marine_sim_ros.bench.autopilot import autopilot_rows
 from marine_sim_ros.bench.odometer import Odometer
 from marine_sim_ros.bench.processes import cpu_seconds, resident
 from marine_sim_ros.bench.sensors import EVERYTHING, IMAGE
@@ -128,5 +129,6 @@ def graph_rows(add: Callable[[str, str, float], None], seconds: float, *, hull: 
     bare, seen, image = used[-3:]
     add('sensors at 200 ticks/s, composed: CPU, % of a core (goal 33)', '.1f', _share(bare, seen))
     add('imaging sonar beside them: CPU, % of a core', '.1f', _share(seen, image))
+    autopilot_rows(add, seconds, ticks_per_second)
     add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
     add('ratio composed / separate (goal 3)', '.2f', one / full)
