@@ -17,6 +17,7 @@ from marine_sim_ros.autopilot.channels import channel_map
 from marine_sim_ros.autopilot.companion import Companion
 from marine_sim_ros.autopilot.exchange import Exchange
 from marine_sim_ros.autopilot.firmware import Firmware, FirmwareSettings
+from marine_sim_ros.autopilot.fixes import Fixes
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.link import AutopilotLink
 from marine_sim_ros.autopilot.odometry import DeltaOdometry
@@ -39,11 +40,12 @@ class Rig:
         depth=0.5,
         current=(0, 0, 0),
         navigation='gps',
+        arguments=None,
         ranges=lambda state: None,
     ):
         from pymavlink import mavutil
 
-        self.vehicle = load_vehicle(vehicle)
+        self.vehicle = load_vehicle(vehicle, **(arguments or {}))
         self.environment = run_environment(environment, current=current)
         start = rest((0.0, 0.0, -depth))
         self.simulation = Simulation(
@@ -60,13 +62,15 @@ class Rig:
             f'udpin:127.0.0.1:{port}', source_system=255, dialect='ardupilotmega'
         )
         self.mavlink.target_system = self.mavlink.target_component = 1
-        self.companion, self.odometry = Companion(1), DeltaOdometry()
+        home = (33.810313, -118.393867)
+        self.companion, self.odometry = Companion(1, home), DeltaOdometry()
+        self.fixes = Fixes(self.vehicle, self.instruments) if navigation == 'usbl' else None
         self.settings = FirmwareSettings(
             self.channels.frame,
             '127.0.0.1',
             self.link.port,
             0,
-            (33.810313, -118.393867),
+            home,
             f'127.0.0.1:{port}',
             '127.0.0.1:9',
             rate,
@@ -112,6 +116,8 @@ class Rig:
             widths[self.dead] = 1500.0
         self.simulation.tick(widths)
         while (message := self.mavlink.recv_match()) is not None:
+            if message.get_srcComponent() != 1:  # the firmware passes the companion's on
+                continue
             self.last[message.get_type()] = message
             if message.get_type() == 'STATUSTEXT':
                 self.texts.append((round(self.time, 2), message.text))
@@ -120,12 +126,15 @@ class Rig:
         self.companion.listen()
         velocity = self.instruments.velocity(self.simulation.stamp, state, self.environment)
         delta = self.odometry.add(self.simulation.stamp, state, velocity)
-        if self.settings.navigation != 'dvl' or not self.companion.connected:
+        if self.settings.navigation == 'gps' or not self.companion.connected:
             return
         self.companion.beat(self.simulation.stamp)
-        if self._due('origin', 5.0) and not self.companion.status.position:
+        if self.fixes is not None:
+            fix = self.fixes.at(self.simulation.stamp, state, self.environment)
+            if fix is not None:
+                self.companion.place(fix)
+        elif self.companion.status.origin is None and self._due('origin', 5.0):
             self.companion.set_origin(*self.settings.home)
-            self.companion.ask_for(32, 5)
         if delta is not None:
             self.companion.move(delta)
 

@@ -25,13 +25,17 @@ def manifest(directory):
     return json.loads((directory / 'manifest.json').read_text())
 
 
-def recorded(directory):
-    """Return the messages of a recording by topic (below the namespace) and stamp."""
+def recorded(directory, namespace=''):
+    """Return the messages of a recording by topic (below the namespace) and stamp.
+
+    Of a fleet, those of the vehicle with the namespace.
+    """
     from rosbags.highlevel import AnyReader
 
     result = defaultdict(dict)
     with AnyReader([directory / 'bag']) as reader:
-        for connection, stamp, data in reader.messages():
+        own = [c for c in reader.connections if c.topic.startswith(f'/{namespace}')]
+        for connection, stamp, data in reader.messages(own):
             message = reader.deserialize(data, connection.msgtype)
             result[connection.topic.split('/', 2)[-1]][stamp] = message
     return result

@@ -11,9 +11,34 @@ answered. It takes the firmware's options, so that a run can start it in the fir
 
 import argparse
 import json
+import os
 import socket
 import struct
 import sys
+
+
+def free_instance(count=1):
+    """Return an instance whose ports, and those of the next ones, nobody uses."""
+    for instance in range(os.getpid() % 80, 99):
+        sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
+        try:
+            for k, one in enumerate(sockets):
+                one.bind(('127.0.0.1', 9002 + 10 * (instance + k)))
+        except OSError:
+            continue
+        finally:
+            for one in sockets:
+                one.close()
+        return instance
+    raise OSError('no free port')
+
+
+def make_firmware(path, *options):
+    """Make an executable at a path that stands in for the firmware; return the path."""
+    words = ' '.join(map(str, (sys.executable, os.path.abspath(__file__), *options)))
+    path.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    path.chmod(0o755)
+    return path
 
 
 class StandIn:
@@ -47,8 +72,8 @@ def hold_depth(motion, wanted, memory, dt, vertical):
     """Return pulse widths that hold a depth by a PID; channels 5 and on are low for up."""
     down, speed = motion['position'][2], motion['velocity'][2]
     error = down - wanted
-    if abs(error) < 0.3:
-        memory['sum'] = min(max(memory['sum'] + error * dt, -1.0), 1.0)
+    near = abs(error) < 0.3
+    memory['sum'] = min(max(memory['sum'] + error * dt, -1.0), 1.0) if near else 0.0
     up = 800 * error + 600 * speed + 400 * memory['sum']
     return [1500] * 4 + [round(1500 - min(max(up, -300), 300))] * vertical
 

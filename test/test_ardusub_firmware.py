@@ -27,6 +27,7 @@ from ardusub_rig import (
 
 from marine_sim_ros.autopilot.conventions import ned
 from marine_sim_ros.core.spatial import rpy_from_quaternion
+from marine_sim_ros.scene.rays import cast
 
 pytestmark = [pytest.mark.ardusub, pytest.mark.slow, pytest.mark.timeout(1200)]
 CENTRED, DOWN = (0, 0, 500, 0), (0, 0, 0, 0)
@@ -51,14 +52,14 @@ def rig():
 def dive(rig, depth):
     assert rig.mode(ALT_HOLD)
     rig.sticks = DOWN
-    assert rig.run(60, lambda: rig.depths[-1] > depth)
+    assert rig.run(200, lambda: rig.depths[-1] > depth)
     rig.sticks = CENTRED
     rig.run(8)
 
 
 def positioned(rig):
     """Wait until it knows where it is."""
-    assert rig.run(60, lambda: rig.last['EKF_STATUS_REPORT'].flags & 0x10), rig.texts
+    assert rig.run(60, lambda: rig.last['EKF_STATUS_REPORT'].flags & 0x18), rig.texts
     rig.run(2)
 
 
@@ -127,6 +128,23 @@ def test_surftrak_follows_the_seabed(rig):
     assert seabed(sub.states[-1]) - sub.depths[-1] == pytest.approx(height, abs=0.3)
 
 
+def test_surftrak_over_rock_by_the_altimeter(rig):
+    sub = rig('bluerov2_heavy', 'deep_rock', arguments={'altimeter': 'true'})
+    dive(sub, 38.0)
+    positioned(sub)
+    assert sub.mode(SURFTRAK), sub.texts[-3:]
+    sub.run(10)
+    scene, first = sub.environment.scene, len(sub.states)
+    sub.sticks = (350, 0, 500, 0)
+    sub.run(60)
+    path = np.array([state.position for state in sub.states[first:]])
+    rays = np.broadcast_to([0.0, 0.0, -1.0], path.shape)
+    height = cast(scene, path, rays, 60.0).distance
+    assert np.hypot(*(path[-1] - path[0])[:2]) > 10
+    assert np.ptp(path[:, 2] - height) > 1.0  # the ground has its ups and downs
+    assert rms(height) < 0.5
+
+
 def test_poshold_in_a_current(rig):
     sub = rig(current=(0.3, 0.0, 0.0))
     dive(sub, 3.0)
@@ -153,23 +171,46 @@ def test_poshold_on_a_dvl_without_gps_in_a_current(rig):
     assert told == pytest.approx(ned(sub.states[-1].position), abs=2.0)
 
 
-def test_a_guided_square(rig):
-    sub = rig()
+NAVIGATIONS = {
+    'gps': {},
+    'dvl': {'navigation': 'dvl', 'arguments': {'dvl': 'true'}},
+    'usbl': {'navigation': 'usbl', 'arguments': {'dvl': 'true', 'usbl': 'true'}},
+}
+"""By GPS as the firmware makes it, by the simulated DVL, and by USBL and DVL."""
+navigations = pytest.mark.parametrize('navigation', NAVIGATIONS)
+
+
+def submerged(rig, navigation):
+    """Return a vehicle that is 3 m deep and knows where it is."""
+    if navigation == 'usbl':
+        pytest.importorskip('pymap3d', reason='pymap3d: not installed (extra sensors)')
+    sub = rig(environment='shallow_sand', **NAVIGATIONS[navigation])
     dive(sub, 3.0)
     positioned(sub)
+    return sub
+
+
+@navigations
+def test_a_guided_square(rig, navigation):
+    sub = submerged(rig, navigation)
+    north0, east0 = offset(sub)
     assert sub.mode(GUIDED)
     for north, east in ((5, 0), (5, 5), (0, 5), (0, 0)):
         sub.mavlink.mav.set_position_target_local_ned_send(
             0, 1, 1, 1, 0b110111111000, north, east, 3, 0, 0, 0, 0, 0, 0, 0, 0
         )
         sub.run(25)
-        assert np.hypot(*(sub.states[-1].position[:2] - [east, north])) < 0.5
+        assert np.hypot(*(sub.states[-1].position[:2] - [east + east0, north + north0])) < 0.6
 
 
-def test_an_auto_mission_of_five_waypoints_and_surface(rig):
-    sub = rig()
-    dive(sub, 3.0)
-    positioned(sub)
+def offset(sub):
+    """Return north and east (m) of the estimator's origin, from which GUIDED counts."""
+    return (sub.companion.status.origin or (0.0, 0.0, 0.0))[:2]
+
+
+@navigations
+def test_an_auto_mission_of_five_waypoints_and_surface(rig, navigation):
+    sub = submerged(rig, navigation)
     points = [(5, 0), (5, 5), (0, 5), (-3, 2), (0, 0)]
     latitude, longitude = sub.settings.home
     items = [(latitude, longitude, 0.0)] + [

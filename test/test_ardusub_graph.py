@@ -3,50 +3,28 @@
 
 """ArduSub's node in real graphs; a real process over real UDP stands in for the firmware."""
 
-import os
 import re
 import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from graph import Watcher, manifest, recorded, start_graph, statuses
+from stand_in_autopilot import free_instance, make_firmware
 
 STAND_IN = Path(__file__).with_name('stand_in_autopilot.py')
 pytestmark = pytest.mark.ros
-
-
-def free_instance(count=1):
-    """Return an instance whose ports, and those of the next ones, nobody uses."""
-    for instance in range(os.getpid() % 80, 99):
-        sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
-        try:
-            for k, one in enumerate(sockets):
-                one.bind(('127.0.0.1', 9002 + 10 * (instance + k)))
-        except OSError:
-            continue
-        finally:
-            for one in sockets:
-                one.close()
-        return instance
-    pytest.fail('no free port')
 
 
 @pytest.fixture
 def firmware(tmp_path):
     """Return a function that makes an executable which stands in for the firmware."""
 
-    def make(*options):
-        path = tmp_path / 'ardusub'
-        words = ' '.join(map(str, (sys.executable, STAND_IN, *options)))
-        path.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
-        path.chmod(0o755)
-        return path
-
-    return make
+    return partial(make_firmware, tmp_path / 'ardusub')
 
 
 def trajectory(folder):
@@ -156,6 +134,47 @@ def test_two_vehicles_have_an_autopilot_each(processes, tmp_path, firmware):
         assert process.returncode == 0, output
         depth = -trajectory(tmp_path / f'out{k}')[-1, 0]
         assert depth == pytest.approx((0.8, 1.4)[k], abs=0.2)
+
+
+FLEET = """
+pattern: {shape: line, spacing: 2.0}
+vehicles:
+  - {vehicle: bluerov2, name: shallow}
+  - {vehicle: bluerov2, name: deep, initial: {position: [0, 4, -1.2]}}
+"""
+
+
+def test_a_fleet_has_an_autopilot_for_each_and_depends_on_no_load(processes, tmp_path, firmware):
+    (tmp_path / 'fleet.yaml').write_text(FLEET)
+    program, hashes = firmware('--depth', 0.9), set()
+    for kind, more in {'composed': ['--composed'], 'separate': []}.items():
+        process = processes.marine_sim(
+            'run',
+            '--fleet',
+            tmp_path / 'fleet.yaml',
+            '--autopilot',
+            'ardusub',
+            '--ardusub',
+            program,
+            '--autopilot-instance',
+            free_instance(2),
+            '--real-time-factor',
+            0,
+            '--duration',
+            8,
+            '--record',
+            tmp_path / kind,
+            *more,
+        )
+        output, _ = process.communicate(timeout=240)
+        assert process.returncode == 0, output
+        assert output.count(' connected') == 2
+        found = manifest(tmp_path / kind)['vehicles']
+        hashes.add(tuple(found[name]['trajectory_sha256'] for name in ('/shallow', '/deep')))
+        for name in ('shallow', 'deep'):
+            last = list(recorded(tmp_path / kind, name)['odom'].values())[-1]
+            assert -last.pose.pose.position.z == pytest.approx(0.9, abs=0.15), name
+    assert len(hashes) == 1
 
 
 def test_a_lost_autopilot_stops_the_thrusters_and_is_taken_in_again(processes):

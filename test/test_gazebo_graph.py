@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from conftest import ROOT, has
 from graph import recorded
+from stand_in_autopilot import free_instance, make_firmware
 
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.gazebo.kinematics import stepped_velocity
@@ -86,6 +87,20 @@ def test_a_recorded_run_has_the_readings_of_the_embedded_one(processes, embedded
             np.testing.assert_allclose([force.x, force.y, force.z], wanted, atol=0.005)
             compared += 1
     assert compared > 0.9 * len(expected.stamp)
+
+
+def test_an_autopilot_steers_a_body_elsewhere(processes, tmp_path):
+    options = replace(
+        OPTIONS,
+        scenario='',
+        autopilot='ardusub',
+        ardusub=str(make_firmware(tmp_path / 'ardusub', '--depth', 1.0)),
+        autopilot_instance=free_instance(),
+    )
+    result, told = against_mock(processes, options, ticks=1600)
+    assert ' connected' in told
+    assert result['answered'] == 1600
+    assert -result['position'][2] == pytest.approx(1.0, abs=0.05)
 
 
 def test_a_world_that_is_reset_starts_a_new_run_and_repeated_states_change_nothing(

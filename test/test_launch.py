@@ -13,7 +13,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from bags import analyze
 from conftest import ROOT
-from graph import NotInTime, Watcher
+from graph import NotInTime, Watcher, recorded
+from stand_in_autopilot import free_instance, make_firmware
 
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
@@ -161,6 +162,27 @@ def test_ros2_bag_has_every_topic_and_tick_of_a_closed_loop_with_an_arm(
     counts = bag_counts(tmp_path / 'run' / 'bag')
     for name in ('odom', 'controller/setpoints', 'joint_states', 'barometer/pressure'):
         assert counts[f'/investigator90/{name}'] == 1001
+
+
+@pytest.mark.parametrize('composed', ['false', 'true'])
+def test_an_autopilot_launches_and_holds_its_depth(processes, tmp_path, composed):
+    process = launch(
+        processes,
+        'bluerov2.launch.py',
+        'autopilot:=ardusub',
+        f'ardusub:={make_firmware(tmp_path / "ardusub", "--depth", 1.2)}',
+        f'autopilot_instance:={free_instance()}',
+        'duration:=8',
+        'real_time_factor:=0',
+        f'record:={tmp_path / "run"}',
+        f'composed:={composed}',
+    )
+    output, _ = process.communicate(timeout=200)
+    assert process.returncode == 0, output
+    assert ' connected' in output
+    assert 'Traceback' not in output
+    *_, last = recorded(tmp_path / 'run')['odom'].values()
+    assert -last.pose.pose.position.z == pytest.approx(1.2, abs=0.05)
 
 
 def test_the_description_has_a_process_for_every_effect():

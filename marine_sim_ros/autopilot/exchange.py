@@ -27,6 +27,8 @@ class Exchange:
         self._link = link
         self._instruments = instruments
         self._frames = Frames(rate)
+        self.battery: tuple[float, float] | None = None
+        """Voltage (V) and current (A) of the battery, where they are known."""
 
     def forget(self) -> None:
         """Begin anew: the next tick is one frame."""
@@ -58,6 +60,6 @@ class Exchange:
             force, rates = self._instruments.inertial(time, between, acceleration, environment)
             placed = geographic(between, environment.origin.heading)
             motion = motion_of(time, placed, force, rates, ranges)
-            self._link.answer(motion_reply(motion))
+            self._link.answer(motion_reply(motion, self.battery))
         packet = self._link.receive(patience)
         return None if packet is None else packet.pwm

@@ -41,7 +41,8 @@ class FirmwareSettings:
         ground_station: UDP address of the ground station, ``host:port``.
         companion: UDP address of a companion program, likewise.
         rate: frames per second.
-        navigation: ``gps``: the firmware's own; ``dvl``: VISION_POSITION_DELTA.
+        navigation: ``gps``: the firmware's own; ``dvl``: VISION_POSITION_DELTA; ``usbl``:
+            GPS_INPUT beside it.
         navigator: UDP address from which that comes; empty: nobody.
     """
 
@@ -87,7 +88,7 @@ def parameter_files(frame: str, navigation: str = 'gps') -> list[Path]:
             f'expected the frame {" or ".join(PARAMETERS)}; start the firmware yourself with '
             '--ardusub none'
         )
-    names = [PARAMETERS[frame], *(['dvl.param'] if navigation == 'dvl' else [])]
+    names = [PARAMETERS[frame], *([] if navigation == 'gps' else [f'{navigation}.param'])]
     return [resource_folder('config') / 'ardusub' / name for name in names]
 
 

@@ -16,10 +16,12 @@ import numpy as np
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.sensors import with_errors
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings
 from marine_sim_ros.sensors.imu import specific_force
 from marine_sim_ros.sensors.sensor_model import SensorInputs
+from marine_sim_ros.sensors.series import disturbed
 
 __all__ = ['Instruments']
 
@@ -31,7 +33,7 @@ class Instruments:
     """The sensors of a vehicle, as its autopilot reads them."""
 
     def __init__(self, vehicle: Vehicle, *, seed: int = 0, noise: bool = True) -> None:
-        """Find the first IMU and the altimeters.
+        """Find the first IMU and DVL, the altimeters and the leak detectors.
 
         Args:
             vehicle: the vehicle; without an IMU, a perfect one is at ``base_link``.
@@ -41,6 +43,7 @@ class Instruments:
         self._seed, self._noise = seed, noise
         self._imu = next((s for s in vehicle.sensors if s.kind == 'imu'), None)
         self._altimeters = [s for s in vehicle.sensors if s.kind == 'altimeter'][:MOST_RANGES]
+        self._leaks = [s for s in vehicle.sensors if s.kind == 'leak']
         self._dvl = next((s for s in vehicle.sensors if s.kind == 'dvl'), None)
         self.faults: Sequence[Fault] = ()
 
@@ -60,14 +63,13 @@ class Instruments:
             force = specific_force(state, acceleration, np.zeros(3), environment.gravity)
             return np.asarray(force), state.velocity[3:]
         inputs = SensorInputs.none(stamp * 1e-9)._replace(acceleration=acceleration)
-        readings = self._read(imu, stamp, state, environment, inputs)
+        readings = self.read(imu, stamp, state, environment, inputs)
         force, rates = readings['linear_acceleration'], readings['angular_velocity']
         return imu.rotation @ np.asarray(force), imu.rotation @ np.asarray(rates)
 
     def ranges(self, stamp: int, state: State, environment: Environment) -> tuple[float, ...]:
         """Return what the altimeters measure, m; without one that has met nothing."""
-        inputs = SensorInputs.none(stamp * 1e-9)
-        found = (self._read(s, stamp, state, environment, inputs) for s in self._altimeters)
+        found = (self.read(s, stamp, state, environment) for s in self._altimeters)
         measured = (float(readings['range']) for readings in found)
         return tuple(distance for distance in measured if np.isfinite(distance))
 
@@ -78,23 +80,27 @@ class Instruments:
         """
         if self._dvl is None:
             return np.asarray(state.velocity[:3])
-        inputs = SensorInputs.none(stamp * 1e-9)
-        readings = self._read(self._dvl, stamp, state, environment, inputs)
+        readings = self.read(self._dvl, stamp, state, environment)
         measured = self._dvl.rotation @ np.asarray(readings['velocity'])
         own = measured - np.cross(state.velocity[3:], self._dvl.position)
         return own if np.all(np.isfinite(own)) else None
 
-    def _read(
+    def wet(self, stamp: int, state: State, environment: Environment) -> bool:
+        """Return whether a leak detector finds water."""
+        found = (self.read(s, stamp, state, environment) for s in self._leaks)
+        return any(bool(readings['leak'] > 0.5) for readings in found)
+
+    def read(
         self,
         sensor: Sensor,
         stamp: int,
         state: State,
         environment: Environment,
-        inputs: SensorInputs,
+        inputs: SensorInputs | None = None,
     ) -> Readings:
-        model = SENSORS[sensor.kind]
-        readings: Readings = model.measure(sensor, state, environment, inputs)
-        if not self._noise:
-            return readings
-        noisy: Readings = model.disturb(sensor, readings, stamp, self._seed, self.faults)
-        return noisy
+        """Return what a sensor reads, with its faults, and with its noise where that is wanted."""
+        inputs = inputs or SensorInputs.none(stamp * 1e-9)
+        ideal: Readings = SENSORS[sensor.kind].measure(sensor, state, environment, inputs)
+        if self._noise:
+            return disturbed(sensor, ideal, stamp, self._seed, self.faults)
+        return with_errors(self.faults, sensor.name, ideal, stamp, self._seed)

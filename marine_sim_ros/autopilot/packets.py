@@ -92,8 +92,12 @@ def parse_servos(data: bytes) -> ServoPacket:
     return ServoPacket(frame_rate, frame_count, pwm)
 
 
-def motion_reply(motion: Motion) -> bytes:
+def motion_reply(motion: Motion, battery: tuple[float, float] | None = None) -> bytes:
     """Return the reply to a servo packet: one line of JSON without spaces.
+
+    Args:
+        motion: how the vehicle moves.
+        battery: voltage (V) and current (A), which newer versions than 4.5 take; None: not known.
 
     The autopilot finds keys as text and reads ``"key":[``; a space after a colon hides the value.
 
@@ -109,4 +113,6 @@ def motion_reply(motion: Motion) -> bytes:
         'no_time_sync': 1,  # the simulator keeps the pace; true would read as 0
     }
     content |= {f'rng_{k}': distance for k, distance in enumerate(motion.ranges, 1)}
+    if battery is not None:
+        content['battery'] = dict(zip(('voltage', 'current'), battery, strict=True))
     return f'\n{json.dumps(content, separators=(",", ":"), allow_nan=False)}\n'.encode('ascii')

@@ -3,7 +3,7 @@
 
 """ArduSub: the firmware of the BlueROV2 steers, over its JSON interface (UDP), in lockstep.
 
-Subscribes: odom.
+Subscribes: odom, and thrusters/supply where the vehicle has a battery monitor.
 Publishes, one per odom, same stamp: thrusters/pwm (start the thrusters with ``pwm_source:
 controller``). On change: servos (JointState: lights 0 to 1, camera_tilt rad, gripper 0 to 1),
 lights, joint_commands (for servos that are joints of the arm). With pymavlink (extra [ardusub]):
@@ -20,15 +20,18 @@ itself ends the node.
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
 from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
 
 from marine_sim_ros.autopilot.channels import channel_map
 from marine_sim_ros.autopilot.exchange import Exchange
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.link import BASE_PORT, AutopilotLink
+from marine_sim_ros.autopilot.supply import SlowSupply
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.autopilot_companion import companion_part
@@ -65,11 +68,14 @@ class ArdusubNode(SuiteNode):
         self._waiting_since = time.monotonic()
         self._ever = self._lost = False
         self._companion = companion_part(
-            self, self._instruments, instance + 1, navigate=self.values['navigation'] == 'dvl'
+            self, self._instruments, instance + 1, self.values['navigation']
         )
         told = self._companion.address if self._companion else ''
         self._firmware = start_firmware(self, self._channels.frame, self._link.port, told)
         self.health['autopilot'] = 'waiting'
+        self._supply = SlowSupply()
+        if 'supply' in topics.sensor_needs(self.vehicle):
+            self.listen(topics.THRUSTER_SUPPLY, self._on_supply)
         self.listen(topics.ODOM, self._on_odom)
         self.create_timer(POLL, self._watch, clock=self.wall_clock)
 
@@ -88,6 +94,11 @@ class ArdusubNode(SuiteNode):
             self._publish(stamp, ())
         else:
             self._waiting = stamp, state
+
+    def _on_supply(self, message: JointState) -> None:
+        known = dict(zip(topics.SUPPLY, message.position, strict=False))
+        stamp = stamp_ns(message.header.stamp)
+        self._supply.take(stamp, known.get('power', 0.0), known.get('voltage', math.nan))
 
     def _gone_without(self) -> bool:
         """Return whether the run goes on without an autopilot that never came."""
@@ -108,6 +119,11 @@ class ArdusubNode(SuiteNode):
     def _tick(self, stamp: int, state: State) -> None:
         """Publish what the autopilot answers to a tick."""
         environment = self.environment_at(stamp)
+        battery = self._supply.due(stamp)
+        if battery is not None:
+            self._exchange.battery = battery
+            if self._companion is not None:
+                self._companion.tell_voltage(battery[0])
         if self._companion is not None:
             self._companion.tick(stamp, state, environment)
         pwm = self._exchange.tick(stamp, state, environment)

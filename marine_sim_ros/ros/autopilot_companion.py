@@ -8,6 +8,7 @@ from __future__ import annotations
 from std_srvs.srv import SetBool
 
 from marine_sim_ros.autopilot.companion import Companion
+from marine_sim_ros.autopilot.fixes import Fixes
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.odometry import DeltaOdometry
 from marine_sim_ros.core.errors import MissingPackageError
@@ -21,33 +22,44 @@ __all__ = ['CompanionPart', 'companion_part']
 
 
 def companion_part(
-    node: SuiteNode, instruments: Instruments, system: int, *, navigate: bool
+    node: SuiteNode, instruments: Instruments, system: int, navigation: str
 ) -> CompanionPart | None:
     """Return the companion of a MAVLink system; None: pymavlink is not installed.
 
+    Args:
+        node: node of the autopilot.
+        instruments: what the autopilot reads.
+        system: MAVLink system of the autopilot.
+        navigation: by what it navigates: ``gps``, ``dvl`` or ``usbl``.
+
     Raises:
         MissingPackageError: it is not installed, and needed to navigate.
+        ParameterError: the vehicle lacks what it navigates by.
     """
+    origin = node.environment.origin
     try:
-        return CompanionPart(node, Companion(system), instruments, navigate=navigate)
+        companion = Companion(system, (origin.latitude, origin.longitude))
     except MissingPackageError as error:
-        if navigate:
+        if navigation != 'gps':
             raise
         node.get_logger().info(f'no topics autopilot/*, no service arm: {error}')
         return None
+    return CompanionPart(node, companion, instruments, navigation)
 
 
 class CompanionPart:
     """Hears what the autopilot says, and tells it how it moved."""
 
     def __init__(
-        self, node: SuiteNode, companion: Companion, instruments: Instruments, *, navigate: bool
+        self, node: SuiteNode, companion: Companion, instruments: Instruments, navigation: str
     ) -> None:
-        """Offer topics and the service; ``navigate``: send VISION_POSITION_DELTA."""
-        self._node, self._companion, self._navigate = node, companion, navigate
+        """Offer topics and the service, and find what the autopilot navigates by."""
+        self._node, self._companion, self._navigate = node, companion, navigation != 'gps'
         self._instruments = instruments
         self._odometry = DeltaOdometry()
+        self._fixes = Fixes(node.vehicle, instruments) if navigation == 'usbl' else None
         self._status = StatusPublisher(node)
+        self._wet = False
         node.create_service(SetBool, 'arm', self._on_arm)
 
     @property
@@ -71,9 +83,30 @@ class CompanionPart:
         if not companion.connected:
             return
         companion.beat(stamp)
-        if not self._navigate:
-            return
-        if stamp % NANOSECONDS == 0 and companion.status.position is None:
+        self._tell_leak(stamp, state, environment)
+        if self._navigate:
+            self._tell_motion(stamp, state, environment)
+
+    def tell_voltage(self, voltage: float) -> None:
+        """Tell the battery's voltage, V, to an autopilot that reads none in its replies."""
+        if self._companion.connected:
+            self._companion.set_voltage(voltage)
+
+    def _tell_leak(self, stamp: int, state: State, environment: Environment) -> None:
+        """Tell once a second whether the enclosure leaks, if that has changed."""
+        if stamp % NANOSECONDS == 0:
+            before, self._wet = self._wet, self._instruments.wet(stamp, state, environment)
+            if self._wet != before:
+                self._companion.set_leak(self._wet)
+
+    def _tell_motion(self, stamp: int, state: State, environment: Environment) -> None:
+        """Tell velocities, and positions where there are some."""
+        companion = self._companion
+        if self._fixes is not None:
+            fix = self._fixes.at(stamp, state, environment)
+            if fix is not None:
+                companion.place(fix)
+        elif stamp % NANOSECONDS == 0 and companion.status.origin is None:
             companion.set_origin(environment.origin.latitude, environment.origin.longitude)
         velocity = self._instruments.velocity(stamp, state, environment)
         delta = self._odometry.add(stamp, state, velocity)

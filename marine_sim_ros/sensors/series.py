@@ -24,9 +24,17 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.sensors import added_latency, dropped, frozen, with_errors
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sdf.appearance import Appearance
-from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs
+from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel
 
-__all__ = ['SensorReader', 'SensorRecord', 'SensorSeries', 'due', 'given', 'ideal_readings']
+__all__ = [
+    'SensorReader',
+    'SensorRecord',
+    'SensorSeries',
+    'disturbed',
+    'due',
+    'given',
+    'ideal_readings',
+]
 
 
 def due(period: int, stamp: int, before: int) -> bool:
@@ -47,7 +55,7 @@ def _latency(sensor: Sensor, readings: Readings) -> Any:
     return sensor.latency + np.round(delay).astype(np.int64)
 
 
-def _disturbed(
+def disturbed(
     sensor: Sensor, ideal: Readings, stamps: int | np.ndarray, seed: int, faults: Sequence[Fault]
 ) -> Readings:
     """Return readings with noise and with the errors that need no memory."""
@@ -62,6 +70,7 @@ def ideal_readings(
     states: State,
     inputs: SensorInputs,
     *,
+    model: SensorModel | None = None,
     at_once: bool = False,
 ) -> Readings:
     """Return the readings (m, ...) without noise of a sensor at m stamps.
@@ -72,9 +81,10 @@ def ideal_readings(
         stamps: (m,) ns.
         states: (m, ...) each.
         inputs: (m, ...) each.
+        model: how it measures; None: as sensors of its kind.
         at_once: compute all in one call where the water is steady; see :class:`SensorRecord`.
     """
-    measure = SENSORS[sensor.kind].measure
+    measure = (model or SENSORS[sensor.kind]).measure
     if at_once and environment.at(1.0) is environment:
         return dict(measure(sensor, states, environment, inputs))
     readings = [
@@ -124,7 +134,7 @@ class SensorReader:
             return self._sent(stamp, stamp + _latency(sensor, readings), readings)
         if self._last is None or not frozen(faults, sensor.name, stamp):
             ideal = self.model.measure(sensor, state, environment, inputs)
-            self._last = _disturbed(sensor, ideal, stamp, self._seed, faults)
+            self._last = disturbed(sensor, ideal, stamp, self._seed, faults)
         if dropped(faults, sensor.name, stamp, self._seed) or not given(self._last):
             return None
         late = int(added_latency(faults, sensor.name, stamp))
@@ -235,7 +245,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
         ideal = ideal_readings(
             sensor, self._environment, stamps, states, inputs, at_once=self._at_once
         )
-        readings = _disturbed(sensor, ideal, stamps, self._seed, faults)
+        readings = disturbed(sensor, ideal, stamps, self._seed, faults)
         if faults:
             held = frozen(faults, sensor.name, stamps)
             held[0] = False  # the first reading is one, whatever is wrong

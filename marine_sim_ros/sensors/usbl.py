@@ -59,7 +59,7 @@ class Usbl:
 def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
-    """Return range, azimuth (from the x axis of map, anticlockwise), elevation (up), and delay.
+    """Return range, azimuth (from the x axis of map, anticlockwise), elevation (up), delay, place.
 
     There is no reading beyond the greatest range, or out of the water.
     """
@@ -76,9 +76,11 @@ def _measure(
         np.arctan2(away[..., 1], away[..., 0]),
         np.arctan2(away[..., 2], np.sqrt(away[..., 0] ** 2 + away[..., 1] ** 2)),
     ]
+    found = np.where(heard[..., None], np.stack(polar, axis=-1), np.nan)
     return {
-        'polar': np.where(heard[..., None], np.stack(polar, axis=-1), np.nan),
+        'polar': found,
         'delay': distance / spec.sound_speed,
+        'position': _position_of(spec, found),
     }
 
 
@@ -87,6 +89,11 @@ def _unit(polar: np.ndarray) -> np.ndarray:
     level = np.cos(elevation)
     parts = [level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)]
     return np.stack(parts, axis=-1)
+
+
+def _position_of(spec: Usbl, polar: np.ndarray) -> np.ndarray:
+    """Return the place (..., 3) in map of range, azimuth and elevation (..., 3)."""
+    return np.array(spec.transceiver) + polar[..., :1] * _unit(polar)
 
 
 def _disturb(
@@ -101,7 +108,7 @@ def _disturb(
     spec, name = sensor.spec, sensor.name
     noise = np.array([spec.range_noise, spec.bearing_noise, spec.bearing_noise])
     polar = readings['polar'] + white(seed, name, stamps, noise)
-    position = np.array(spec.transceiver) + polar[..., :1] * _unit(polar)
+    position = _position_of(spec, polar)
     if spec.outlier_share:
         wrong = chance(seed, f'{name}/outlier', stamps, spec.outlier_share)[..., None]
         error = white(seed, f'{name}/outlier', stamps, spec.outlier_size)
@@ -134,9 +141,7 @@ def _position(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
 def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
     """Return the place in map, m."""
     del state
-    polar = ideal['polar']
-    truth = np.array(sensor.spec.transceiver) + polar[:, :1] * _unit(polar)
-    return Comparison(numbers[:, :3], truth, np.sqrt(numbers[:, 3:]))
+    return Comparison(numbers[:, :3], ideal['position'], np.sqrt(numbers[:, 3:]))
 
 
 def _numbers(message: Any) -> tuple[float, ...]:

@@ -139,8 +139,9 @@ class RunOptions:
         metavar='ADDRESS', graph=True,
     )  # fmt: skip
     navigation: str = option(
-        'gps', 'navigation of the autopilot ardusub; gps: its own; dvl: VISION_POSITION_DELTA, '
-        'without GPS', choices=('gps', 'dvl'), graph=True,
+        'gps', 'navigation of the autopilot ardusub; gps: its own; dvl: velocities of the DVL; '
+        'usbl: positions of the USBL, or of the GPS receiver above the surface, and the DVL',
+        choices=('gps', 'dvl', 'usbl'), graph=True,
     )  # fmt: skip
     ground_station: str = option(
         '127.0.0.1:14550', 'UDP address of the ground station (MAVLink)', metavar='HOST:PORT',
