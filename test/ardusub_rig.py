@@ -98,12 +98,14 @@ class Rig:
 
     def step(self):
         state = self.simulation.state
+        water = self.environment.at(self.time)
+        self.instruments.sense(self.simulation.stamp, state, water)
         self._speak()
         self._navigate(state)
         pwm = self.exchange.tick(
             self.simulation.stamp,
             state,
-            self.environment.at(self.time),
+            water,
             ranges=self.ranges(state),
             patience=30.0,
         )
@@ -124,7 +126,7 @@ class Rig:
 
     def _navigate(self, state):
         self.companion.listen()
-        velocity = self.instruments.velocity(self.simulation.stamp, state, self.environment)
+        velocity = self.instruments.velocity(state)
         delta = self.odometry.add(self.simulation.stamp, state, velocity)
         if self.settings.navigation == 'gps' or not self.companion.connected:
             return

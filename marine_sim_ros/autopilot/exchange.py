@@ -45,6 +45,8 @@ class Exchange:
     ) -> tuple[int, ...] | None:
         """Return the pulse widths (16 or 32) that answer a tick, in µs; None: it is silent.
 
+        The instruments have sensed the tick.
+
         Args:
             stamp: time of the tick, ns.
             state: state at the tick.
@@ -53,7 +55,7 @@ class Exchange:
             patience: wall time that each frame may take, s.
         """
         if ranges is None:
-            ranges = self._instruments.ranges(stamp, state, environment)
+            ranges = self._instruments.ranges()
         for time, between, acceleration in self._frames.until(stamp, state):
             if self._link.receive(patience) is None:
                 return None

@@ -1,14 +1,15 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an autopilot's own sensors read at a frame: the simulated IMU's numbers, and ranges.
+"""What an autopilot's own sensors read: the simulated IMU at its frames, the others at ticks.
 
-A sensor is a function of state, stamp and seed, so that its readings between two ticks need no
-messages.
+The IMU is a function of state, stamp and seed, so that its readings between two ticks need no
+messages. Every other sensor reads at its own rate, and is known when its message would have come.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,41 +17,99 @@ import numpy as np
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
-from marine_sim_ros.faults.sensors import with_errors
+from marine_sim_ros.faults.sensors import dropped, frozen, with_errors
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings
 from marine_sim_ros.sensors.imu import specific_force
 from marine_sim_ros.sensors.sensor_model import SensorInputs
-from marine_sim_ros.sensors.series import disturbed
+from marine_sim_ros.sensors.series import SensorReader, disturbed
 
-__all__ = ['Instruments']
+__all__ = ['Instruments', 'LatestReading']
 
 MOST_RANGES = 6
 """Rangefinders of the interface."""
+NOTHING_NEAR, NOTHING_TOLD = 1000.0, 0.0
+"""m, distances beyond the firmware's RNGFNDx_MAX_CM, and below its RNGFNDx_MIN_CM: a rangefinder
+that meets nothing, and one that is silent. It keeps a distance of which it is told nothing."""
+MISSED = 2.5
+"""Periods after which a reading is no longer known: the next two have not come."""
+LEAST_AGE = 200_000_000
+"""ns that a reading is known, however fast the sensor is."""
+
+
+class LatestReading:
+    """The newest reading of a sensor whose message has come."""
+
+    def __init__(self, sensor: Sensor, seed: int) -> None:
+        """Have none."""
+        self.sensor = sensor
+        self._reader = SensorReader(sensor, seed)
+        self._coming: deque[tuple[int, Readings]] = deque()
+        self._known: tuple[int, Readings] | None = None
+        self._stamp = -1
+
+    def take(
+        self, stamp: int, state: State, environment: Environment, faults: Sequence[Fault]
+    ) -> None:
+        """Read at a tick (ns) if it is time to."""
+        if stamp < self._stamp:  # the run was reset
+            self._coming.clear()
+            self._known = None
+        self._stamp = stamp
+        inputs = SensorInputs.none(stamp * 1e-9)
+        reading = self._reader.read(stamp, state, environment, inputs, faults)
+        if reading is not None:
+            self._coming.append(reading)
+        while self._coming and self._coming[0][0] <= stamp:
+            self._known = self._coming.popleft()
+
+    @property
+    def readings(self) -> Readings | None:
+        """The reading; None: none has come, or too long ago."""
+        if self._known is None:
+            return None
+        arrival, readings = self._known
+        age = max(MISSED * self.sensor.period, LEAST_AGE)
+        return readings if self._stamp - arrival <= age else None
 
 
 class Instruments:
     """The sensors of a vehicle, as its autopilot reads them."""
 
     def __init__(self, vehicle: Vehicle, *, seed: int = 0, noise: bool = True) -> None:
-        """Find the first IMU and DVL, the altimeters and the leak detectors.
+        """Find the first IMU, DVL, USBL and GPS receiver, the altimeters and leak detectors.
 
         Args:
             vehicle: the vehicle; without an IMU, a perfect one is at ``base_link``.
             seed: random seed of the noise.
-            noise: whether the readings have noise.
+            noise: whether the IMU's readings have noise.
         """
         self._seed, self._noise = seed, noise
         self._imu = next((s for s in vehicle.sensors if s.kind == 'imu'), None)
-        self._altimeters = [s for s in vehicle.sensors if s.kind == 'altimeter'][:MOST_RANGES]
-        self._leaks = [s for s in vehicle.sensors if s.kind == 'leak']
-        self._dvl = next((s for s in vehicle.sensors if s.kind == 'dvl'), None)
+        self._inertial: Readings | None = None
+
+        def all_of(kind: str) -> list[LatestReading]:
+            return [LatestReading(s, seed) for s in vehicle.sensors if s.kind == kind]
+
+        self._altimeters, self._leaks = all_of('altimeter')[:MOST_RANGES], all_of('leak')
+        self._dvl, self.usbl, self.receiver = (
+            next(iter(all_of(kind)), None) for kind in ('dvl', 'usbl', 'gps')
+        )
         self.faults: Sequence[Fault] = ()
+
+    def sense(self, stamp: int, state: State, environment: Environment) -> None:
+        """Read what is due at a tick (ns): all but the IMU."""
+        single = filter(None, (self._dvl, self.usbl, self.receiver))
+        for sensor in (*self._altimeters, *self._leaks, *single):
+            sensor.take(stamp, state, environment, self.faults)
 
     def inertial(
         self, stamp: int, state: State, acceleration: np.ndarray, environment: Environment
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return specific force, m/s², and angular velocity (3,), rad/s, in body axes (FLU).
+
+        The interface has no frame without an IMU: of one that is silent it is told what it read
+        last.
 
         Args:
             stamp: time, ns.
@@ -62,45 +121,59 @@ class Instruments:
         if imu is None:
             force = specific_force(state, acceleration, np.zeros(3), environment.gravity)
             return np.asarray(force), state.velocity[3:]
-        inputs = SensorInputs.none(stamp * 1e-9)._replace(acceleration=acceleration)
-        readings = self.read(imu, stamp, state, environment, inputs)
-        force, rates = readings['linear_acceleration'], readings['angular_velocity']
+        if self._inertial is None or not self._held(imu, stamp):
+            inputs = SensorInputs.none(stamp * 1e-9)._replace(acceleration=acceleration)
+            ideal: Readings = SENSORS['imu'].measure(imu, state, environment, inputs)
+            errors = disturbed if self._noise else _without_noise
+            self._inertial = errors(imu, ideal, stamp, self._seed, self.faults)
+        force, rates = (
+            self._inertial['linear_acceleration'],
+            self._inertial['angular_velocity'],
+        )
         return imu.rotation @ np.asarray(force), imu.rotation @ np.asarray(rates)
 
-    def ranges(self, stamp: int, state: State, environment: Environment) -> tuple[float, ...]:
-        """Return what the altimeters measure, m; without one that has met nothing."""
-        found = (self.read(s, stamp, state, environment) for s in self._altimeters)
-        measured = (float(readings['range']) for readings in found)
-        return tuple(distance for distance in measured if np.isfinite(distance))
+    def _held(self, imu: Sensor, stamp: int) -> bool:
+        faults = self.faults
+        return bool(faults) and bool(
+            frozen(faults, imu.name, stamp) or dropped(faults, imu.name, stamp, self._seed)
+        )
 
-    def velocity(self, stamp: int, state: State, environment: Environment) -> np.ndarray | None:
-        """Return the velocity over ground (3,) of ``base_link``, FLU, m/s, as the DVL measures it.
+    def ranges(self) -> tuple[float, ...]:
+        """Return what the altimeters measure, m."""
+        return tuple(_distance(altimeter.readings) for altimeter in self._altimeters)
+
+    def velocity(self, state: State) -> np.ndarray | None:
+        """Return the velocity over ground (3,) of ``base_link``, FLU, m/s, as the DVL measured it.
 
         Without a DVL it is the true one; None: the DVL has no bottom.
+
+        Args:
+            state: state of the vehicle; of it, the DVL's lever arm takes the rates.
         """
         if self._dvl is None:
             return np.asarray(state.velocity[:3])
-        readings = self.read(self._dvl, stamp, state, environment)
-        measured = self._dvl.rotation @ np.asarray(readings['velocity'])
-        own = measured - np.cross(state.velocity[3:], self._dvl.position)
+        readings, sensor = self._dvl.readings, self._dvl.sensor
+        if readings is None:
+            return None
+        measured = sensor.rotation @ np.asarray(readings['velocity'])
+        own = measured - np.cross(state.velocity[3:], sensor.position)
         return own if np.all(np.isfinite(own)) else None
 
-    def wet(self, stamp: int, state: State, environment: Environment) -> bool:
-        """Return whether a leak detector finds water."""
-        found = (self.read(s, stamp, state, environment) for s in self._leaks)
-        return any(bool(readings['leak'] > 0.5) for readings in found)
+    @property
+    def wet(self) -> bool:
+        """Whether a leak detector has found water."""
+        found = (leak.readings for leak in self._leaks)
+        return any(readings is not None and bool(readings['leak'] > 0.5) for readings in found)
 
-    def read(
-        self,
-        sensor: Sensor,
-        stamp: int,
-        state: State,
-        environment: Environment,
-        inputs: SensorInputs | None = None,
-    ) -> Readings:
-        """Return what a sensor reads, with its faults, and with its noise where that is wanted."""
-        inputs = inputs or SensorInputs.none(stamp * 1e-9)
-        ideal: Readings = SENSORS[sensor.kind].measure(sensor, state, environment, inputs)
-        if self._noise:
-            return disturbed(sensor, ideal, stamp, self._seed, self.faults)
-        return with_errors(self.faults, sensor.name, ideal, stamp, self._seed)
+
+def _without_noise(
+    sensor: Sensor, ideal: Readings, stamp: int, seed: int, faults: Sequence[Fault]
+) -> Readings:
+    return with_errors(faults, sensor.name, ideal, stamp, seed)
+
+
+def _distance(readings: Readings | None) -> float:
+    """Return the distance (m) that tells a reading of an altimeter; inf: it met nothing."""
+    if readings is None:
+        return NOTHING_TOLD
+    return float(np.clip(readings['range'], 0.0, NOTHING_NEAR))

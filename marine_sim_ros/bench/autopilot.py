@@ -52,7 +52,8 @@ def times_real_time(program: str, vehicle: Vehicle, tick: Tick, seconds: float) 
     """
     channels, environment, step = channel_map(vehicle), Environment(), round(DEFAULT_STEP * 1e9)
     link = AutopilotLink('127.0.0.1', 0, lambda text: None)
-    exchange = Exchange(link, Instruments(vehicle), RATE)
+    instruments = Instruments(vehicle)
+    exchange = Exchange(link, instruments, RATE)
     home = (ORIGIN.latitude, ORIGIN.longitude)
     firmware = Firmware(
         program,
@@ -63,6 +64,7 @@ def times_real_time(program: str, vehicle: Vehicle, tick: Tick, seconds: float) 
         for k in range(round((BOOT + seconds) / DEFAULT_STEP)):
             if k == round(BOOT / DEFAULT_STEP):
                 since = time.perf_counter()
+            instruments.sense(k * step, state, environment)
             pwm = exchange.tick(k * step, state, environment, patience=PATIENCE)
             if pwm is None:
                 raise MarineSimError(f'{program} is silent: {firmware.ended or firmware.log}')

@@ -119,6 +119,7 @@ class ArdusubNode(SuiteNode):
     def _tick(self, stamp: int, state: State) -> None:
         """Publish what the autopilot answers to a tick."""
         environment = self.environment_at(stamp)
+        self._instruments.sense(stamp, state, environment)
         battery = self._supply.due(stamp)
         if battery is not None:
             self._exchange.battery = battery

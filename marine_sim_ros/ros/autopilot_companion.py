@@ -83,7 +83,7 @@ class CompanionPart:
         if not companion.connected:
             return
         companion.beat(stamp)
-        self._tell_leak(stamp, state, environment)
+        self._tell_leak(stamp)
         if self._navigate:
             self._tell_motion(stamp, state, environment)
 
@@ -92,10 +92,10 @@ class CompanionPart:
         if self._companion.connected:
             self._companion.set_voltage(voltage)
 
-    def _tell_leak(self, stamp: int, state: State, environment: Environment) -> None:
+    def _tell_leak(self, stamp: int) -> None:
         """Tell once a second whether the enclosure leaks, if that has changed."""
         if stamp % NANOSECONDS == 0:
-            before, self._wet = self._wet, self._instruments.wet(stamp, state, environment)
+            before, self._wet = self._wet, self._instruments.wet
             if self._wet != before:
                 self._companion.set_leak(self._wet)
 
@@ -108,7 +108,7 @@ class CompanionPart:
                 companion.place(fix)
         elif stamp % NANOSECONDS == 0 and companion.status.origin is None:
             companion.set_origin(environment.origin.latitude, environment.origin.longitude)
-        velocity = self._instruments.velocity(stamp, state, environment)
+        velocity = self._instruments.velocity(state)
         delta = self._odometry.add(stamp, state, velocity)
         if delta is not None:
             companion.move(delta)

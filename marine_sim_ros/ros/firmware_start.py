@@ -44,7 +44,7 @@ PARAMETERS = (
         59.0,
         unit='s',
     ),
-    Parameter('imu_noise', True, 'IMU and altimeters that the autopilot reads have their noise'),
+    Parameter('imu_noise', True, 'the IMU that the autopilot reads has its noise'),
 )
 """Parameters of a node that starts a firmware."""
 
