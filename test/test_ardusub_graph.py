@@ -177,14 +177,14 @@ def test_a_fleet_has_an_autopilot_for_each_and_depends_on_no_load(processes, tmp
     assert len(hashes) == 1
 
 
-def test_a_lost_autopilot_stops_the_thrusters_and_is_taken_in_again(processes):
+def test_a_lost_autopilot_or_node_stops_the_thrusters_and_is_taken_in_again(processes):
     from diagnostic_msgs.msg import DiagnosticArray
     from nav_msgs.msg import Odometry
     from std_msgs.msg import UInt16MultiArray
     from std_srvs.srv import SetBool
 
     instance = free_instance()
-    nodes, _ = start_graph(
+    nodes, specs = start_graph(
         processes,
         vehicle='bluerov2',
         autopilot='ardusub',
@@ -192,6 +192,13 @@ def test_a_lost_autopilot_stops_the_thrusters_and_is_taken_in_again(processes):
         autopilot_instance=instance,
     )
     watcher = Watcher()
+
+    def pushes():
+        return abs(watcher.seen['thrusters/state'][-1].effort[5]) > 1
+
+    def stopped():
+        return abs(watcher.seen['thrusters/state'][-1].effort[5]) < 0.01
+
     try:
         from sensor_msgs.msg import JointState
 
@@ -204,7 +211,7 @@ def test_a_lost_autopilot_stops_the_thrusters_and_is_taken_in_again(processes):
         assert len(watcher.seen['odom']) <= 1  # it waits at its first tick
         start = [sys.executable, STAND_IN, '--sim-port-out', 9002 + 10 * instance, '--depth', 3]
         autopilot = processes.start(*start)
-        watcher.until(lambda: abs(watcher.seen['thrusters/state'][-1].effort[5]) > 1)
+        watcher.until(pushes)
         # A pause holds the autopilot too.
         pause = watcher.node.create_client(SetBool, 'pause')
         watcher.until(pause.service_is_ready)
@@ -220,14 +227,18 @@ def test_a_lost_autopilot_stops_the_thrusters_and_is_taken_in_again(processes):
         autopilot.kill()
         autopilot.wait()
         lost = time.monotonic()
-        watcher.until(
-            lambda: abs(watcher.seen['thrusters/state'][-1].effort[5]) < 0.01, timeout=20
-        )
+        watcher.until(stopped, timeout=20)
         assert time.monotonic() - lost < 5  # 0.8 s on a calm machine
         count = len(watcher.seen['odom'])
         watcher.until(lambda: len(watcher.seen['odom']) > count + 10)  # the run goes on
         processes.start(*start)
-        watcher.until(lambda: abs(watcher.seen['thrusters/state'][-1].effort[5]) > 1)
+        watcher.until(pushes)
+        # A node that is lost stops them too, and a new one takes the autopilot in.
+        nodes['ardusub'].kill()
+        nodes['ardusub'].wait()
+        watcher.until(stopped, timeout=20)
+        nodes['ardusub'] = processes.node(specs['ardusub'])
+        watcher.until(pushes)
     finally:
         watcher.close()
     assert all(process.poll() is None for process in nodes.values())
