@@ -451,13 +451,19 @@ def test_the_table_has_every_value_once(validations):
         'quantity',
         'unit',
         'published',
+        'passes',
         *load_published('bluerov2').variants['coefficients'],
     )
     assert all(len(row) == len(table.header) for row in table.rows)
-    kinds = [cell.kind for row in table.rows for cell in row[3:]]
+    kinds = [cell.kind for row in table.rows for cell in row[4:]]
     assert kinds.count('fail') == 3 + 3 + 1 + 1
     assert kinds.count('fail?') == 6
-    assert len(sources(validation)) == len(validation.references)
+    told = {(r.source, r.doubt) for r in validation.references}
+    assert len(sources(validation)) == len(told)
+    for reference in validation.references:
+        low, high = reference.limits
+        passes = f'{low:.4g} to {high:.4g}'
+        assert any(row[3].text == passes for row in table.rows), passes
     single = make_table(validations['investigator90'])
     assert single.header[-1] == 'note'
     assert [row[-1].text for row in single.rows if row[0].text == 'net buoyancy'] == ['rises']
@@ -467,7 +473,7 @@ def test_the_page_stands_alone_and_knows_the_dark(validations):
     page = web_page(validations['bluerov2_heavy'])
     assert not re.search(r'(src|href|url)\s*[=(]', page)
     assert 'prefers-color-scheme: dark' in page
-    assert page.count('<td') == 9 * len(make_table(validations['bluerov2_heavy']).rows)
+    assert page.count('<td') == 10 * len(make_table(validations['bluerov2_heavy']).rows)
     assert 'class="fail doubt"' in page
     card = make_validation_report(box(), '<box> & co', {})
     assert '&lt;box&gt; &amp; co' in web_page(Validation('<box>', (card,), ()))
@@ -501,7 +507,7 @@ def test_the_command(capsys, tmp_path):
     assert page.read_text(encoding='utf-8').startswith('<!DOCTYPE html>')
     code, out, _ = run(capsys, 'bluerov2', '--set', 'coefficients:=wu2018')
     assert code == 1
-    assert out.splitlines()[0].split() == ['quantity', 'unit', 'published', 'wu2018', 'note']
+    assert out.splitlines()[0].split() == ['quantity', 'unit', 'published', 'passes', 'wu2018', 'note']
 
 
 def test_a_vehicle_of_ones_own_has_no_published_values(capsys, tmp_path):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from marine_sim_ros.validation.measurement import Measurement
@@ -25,7 +26,7 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Texts of the header, and rows of as many cells; column 2 is published, a note comes last."""
+    """Texts of the header, and rows of as many cells; columns 2 and 3 are published, a note last."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -38,10 +39,23 @@ def _number(value: float) -> str:
     return f'{value:.0f}' if abs(value) >= 100 else f'{value:#.3g}'
 
 
-def _published(reference: Reference, number: int) -> str:
-    low, high = reference.low, reference.high
-    span = f'{low:g}' if low == high else f'{low:g} to {high:g}'
-    return f'{span} [{number}]' + ('?' if reference.doubt else '')
+def _span(low: float, high: float) -> str:
+    return f'{low:.4g}' if low == high else f'{low:.4g} to {high:.4g}'
+
+
+def _published(reference: Reference | None, numbers: Mapping[tuple[str, str], int]) -> list[Cell]:
+    """Return the published value with the number of its source, and what passes."""
+    if reference is None:
+        return [Cell(NONE, UNPUBLISHED), Cell(NONE, UNPUBLISHED)]
+    number = numbers[reference.source, reference.doubt]
+    value = f'{_span(reference.low, reference.high)} [{number}]' + '?' * bool(reference.doubt)
+    return [Cell(value), Cell(_span(*reference.limits))]
+
+
+def _numbers(validation: Validation) -> dict[tuple[str, str], int]:
+    """Return the number of each source and doubt."""
+    found = dict.fromkeys((r.source, r.doubt) for r in validation.references)
+    return {source: i for i, source in enumerate(found, 1)}
 
 
 def _cell(measurement: Measurement, reference: Reference | None) -> Cell:
@@ -59,19 +73,18 @@ def make_table(validation: Validation) -> Table:
     """
     rows = []
     alone = len(validation.cards) == 1
-    numbers = {id(r): i for i, r in enumerate(validation.references, 1)}
+    numbers = _numbers(validation)
     for name, first in validation.cards[0].measured.items():
         measured = [c.measured[name] for c in validation.cards]
         references = validation.of(name)
         if all(m.value is None for m in measured) and not references:
             continue
         for i, r in enumerate(references or (None,)):
-            published = UNPUBLISHED if r is None else _published(r, numbers[id(r)])
             rows.append(
                 (
                     Cell(first.title if i == 0 else ''),
                     Cell(first.unit if i == 0 else ''),
-                    Cell(published, UNPUBLISHED if r is None else ''),
+                    *_published(r, numbers),
                     *(_cell(m, r) for m in measured),
                     *([Cell(first.note if i == 0 else '')] if alone else []),
                 )
@@ -80,6 +93,7 @@ def make_table(validation: Validation) -> Table:
         'quantity',
         'unit',
         'published',
+        'passes',
         *(c.name for c in validation.cards),
         *(['note'] if alone else []),
     )
@@ -87,13 +101,11 @@ def make_table(validation: Validation) -> Table:
 
 
 def sources(validation: Validation) -> tuple[str, ...]:
-    """Return one line per published value: its number, source, tolerance and doubt."""
-    lines = []
-    for i, r in enumerate(validation.references, 1):
-        low, high = r.limits
-        doubt = f' In doubt: {r.doubt}.' if r.doubt else ''
-        lines.append(f'[{i}] {r.source}; {low:.5g} to {high:.5g} passes.{doubt}')
-    return tuple(lines)
+    """Return one line per source of published values: its number and doubt."""
+    return tuple(
+        f'[{i}] {source}.' + (f' In doubt: {doubt}.' if doubt else '')
+        for (source, doubt), i in _numbers(validation).items()
+    )
 
 
 def _share(error: float | None) -> str:
@@ -132,8 +144,9 @@ def conclusions(validation: Validation) -> tuple[str, ...]:
 
 def _what(validation: Validation, reference: Reference) -> str:
     measured = validation.cards[0].measured[reference.quantity]
-    number = next(i for i, r in enumerate(validation.references, 1) if r is reference)
-    return f'{measured.title} [{number}]' + (' (in doubt)' if reference.doubt else '')
+    return f'{measured.title}, {_span(reference.low, reference.high)}' + (
+        ' (in doubt)' if reference.doubt else ''
+    )
 
 
 def plain(validation: Validation) -> str:
