@@ -94,6 +94,8 @@ def test_manual_stabilize_and_alt_hold(rig, vehicle):
     first = len(sub.depths)
     sub.run(300)
     assert rms(sub.depths[first:]) < 0.05
+    vertical = np.array([sub.channels.pulse_widths(pwm)[-1] for pwm in sub.pwm[first:]])
+    assert rms(vertical) < 50  # µs; gains that are too high shake it by 280
     told = -sub.last['VFR_HUD'].alt
     assert told == pytest.approx(sub.depths[-1], abs=0.1)
 
