@@ -100,8 +100,12 @@ def test_manual_stabilize_and_alt_hold(rig, vehicle):
     assert told == pytest.approx(sub.depths[-1], abs=0.1)
 
 
-def test_alt_hold_in_a_moderate_sea(rig):
-    sub = rig(environment='moderate_sea', depth=2.0)
+@pytest.mark.parametrize(
+    ('vehicle', 'arguments'), [('bluerov2', {'coefficients': 'maker'}), ('bluerov2_heavy', {})]
+)
+def test_alt_hold_in_a_moderate_sea(rig, vehicle, arguments):
+    """Groups of waves overpower the two vertical thrusters of the BlueROV2's default: 56 N."""
+    sub = rig(vehicle, 'moderate_sea', depth=2.0, arguments=arguments)
     dive(sub, 5.0)
     first = len(sub.depths)
     sub.run(300)
