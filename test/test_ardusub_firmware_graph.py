@@ -116,7 +116,8 @@ def start(processes, pilot, *more):
         '--environment', 'shallow_sand', '--set', 'leak:=true', *more,
     )  # fmt: skip
     assert pilot.until(lambda: 'HEARTBEAT' in pilot.last, 90)
-    pilot.until(lambda: False, 12)
+    # Its estimator has a position after some 50 s of the run.
+    assert pilot.until(lambda: any('is using GPS' in t for t in pilot.texts), 180), pilot.texts
     assert pilot.arm(), pilot.texts
     return process
 
