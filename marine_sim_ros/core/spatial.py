@@ -34,7 +34,11 @@ __all__ = [
     'to_body',
     'transport',
     'up_in_body',
+    'written_rpy',
 ]
+
+_LOCKED = 1e-7
+"""Cosine of a pitch, below which roll and yaw cannot be told apart."""
 
 
 def _bilinear_form(rows: int, n: int, terms: Iterable[tuple[int, int, int, float]]) -> np.ndarray:
@@ -223,3 +227,19 @@ def rpy_from_quaternion(quaternion: Array) -> Array:
         ],
         axis=-1,
     )
+
+
+def written_rpy(quaternion: np.ndarray) -> np.ndarray:
+    """Return roll, pitch, yaw (3,) in rad that give the rotation back, at pitch ±90° too.
+
+    There roll and yaw turn about one axis, and :func:`rpy_from_quaternion` divides rounding
+    errors; here roll is 0 then, and yaw has both. For files, whose angles are read back.
+
+    Args:
+        quaternion: unit quaternion (4,), x, y, z, w.
+    """
+    r = np.asarray(rotation_matrix(quaternion))
+    rpy = np.array(rpy_from_quaternion(quaternion))
+    if np.hypot(r[2, 1], r[2, 2]) < _LOCKED:
+        rpy[0], rpy[2] = 0.0, np.arctan2(-r[0, 1], r[1, 1])
+    return rpy

@@ -20,7 +20,7 @@ __all__ = [
     'Inertial',
     'Joint',
     'Link',
-    'Pressure',
+    'Sensor',
     'Shape',
     'Sourced',
     'Thruster',
@@ -191,12 +191,26 @@ class Fin:
 
 
 @dataclass(frozen=True, eq=False)
-class Pressure:
-    """A pressure sensor: the link that carries it, and the variance of its noise in Pa²."""
+class Sensor:
+    """A sensor, by the names of our elements.
 
+    Attributes:
+        kind: name of its kind.
+        name: unique name.
+        link: name of the link that carries it.
+        pose: pose of our sensor's frame in the link.
+        rate: Hz, 0: one reading in every tick; None: the rate of the kind.
+        values: its parameters.
+        origin: where it is from.
+    """
+
+    kind: str
     name: str
     link: str
-    variance: Sourced[float] | None = None
+    pose: Pose
+    rate: Sourced[float] | None
+    values: Mapping[str, Sourced[Any]]
+    origin: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +228,7 @@ class ImportedVehicle:
         volumes: displaced volumes.
         thrusters: in the order of their pulse widths.
         fins: fins and rudders.
-        pressures: pressure sensors.
+        sensors: sensors.
         materials: relative density by name of a material.
         assumptions: what no source gives, and the rule that was used.
         dropped: what was not taken over, and why.
@@ -230,7 +244,7 @@ class ImportedVehicle:
     volumes: tuple[Volume, ...]
     thrusters: tuple[Thruster, ...]
     fins: tuple[Fin, ...]
-    pressures: tuple[Pressure, ...]
+    sensors: tuple[Sensor, ...]
     materials: tuple[tuple[str, Sourced[float]], ...]
     assumptions: tuple[str, ...]
     dropped: tuple[str, ...]

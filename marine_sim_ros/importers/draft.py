@@ -21,7 +21,7 @@ from marine_sim_ros.importers.description import (
     ImportedVehicle,
     Joint,
     Link,
-    Pressure,
+    Sensor,
     Sourced,
     Thruster,
     Volume,
@@ -42,12 +42,14 @@ class Options:
         base_link: name of the body's link; empty: found by the tree.
         max_thrust: largest thrust (N) of thrusters whose source has no limit; 0: by rule.
         arguments: xacro or scenario arguments.
+        cameras: whether to take sensors that draw pictures.
     """
 
     model: str = ''
     base_link: str = ''
     max_thrust: float = 0.0
     arguments: Mapping[str, str] = field(default_factory=dict)
+    cameras: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +135,7 @@ class Draft:
         self.volumes: list[Volume] = []
         self.thrusters: list[Thruster] = []
         self.fins: list[Fin] = []
-        self.pressures: list[Pressure] = []
+        self.sensors: list[Sensor] = []
         self.materials: dict[str, Sourced[float]] = {}
         self.assumptions: list[str] = []
         self.dropped: list[str] = []
@@ -164,6 +166,15 @@ class Draft:
     def parent_joints(self) -> dict[str, Joint]:
         """Return the joint above each link."""
         return {joint.child: joint for joint in self.joints.values()}
+
+    def is_rigid(self, link: str) -> bool:
+        """Return whether a link is there, with only fixed joints between it and the base."""
+        above = self.parent_joints()
+        while link != self.base:
+            if link not in above or above[link].kind != 'fixed':
+                return False
+            link = above[link].parent
+        return True
 
     def pose_of(self, link: str) -> Pose:
         """Return the pose of a link in the base, joints at zero.
@@ -238,7 +249,7 @@ class Draft:
             tuple(self.volumes),
             tuple(self.thrusters),
             tuple(self.fins),
-            tuple(self.pressures),
+            tuple(self.sensors),
             tuple(self.materials.items()),
             tuple(self.assumptions),
             tuple(self.dropped),

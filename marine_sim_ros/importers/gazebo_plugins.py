@@ -170,7 +170,7 @@ def read_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
         linear = -linear if np.trace(linear) > 0 else linear
         if np.trace(same) > 0:
             same, modulus = -same, -modulus
-    if draft.hydrodynamics is not None or not _base_side(draft, link):
+    if draft.hydrodynamics is not None or not draft.is_rigid(link):
         draft.drop(
             f'{origin_of(reader)}: hydrodynamics of link {link!r}: only those of the body are '
             'taken'
@@ -191,16 +191,6 @@ def read_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
             origin_of(reader),
         ),
     )
-
-
-def _base_side(draft: Draft, link: str) -> bool:
-    """Return whether only fixed joints are between a link and the base."""
-    above = draft.parent_joints()
-    while link != draft.base:
-        if above[link].kind != 'fixed':
-            return False
-        link = above[link].parent
-    return True
 
 
 def _damping(matrix: np.ndarray) -> np.ndarray:

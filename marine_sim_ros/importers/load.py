@@ -41,13 +41,11 @@ def import_vehicle(path: Path, options: Options | None = None) -> ImportedVehicl
     """
     options = options or Options()
     draft = _read(path, options)
-    for pressure in list(draft.pressures):
-        if pressure.link not in draft.links:
-            draft.pressures.remove(pressure)
     buoyancy.complete(draft)
     _check_shapes(draft)
     _check_inertias(draft)
     _check_joints(draft)
+    _check_sensors(draft)
     return draft.finish()
 
 
@@ -169,3 +167,14 @@ def _mass_below(draft: Draft, link: str) -> float:
         total += 0.0 if inertial is None else inertial.mass.value
         queue += [j.child for j in draft.joints.values() if j.parent == at]
     return total
+
+
+def _check_sensors(draft: Draft) -> None:
+    """Leave out sensors on links that move."""
+    for sensor in list(draft.sensors):
+        if not draft.is_rigid(sensor.link):
+            draft.sensors.remove(sensor)
+            draft.drop(
+                f'{sensor.origin}: sensor {sensor.name!r}: its link {sensor.link!r} moves against '
+                'the body, or is left out'
+            )

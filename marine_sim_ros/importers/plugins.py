@@ -8,7 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from marine_sim_ros.importers import fin_plugins, gazebo_plugins, surface_plugins, uuv_plugins
+from marine_sim_ros.importers import (
+    fin_plugins,
+    gazebo_plugins,
+    gazebo_sensors,
+    surface_plugins,
+    uuv_plugins,
+    uuv_sensors,
+)
 from marine_sim_ros.importers.draft import Draft, Plugin, origin_of
 
 __all__ = ['apply_plugins']
@@ -28,7 +35,7 @@ READERS: tuple[tuple[str, _Read], ...] = (
     (r'systems::Thruster|-thruster-system', gazebo_plugins.read_thruster),
     (r'uuv_fin', fin_plugins.read_uuv_fin),
     (r'systems::LiftDrag|-lift-drag-system|LiftDragPlugin', fin_plugins.read_lift_drag),
-    (r'pressure', uuv_plugins.read_pressure),
+    *uuv_sensors.READERS,
 )
 """Pattern of name and library -> reader; in the order in which they are applied."""
 
@@ -67,12 +74,7 @@ def apply_plugins(draft: Draft, plugins: list[Plugin]) -> None:
         publishes = _STATE_ONLY.search(plugin.label)
         _drop(plugin, draft, 'measures or publishes; it exerts no force' if publishes else _FORCE)
     gazebo_plugins.read_fluid_added_mass(draft)
-    for link, sensor in draft.notes.get('sensors', []):
-        kind = sensor.element.get('type', '')
-        name = sensor.element.get('name', '')
-        draft.drop(
-            f'{origin_of(sensor)}: sensor {name!r} of type {kind!r} on {link!r} is noted only'
-        )
+    gazebo_sensors.read_sensors(draft)
     order = draft.notes.get('order', {})
     if all(isinstance(v, int) for v in order.values()) and len(order) == len(draft.thrusters):
         draft.thrusters.sort(key=lambda t: order[t.name])

@@ -26,7 +26,7 @@ from marine_sim_ros.model.packages import package_folder
 from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
-__all__ = ['read_sdf']
+__all__ = ['read_pose', 'read_sdf']
 
 _DEEPEST = 8
 _ENDLESS = 1e3
@@ -59,11 +59,11 @@ class _Model:
             raise self.reader.error(f'names the frame {name!r}, which does not exist')
         parent, element = self.frames[name]
         own = self.nested[name][1] if name in self.nested else None
-        pose, relative = _pose(Reader(element, self.reader.source))
+        pose, relative = read_pose(Reader(element, self.reader.source))
         return self.pose(relative or parent, (*seen, name)).then(pose if own is None else own)
 
 
-def _pose(reader: Reader) -> tuple[Pose, str]:
+def read_pose(reader: Reader) -> tuple[Pose, str]:
     """Return the <pose> of an element, and the frame that it is relative to."""
     found = reader.element.find('pose')
     if found is None:
@@ -224,7 +224,7 @@ class _SdfReader:
         inner = self._model(found, str(file), file.parent, depth + 1)
         name = text_of(reader, 'name', str(found.get('name', '')))
         pose = include.find('pose')
-        own = None if pose is not None else _pose(inner.reader)[0]
+        own = None if pose is not None else read_pose(inner.reader)[0]
         model.nested[name] = (inner, own)
         model.frames[name] = ('', include)
         for plugin in include.findall('plugin'):
@@ -259,9 +259,11 @@ class _SdfReader:
         if mass is not None:
             self.draft.notes.setdefault('fluid_added_mass', {})[name] = Reader(mass, reader.source)
         for sensor in reader.element.findall('sensor'):
-            self.draft.notes.setdefault('sensors', []).append(
-                (name, Reader(sensor, reader.source))
-            )
+            inner = Reader(sensor, reader.source)
+            pose, relative = read_pose(inner)
+            if relative:
+                pose = model.pose(reader.attribute('name')).seen(model.pose(relative)).then(pose)
+            self.draft.notes.setdefault('sensors', []).append((name, inner, pose))
             for plugin in sensor.findall('plugin'):
                 self.plugins.append(Plugin(Reader(plugin, reader.source), name))
 
@@ -384,7 +386,7 @@ def _inertial(reader: Reader, draft: Draft) -> Inertial | None:
             [values['ixz'], values['iyz'], values['izz']],
         ]
     )
-    return Inertial(mass, _pose(inertial)[0], Sourced(tensor, origin))
+    return Inertial(mass, read_pose(inertial)[0], Sourced(tensor, origin))
 
 
 def _shape(reader: Reader, folder: Path, draft: Draft) -> Shape | None:
@@ -394,7 +396,7 @@ def _shape(reader: Reader, folder: Path, draft: Draft) -> Shape | None:
     if inner is None or inner.tag == 'empty':
         return None
     shape = Reader(inner, reader.source)
-    pose, origin = _pose(reader)[0], origin_of(reader)
+    pose, origin = read_pose(reader)[0], origin_of(reader)
     colour = _colour(reader)
     if inner.tag == 'box':
         size = shape.value_of('size', lambda r: r.numbers({3}), np.ones(3))

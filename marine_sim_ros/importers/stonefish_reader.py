@@ -23,8 +23,6 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import (
-    quaternion_from_rpy,
-    quaternion_product,
     rotation_matrix,
 )
 from marine_sim_ros.importers.curves import along, sampled_curve
@@ -33,7 +31,6 @@ from marine_sim_ros.importers.description import (
     Inertial,
     Joint,
     Link,
-    Pressure,
     Shape,
     Sourced,
     Thruster,
@@ -42,6 +39,7 @@ from marine_sim_ros.importers.description import (
 from marine_sim_ros.importers.draft import Draft, Options, origin_of
 from marine_sim_ros.importers.geometry import box_around, solid
 from marine_sim_ros.importers.lenient import parse_file
+from marine_sim_ros.importers.stonefish_sensors import SIGNS, in_ned, ned_pose, read_sensor
 from marine_sim_ros.importers.tree import grow_tree
 from marine_sim_ros.model.geometry import shapes
 from marine_sim_ros.model.geometry.added_mass import estimate_added_mass
@@ -54,9 +52,6 @@ from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
 __all__ = ['read_stonefish']
 
-_SIGNS = np.array([1.0, -1.0, -1.0])
-_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
-"""Half a turn about x: what a mesh of a NED frame needs in ours."""
 _DENSITY = 1000.0
 _CF = 0.1
 """Stonefish's C_f of a body as a share of its C_d."""
@@ -64,23 +59,6 @@ _DEEPEST = 10
 _ARG = re.compile(r'\$\(arg\s+([^)\s]+)\s*\)')
 _SUM = re.compile(r'\$\{([^}]{1,200})\}')
 _FIND = re.compile(r'\$\(find\s+([^)\s]+)\s*\)')
-
-
-def _pose(reader: Reader | None) -> Pose:
-    """Return the pose of an element with xyz and rpy in NED, in our axes."""
-    if reader is None:
-        return IDENTITY
-    xyz = reader.numbers({3}, reader.attribute('xyz', '0 0 0'))
-    rpy = reader.numbers({3}, reader.attribute('rpy', '0 0 0'))
-    if np.any(np.abs(xyz) > FARTHEST):
-        raise reader.error(f'is beyond {FARTHEST:g} m')
-    turn = quaternion_from_rpy(*rpy)
-    return Pose(_SIGNS * xyz, turn * np.array([1.0, -1.0, -1.0, 1.0]))
-
-
-def _mesh_pose(pose: Pose) -> Pose:
-    """Return the pose of a mesh whose own axes are those of a NED frame."""
-    return Pose(pose.translation, np.asarray(quaternion_product(pose.quaternion, _TURNED)))
 
 
 _OPERATORS: dict[type, Callable[..., float]] = {
@@ -287,7 +265,7 @@ class _StonefishReader:
             for element in reader.element:
                 if element.tag in ('external_part', 'internal_part'):
                     part = Reader(element, reader.source)
-                    pose = _pose(part.child('compound_transform'))
+                    pose = ned_pose(part.child('compound_transform'))
                     self._part(part, name, pose, internal=element.tag == 'internal_part')
         self._properties(reader, name)
         visuals = tuple(p.shape for p in self.parts[name] if p.external)
@@ -322,7 +300,7 @@ class _StonefishReader:
             self.draft.links[name],
             inertial=Inertial(
                 Sourced(mass.attribute_number('value', 0.0, 0.0, 1e9), origin_of(mass)),
-                _pose(center),
+                ned_pose(center),
                 Sourced(np.diag(moments), origin_of(inertia)),
             ),
         )
@@ -331,7 +309,7 @@ class _StonefishReader:
         """Return the physical shape of a part in its link."""
         kind, origin = reader.attribute('type'), origin_of(reader)
         size = reader.child('dimensions')
-        at = pose.then(_pose(reader.child('origin')))
+        at = pose.then(ned_pose(reader.child('origin')))
         if kind == 'model':
             physical = reader.child('physical')
             if physical is None:
@@ -362,7 +340,7 @@ class _StonefishReader:
         if mesh is None:
             raise reader.error('has no <mesh filename="..."/>')
         scale = mesh.attribute_number('scale', 1.0, 1e-6, 1e6)
-        at = _mesh_pose(pose.then(_pose(reader.child('origin'))))
+        at = in_ned(pose.then(ned_pose(reader.child('origin'))))
         uri = self._file(mesh.attribute('filename'))
         return Shape('mesh', (scale, scale, scale), at, origin, uri)
 
@@ -437,19 +415,13 @@ class _StonefishReader:
         return self.materials.get(name, self.density.value) * volume
 
     def _rest(self, robot: Reader) -> None:
-        """Take joints and pressure sensors; name what is left."""
+        """Take joints and sensors."""
         for element in robot.element:
             reader = Reader(element, str(element.get('_source', robot.source)))
             if element.tag == 'joint':
                 self._joint(reader)
-            elif element.tag == 'sensor' and reader.attribute('type', '') == 'pressure':
-                self._pressure(reader)
             elif element.tag in ('sensor', 'comm'):
-                kind = reader.attribute('type', '')
-                self.draft.drop(
-                    f'{origin_of(reader)}: sensor {reader.attribute("name", "")!r} of type '
-                    f'{kind!r} is noted only'
-                )
+                read_sensor(self.draft, reader)
 
     def _joint(self, reader: Reader) -> None:
         names = []
@@ -468,7 +440,7 @@ class _StonefishReader:
             along_ = axis.numbers({3}, axis.attribute('xyz', '1 0 0'))
         if not np.any(along_):
             raise reader.error('its <axis> has no length; expected a direction')
-        x, y, z = (float(v) for v in _SIGNS * along_ / np.linalg.norm(along_))
+        x, y, z = (float(v) for v in SIGNS * along_ / np.linalg.norm(along_))
         limits = reader.child('limits')
         lower = upper = 0.0
         if limits is not None:
@@ -486,33 +458,13 @@ class _StonefishReader:
             kind,
             names[0],
             names[1],
-            _pose(reader.child('origin')),
+            ned_pose(reader.child('origin')),
             (x, y, z),
             lower,
             upper,
             1.0,
             origin_of(reader),
         )
-
-    def _pressure(self, reader: Reader) -> None:
-        link = reader.child('link')
-        if link is None:
-            raise reader.error('has no <link name="..."/>')
-        name = self.draft.known_link(link, link.attribute('name'))
-        pose = _pose(reader.child('origin'))
-        count = len(self.draft.pressures)
-        label = 'barometer' if not count else f'barometer_{count + 1}'
-        frame = f'{label}_link'
-        self.draft.links[frame] = Link(frame)
-        self.draft.joints[f'{label}_joint'] = Joint(
-            f'{label}_joint', 'fixed', name, frame, pose, origin=origin_of(reader)
-        )
-        noise = reader.child('noise')
-        variance = None
-        if noise is not None and noise.element.get('pressure'):
-            sigma = noise.attribute_number('pressure', 0.0, 0.0, 1e6)
-            variance = Sourced(sigma**2, origin_of(noise))
-        self.draft.pressures.append(Pressure(label, frame, variance))
 
     def _actuators(self, robot: Reader) -> None:
         for element in robot.element.findall('actuator'):
@@ -533,7 +485,7 @@ class _StonefishReader:
         if link is None:
             raise reader.error('has no <link name="..."/>')
         name = self.draft.known_link(link, link.attribute('name'))
-        return self.draft.pose_of(name).then(_pose(reader.child('origin')))
+        return self.draft.pose_of(name).then(ned_pose(reader.child('origin')))
 
     def _simple_thruster(self, reader: Reader) -> None:
         specs = reader.child('specs')

@@ -12,6 +12,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers.description import Inertial, Joint, Link, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, Options, Plugin, origin_of
+from marine_sim_ros.importers.sdf_reader import read_pose
 from marine_sim_ros.importers.tree import choose_base, grow_tree
 from marine_sim_ros.model.extensions import robot_elements
 from marine_sim_ros.model.kinematics import FARTHEST
@@ -69,7 +70,9 @@ def _plugins(root: Element, source: str, draft: Draft) -> list[Plugin]:
         for plugin in gazebo.iter('plugin'):
             result.append(Plugin(Reader(plugin, source), reference))
         for sensor in gazebo.findall('sensor'):
-            draft.notes.setdefault('sensors', []).append((reference, Reader(sensor, source)))
+            reader = Reader(sensor, source)
+            pose = read_pose(reader)[0]
+            draft.notes.setdefault('sensors', []).append((reference, reader, pose))
         for mass in gazebo.iter('fluid_added_mass'):
             draft.notes.setdefault('fluid_added_mass', {})[reference] = Reader(mass, source)
     return result

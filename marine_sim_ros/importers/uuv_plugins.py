@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plugins of UUV Simulator and Plankton: underwater objects, thrusters, sensors.
+"""Plugins of UUV Simulator and Plankton: underwater objects and thrusters.
 
 Source: uuv_simulator, uuv_gazebo_plugins/src: BuoyantObject, HydrodynamicModel, ThrusterPlugin,
 ThrusterConversionFcn. Its hydrodynamic models reckon in NED (x forward, y starboard, z down),
@@ -16,14 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.importers.curves import along, sampled_curve, thrust_limit
-from marine_sim_ros.importers.description import Pressure, Sourced, Thruster, Volume
+from marine_sim_ros.importers.description import Sourced, Thruster, Volume
 from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origin_of, text_of
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
     'FLIP',
-    'read_pressure',
     'read_uuv_thruster',
     'read_underwater_object',
     'time_constant',
@@ -153,7 +152,8 @@ def _model(model: Reader, link: Reader, name: str, draft: Draft) -> None:
             f'{origin_of(model)}: the terms of <quadratic_damping> off the diagonal, which the '
             'simulator does not use either'
         )
-    if not _on_the_body(name, draft, origin_of(model)):
+    if not draft.is_rigid(name):
+        draft.drop(f'{origin_of(model)}: hydrodynamics of link {name!r}, which moves with a joint')
         return
     set_hydrodynamics(
         draft,
@@ -164,17 +164,6 @@ def _model(model: Reader, link: Reader, name: str, draft: Draft) -> None:
         -quadratic + 0.0,
         modulus,
     )
-
-
-def _on_the_body(link: str, draft: Draft, where: str) -> bool:
-    above = draft.parent_joints()
-    at = link
-    while at != draft.base:
-        if above[at].kind not in ('fixed',):
-            draft.drop(f'{where}: hydrodynamics of link {link!r}, which moves with a joint')
-            return False
-        at = above[at].parent
-    return True
 
 
 def _length(model: Reader, link: Reader, name: str, pick: Callable[..., float]) -> float:
@@ -388,19 +377,3 @@ def time_constant(reader: Reader, draft: Draft) -> Sourced[float] | None:
         return number(dynamics, 'timeConstant', None, 0.0, 60.0)
     draft.drop(f'{origin_of(dynamics)}: {kind} dynamics of a rotor; it follows at once here')
     return None
-
-
-def read_pressure(plugin: Plugin, draft: Draft) -> None:
-    """Take a pressure sensor; its noise is in kPa in the source."""
-    reader = plugin.reader
-    link = text_of(reader, 'link_name', plugin.reference)
-    if link not in draft.links:
-        draft.drop(f'{origin_of(reader)}: a pressure sensor on link {link!r}, which is not there')
-        return
-    sigma = number(reader, 'noise_sigma', None, 0.0, 1e6)
-    variance = None
-    if sigma is not None:
-        variance = Sourced((1000 * sigma.value) ** 2, f'{sigma.origin}, kPa')
-    number_of = len(draft.pressures)
-    name = 'barometer' if not number_of else f'barometer_{number_of + 1}'
-    draft.pressures.append(Pressure(name, link, variance))

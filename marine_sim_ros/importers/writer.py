@@ -13,13 +13,14 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from marine_sim_ros.core.spatial import rpy_from_quaternion
+from marine_sim_ros.core.spatial import written_rpy
 from marine_sim_ros.importers.description import (
     Fin,
     Hydrodynamics,
     ImportedVehicle,
     Joint,
     Link,
+    Sensor,
     Shape,
     Sourced,
     Thruster,
@@ -48,7 +49,7 @@ def _noted(value: Sourced[Any]) -> str:
 
 def _origin(pose: Pose, tag: str = 'origin') -> str:
     xyz = np.round(pose.translation, _DECIMALS)
-    rpy = np.round(np.asarray(rpy_from_quaternion(pose.quaternion)), _DECIMALS)
+    rpy = np.round(written_rpy(pose.quaternion), _DECIMALS)
     if not np.any(xyz) and not np.any(rpy):
         return ''
     return f'<{tag} xyz="{numbers(xyz)}" rpy="{numbers(rpy)}"/>'
@@ -242,6 +243,20 @@ def _fins(fins: tuple[Fin, ...]) -> Iterator[str]:
     yield '  </fins>'
 
 
+def _sensor(sensor: Sensor) -> Iterator[str]:
+    rate = '' if sensor.rate is None else f' rate="{numbers(sensor.rate.value)}"'
+    names = f'name={quoteattr(sensor.name)} link={quoteattr(sensor.link)}'
+    lines = [f'    {_origin(sensor.pose)}'] if _origin(sensor.pose) else []
+    lines += [_element(tag, value, numbers(value.value)) for tag, value in sensor.values.items()]
+    head = f'  <sensor type="{sensor.kind}" {names}{rate}'
+    if not lines:
+        yield f'{head}/>  {_comment(sensor.origin)}'
+        return
+    yield f'{head}>  {_comment(sensor.origin)}'
+    yield from lines
+    yield '  </sensor>'
+
+
 def _notes(vehicle: ImportedVehicle) -> Iterator[str]:
     yield f'  {_comment(f"{vehicle.format} of {Path(vehicle.file).name}")}'
     for text in vehicle.assumptions:
@@ -266,12 +281,8 @@ def _lines(vehicle: ImportedVehicle, folder: Path | None) -> Iterator[str]:
         yield from _volume(volume)
     if vehicle.hydrodynamics is not None:
         yield from _hydrodynamics(vehicle.hydrodynamics)
-    for pressure in vehicle.pressures:
-        names = f'name={quoteattr(pressure.name)} link={quoteattr(pressure.link)}'
-        variance = pressure.variance
-        inner = '' if variance is None else f'<variance>{numbers(variance.value)}</variance>'
-        note = '' if variance is None else f'  {_noted(variance)}'
-        yield f'  <barometer {names}>{inner}</barometer>{note}'
+    for sensor in vehicle.sensors:
+        yield from _sensor(sensor)
     yield from _thrusters(vehicle.thrusters)
     yield from _fins(vehicle.fins)
     yield '</robot>'

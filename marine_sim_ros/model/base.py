@@ -16,7 +16,7 @@ from marine_sim_ros.core.spatial import (
     quaternion_product,
     rotation_matrix,
     rotation_vector_quaternion,
-    rpy_from_quaternion,
+    written_rpy,
 )
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -136,7 +136,7 @@ def _turn_around(joint: Element, reader: Reader) -> None:
     turn = quaternion_from_rpy(*rpy)
     element: etree._Element = origin.element
     element.set('xyz', _numbers(-rotation_matrix(turn).T @ xyz))
-    element.set('rpy', _numbers(rpy_from_quaternion(turn * _BACK)))
+    element.set('rpy', _numbers(written_rpy(turn * _BACK)))
 
 
 def fix_locked_joints(robot: Element, source: str) -> tuple[str, ...]:
@@ -185,4 +185,4 @@ def _move_origin(joint: Element, source: str, position: float) -> None:
     else:
         turn = quaternion_product(turn, rotation_vector_quaternion(position * axis))
     element.set('xyz', _numbers(xyz))
-    element.set('rpy', _numbers(rpy_from_quaternion(turn)))
+    element.set('rpy', _numbers(written_rpy(turn)))

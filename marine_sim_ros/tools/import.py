@@ -48,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='largest thrust of thrusters whose source has no limit (default: a tenth of the '
         'weight)',
     )
+    parser.add_argument(
+        '--cameras',
+        action='store_true',
+        help='take cameras and imaging sonars too, which draw pictures while a run goes on',
+    )
     add_option(parser, 'vehicle_arguments')
 
 
@@ -58,7 +63,9 @@ def execute(options: argparse.Namespace) -> int:
     arguments = xacro_arguments(options.vehicle_arguments)
     base = arguments.pop('base_link', '')
     path = Path(options.file).expanduser()
-    imported = import_vehicle(path, Options(options.model, base, options.max_thrust, arguments))
+    imported = import_vehicle(
+        path, Options(options.model, base, options.max_thrust, arguments, options.cameras)
+    )
     output = Path(options.output).expanduser() if options.output else None
     folder = None if output is None else output.parent
     text = urdf_text(imported, folder)
