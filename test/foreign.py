@@ -87,6 +87,98 @@ STONEFISH = """<?xml version="1.0"?><scenario>
 <torque_coeff value="0.05"/></thrust_model></actuator></robot></scenario>
 """.replace('{{', '{').replace('}}', '}')
 
+_NOISE = '<noise type="gaussian">{}</noise>'
+_GYRO = _NOISE.format(
+    '<stddev>0.02</stddev><bias_stddev>0.003</bias_stddev>'
+    '<dynamic_bias_stddev>1e-4</dynamic_bias_stddev>'
+)
+IMU = ''.join(
+    (
+        '<sensor name="imu 1" type="imu"><pose>0.1 0.2 0.3 3.141592653589793 0 0</pose>',
+        '<update_rate>400</update_rate><imu><angular_velocity>',
+        *(f'<{a}>{_GYRO}</{a}>' for a in 'xyz'),
+        '</angular_velocity><linear_acceleration>',
+        *(
+            f'<{a}>{_NOISE.format(f"<stddev>{s}</stddev>")}</{a}>'
+            for a, s in (('x', 0.1), ('y', 0.1), ('z', 0.2))
+        ),
+        '</linear_acceleration></imu></sensor>',
+    )
+)
+CAMERA = """<sensor name="eye" type="{}"><update_rate>10</update_rate><camera>
+<horizontal_fov>1.5707963267948966</horizontal_fov><image><width>800</width><height>600</height>
+</image><noise><stddev>0.01</stddev></noise><distortion><k1>-0.1</k1><p2>0.02</p2></distortion>
+</camera></sensor>"""
+
+
+DVL = """<sensor xmlns:gz="http://gazebosim.org/schema" name="dvl" type="custom" gz:type="dvl">
+<update_rate>8</update_rate><gz:dvl><arrangement degrees="true"><beam><tilt>25</tilt></beam>
+</arrangement><tracking><bottom_mode><noise type="gaussian"><stddev>0.005</stddev></noise>
+</bottom_mode></tracking><maximum_range>200</maximum_range></gz:dvl></sensor>"""
+
+
+UUV_SENSORS = """<link name="dvl_link"><inertial><mass value="0.1"/>
+<inertia ixx="1e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="1e-3"/></inertial></link>
+<joint name="dvl" type="fixed"><parent link="auv/base_link"/><child link="dvl_link"/>
+<origin xyz="-1 0 -0.3" rpy="0 1.5707963267948966 0"/></joint>
+<link name="beam"/><joint name="b" type="fixed"><parent link="dvl_link"/><child link="beam"/>
+<origin rpy="0 -0.52 0"/></joint><gazebo reference="beam"><sensor type="ray" name="beam0"><ray>
+<scan><horizontal><samples>3</samples><min_angle>-0.03</min_angle><max_angle>0.03</max_angle>
+</horizontal></scan><range><min>0.5</min><max>80</max></range></ray></sensor></gazebo>
+<gazebo><plugin filename="libuuv_gazebo_ros_dvl_plugin.so" name="dvl_plugin">
+<link_name>dvl_link</link_name><sensor_topic>dvl</sensor_topic><update_rate>7</update_rate>
+<noise_sigma>0.05</noise_sigma><noise_amplitude>0.2</noise_amplitude>
+<beam_link_name_0>beam</beam_link_name_0></plugin>
+<plugin filename="libuuv_gazebo_ros_subsea_pressure_plugin.so" name="p">
+<link_name>auv/base_link</link_name><noise_sigma>3</noise_sigma><update_rate>10</update_rate>
+<standard_pressure>100</standard_pressure></plugin>
+<plugin filename="libuuv_gazebo_ros_imu_plugin.so" name="i"><link_name>auv/base_link</link_name>
+<gyroscope_noise_density>3e-4</gyroscope_noise_density><noise_amplitude>1</noise_amplitude>
+<accelerometer_turn_on_bias_sigma>0.2</accelerometer_turn_on_bias_sigma></plugin>
+<plugin filename="libuuv_gazebo_ros_magnetometer_plugin.so" name="m">
+<link_name>auv/base_link</link_name><noise_xy>1</noise_xy><noise_z>1.4</noise_z>
+<noise_amplitude>0.1</noise_amplitude></plugin></gazebo></robot>"""
+
+
+_ON = '<link name="Vehicle"/>'
+
+
+STONEFISH_SENSORS = ''.join(
+    (
+        f'<sensor name="dvl" type="dvl" rate="5">{_ON}',
+        '<origin xyz="1 2 3" rpy="3.14159265359 0 0"/>',
+        '<specs beam_angle="20"/><range velocity="9 8 7" altitude_min="0.5" altitude_max="81"/>',
+        '<noise velocity="0.0015"/></sensor>',
+        f'<sensor name="up" type="dvl" rate="5">{_ON}<origin xyz="0 0 0" rpy="0 0 0"/>',
+        '<specs beam_angle="20" beam_positive_z="true"/></sensor>',
+        f'<sensor name="imu" type="imu" rate="25">{_ON}<origin xyz="0 0 0" rpy="0 0 0"/>',
+        '<noise angle="0.01" angular_velocity="0.05" linear_acceleration="1 2 3"/></sensor>',
+        f'<sensor name="gps" type="gps" rate="1">{_ON}<noise ned_position="0.5"/></sensor>',
+        f'<sensor name="front" type="camera" rate="13">{_ON}',
+        '<origin xyz="0.4 0 0" rpy="1.5707963268 0 1.5707963268"/>',
+        '<specs resolution_x="640" resolution_y="480" horizontal_fov="55"/></sensor>',
+        f'<sensor name="fls" type="fls" rate="10">{_ON}',
+        '<origin xyz="0 0 0" rpy="1.5707963268 0 1.5707963268"/>',
+        '<specs beams="256" bins="500" horizontal_fov="120" vertical_fov="20"/>',
+        '<settings range_min="0.5" range_max="10"/></sensor>',
+        f'<sensor name="msis" type="msis" rate="10">{_ON}',
+        '<origin xyz="0 0 0" rpy="1.5707963268 0 1.5707963268"/>',
+        '<specs step="0.9" bins="400" horizontal_beam_width="2" vertical_beam_width="20"/>',
+        '<settings range_max="30" rotation_min="-45" rotation_max="45"/></sensor>',
+        '<sensor name="odom" type="odometry"/>',
+    )
+)
+
+
+def sensors_on_sdf(*elements):
+    """Return the SDF vehicle with sensors on its first link."""
+    return SDF.replace('</link>', f'{"".join(elements)}</link>', 1)
+
+
+def sensors_on_robot(*elements):
+    return STONEFISH.replace('<sensor name="depth"', f'{"".join(elements)}<sensor name="depth"')
+
+
 SUFFIX = {SDF: '.sdf', UUV: '.urdf', VRX: '.urdf', STONEFISH: '.scn'}
 
 

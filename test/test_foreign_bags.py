@@ -12,6 +12,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from marine_sim_ros.analysis.bags.mapping import vehicles_of
 from marine_sim_ros.analysis.bags.reading import read
+from marine_sim_ros.core.errors import MarineSimError
 
 RC_OUT = 'std_msgs/Header header\nuint16[] channels\n'
 OVERRIDE = 'uint16[18] channels\n'
@@ -95,3 +96,40 @@ def test_ours_goes_before_that_of_a_driver():
     del topics['/rov/odom']
     (record,) = vehicles_of(topics, {}, 'bag').values()
     assert record.channels['odom'].topic == '/rov/local_position/odom'
+
+
+@pytest.mark.parametrize('name', ['dvl/odometry', 'usbl/position'])
+def test_a_dvl_or_usbl_counts_where_there_is_no_other_odometry(name):
+    kind = {
+        'dvl/odometry': 'nav_msgs/msg/Odometry',
+        'usbl/position': 'geometry_msgs/msg/PoseWithCovarianceStamped',
+    }[name]
+    topics = {f'/rov/{name}': kind, '/rov/rc/out': 'mavros_msgs/msg/RCOut'}
+    (record,) = vehicles_of(topics, {}, 'bag').values()
+    assert record.channels['odom'].topic == f'/rov/{name}'
+    topics['/mavros/local_position/odom'] = 'nav_msgs/msg/Odometry'
+    found = vehicles_of(topics, {}, 'bag')
+    assert 'odom' not in found['rov'].channels
+    assert found['mavros'].channels['odom'].topic == '/mavros/local_position/odom'
+
+
+def test_a_bag_of_unknown_names_lists_what_could_be_mapped(tmp_path):
+    store = get_typestore(Stores.ROS2_JAZZY)
+    path = tmp_path / 'odd'
+    kinds = {
+        '/a/motion': 'nav_msgs/msg/Odometry',
+        '/b/pose': 'geometry_msgs/msg/PoseStamped',
+        '/esc': 'std_msgs/msg/UInt16MultiArray',
+        '/talk': 'std_msgs/msg/String',
+    }
+    with Writer2(path, version=9) as bag:
+        for topic, kind in kinds.items():
+            connection = bag.add_connection(topic, kind, typestore=store)
+            if kind == 'std_msgs/msg/String':
+                message = store.types[kind]('hello')
+                bag.write(connection, 1, store.serialize_cdr(message, kind))
+    with pytest.raises(MarineSimError) as found:
+        read(str(path))
+    assert str(found.value).endswith(
+        'of: --map odom:=/a/motion --map odom:=/b/pose --map thrusters/pwm:=/esc'
+    )

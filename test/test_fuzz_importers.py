@@ -10,7 +10,20 @@ import os
 
 import numpy as np
 import pytest
-from foreign import SDF, STONEFISH, UUV, VRX, imported
+from foreign import (
+    CAMERA,
+    DVL,
+    IMU,
+    SDF,
+    STONEFISH,
+    STONEFISH_SENSORS,
+    UUV,
+    UUV_SENSORS,
+    VRX,
+    imported,
+    sensors_on_robot,
+    sensors_on_sdf,
+)
 from hypothesis import given, settings
 from test_fuzz_urdf import memory, mutated, usual
 
@@ -19,9 +32,12 @@ from marine_sim_ros import MarineSimError
 EXAMPLES = int(os.environ.get('IMPORT_EXAMPLES', '50'))
 FORMATS = {
     'sdf': (SDF, '.sdf'),
+    'sdf sensors': (sensors_on_sdf(CAMERA.format('camera'), DVL, IMU), '.sdf'),
     'uuv': (UUV, '.urdf'),
+    'uuv sensors': (UUV.replace('</robot>', UUV_SENSORS), '.urdf'),
     'vrx': (VRX, '.urdf'),
     'stonefish': (STONEFISH, '.scn'),
+    'stonefish sensors': (sensors_on_robot(STONEFISH_SENSORS), '.scn'),
 }
 
 __all__ = ['memory']  # a fixture, used by all tests of this module
@@ -36,7 +52,9 @@ def test_mutated_files(name, tmp_path):
     def check(text):
         message = vehicle = None
         try:
-            _, vehicle = imported(tmp_path, text.encode('utf-8', 'replace').decode(), suffix)
+            _, vehicle = imported(
+                tmp_path, text.encode('utf-8', 'replace').decode(), suffix, cameras=True
+            )
         except MarineSimError as error:
             message = str(error)
         if vehicle is None:

@@ -14,7 +14,7 @@ from typing import Any
 from marine_sim_ros.analysis.bags.alignment import METHODS, align, differences
 from marine_sim_ros.analysis.bags.description import recorded_environment, recorded_vehicle
 from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
-from marine_sim_ros.analysis.bags.metrics import bag_metrics, vehicle_metrics
+from marine_sim_ros.analysis.bags.metrics import bag_metrics, stamp_notes, vehicle_metrics
 from marine_sim_ros.analysis.bags.reading import Bag, read
 from marine_sim_ros.analysis.bags.sensors import SensorComparison, compare_sensors
 from marine_sim_ros.analysis.bags.tables import Tables, table_format
@@ -37,7 +37,7 @@ _FILES = ('report.html', 'metrics.json', 'tables')
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument(
-        'bags', metavar='BAG', nargs='+', help='rosbag2 folder or file, or a folder of --record'
+        'bags', metavar='BAG', nargs='+', help='rosbag2 folder or file, a folder of --record, or .BIN or .tlog of ArduSub'
     )
     parser.add_argument(
         '-o',
@@ -102,6 +102,9 @@ def execute(options: argparse.Namespace) -> int:
     content = json.dumps(_metrics(about, sections), indent=2, allow_nan=False)
     _write(folder / 'metrics.json', content + '\n')
     for section in sections:
+        for run, metrics in zip(section.runs, section.metrics, strict=True):
+            for note in stamp_notes(metrics['channels']):
+                print(f'{run.label}: {note}')
         for run in section.runs[1:]:
             if run.alignment is not None:
                 print(f'{run.label}: {run.alignment.text()}')

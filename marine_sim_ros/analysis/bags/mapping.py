@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from marine_sim_ros.analysis.bags.roles import DRIVERS, OURS, accepted, role_of
+from marine_sim_ros.analysis.bags.roles import DRIVERS, LAST_DRIVERS, OURS, accepted, role_of
 from marine_sim_ros.analysis.bags.vehicle import Channel, VehicleRecord
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 
-__all__ = ['check_maps', 'parse_maps', 'vehicles_of']
+__all__ = ['check_maps', 'parse_maps', 'suggestion', 'vehicles_of']
+
+_SHOWN = 4
+"""Topics that are suggested for one of ours."""
 
 
 def parse_maps(texts: Sequence[str]) -> dict[str, str]:
@@ -45,6 +48,18 @@ def check_maps(maps: Mapping[str, str], there: Collection[str]) -> None:
                 f'--map {ours}:={theirs}: no bag has {theirs}; expected one of '
                 + ', '.join(sorted(there))
             )
+
+
+def suggestion(topics: Mapping[str, str]) -> str:
+    """Return the topics (name -> type) that --map could name, by our names; empty for none."""
+    words = []
+    for ours in ('odom', 'thrusters/pwm', 'barometer/pressure'):
+        kinds = accepted(role_of(ours) or '')
+        could = [topic for topic, kind in sorted(topics.items()) if kind in kinds]
+        words += [f'--map {ours}:={topic}' for topic in could[:_SHOWN]]
+        if len(could) > _SHOWN:
+            words.append(f'({len(could) - _SHOWN} more of {ours})')
+    return ' '.join(words)
 
 
 def _split(topic: str) -> tuple[str, str | None]:
@@ -88,7 +103,10 @@ def vehicles_of(
         namespace, name = ('', None) if _driver(topic)[1] else _split(topic)
         if name is not None and message_type in accepted(role_of(name) or ''):
             found.setdefault(namespace, {}).setdefault(name, topic)
-    _add_drivers(found, topics, maps)
+    _add_drivers(found, topics, maps, DRIVERS)
+    known = {name for names in found.values() for name in names} | set(mapped)
+    if 'odom' not in known:
+        _add_drivers(found, topics, maps, LAST_DRIVERS)
     # Any robot has joints: alone they make no vehicle.
     found = {n: names for n, names in found.items() if set(names) != {'joint_states'}}
     if mapped:
@@ -105,17 +123,20 @@ def vehicles_of(
 
 def _driver(topic: str) -> tuple[str, str]:
     """Return namespace and name of a topic of a common driver; empty where it is none."""
-    for name in DRIVERS:
+    for name in (*DRIVERS, *LAST_DRIVERS):
         if f'/{topic.strip("/")}'.endswith(f'/{name}'):
             return topic.strip('/').removesuffix(name).strip('/'), name
     return '', ''
 
 
 def _add_drivers(
-    found: dict[str, dict[str, str]], topics: Mapping[str, str], maps: Mapping[str, str]
+    found: dict[str, dict[str, str]],
+    topics: Mapping[str, str],
+    maps: Mapping[str, str],
+    drivers: Mapping[str, str],
 ) -> None:
     """Add the topics of common drivers, as of MAVROS, where a vehicle has none of ours."""
-    for driver, ours in DRIVERS.items():
+    for driver, ours in drivers.items():
         for topic, message_type in topics.items():
             namespace, name = _driver(topic)
             known = name == driver and topic not in maps

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from marine_sim_ros.analysis.response import response
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['bag_metrics', 'vehicle_metrics']
+__all__ = ['bag_metrics', 'stamp_notes', 'vehicle_metrics']
 
 WINDOW = 5.0
 
@@ -74,6 +75,25 @@ def timing_metrics(timing: Timing) -> dict[str, Any]:
         'wall_times': timing.wall,
         'real_time_factor': timing.real_time_factor,
     }
+
+
+def stamp_notes(channels: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a line for each topic whose stamps go back.
+
+    Args:
+        channels: what :func:`vehicle_metrics` says of the topics of a vehicle.
+    """
+    notes = []
+    for channel in channels.values():
+        count = channel['stamps_backwards']
+        if 2 * count >= channel['messages']:
+            notes.append(f'{channel["topic"]}: most stamps go back: the run is reversed')
+        elif count:
+            notes.append(
+                f'{channel["topic"]}: stamps go back {count} time(s): the run loops, or its clock '
+                'started again; its parts lie over each other here'
+            )
+    return notes
 
 
 def _channel(record: VehicleRecord, name: str) -> dict[str, Any]:

@@ -6,22 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from marine_sim_ros.analysis.bags.mapping import vehicles_of
+from marine_sim_ros.analysis.bags.mapping import suggestion, vehicles_of
 from marine_sim_ros.analysis.bags.roles import EXTRA_TYPES
 from marine_sim_ros.analysis.bags.vehicle import Channel, Rows, VehicleRecord
+from marine_sim_ros.bags.ardupilot_logs import SUFFIXES, opened_log
 from marine_sim_ros.bags.storage import STORAGES, BagReader, BagStorage, storage
 from marine_sim_ros.core.errors import MarineSimError, RecordingError
 from marine_sim_ros.core.extras import require
 
 __all__ = ['Bag', 'bag_path', 'opened', 'read']
 
-_FILES = ('.mcap', '.db3', '.bag')
+_FILES = ('.mcap', '.db3', '.bag', *SUFFIXES)
 _EVERY = 2000
 
 
@@ -60,8 +61,10 @@ def bag_path(text: str) -> Path:
     if not path.exists():
         raise RecordingError(f'{text}: does not exist; expected a rosbag2 folder or file')
     if path.is_file():
-        if path.suffix not in _FILES:
-            raise RecordingError(f'{text}: is not a bag; expected a folder, .mcap, .db3 or .bag')
+        if path.suffix.lower() not in _FILES:
+            raise RecordingError(
+                f'{text}: is not a bag; expected a folder, .mcap, .db3, .bag, .BIN or .tlog'
+            )
         return path
     if (path / 'metadata.yaml').exists():
         return path
@@ -154,9 +157,8 @@ def _stream(
 @contextmanager
 def opened(path: Path, text: str) -> Iterator[BagReader]:
     """Open a bag; whatever a damaged one makes of its reader becomes one line."""
-    store = storage('reading a bag') if path.suffix != '.bag' else _ros1(text)
     try:
-        with store.reader(path, EXTRA_TYPES) as reader:
+        with _reader(path, text) as reader:
             yield reader
     except MarineSimError:
         raise
@@ -170,6 +172,13 @@ def opened(path: Path, text: str) -> Iterator[BagReader]:
         raise RecordingError(f'{text}: cannot be read: {reason}{hint}') from None
 
 
+def _reader(path: Path, text: str) -> AbstractContextManager[BagReader]:
+    if path.suffix.lower() in SUFFIXES:
+        return opened_log(path, text)
+    store = storage('reading a bag') if path.suffix != '.bag' else _ros1(text)
+    return store.reader(path, EXTRA_TYPES)
+
+
 def _ros1(text: str) -> BagStorage:
     """Return what reads a bag of ROS 1: rosbags alone does."""
     require('rosbags', f'{text}: a bag of ROS 1')
@@ -177,9 +186,8 @@ def _ros1(text: str) -> BagStorage:
 
 
 def _nothing(topics: Mapping[str, str]) -> str:
-    guess = [t for t, kind in sorted(topics.items()) if kind == 'nav_msgs/msg/Odometry']
-    if guess:
-        return f'has no topic of this package; expected for example --map odom:={guess[0]}'
+    if could := suggestion(topics):
+        return f'has no topic of this package; expected --map OURS:=THEIRS, of: {could}'
     some = ', '.join(sorted(topics)[:5]) + (', ...' if len(topics) > 5 else '')
     return f'has nothing of a vehicle; expected odom, thrusters/pwm, ...; it has {some}'
 

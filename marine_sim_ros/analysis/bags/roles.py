@@ -14,6 +14,7 @@ from marine_sim_ros.control.setpoints import QUANTITIES
 __all__ = [
     'DRIVERS',
     'EXTRA_TYPES',
+    'LAST_DRIVERS',
     'OURS',
     'ODOM_COLUMNS',
     'accepted',
@@ -63,6 +64,7 @@ OURS = {
 DRIVERS = {
     'local_position/odom': 'odom',
     'global_position/local': 'odom',
+    'local_position/pose': 'odom',
     'odometry/filtered': 'odom',
     'rc/out': 'thrusters/pwm',
     'imu/static_pressure': 'barometer/pressure',
@@ -70,6 +72,11 @@ DRIVERS = {
 }
 """Topics of MAVROS and robot_localization that say what one of ours says; the first there is
 counts, and one of ours before it."""
+LAST_DRIVERS = dict.fromkeys(
+    ('dvl/odometry', 'dvl/odom', 'dvl/position', 'usbl/odometry', 'usbl/pose', 'usbl/position'),
+    'odom',
+)
+"""Topics of DVLs (dead reckoning) and USBLs, which count where a bag has no other odometry."""
 _UNUSED = 65535.0
 """A channel that an RC override leaves alone (MAVLink, RC_CHANNELS_OVERRIDE)."""
 _READINGS = {'pressure', 'temperature'}

@@ -21,6 +21,7 @@ import numpy as np
 
 from marine_sim_ros.analysis.bags.estimators import AUTOPILOT, model_of
 from marine_sim_ros.analysis.bags.reading import bag_path, opened
+from marine_sim_ros.bags.ardupilot_logs import SUFFIXES
 from marine_sim_ros.bags.storage import BagReader
 from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp
 from marine_sim_ros.core.state import State
@@ -120,7 +121,7 @@ def compare_sensors(
         RecordingError: the bag cannot be read.
     """
     path = bag_path(text)
-    if path.suffix == '.bag':  # of ROS 1: none of these sensors
+    if path.suffix.lower() in ('.bag', *SUFFIXES):  # ROS 1, ArduPilot: none of these sensors
         return ()
     with opened(path, text) as reader:
         topics = _read_topics(reader, namespace, vehicle)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from marine_sim_ros.analysis.bags.metrics import stamp_notes
 from marine_sim_ros.analysis.bags.vehicle import ODOM
 from marine_sim_ros.analysis.report.runs import Run
 from marine_sim_ros.analysis.report.sensors import sensor_rows
@@ -90,7 +91,8 @@ def channel_table(metrics: Mapping[str, Any]) -> str:
         rows.append((c['topic'], name, c['messages'], c['ticks_without'], tick, c['gaps'],
                      c['lost_ticks'], c['stamps_backwards'], c['interval_max_ms'],
                      c['left_out']))  # fmt: skip
-    return _table(head, rows)
+    notes = ''.join(f'<p>{escape(note)}.</p>' for note in stamp_notes(metrics['channels']))
+    return notes + _table(head, rows)
 
 
 def impulse_table(metrics: Mapping[str, Any]) -> str:

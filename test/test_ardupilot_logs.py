@@ -1,0 +1,194 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Logs of ArduSub, dataflash and telemetry, are bags; the tests write them."""
+
+import struct
+
+import numpy as np
+import pytest
+from bags import analyze
+from missing import command_without
+
+from marine_sim_ros.analysis.bags.reading import read
+from marine_sim_ros.core.errors import MarineSimError
+
+FORMATS = {
+    'PARM': (129, 'QNf', 'TimeUS,Name,Value'),
+    'XKF1': (130, 'QBccCfffffff', 'TimeUS,C,Roll,Pitch,Yaw,VN,VE,VD,dPD,PN,PE,PD'),
+    'IMU': (131, 'QBfff', 'TimeUS,I,GyrX,GyrY,GyrZ'),
+    'RCOU': (132, 'QHHHHHH', 'TimeUS,C1,C2,C3,C4,C5,C6'),
+    'BARO': (133, 'QBff', 'TimeUS,I,Press,Temp'),
+}
+"""Of dataflash messages: number, letters of the types, and names."""
+LETTERS = {'Q': 'Q', 'N': '16s', 'f': 'f', 'B': 'B', 'H': 'H', 'c': 'h', 'C': 'H', 'n': '4s',
+           'Z': '64s'}  # fmt: skip
+PULSES = (1400, 1500, 1600, 0, 1700, 0)
+YAW = 90.0
+"""deg, east: our x axis of map."""
+
+
+def packed(letters, values):
+    return struct.pack('<' + ''.join(LETTERS[x] for x in letters), *values)
+
+
+def entry(number, content):
+    return b'\xa3\x95' + bytes([number]) + content
+
+
+def dataflash(path, *, functions=(), seconds=4.0, core=0):
+    """Write a log: the vehicle goes east at 1 m/s, 5 m deep, bow down by 10 deg."""
+    content = b''
+    for name, (number, letters, columns) in {'FMT': (128, 'BBnNZ', ''), **FORMATS}.items():
+        size = 3 + struct.calcsize('<' + ''.join(LETTERS[x] for x in letters))
+        head = (number, size, name.encode(), letters.encode(), columns.encode())
+        content += entry(128, packed('BBnNZ', head))
+    known = {name: (number, letters) for name, (number, letters, _) in FORMATS.items()}
+
+    def add(name, *values):
+        nonlocal content
+        number, letters = known[name]
+        content += entry(number, packed(letters, values))
+
+    for i, function in enumerate(functions):
+        add('PARM', 0, f'SERVO{i + 1}_FUNCTION'.encode(), function)
+    for i in range(int(10 * seconds)):
+        time = 10**6 + i * 10**5
+        add('IMU', time, 0, 0.1, 0.2, 0.3)
+        add('IMU', time, 1, 9.0, 9.0, 9.0)
+        for other in (core, core + 1):
+            east = 0.1 * i + 100 * (other - core)
+            add('XKF1', time, other, 0, -1000, int(100 * YAW), 0.0, 1.0, 0.0, 0.0, 2.0, east, 5.0)
+        add('RCOU', time, *PULSES)
+        add('BARO', time, 0, 101000.0 + i % 2, 40.0)
+        add('BARO', time, 1, 150000.0 + 100 * i, 11.5)
+    path.write_bytes(content)
+    return path
+
+
+@pytest.fixture
+def bin_log(tmp_path):
+    return dataflash(tmp_path / '00000001.BIN')
+
+
+def channel(path, name):
+    return read(str(path)).vehicles['ardusub'].channels[name]
+
+
+def column(path, name, label):
+    from marine_sim_ros.analysis.bags.vehicle import ODOM
+
+    series = channel(path, name).series
+    return series.rows[:, ODOM.index(label) if name == 'odom' else label]
+
+
+def test_what_the_estimator_of_a_dataflash_log_says_is_turned(bin_log):
+    first = {label: column(bin_log, 'odom', label)[0] for label in (
+        'x', 'y', 'z', 'roll', 'pitch', 'yaw', 'surge', 'heave', 'roll_rate', 'pitch_rate',
+        'yaw_rate',
+    )}  # fmt: skip
+    cos, sin = np.cos(np.radians(10)), np.sin(np.radians(10))
+    assert first == pytest.approx(
+        {'x': 0, 'y': 2, 'z': -5, 'roll': 0, 'pitch': np.radians(10), 'yaw': 0, 'surge': cos,
+         'heave': sin, 'roll_rate': 0.1, 'pitch_rate': -0.2, 'yaw_rate': -0.3},
+        abs=1e-6,
+    )  # fmt: skip
+    assert column(bin_log, 'odom', 'x')[-1] == pytest.approx(3.9)  # of one core alone
+    assert channel(bin_log, 'odom').timing.first == 10**9
+
+
+def test_thrusters_of_a_log_are_the_first_outputs_with_a_pulse(bin_log):
+    assert channel(bin_log, 'thrusters/pwm').series.rows[0] == pytest.approx(PULSES[:3])
+
+
+def test_thrusters_of_a_log_are_those_that_its_parameters_name(tmp_path):
+    path = dataflash(tmp_path / 'a.bin', functions=(34, 0, 33, 0, 35))
+    rows = channel(path, 'thrusters/pwm').series.rows
+    assert rows[0] == pytest.approx([1600, 1400, 1700])  # motors 1, 2, 3
+
+
+def test_the_barometer_of_a_log_is_the_one_in_the_water(bin_log):
+    assert column(bin_log, 'barometer/pressure', 0)[[0, -1]] == pytest.approx([150000, 153900])
+    assert column(bin_log, 'barometer/temperature', 0)[0] == 11.5
+
+
+def telemetry(path, *, position=True, boots=1):
+    """Write a log with MAVLink of a vehicle, and of a ground station."""
+    from pymavlink.dialects.v20 import ardupilotmega as mavlink
+
+    vehicle = mavlink.MAVLink(None, srcSystem=1, srcComponent=1)
+    ground = mavlink.MAVLink(None, srcSystem=255)
+    content = b''
+    for boot in range(boots):
+        for i in range(40):
+            unix = 1_700_000_000_000_000 + boot * 10_000_000 + i * 100_000
+            boot_ms = 1000 + i * 100
+            messages = [
+                (vehicle, vehicle.attitude_encode(boot_ms, 0.0, -0.1, np.pi / 2, 0.1, 0.2, 0.3)),
+                (vehicle, vehicle.global_position_int_encode(
+                    boot_ms, 0, 0, 0, -5000, 0, 0, 0, 9000)),
+                (vehicle, vehicle.servo_output_raw_encode(
+                    boot_ms * 1000, 0, 1600, 1500, 1400, 0, 0, 0, 0, 0)),
+                (vehicle, vehicle.scaled_pressure2_encode(boot_ms, 1500.0 + i, 0.0, 1150)),
+                (ground, ground.attitude_encode(boot_ms, 3.0, 3.0, 3.0, 0, 0, 0)),
+            ]  # fmt: skip
+            if position:
+                messages.append((vehicle, vehicle.local_position_ned_encode(
+                    boot_ms, 2.0, 0.1 * i, 5.0, 0.0, 1.0, 0.0)))  # fmt: skip
+            for sender, message in messages:
+                content += struct.pack('>Q', unix) + message.pack(sender)
+    path.write_bytes(content)
+    return path
+
+
+def test_a_telemetry_log(tmp_path):
+    path = telemetry(tmp_path / 'dive.tlog')
+    assert column(path, 'odom', 'x')[[0, -1]] == pytest.approx([0, 3.9])
+    assert column(path, 'odom', 'z')[0] == -5
+    assert column(path, 'odom', 'yaw')[0] == pytest.approx(0, abs=1e-6)
+    assert column(path, 'odom', 'pitch')[0] == pytest.approx(0.1)
+    assert column(path, 'odom', 'surge')[0] == pytest.approx(np.cos(0.1))
+    assert channel(path, 'thrusters/pwm').series.rows[0] == pytest.approx([1600, 1500, 1400])
+    assert column(path, 'barometer/pressure', 0)[[0, -1]] == pytest.approx([150000, 153900])
+    assert column(path, 'barometer/temperature', 0)[0] == 11.5
+
+
+def test_a_telemetry_log_without_a_position_has_attitude_and_depth(tmp_path):
+    path = telemetry(tmp_path / 'dive.tlog', position=False)
+    assert np.all(np.isnan(column(path, 'odom', 'x')))
+    assert column(path, 'odom', 'z')[1] == -5
+    assert column(path, 'odom', 'yaw_rate')[0] == pytest.approx(-0.3)
+
+
+def test_an_autopilot_that_started_again_is_said(tmp_path, capsys):
+    path = telemetry(tmp_path / 'dive.tlog', boots=2)
+    assert channel(path, 'odom').timing.backwards == 1
+    assert analyze(path, '-o', tmp_path / 'report') == 0
+    assert 'stamps go back' in capsys.readouterr().out
+    assert 'stamps go back' in (tmp_path / 'report' / 'report.html').read_text()
+
+
+def test_a_report_on_a_log(bin_log, tmp_path):
+    assert analyze(bin_log, '-o', tmp_path / 'report') == 0
+    assert (tmp_path / 'report' / 'report.html').is_file()
+
+
+@pytest.mark.parametrize('name', ['x.BIN', 'x.tlog'])
+def test_a_log_without_a_vehicle_is_one_line(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(b'nothing of a vehicle' * 50)
+    with pytest.raises(MarineSimError) as found:
+        read(str(path))
+    assert name in str(found.value)
+    assert '\n' not in str(found.value)
+
+
+def test_a_log_that_is_cut_off_is_read_to_its_end(bin_log):
+    bin_log.write_bytes(bin_log.read_bytes()[:-301])
+    assert 30 < channel(bin_log, 'odom').count < 40
+
+
+def test_a_log_without_pymavlink_says_what_to_install(bin_log, tmp_path):
+    found = command_without(['pymavlink'], 'analyze', str(bin_log), '-o', str(tmp_path / 'out'))
+    assert found.returncode == 2
+    assert 'pip install pymavlink' in found.stderr
