@@ -625,9 +625,9 @@ def test_where_nothing_can_be_kept(described, monkeypatch, tmp_path):
     assert described().inertia.mass == expected
     monkeypatch.setenv('XDG_CACHE_HOME', 'relative')
     monkeypatch.setenv('HOME', str(tmp_path / 'home'))
-    assert cache.cache_folder() == tmp_path / 'home' / '.cache' / 'marine_sim_ros' / 'mass'
+    assert cache.cache_folder('mass') == tmp_path / 'home' / '.cache' / 'marine_sim_ros' / 'mass'
     assert described().inertia.mass == expected
-    assert len(os.listdir(cache.cache_folder())) == 1
+    assert len(os.listdir(cache.cache_folder('mass'))) == 1
     assert not (tmp_path / 'relative').exists()
 
 

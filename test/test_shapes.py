@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.model.geometry import mesh_files, meshes
+from marine_sim_ros.model.geometry import mesh_cache, mesh_files, meshes
 from marine_sim_ros.model.geometry.meshes import load_mesh
 from marine_sim_ros.model.geometry.shapes import (
     MAX_TRIANGLES,
@@ -24,6 +24,7 @@ from marine_sim_ros.model.geometry.shapes import (
     sphere,
 )
 from marine_sim_ros.model.geometry.voxels import MAX_VOXELS, default_size, voxelise
+from marine_sim_ros.model.urdf import vehicle_from_urdf
 
 trimesh = pytest.importorskip('trimesh')
 
@@ -193,10 +194,10 @@ def dae(mesh=None):
 def load(tmp_path):
     """Write a file and load it; nothing else may be printed or logged."""
 
-    def run(data, name='mesh.stl', scale=ONE):
+    def run(data, name='mesh.stl', scale=ONE, most=None):
         path = tmp_path / name
         path.write_bytes(data.encode() if isinstance(data, str) else data)
-        return load_mesh(str(path), np.asarray(scale, float))
+        return load_mesh(str(path), np.asarray(scale, float), most=most)
 
     return run
 
@@ -316,7 +317,8 @@ def test_small_holes_are_closed_and_told(load, count):
     ball = trimesh.creation.icosphere(subdivisions=2)
     ball.update_faces(np.isin(np.arange(len(ball.faces)), [0, 200][:count], invert=True))
     found = load(content(ball, 'stl'))
-    assert f'{count} hole' in ' '.join(found.warnings)
+    before = {1: 4.04, 2: 4.03}[count]
+    assert f'{count} hole(s) closed, {before} m³ became 4.05 m³' in found.warnings[0]
     assert found.volume == pytest.approx(trimesh.creation.icosphere(subdivisions=2).volume)
 
 
@@ -459,3 +461,73 @@ def test_the_shipped_hull():
     assert path.stat().st_size < 200_000
     names = re.findall(r'\bid="([^"]*)"', path.read_text())
     assert len(names) == len(set(names))
+
+
+def dense(subdivisions=5):
+    ball = trimesh.creation.icosphere(subdivisions=subdivisions)
+    return ball.apply_scale([2.0, 1.0, 0.6])
+
+
+def test_a_mesh_of_many_triangles_is_simplified_and_told(load):
+    ball = dense()
+    found = load(content(ball, 'stl'), most=3000)
+    assert 2000 < len(found.faces) <= 3000
+    assert found.volume == pytest.approx(ball.volume, rel=1e-7)  # scaled back
+    assert found.center == pytest.approx(np.zeros(3), abs=1e-3)
+    mesh = trimesh.Trimesh(found.vertices, found.faces, process=False)
+    assert mesh.is_watertight
+    away = np.linalg.norm(found.vertices / [2.0, 1.0, 0.6], axis=1) - 1
+    assert np.max(np.abs(away)) < 0.02
+    assert '20480 triangles were simplified to' in found.warnings[-1]
+    assert 'm³ were scaled to' in found.warnings[-1]
+    assert len(load(content(ball, 'stl')).faces) == 20480  # where no number is asked for
+
+
+def test_simplification_moves_no_surface_further_than_it_says(load):
+    found = load(content(dense(4), 'stl'), most=1500)
+    told = float(found.warnings[-1].split('more than ')[1].split()[0])
+    middles = found.vertices[found.faces].mean(axis=1)
+    inside = 1 - np.linalg.norm(middles / [2.0, 1.0, 0.6], axis=1)
+    # At least 0.6 m times this below the ellipsoid; scaling moves them by 0.5 % once more.
+    assert 0.1 * told < 0.6 * np.max(inside) < told
+
+
+def test_what_cannot_be_simplified_stays_and_is_told(load):
+    boxes = [trimesh.creation.box(bounds=[[i, 0, 0], [i + 0.5, 1, 1]]) for i in range(40)]
+    found = load(content(trimesh.util.concatenate(boxes), 'stl'), most=100)
+    assert len(found.faces) == 480
+    assert '480 triangles cannot be simplified to 100' in found.warnings[-1]
+
+
+def test_large_meshes_are_kept_between_runs(load, tmp_path, monkeypatch):
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
+    data = content(dense(), 'stl')
+    assert len(data) > mesh_cache.LARGE
+    first = load(data, most=2000)
+    (kept,) = (tmp_path / 'cache').rglob('*.npz')
+    with monkeypatch.context() as patch:
+        patch.setattr(meshes, 'read_mesh', None)  # it would fail
+        again = load(data, most=2000)
+    np.testing.assert_array_equal(first.vertices, again.vertices)
+    np.testing.assert_array_equal(first.faces, again.faces)
+    assert first.warnings == again.warnings
+    kept.write_bytes(kept.read_bytes()[:200])  # a damaged file counts as none
+    np.testing.assert_array_equal(load(data, most=2000).vertices, first.vertices)
+    load(data, most=1000)
+    load(content(cube(), 'stl'))  # a small one is not kept
+    assert len(list((tmp_path / 'cache').rglob('*.npz'))) == 2
+
+
+def test_collisions_have_a_budget_of_triangles(tmp_path):
+    dense().export(tmp_path / 'ball.stl')
+    text = """<robot name="b"><hydrodynamics><coefficient_unit>cd</coefficient_unit>{}
+    </hydrodynamics><buoyancy_material name="f"><density value="0.9"/></buoyancy_material>
+    <link name="base_link"><inertial><mass value="4000"/>
+    <inertia ixx="900" ixy="0" ixz="0" iyy="900" iyz="0" izz="900"/></inertial><collision>
+    <geometry><mesh filename="ball.stl"/></geometry><buoyancy_material name="f"/></collision>
+    </link></robot>"""
+    vehicle = vehicle_from_urdf(text.format(''), base=tmp_path)
+    assert 2000 < len(vehicle.hull.panels.faces) <= 4000
+    assert any('were simplified to' in warning for warning in vehicle.warnings)
+    own = text.format('<max_triangles>1000</max_triangles>')
+    assert len(vehicle_from_urdf(own, base=tmp_path).hull.panels.faces) < 1400

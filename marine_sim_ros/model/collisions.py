@@ -105,7 +105,7 @@ def _positive(reader: Reader, what: str, values: Any, count: int) -> np.ndarray:
     return numbers
 
 
-def _shape(reader: Reader, geometry: Any, base: Path | None) -> Shape:
+def _shape(reader: Reader, geometry: Any, base: Path | None, most: int) -> Shape:
     """Return the shape of a urdf_parser_py geometry."""
     kind = type(geometry).__name__
     if kind == 'Box':
@@ -120,7 +120,7 @@ def _shape(reader: Reader, geometry: Any, base: Path | None) -> Shape:
     if kind == 'Mesh':
         scale = np.ones(3) if geometry.scale is None else np.array(geometry.scale, float)
         try:
-            return load_mesh(str(geometry.filename or ''), scale, base=base)
+            return load_mesh(str(geometry.filename or ''), scale, base=base, most=most)
         except ModelError as error:
             raise reader.error(str(error)) from None
     raise reader.error('has no geometry; expected <box>, <cylinder>, <sphere> or <mesh>')
@@ -187,7 +187,7 @@ def _collision(
     if not usable_pose(translation, quaternion):
         raise reader.error(f'its <origin> is not finite, or beyond {FARTHEST:g} m')
     turned = rotation_matrix(frame.quaternion)
-    shape = _shape(reader, collision.geometry, base)
+    shape = _shape(reader, collision.geometry, base, settings.max_triangles)
     warnings.extend(reader.warning(text) for text in shape.warnings)
     return Collision(
         link,

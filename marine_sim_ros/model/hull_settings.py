@@ -88,7 +88,11 @@ _USUAL_CD = 3.0
 _LIKELY_CD = 2.5
 """A pressure that is more likely meant as a drag coefficient."""
 _MODES = ('mass_density', 'geometry')
-_OURS = ('coefficient_unit', 'buoyancy_mode', 'voxel_size', 'panel_size', 'forces')
+_OURS = (
+    'coefficient_unit', 'buoyancy_mode', 'voxel_size', 'panel_size', 'max_triangles', 'forces',
+)  # fmt: skip
+_TRIANGLES = 4000
+"""Of a mesh: more of them slow a run down without a better drag."""
 TAGS = {*(p.name for p in PARAMETERS.values() if not p.group), *GROUPS, *_OURS}
 """Elements that may stand in a collision's <hydrodynamics>."""
 
@@ -105,6 +109,7 @@ class HullSettings:
         buoyancy_mode: mass_density, geometry, or '' for the default.
         voxel_size: m, or None for the default.
         panel_size: longest edge of a panel, m, or None for the default.
+        max_triangles: triangles of a mesh; one of more is simplified.
         forces: the kinds of forces that are switched on.
         given: whether anything of the hull model was given at all.
     """
@@ -117,6 +122,7 @@ class HullSettings:
     buoyancy_mode: str = ''
     voxel_size: float | None = None
     panel_size: float | None = None
+    max_triangles: int = _TRIANGLES
     forces: tuple[str, ...] = FORCE_TERMS
     given: bool = False
 
@@ -214,6 +220,9 @@ def read_hull_settings(
         ),
         voxel_size=root.value_of('voxel_size', size, defaults.voxel_size),
         panel_size=root.value_of('panel_size', size, defaults.panel_size),
+        max_triangles=root.value_of(
+            'max_triangles', lambda r: int(r.number(100, 200_000)), defaults.max_triangles
+        ),
         forces=root.value_of('forces', _forces, defaults.forces),
         given=defaults.given or given,
     )

@@ -37,7 +37,10 @@ _FILES = ('report.html', 'metrics.json', 'tables')
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument(
-        'bags', metavar='BAG', nargs='+', help='rosbag2 folder or file, a folder of --record, or .BIN or .tlog of ArduSub'
+        'bags',
+        metavar='BAG',
+        nargs='+',
+        help='rosbag2 folder or file, a folder of --record, or .BIN or .tlog of ArduSub',
     )
     parser.add_argument(
         '-o',

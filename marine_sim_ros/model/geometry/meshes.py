@@ -13,8 +13,10 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.model.geometry.kept_hull import kept_hull
+from marine_sim_ros.model.geometry.mesh_cache import cached_mesh
 from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
 from marine_sim_ros.model.geometry.shapes import MAX_TRIANGLES, Shape, shape_of
+from marine_sim_ros.model.geometry.simplification import simplified
 from marine_sim_ros.model.geometry.voxels import united
 
 __all__ = ['load_mesh']
@@ -27,7 +29,9 @@ _LARGE = 1000.0
 """m; a longer vehicle is more likely in millimetres."""
 
 
-def load_mesh(uri: str, scale: np.ndarray, *, base: Path | None = None) -> Shape:
+def load_mesh(
+    uri: str, scale: np.ndarray, *, base: Path | None = None, most: int | None = None
+) -> Shape:
     """Return the closed shape of a mesh file: STL, OBJ or DAE.
 
     Holes are closed, faces turned outwards and overlapping bodies made one; what cannot be closed
@@ -39,6 +43,7 @@ def load_mesh(uri: str, scale: np.ndarray, *, base: Path | None = None) -> Shape
         uri: URI that :func:`mesh_path` accepts.
         scale: (3,) factors; mirrored is fine.
         base: folder that relative paths start from.
+        most: greatest number of triangles; a mesh of more is simplified. None: any number.
 
     Raises:
         ModelError: one line with the file, what is wrong with it, and what was expected.
@@ -49,6 +54,11 @@ def load_mesh(uri: str, scale: np.ndarray, *, base: Path | None = None) -> Shape
         raise ModelError(f'mesh {uri}: scale is {scale.tolist()}; expected three numbers, none 0')
     if np.all(scale == 1) and (kept := kept_hull(path)) is not None:
         return kept
+    return cached_mesh(path, scale, most, lambda: _read_shape(path, scale, most))
+
+
+def _read_shape(path: Path, scale: np.ndarray, most: int | None) -> Shape:
+    """Return the closed shape of a file, of at most so many triangles."""
     mesh = read_mesh(path)
     if not len(mesh.faces):
         raise ModelError(f'{path}: the mesh has no triangles')
@@ -66,7 +76,8 @@ def load_mesh(uri: str, scale: np.ndarray, *, base: Path | None = None) -> Shape
         )
     if np.prod(scale) < 0:
         mesh.invert()
-    return _closed(mesh, path)
+    shape = _closed(mesh, path)
+    return shape if most is None else simplified(shape, most, str(path))
 
 
 def _closed(mesh: Any, path: Path) -> Shape:
@@ -112,7 +123,10 @@ def _close_holes(mesh: Any, path: Path, told: list[str]) -> Any:
     before = mesh.copy()
     mesh.fill_holes()
     if mesh.is_watertight:
-        told.append(f'{path}: {holes} hole(s) closed; expected a closed surface')
+        told.append(
+            f'{path}: {holes} hole(s) closed, {abs(before.volume):.3g} m³ became '
+            f'{abs(mesh.volume):.3g} m³; expected a closed surface'
+        )
         return mesh
     counts = _shares(mesh)[1]
     return _wrapped(

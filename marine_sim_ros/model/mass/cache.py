@@ -5,19 +5,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.user_cache import cache_folder, keep
 from marine_sim_ros.model.mass.properties import MassProperties
 
-__all__ = ['cache_folder', 'cached']
+__all__ = ['cached']
 
 _SHAPES = {
     'mass': (),
@@ -31,20 +29,6 @@ _LARGEST = 10_000_000
 """Bytes; nothing of ours is nearly as large."""
 
 
-def cache_folder() -> Path | None:
-    """Return the folder of this user's results, which may not exist yet; None: there is no home.
-
-    ``$XDG_CACHE_HOME/marine_sim_ros/mass``, else below ``~/.cache`` (XDG Base Directory
-    Specification 0.8; relative values are ignored, as it demands).
-    """
-    given = os.environ.get('XDG_CACHE_HOME', '')
-    try:
-        base = Path(given) if os.path.isabs(given) else Path.home() / '.cache'
-    except RuntimeError:
-        return None
-    return base / 'marine_sim_ros' / 'mass'
-
-
 def cached(key: str, parts: int, compute: Callable[[], MassProperties]) -> MassProperties:
     """Return what is kept under a key, or else what is computed, which is then kept.
 
@@ -56,15 +40,17 @@ def cached(key: str, parts: int, compute: Callable[[], MassProperties]) -> MassP
         parts: number of parts.
         compute: gives the result.
     """
-    folder = cache_folder()
+    folder = cache_folder('mass')
     path = folder / f'{key}.json' if folder else None
     found = _read(path, key, parts) if path else None
     if found is not None:
         return found
     result = compute()
     if path is not None:
-        with contextlib.suppress(OSError):
-            _write(path, key, result)
+        content: dict[str, Any] = {'key': key, 'warnings': list(result.warnings)}
+        for name in (*_SHAPES, 'part_volumes'):
+            content[name] = np.asarray(getattr(result, name)).tolist()
+        keep(path, lambda file: file.write(json.dumps(content).encode()))
     return result
 
 
@@ -102,19 +88,3 @@ def _numbers(content: Any, shape: tuple[int, ...]) -> np.ndarray:
     if values.shape != shape or not np.all(np.isfinite(values)):
         raise ValueError
     return values
-
-
-def _write(path: Path, key: str, result: MassProperties) -> None:
-    """Write a file in one step, so that no other process ever reads half of it."""
-    content: dict[str, Any] = {'key': key, 'warnings': list(result.warnings)}
-    for name in (*_SHAPES, 'part_volumes'):
-        content[name] = np.asarray(getattr(result, name)).tolist()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix='.', suffix='.json')
-    try:
-        with os.fdopen(handle, 'w', encoding='utf-8') as file:
-            json.dump(content, file)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
