@@ -86,6 +86,11 @@ def test_a_thruster_pushes_along_its_joint(read):
     assert vehicle.thrusters.speed_of_thrust(np.array([50.0])) == pytest.approx([speed])
 
 
+def test_a_joint_whose_axis_has_next_to_no_length_is_one_line(read):
+    with pytest.raises(ModelError, match='<xyz>: has no length; expected a direction'):
+        read(SDF.replace('<xyz>0 0 1</xyz>', '<xyz>0 0 1e-200</xyz>'))
+
+
 def test_a_limit_that_is_missing_follows_a_rule(read):
     text = SDF.replace('<max_thrust_cmd>50</max_thrust_cmd>', '')
     description, vehicle = read(text)

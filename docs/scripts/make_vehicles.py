@@ -212,6 +212,7 @@ def examine(vehicle: Published, sources: Path, *, graph: bool) -> dict[str, Any]
             for f in found.get('findings', []) if f['severity'] != 'hint'
         ]  # fmt: skip
         text = urdf.read_text()
+        row['sensors'] = text.count('<sensor ')
         push = _scenario(text, text.count('<thruster '), folder)
         code, said, told = verb('simulate', urdf, '--scenario', push, *packages)
         hashes = re.findall(r'trajectory_sha256 (\w+)', said)
@@ -227,13 +228,13 @@ def examine(vehicle: Published, sources: Path, *, graph: bool) -> dict[str, Any]
 def table(rows: list[dict[str, Any]]) -> str:
     """Return the table of the page."""
     head = [
-        '| vehicle | format | mass, kg | displaces, kg | thrusters | doctor | simulate = run '
-        '| assumed | not taken | changed lines |',
-        '|---|---|---|---|---|---|---|---|---|---|',
+        '| vehicle | format | mass, kg | displaces, kg | thrusters | sensors | doctor '
+        '| simulate = run | assumed | not taken | changed lines |',
+        '|---|---|---|---|---|---|---|---|---|---|---|',
     ]
     for row in rows:
         if not row['imported']:
-            head.append(f'| {row["name"]} | {row["kind"]} | refused | | | | | | | |')
+            head.append(f'| {row["name"]} | {row["kind"]} | refused | | | | | | | | |')
             continue
         mass, water, thrusters = re.findall(
             r'([\d.e+-]+) kg, displaces ([\d.e+-]+) kg of water, (\d+) thr', row['summary']
@@ -247,7 +248,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         count, word = (row['errors'], 'error') if row['errors'] else (row['warnings'], 'warning')
         doctor = f'{count} {word}{"" if count == 1 else "s"}'
         head.append(
-            f'| {row["name"]} | {row["kind"]} | {mass} | {water} | {thrusters} | {doctor} | {ran} '
+            f'| {row["name"]} | {row["kind"]} | {mass} | {water} | {thrusters} | {row["sensors"]} '
+            f'| {doctor} | {ran} '
             f'| {letters or "–"} | {len(row["dropped"])} | 0 |'
         )
     legend = '; '.join(f'{code}: {meaning}' for code, meaning, _ in CODES)
@@ -262,7 +264,7 @@ def main() -> None:
     parser.add_argument('--results', type=Path, default=Path('vehicles.json'))
     parser.add_argument(
         '--run-every', type=int, default=1, metavar='N',
-        help='start the node graph of every Nth vehicle (default: of all)',
+        help='start the node graph of every Nth vehicle, 0: of none (default: of all)',
     )  # fmt: skip
     parser.add_argument('--table', action='store_true', help='write the table of old results')
     options = parser.parse_args()
@@ -272,7 +274,10 @@ def main() -> None:
     for i, vehicle in enumerate(VEHICLES):
         wanted = not options.only or vehicle.name in options.only
         if wanted and not options.table:
-            row = examine(vehicle, options.folder, graph=i % options.run_every == 0)
+            graph = options.run_every > 0 and i % options.run_every == 0
+            row = examine(vehicle, options.folder, graph=graph)
+            if not graph and 'run' in rows.get(vehicle.name, {}):
+                row['run'] = rows[vehicle.name]['run']  # compared with the new trajectory
             rows[vehicle.name] = row
             options.results.write_text(json.dumps(rows, indent=1))
             sys.stdout.write(f'{vehicle.name}: {row.get("summary", row.get("reason"))}\n')

@@ -344,9 +344,10 @@ class _SdfReader:
             return np.array([0.0, 0.0, 1.0])
         xyz = Reader(element, reader.source)
         axis = xyz.numbers({3})
-        if not np.any(axis):
+        length = float(np.linalg.norm(axis))
+        if not 1e-9 < length < np.inf:
             raise xyz.error('has no length; expected a direction')
-        axis = axis / np.linalg.norm(axis)
+        axis = axis / length
         expressed = str(element.get('expressed_in', ''))
         parent_model = (reader.element.findtext('axis/use_parent_model_frame') or '').strip()
         if not expressed and parent_model not in ('1', 'true'):

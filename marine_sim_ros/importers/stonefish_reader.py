@@ -438,9 +438,10 @@ class _StonefishReader:
         along_ = np.array([1.0, 0.0, 0.0])
         if axis is not None:
             along_ = axis.numbers({3}, axis.attribute('xyz', '1 0 0'))
-        if not np.any(along_):
+        length = float(np.linalg.norm(along_))
+        if not 1e-9 < length < np.inf:
             raise reader.error('its <axis> has no length; expected a direction')
-        x, y, z = (float(v) for v in SIGNS * along_ / np.linalg.norm(along_))
+        x, y, z = (float(v) for v in SIGNS * along_ / length)
         limits = reader.child('limits')
         lower = upper = 0.0
         if limits is not None:
