@@ -84,7 +84,6 @@ LEFT_OUT = {
         'camera/camera_info': CALIBRATION,
         'imu/data': ATTITUDE,
         'gps/fix': 'RViz has no display for it; it is a map in Foxglove',
-        'dvl/odometry': 'its frame dvl_odom is connected to no other; it is a curve',
         'scanning_sonar/echo': ROW,
         'imaging_sonar/image': SAME,
     },

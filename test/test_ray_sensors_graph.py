@@ -10,7 +10,8 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from graph import WAYS, Watcher, run_everywhere, start_graph
+from graph import WAYS, Watcher, recorded, run_everywhere, start_graph
+from scipy.spatial.transform import Rotation
 
 pytestmark = pytest.mark.ros
 
@@ -88,6 +89,52 @@ def test_separate_composed_and_simulate_agree_to_the_bit(processes, tmp_path):
                     assert same, (topic, way, stamp)
     if not installed:
         assert not any(bags[way].get(topic) for way in WAYS for topic in ACOUSTIC)
+
+
+def placed(transform):
+    """Return place and turn of a transform or a pose."""
+    position = getattr(transform, 'translation', None) or transform.position
+    turn = getattr(transform, 'rotation', None) or transform.orientation
+    return (
+        np.array([position.x, position.y, position.z]),
+        Rotation.from_quat([turn.x, turn.y, turn.z, turn.w]),
+    )
+
+
+def test_dead_reckoning_has_a_place_in_map(processes, tmp_path):
+    """The frame of dvl/odometry hangs on map; seen from there, the DVL is where it truly is."""
+    scenario = tmp_path / 'way.yaml'
+    scenario.write_text(SCENARIO.partition('faults')[0])
+    run = processes.marine_sim(
+        'run', 'bluerov2', '--composed', '--scenario', scenario, '--environment', 'shallow_sand',
+        '--frame-prefix', 'rov/', '--set', 'dvl:=true', '--real-time-factor', 0, '--record',
+        tmp_path / 'run',
+    )  # fmt: skip
+    said, _ = run.communicate(timeout=300)
+    assert run.returncode == 0, said
+    bag = recorded(tmp_path / 'run')
+    frames = {
+        t.child_frame_id: (t.header.frame_id, *placed(t.transform))
+        for message in bag['tf_static'].values()
+        for t in message.transforms
+    }
+    parent, start, turn = frames['rov/dvl_odom']
+    assert parent == 'map'
+    body, arm, _ = frames['rov/dvl_frame']
+    assert body == 'rov/base_link'
+    odom = {m.header.stamp.sec * 10**9 + m.header.stamp.nanosec: m for m in bag['odom'].values()}
+    assert len(bag['dvl/odometry']) > 8
+    for message in bag['dvl/odometry'].values():
+        assert message.header.frame_id == 'rov/dvl_odom'
+        assert message.child_frame_id == 'rov/dvl_frame'
+        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+        place, attitude = placed(odom[stamp].pose.pose)
+        found, own = placed(message.pose.pose)
+        np.testing.assert_allclose(
+            start + turn.apply(found), place + attitude.apply(arm), atol=0.02
+        )
+        down = Rotation.from_euler('x', 180, degrees=True)
+        assert ((turn * own).inv() * (attitude * down)).magnitude() < 1e-3
 
 
 @pytest.mark.parametrize('options', [{'record': 'run'}, {'synchronous': True}], ids='-'.join)

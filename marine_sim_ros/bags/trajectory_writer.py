@@ -19,8 +19,8 @@ from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.model.gripper import GRIPPER
-from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sensors import SENSORS, Readings, needs_of
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.sensors import SENSORS, Readings, SensorTopic, needs_of
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.trajectory import Trajectory
 
@@ -104,9 +104,11 @@ class _Messages:
             **{k: np.ascontiguousarray(values.get(k, ()), float) for k in kinds},
         )
 
-    def sensor(self, kind: str, stamp: int, frame: str, values: Mapping[str, Any]) -> Any:
-        frame = values.get('header', {}).get('frame_id', frame)
-        return self._fill(kind, {**values, 'header': self.header(stamp, frame)})
+    def reading(self, sensor: Sensor, part: SensorTopic, stamp: int, values: Any) -> Any:
+        more = {'header': self.header(stamp, part.frame_of(sensor))}
+        if part.odometry:
+            more['child_frame_id'] = sensor.frame
+        return self._fill(part.type, {**values, **more})
 
 
 def _joint_topics(
@@ -157,8 +159,7 @@ def _readings(
                 if part.on_demand or not make.knows(part.type):
                     continue
                 if (fields := part.fields(sensor, readings)) is not None:
-                    frame = part.frame or sensor.frame
-                    message = make.sensor(part.type, stamp, frame, fields)
+                    message = make.reading(sensor, part, stamp, fields)
                     yield f'{sensor.name}/{part.name}', part.type, stamp, message
 
 

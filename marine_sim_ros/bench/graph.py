@@ -14,12 +14,12 @@ from typing import Any
 from marine_sim_ros.bench.autopilot import autopilot_rows
 from marine_sim_ros.bench.odometer import Odometer
 from marine_sim_ros.bench.processes import cpu_seconds, resident
-from marine_sim_ros.bench.sensors import EVERYTHING, IMAGE
+from marine_sim_ros.bench.sensors import EVERYTHING, IMAGE, NOTHING
 from marine_sim_ros.ros.supervisor import Supervisor
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
-__all__ = ['graph_rows', 'node_costs', 'ticks_per_second']
+__all__ = ['graph_rows', 'node_costs', 'sensor_graph_rows', 'ticks_per_second']
 
 CLOSED = {'vehicle': 'investigator90', 'scenario': 'position_hold'}
 SEA = 'moderate_sea'
@@ -86,22 +86,50 @@ def _share(without: float, beside: float) -> float:
     return 100 * REAL_TIME * (beside - without)
 
 
-def graph_rows(add: Callable[[str, str, float], None], seconds: float, *, hull: str) -> None:
+Add = Callable[[str, str, float], None]
+"""Takes name, format and value of a measurement."""
+
+
+def _row(add: Add, seconds: float, name: str, **kind: Any) -> tuple[float, float]:
+    """Measure a graph; return its ticks/s, and CPU s of a tick."""
+    rate, tick, first = ticks_per_second(seconds, **kind)
+    add(f'graph, {name}: ticks/s', '.0f', rate)
+    add(f'graph, {name}: start to first odom, s', '.2f', first)
+    return rate, tick
+
+
+def sensor_graph_rows(add: Add, seconds: float) -> None:
+    """Measure a composed run over sand without sensors, and with them; no reading is left out.
+
+    Args:
+        add: takes name, format and value of a measurement.
+        seconds: time of each measurement, s.
+    """
+    used = []
+    for name, arguments in (
+        ('composed, bluerov2 over sand without sensors', NOTHING),
+        ('the same with all sensors but imaging sonar and camera', EVERYTHING),
+        ('the same with the imaging sonar', {**EVERYTHING, IMAGE: 'true'}),
+    ):
+        kind = {'environment': 'shallow_sand', 'vehicle_arguments': _arguments(arguments)}
+        used.append(_row(add, seconds, name, composed=True, synchronous=True, **kind)[1])
+    bare, seen, image = used
+    add('sensors at 200 ticks/s, composed: CPU, % of a core (goal 33)', '.1f', _share(bare, seen))
+    add('imaging sonar beside them: CPU, % of a core', '.1f', _share(seen, image))
+    add('the whole run with them: CPU, % of a core (goal 100)', '.1f', _share(0.0, image))
+
+
+def graph_rows(add: Add, seconds: float, *, hull: str) -> None:
     """Measure running graphs.
 
     Args:
         add: takes name, format and value of a measurement.
-        seconds: simulated time of each measurement, s.
+        seconds: time of each measurement, s.
         hull: URDF text of a vehicle with many panels.
     """
-    used: list[float] = []
 
     def graph(name: str, **kind: Any) -> float:
-        rate, tick, first = ticks_per_second(seconds, **kind)
-        add(f'graph, {name}: ticks/s', '.0f', rate)
-        add(f'graph, {name}: start to first odom, s', '.2f', first)
-        used.append(tick)
-        return rate
+        return _row(add, seconds, name, **kind)[0]
 
     full = graph('separate processes', composed=False, compute=True)
     null = graph('separate, computing nothing', composed=False, compute=False)
@@ -116,19 +144,7 @@ def graph_rows(add: Callable[[str, str, float], None], seconds: float, *, hull: 
     graph('separate, bluerov2 in a pool', environment='pool')
     graph('separate, investigator90 in closed loop', **CLOSED)
     graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
-    around = {'environment': 'shallow_sand', 'composed': True}
-    graph('composed, bluerov2 over sand', **around)
-    graph(
-        'the same with all sensors but the imaging sonar',
-        **around,
-        vehicle_arguments=_arguments(EVERYTHING),
-    )
-    graph(
-        'the same with it', **around, vehicle_arguments=_arguments({**EVERYTHING, IMAGE: 'true'})
-    )
-    bare, seen, image = used[-3:]
-    add('sensors at 200 ticks/s, composed: CPU, % of a core (goal 33)', '.1f', _share(bare, seen))
-    add('imaging sonar beside them: CPU, % of a core', '.1f', _share(seen, image))
+    sensor_graph_rows(add, seconds)
     autopilot_rows(add, seconds, ticks_per_second)
     add('ratio graph / null graph (goal 0.75)', '.2f', full / null)
     add('ratio composed / separate (goal 3)', '.2f', one / full)

@@ -20,7 +20,6 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.kinematics import BASE_LINK
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import (
@@ -36,6 +35,7 @@ from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parameters import NEIGHBOURS, Parameter
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs
+from marine_sim_ros.sensors.dead_reckoning import start_pose
 from marine_sim_ros.sensors.series import SensorReader
 
 __all__ = ['SensorNode', 'SensorsNode']
@@ -62,9 +62,11 @@ class _Publishing:
         for topic in told:
             own = topics.sensor_topic(sensor, topic)
             message = own.type()
+            prefix = node.values['frame_prefix']
             if own.stamped:
-                frame = node.values['frame_prefix'] + sensor.frame
-                message.header.frame_id = topic.frame or frame
+                message.header.frame_id = topic.frame_of(sensor, prefix)
+            if topic.odometry:
+                message.child_frame_id = prefix + sensor.frame
             # Made on demand of DDS alone: wrappers of publishers do not know who asks.
             create = node.create_publisher
             publisher = (
@@ -74,7 +76,7 @@ class _Publishing:
 
     def read(
         self,
-        node: SuiteNode,
+        node: SensorsNode,
         stamp: int,
         state: State,
         environment: Environment,
@@ -86,6 +88,8 @@ class _Publishing:
         self._stamp = stamp
         found = self.reader.read(stamp, state, environment, inputs, node.faults)
         if found is not None:
+            if self.reader.first == stamp and any(topic.odometry for topic, *_ in self._outputs):
+                node.frame_odometry(self.reader.sensor, state)
             arrival, readings = found
             self._waiting.append((arrival, stamp, readings))
         due = bool(self._waiting) and self._waiting[0][0] <= stamp
@@ -138,6 +142,8 @@ class SensorsNode(SuiteNode):
             self.listen_numbers(topics.ACCELERATION, self._on_acceleration)
         if 'supply' in needs:
             self.listen(topics.THRUSTER_SUPPLY, self._on_supply)
+        self._frames: dict[str, TransformStamped] = {}
+        self._frames_publisher: Any = None
         self._publish_frames()
         tick = topics.sensor_tick(name)
         told = tick in topics.sensor_ticks(self.vehicle)
@@ -156,26 +162,41 @@ class SensorsNode(SuiteNode):
 
     def _publish_frames(self) -> None:
         """Tell tf where sensors sit that are no links: robot_state_publisher does not know."""
-        own = [s.reader.sensor for s in self._sensors if s.reader.sensor.own_frame]
-        if not own or topics.TF_STATIC is None or topics.TF is None:
+        for sensor in (s.reader.sensor for s in self._sensors):
+            if sensor.own_frame:
+                place = sensor.position, sensor.place.quaternion
+                self._put_frame(self.body_frame, sensor.frame, *place)
+        self._send_frames()
+
+    def frame_odometry(self, sensor: Sensor, state: State) -> None:
+        """Tell tf where the odometry of a sensor starts: in a state of the vehicle."""
+        place = start_pose(state, sensor.position, sensor.place.quaternion)
+        self._put_frame('map', f'{sensor.name}_odom', *place)
+        self._send_frames()
+
+    def _put_frame(
+        self, parent: str, child: str, position: np.ndarray, attitude: np.ndarray
+    ) -> None:
+        transform = TransformStamped(child_frame_id=self.values['frame_prefix'] + child)
+        transform.header.frame_id = parent
+        names = ('x', 'y', 'z', 'w')
+        set_fields(
+            transform.transform,
+            {
+                'translation': dict(zip(names, position.tolist(), strict=False)),
+                'rotation': dict(zip(names, attitude.tolist(), strict=True)),
+            },
+        )
+        self._frames[child] = transform
+
+    def _send_frames(self) -> None:
+        if not self._frames or topics.TF_STATIC is None:
             return
-        transforms = []
-        for sensor in own:
-            transform = TransformStamped()
-            transform.header.frame_id = self.values['frame_prefix'] + BASE_LINK
-            transform.child_frame_id = self.values['frame_prefix'] + sensor.frame
-            names = ('x', 'y', 'z', 'w')
-            set_fields(
-                transform.transform,
-                {
-                    'translation': dict(zip(names, sensor.position.tolist(), strict=False)),
-                    'rotation': dict(zip(names, sensor.place.quaternion.tolist(), strict=True)),
-                },
-            )
-            transforms.append(transform)
-        # Kept by the publisher for who comes later, so the publisher has to be kept too.
-        self._frames = self.publisher(topics.TF_STATIC)
-        self._frames.publish(topics.TF_STATIC.type(transforms=transforms))
+        if self._frames_publisher is None:
+            self._frames_publisher = self.publisher(topics.TF_STATIC)
+        # All at once: who comes later is sent the last messages only.
+        transforms = list(self._frames.values())
+        self._frames_publisher.publish(topics.TF_STATIC.type(transforms=transforms))
 
     def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
         self.newest, state = stamp, state_of(numbers)

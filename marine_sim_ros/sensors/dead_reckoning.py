@@ -24,7 +24,7 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.sensors.sensor_model import Readings
 
-__all__ = ['DeadReckoning', 'dead_reckoning', 'true_way']
+__all__ = ['DeadReckoning', 'dead_reckoning', 'start_pose', 'true_way']
 
 
 class DeadReckoning(NamedTuple):
@@ -53,6 +53,21 @@ def _heading(attitude: np.ndarray) -> float:
     return math.atan2(ahead[1], ahead[0])
 
 
+def start_pose(
+    state: State, position: np.ndarray, turn: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the dead reckoning starts in map: position (3,), m, and attitude (4,), level.
+
+    Args:
+        state: of the vehicle at the first reading.
+        position: (3,) of the sensor in the body frame, m.
+        turn: (4,) its attitude in the body frame.
+    """
+    heading = _heading(quaternion_product(state.orientation, turn))
+    place = in_map(state.position, state.orientation, position[None, :])[0]
+    return place, quaternion_from_rpy(0.0, 0.0, heading)
+
+
 def true_way(state: State, position: np.ndarray, turn: np.ndarray) -> np.ndarray:
     """Return where a sensor is (m, 3), in the frame of the dead reckoning from its first state on.
 
@@ -62,9 +77,8 @@ def true_way(state: State, position: np.ndarray, turn: np.ndarray) -> np.ndarray
         turn: (4,) its attitude in the body frame.
     """
     places = in_map(state.position, state.orientation, position[None, :])[..., 0, :]
-    heading = _heading(quaternion_product(state.orientation[0], turn))
-    back = rotation_matrix(quaternion_from_rpy(0.0, 0.0, -heading))
-    return np.asarray((places - places[0]) @ back.T)
+    _, attitude = start_pose(State(*(part[0] for part in state)), position, turn)
+    return np.asarray((places - places[0]) @ rotation_matrix(attitude))
 
 
 def dead_reckoning(

@@ -227,8 +227,6 @@ def _odometry(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     pose[3:, 3:] = -np.eye(3)
     twist = _twist(sensor, readings)
     return {
-        'header': {'frame_id': f'{sensor.name}_odom'},
-        'child_frame_id': sensor.frame,
         'pose': {
             'pose': {
                 'position': vector_fields(readings['position']),
@@ -399,7 +397,7 @@ DVL = SensorModel(
         SensorTopic('twist', 'geometry_msgs/msg/TwistWithCovarianceStamped', _twist),
         SensorTopic('figure_of_merit', 'std_msgs/msg/Float32', _figure_of_merit),
         SensorTopic('altitude', 'sensor_msgs/msg/Range', _altitude),
-        SensorTopic('odometry', 'nav_msgs/msg/Odometry', _odometry),
+        SensorTopic('odometry', 'nav_msgs/msg/Odometry', _odometry, odometry=True),
         SensorTopic('beams', 'marine_acoustic_msgs/msg/Dvl', _beams),
     ),
     charts=_CHARTS,

@@ -100,13 +100,17 @@ def ideal_readings(
 
 
 class SensorReader:
-    """A sensor from tick to tick: what a node has."""
+    """A sensor from tick to tick: what a node has.
+
+    Attributes:
+        first: stamp of the first reading that was sent, ns; -1: there was none.
+    """
 
     def __init__(self, sensor: Sensor, seed: int) -> None:
         """Read for the first time in the first tick."""
         self.sensor, self._seed = sensor, seed
         self.model = SENSORS[sensor.kind]
-        self._before = -1
+        self.first = self._before = -1
         self._last: Readings | None = None
         self._memory: Any = None
 
@@ -121,7 +125,7 @@ class SensorReader:
         """Return when the reading of a stamp comes, ns, and the reading; None: there is none."""
         before, self._before = self._before, stamp
         if stamp < before:  # the run was reset
-            before, self._last, self._memory = -1, None, None
+            before, self.first, self._last, self._memory = -1, -1, None, None
         sensor = self.sensor
         if not due(sensor.period, stamp, before):
             return None
@@ -142,6 +146,8 @@ class SensorReader:
 
     def _sent(self, stamp: int, arrival: int, readings: Readings) -> tuple[int, Readings]:
         """Return a reading that is sent, with what follows from it and the ones before."""
+        if self.first < 0:
+            self.first = stamp
         if self.model.follow is not None:
             readings, self._memory = self.model.follow(self.sensor, self._memory, stamp, readings)
         return arrival, readings

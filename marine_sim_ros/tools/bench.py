@@ -50,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--steps-only', action='store_true', help='measure steps in this process only, no graph'
     )
     only.add_argument(
+        '--sensors',
+        action='store_true',
+        help='measure only sensors: a reading of each, and composed runs without and with them',
+    )
+    only.add_argument(
         '--console',
         action='store_true',
         help='measure only the load of recorder, markers and console',
@@ -175,6 +180,11 @@ def execute(options: argparse.Namespace) -> int:
     def add(name: str, form: str, value: float) -> None:
         rows.setdefault(name, (form, []))[1].append(value)
 
+    if options.sensors:
+        for _ in range(options.rounds):
+            _sensors(add, options.seconds)
+        _print(options.rounds, rows, {})
+        return 0
     for _ in range(options.rounds):
         _steps(add)
         if not options.steps_only:
@@ -196,6 +206,13 @@ def _console(options: argparse.Namespace) -> int:
     else:
         print_console_memory(options.console_hours)
     return 0
+
+
+def _sensors(add: Add, seconds: float) -> None:
+    from marine_sim_ros.bench.graph import sensor_graph_rows
+
+    sensor_rows(add)
+    sensor_graph_rows(add, seconds)
 
 
 def _graph(add: Add, seconds: float) -> None:
