@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from conftest import ROOT, has
 from graph import recorded
+from readings import check_recording, everything
 from stand_in_autopilot import free_instance, make_firmware
 
 from marine_sim_ros import load_vehicle, simulate
@@ -87,6 +88,15 @@ def test_a_recorded_run_has_the_readings_of_the_embedded_one(processes, embedded
             np.testing.assert_allclose([force.x, force.y, force.z], wanted, atol=0.005)
             compared += 1
     assert compared > 0.9 * len(expected.stamp)
+
+
+def test_readings_are_those_of_the_recorded_states_to_the_bit(processes, tmp_path):
+    """Whoever moves the body, its sensors read what its states give in one process."""
+    options = replace(OPTIONS, **everything(tmp_path))
+    against_mock(processes, options, ticks=600)
+    counts = check_recording(options)
+    assert counts['imu/data_raw'] > 250
+    assert counts['barometer/pressure'] > 500
 
 
 def test_an_autopilot_steers_a_body_elsewhere(processes, tmp_path):

@@ -4,6 +4,7 @@
 """The whole way: a real Gazebo server, the real ros_gz_bridge, and the nodes."""
 
 import shutil
+import signal
 import sys
 from dataclasses import replace
 from queue import SimpleQueue
@@ -11,6 +12,7 @@ from queue import SimpleQueue
 import numpy as np
 import pytest
 from gazebo_server import CASES, imbalance, scenario_file
+from readings import check_recording, everything
 
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.gazebo.bridge_file import bridge_command
@@ -133,6 +135,19 @@ def test_the_stock_way_moves_it_as_far_as_poses_alone_can_tell(
     apart = [np.linalg.norm(p - embedded.position[stamp // STEP]) for stamp, p in told]
     record_property('measured', f'{max(apart):.2g} m apart')
     assert max(apart) < 1e-5
+
+
+@pytest.mark.parametrize('delivery', ['in_server', 'stock'])
+def test_readings_are_those_of_gazebo_s_states_to_the_bit(fly, processes, tmp_path, delivery):
+    options = RunOptions(**everything(tmp_path))
+    fly(options, 600, composed=True, delivery=delivery)
+    suite = processes.all[-1]
+    suite.send_signal(signal.SIGINT)
+    said, _ = suite.communicate(timeout=60)
+    assert 'Traceback' not in said, said
+    counts = check_recording(options)
+    assert counts['imu/data_raw'] > 250
+    assert counts['barometer/pressure'] > 500
 
 
 def test_sixty_seconds_of_separate_nodes_lose_no_tick_and_exert_every_wrench_once(
