@@ -630,6 +630,61 @@ def test_sensors_are_heard_while_they_are_looked_at(processes, chromium, watcher
     vehicle.until(lambda: listeners() == [])
 
 
+@pytest.mark.ros
+def test_an_operator_lets_a_sensor_err(processes, chromium, watcher):
+    from sensor_msgs.msg import Imu, MagneticField
+
+    vehicle = watcher('/bluerov2')
+    vehicle.listen('imu/data_raw', Imu)
+    vehicle.listen('magnetometer/field', MagneticField)
+    options = RunOptions(vehicle='bluerov2', console=True, dt=0.02)
+    page = Page(chromium, start(processes, options))
+    page.press('Take control')
+    page.reads('You steer')
+    page.go_to('Faults')
+
+    def pick(box, name):
+        page.tab.get_by_role('combobox', name=box, exact=True).click()
+        page.tab.get_by_role('option', name=name, exact=True).click()
+
+    def force():
+        return vehicle.seen['imu/data_raw'][-1].linear_acceleration.z
+
+    def bias_is(text):
+        page.tab.wait_for_function(
+            f"""() => document.querySelector('input[aria-label="Bias, SI"]').value === '{text}'"""
+        )
+
+    vehicle.until(lambda: 9 < force() < 11)
+    pick('Sensor', 'imu')
+    pick('Quantity', 'linear_acceleration')
+    page.tab.get_by_label('Bias, SI', exact=True).fill('3')
+    page.tab.keyboard.press('Enter')
+    vehicle.until(lambda: 12 < force() < 14)
+    page.reads('active faults: 1')
+    # Another sensor has faults of its own, and that of the first one stays.
+    pick('Sensor', 'magnetometer')
+    bias_is('0')
+    page.press('Frozen')
+    page.reads('active faults: 2')
+    fields = vehicle.seen['magnetometer/field']
+    vehicle.until(lambda: fields[-1].magnetic_field == fields[-20].magnetic_field)
+    page.slide('Dropout, %', 'PageUp', 10)
+    page.reads('active faults: 3')
+    pick('Sensor', 'imu')
+    bias_is('3')
+    page.tab.get_by_text('Clear all faults').scroll_into_view_if_needed()
+    page.picture('sensor_faults')
+    check_readable(page.tab)
+    page.tab.get_by_label('Bias, SI', exact=True).fill('0')
+    page.tab.keyboard.press('Tab')
+    page.reads('active faults: 2')
+    vehicle.until(lambda: 9 < force() < 11)
+    page.press('Clear all faults')
+    page.reads('no faults')
+    assert page.wrong == []
+
+
 def test_a_replay_shows_what_analyze_says(chromium, processes, tmp_path):
     run, report = tmp_path / 'run', tmp_path / 'report'
     # Only a graph records what the thrusters draw.

@@ -12,6 +12,13 @@ import pytest
 from graph import Watcher, manifest
 
 from marine_sim_ros import load_scenario, load_vehicle
+from marine_sim_ros.analysis.bags.description import (
+    recorded_environment,
+    recorded_neighbours,
+    recorded_vehicle,
+)
+from marine_sim_ros.analysis.bags.reading import read
+from marine_sim_ros.analysis.bags.sensors import compare_sensors
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.library import xacro_arguments
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
@@ -75,6 +82,7 @@ def test_a_fleet_in_processes_is_one_process_to_the_bit_and_moves_as_if_alone(
         assert [r for _, r in readings[0][f'/{run.namespace}/altimeter/range']] == computed(
             tmp_path / 'separate', run, runs
         )
+    check_report(tmp_path / 'composed', runs[0])  # which hovers above the heavy one
 
 
 def altimeters(folder):
@@ -138,6 +146,22 @@ def computed(folder, run, runs):
             met += bool(1.0 < result[-1] < 4.0)
     assert met or own.endswith('_2')  # the first hovers above the heavy one
     return result
+
+
+def check_report(folder, run):
+    """A report knows the vehicles that the rays of an altimeter met."""
+    bag = read(str(folder), maps={}, label='fleet')
+    found = compare_sensors(
+        str(folder),
+        run.namespace,
+        recorded_vehicle(bag, run.namespace),
+        recorded_environment(bag, run.namespace),
+        recorded_neighbours(bag, run.namespace),
+    )
+    (compared,) = (each for each in found if each.sensor == 'altimeter')
+    numbers = compared.metrics()['range']
+    assert numbers['readings'] > 5
+    assert numbers['rms'] < 0.05
 
 
 def check(folder, output, expected):

@@ -175,9 +175,10 @@ def _fault(value: Any) -> Fault:
 
 
 def _mend(value: Any) -> tuple[str, str]:
-    """Return the kind and the thruster of a fault that is to end; empty ones: all."""
+    """Return kind, and thruster or sensor, of a fault that is to end; empty ones: all."""
     wanted = {} if value is None else _object(value)
-    return _one_of('', *KINDS)(wanted.get('kind', '')), _text(wanted.get('thruster', ''))
+    whose = wanted.get('thruster', wanted.get('sensor', ''))
+    return _one_of('', *KINDS)(wanted.get('kind', '')), _text(whose)
 
 
 REQUESTS: dict[str, Callable[[Any], Any]] = {

@@ -11,9 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.state import rest
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sdf.appearance import Appearance, Link, Visual
 from marine_sim_ros.sdf.poses import Pose
+from marine_sim_ros.sensors import SENSORS, SensorInputs
 
 __all__ = ['floats', 'vehicle_visuals']
 
@@ -48,6 +52,18 @@ def _link(link: Link) -> dict[str, Any]:
     return result
 
 
+def _quantities(sensor: Sensor) -> list[str]:
+    """Return the quantities of a sensor's readings; none of one that makes pictures."""
+    model = SENSORS[sensor.kind]
+    if model.executable == 'sensor':
+        return []
+    try:
+        readings = model.measure(sensor, rest(), Environment(), SensorInputs.none())
+    except MarineSimError:  # it needs what is not installed
+        return []
+    return [name for name in readings if name != 'delay']
+
+
 def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any]:
     """Return what a page needs to draw a vehicle; JSON.
 
@@ -76,6 +92,7 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
             for n, low, high, s in zip(arm.names, arm.lower, arm.upper, arm.sliding, strict=True)
         ],
         'barometer': vehicle.barometer is not None,
+        'sensors': [{'name': s.name, 'quantities': _quantities(s)} for s in vehicle.sensors],
         'thrusters': [
             {'name': n, 'at': p.tolist(), 'axis': a.tolist()}
             for n, p, a in zip(thrusters.names, thrusters.position, thrusters.axis, strict=True)

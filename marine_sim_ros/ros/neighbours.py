@@ -25,7 +25,7 @@ from marine_sim_ros.ros.gathering import Gathering
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.owner import START_TIMEOUT
 from marine_sim_ros.scene.bodies import Body
-from marine_sim_ros.sensors.neighbours import body_of
+from marine_sim_ros.sensors.neighbours import among, body_of
 
 __all__ = ['Neighbours']
 
@@ -88,12 +88,7 @@ class Neighbours:
 
     def around(self, environment: Environment, states: Mapping[str, Any]) -> Environment:
         """Return an environment with the bodies of those whose states are known."""
-        placed = tuple(
-            replace(body, position=states[name].position, orientation=states[name].orientation)
-            for name, body in self._bodies.items()
-            if states[name] is not None
-        )
-        return replace(environment, bodies=placed) if placed else environment
+        return among(environment, self._bodies, states)
 
 
 def _bodies(text: str) -> dict[str, Body]:

@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.scene.bodies import Body
 from marine_sim_ros.sdf.appearance import Appearance
 
-__all__ = ['body_of']
+__all__ = ['among', 'body_of']
 
 
 def body_of(vehicle: Vehicle, name: str) -> Body:
@@ -40,3 +45,15 @@ def body_of(vehicle: Vehicle, name: str) -> Body:
         np.array([0.0, 0.0, 0.0, 1.0]),
         looks=Appearance(vehicle).parts,
     )
+
+
+def among(
+    environment: Environment, bodies: Mapping[str, Body], states: Mapping[str, State | None]
+) -> Environment:
+    """Return an environment with the bodies of those whose states are known."""
+    placed = tuple(
+        replace(body, position=state.position, orientation=state.orientation)
+        for name, body in bodies.items()
+        if (state := states.get(name)) is not None
+    )
+    return replace(environment, bodies=placed) if placed else environment

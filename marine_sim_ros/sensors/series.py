@@ -72,6 +72,7 @@ def ideal_readings(
     *,
     model: SensorModel | None = None,
     at_once: bool = False,
+    around: Sequence[Environment] | None = None,
 ) -> Readings:
     """Return the readings (m, ...) without noise of a sensor at m stamps.
 
@@ -83,15 +84,16 @@ def ideal_readings(
         inputs: (m, ...) each.
         model: how it measures; None: as sensors of its kind.
         at_once: compute all in one call where the water is steady; see :class:`SensorRecord`.
+        around: m environments, in place of the one.
     """
     measure = (model or SENSORS[sensor.kind]).measure
-    if at_once and environment.at(1.0) is environment:
+    if around is None and at_once and environment.at(1.0) is environment:
         return dict(measure(sensor, states, environment, inputs))
     readings = [
         measure(
             sensor,
             State(*(x[i] for x in states)),
-            environment.at(stamp / NANOSECONDS),
+            environment.at(stamp / NANOSECONDS) if around is None else around[i],
             SensorInputs(*(x[i] for x in inputs)),
         )
         for i, stamp in enumerate(stamps)

@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.analysis.bags.alignment import METHODS, align, differences
-from marine_sim_ros.analysis.bags.description import recorded_environment, recorded_vehicle
+from marine_sim_ros.analysis.bags.description import (
+    recorded_environment,
+    recorded_neighbours,
+    recorded_vehicle,
+)
 from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
 from marine_sim_ros.analysis.bags.metrics import bag_metrics, stamp_notes, vehicle_metrics
 from marine_sim_ros.analysis.bags.reading import Bag, read
@@ -237,9 +241,10 @@ def _sensors(
         vehicle = vehicle or recorded_vehicle(bag, record.name)
         if vehicle is None:
             return (), ''
-        environment = environment or recorded_environment(bag)
+        environment = environment or recorded_environment(bag, record.name)
+        others = recorded_neighbours(bag, record.name)
         with waiting(f'comparing the sensors of {bag.label}'):
-            return compare_sensors(bag.path, record.name, vehicle, environment), ''
+            return compare_sensors(bag.path, record.name, vehicle, environment, others), ''
     except MarineSimError as error:  # the rest of the report does not need them
         return (), f'the sensors are not compared with the truth: {error}'
 

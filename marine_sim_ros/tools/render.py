@@ -138,7 +138,7 @@ def _film(
         camera = FilmCamera(spec, sensor, camera.radius)
         rate = 1e9 / sensor.period if sensor.period else _RATE
     around = options.environment
-    environment = run_environment(around) if around else recorded_environment(bag)
+    environment = run_environment(around) if around else recorded_environment(bag, name)
     others = {}
     for other in motions.keys() - {name}:
         found = recorded_vehicle(bag, other)

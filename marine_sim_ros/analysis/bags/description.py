@@ -17,7 +17,7 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['recorded_environment', 'recorded_vehicle']
+__all__ = ['recorded_environment', 'recorded_neighbours', 'recorded_vehicle']
 
 
 def recorded_vehicle(bag: Bag, namespace: str) -> Vehicle | None:
@@ -35,8 +35,8 @@ def recorded_vehicle(bag: Bag, namespace: str) -> Vehicle | None:
             return load_vehicle(text)
         except MarineSimError as error:  # its meshes are named by paths of another machine
             problem = error
-    settings = _settings(bag)
-    if 'vehicle' in settings and len(bag.vehicles) == 1:
+    settings = _settings(bag, namespace)
+    if 'vehicle' in settings:
         given = xacro_arguments(settings.get('vehicle_arguments', ()))
         return load_vehicle(settings['vehicle'], **given)
     if problem is not None:
@@ -44,13 +44,26 @@ def recorded_vehicle(bag: Bag, namespace: str) -> Vehicle | None:
     return None
 
 
-def recorded_environment(bag: Bag) -> Environment:
-    """Return the environment that the manifest names; still water without one.
+def recorded_neighbours(bag: Bag, namespace: str) -> dict[str, Vehicle]:
+    """Return the other vehicles of a fleet by their namespaces; none of a vehicle of its own.
+
+    Raises:
+        MarineSimError: one of them cannot be read.
+    """
+    settings, result = _settings(bag, namespace), {}
+    for name in bag.vehicles if settings.get('neighbours') else ():
+        if name != namespace and (vehicle := recorded_vehicle(bag, name)) is not None:
+            result[name] = vehicle
+    return result
+
+
+def recorded_environment(bag: Bag, namespace: str) -> Environment:
+    """Return the environment of a vehicle that the manifest names; still water without one.
 
     Raises:
         ParameterError: it cannot be found, read or used.
     """
-    return run_environment(str(_settings(bag).get('environment', '')))
+    return run_environment(str(_settings(bag, namespace).get('environment', '')))
 
 
 def _urdf(bag: Bag, namespace: str) -> str:
@@ -66,14 +79,20 @@ def _urdf(bag: Bag, namespace: str) -> str:
     return ''
 
 
-def _settings(bag: Bag) -> Mapping[str, Any]:
-    """Return the parameters in the manifest of a recording; empty where there is none."""
+def _settings(bag: Bag, namespace: str) -> Mapping[str, Any]:
+    """Return a vehicle's parameters in the manifest of a recording; empty where there are none."""
     path = bag_path(bag.path)
     folders = (Path(bag.path), path.parent, path.parent.parent)
     for file in (folder / 'manifest.json' for folder in folders):
         try:
-            found = json.loads(file.read_text(encoding='utf-8')).get('parameters')
-        except (OSError, ValueError, AttributeError):
+            manifest = json.loads(file.read_text(encoding='utf-8'))
+            if 'vehicles' in manifest:  # of a fleet
+                found = manifest['vehicles'][f'/{namespace}'].get('parameters')
+            elif len(bag.vehicles) == 1:
+                found = manifest.get('parameters')
+            else:  # whose it is, is not known
+                found = {k: v for k, v in manifest['parameters'].items() if k == 'environment'}
+        except (OSError, ValueError, AttributeError, KeyError, TypeError):
             continue
         return found if isinstance(found, dict) else {}
     return {}

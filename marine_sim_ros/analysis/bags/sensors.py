@@ -27,7 +27,9 @@ from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
+from marine_sim_ros.scene.bodies import Body
 from marine_sim_ros.sensors import SensorInputs
+from marine_sim_ros.sensors.neighbours import among, body_of
 from marine_sim_ros.sensors.sensor_model import SensorChart
 from marine_sim_ros.sensors.series import ideal_readings
 
@@ -105,7 +107,11 @@ def normalised_error(
 
 
 def compare_sensors(
-    text: str, namespace: str, vehicle: Vehicle, environment: Environment
+    text: str,
+    namespace: str,
+    vehicle: Vehicle,
+    environment: Environment,
+    neighbours: Mapping[str, Vehicle] | None = None,
 ) -> tuple[SensorComparison, ...]:
     """Return the charted quantities of a vehicle's sensors that a bag has, in their order.
 
@@ -116,6 +122,7 @@ def compare_sensors(
         namespace: of the vehicle in the bag.
         vehicle: whose sensors.
         environment: around it.
+        neighbours: the other vehicles that its rays meet, by their namespaces in the bag.
 
     Raises:
         RecordingError: the bag cannot be read.
@@ -128,13 +135,18 @@ def compare_sensors(
         if not topics:
             return ()
         _share_stamps(topics.values())
-        motion = _read_motion(reader, namespace, {s for t in topics.values() for s in t.stamps})
+        stamps = {s for t in topics.values() for s in t.stamps}
+        motion = _read_motion(reader, namespace, stamps)
+        others = {name: _read_motion(reader, name, stamps).odom for name in neighbours or ()}
+    around = _Around(
+        environment, {name: body_of(v, name) for name, v in (neighbours or {}).items()}, others
+    )
     result: list[SensorComparison] = []
     for sensor in (*vehicle.sensors, AUTOPILOT):
         found: dict[SensorChart, SensorComparison] = {}
         for topic in topics.values():
             if topic.sensor is sensor:
-                found |= _compared(topic, motion, environment)
+                found |= _compared(topic, motion, around)
         result += [found[chart] for chart in model_of(sensor).charts if chart in found]
     return tuple(result)
 
@@ -219,6 +231,24 @@ class _Motion:
     supply: Mapping[int, tuple[float, ...]]
 
 
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """What is around a vehicle: an environment, and other vehicles, whose odom is known."""
+
+    environment: Environment
+    bodies: Mapping[str, Body]
+    odom: Mapping[str, Mapping[int, tuple[float, ...]]]
+
+    def at(self, stamp: int) -> Environment:
+        """Return the environment at a stamp, ns, with the vehicles that were there then."""
+        states = {
+            name: State(*np.split(np.array(known[stamp]), [3, 7]))
+            for name, known in self.odom.items()
+            if stamp in known
+        }
+        return among(self.environment.at(stamp / NANOSECONDS), self.bodies, states)
+
+
 def _read_motion(reader: BagReader, namespace: str, stamps: set[int]) -> _Motion:
     """Return what the bag has at stamps, ns; of other messages only the stamp is looked at."""
     found: dict[str, dict[int, tuple[float, ...]]] = {name: {} for name in _NUMBERS}
@@ -255,7 +285,7 @@ _NUMBERS: Mapping[str, tuple[str, int, Callable[[Any], tuple[float, ...]]]] = {
 
 
 def _compared(
-    topic: _Topic, motion: _Motion, environment: Environment
+    topic: _Topic, motion: _Motion, around: _Around
 ) -> dict[SensorChart, SensorComparison]:
     """Return the comparisons of a topic; none where no reading has a true state."""
     rows = [i for i, stamp in enumerate(topic.stamps) if stamp in motion.odom]
@@ -265,14 +295,17 @@ def _compared(
     time = stamps / NANOSECONDS
     state = State(*np.split(_at(motion.odom, stamps, 13), [3, 7], axis=1))
     inputs = SensorInputs(time, _at(motion.acceleration, stamps, 6), _at(motion.supply, stamps, 3))
+    model = model_of(topic.sensor)
+    sees = model.sees and around.bodies
     ideal = ideal_readings(
         topic.sensor,
-        environment,
+        around.environment,
         stamps,
         state,
         inputs,
-        model=model_of(topic.sensor),
+        model=model,
         at_once=True,
+        around=[around.at(stamp) for stamp in stamps.tolist()] if sees else None,
     )
     result = {}
     for column, chart in enumerate(topic.charts):

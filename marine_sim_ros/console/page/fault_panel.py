@@ -1,11 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Panel of faults that the operator can inject: thrusters, commands, battery, barometer."""
+"""Panel of faults that the operator can inject: thrusters, commands, battery, sensors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,12 +13,9 @@ from nicegui import ui
 from marine_sim_ros.console.page.layout import lamp
 from marine_sim_ros.console.page.more_panels import Slider
 from marine_sim_ros.console.page.panels import Ask, Frame, Panel, changes, press
+from marine_sim_ros.console.page.sensor_faults import Known, SensorFaults, Show
 
 __all__ = ['fault_panel']
-
-Known = dict[tuple[str, str], dict[str, Any]]
-"""Faults by kind and thruster."""
-Show = Callable[[Known], None]
 
 
 def fault_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
@@ -39,13 +35,16 @@ def fault_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
             _drift(panel, ask),
             _share(panel, ask, 'Barometer spikes', 'barometer_spikes'),
         ]
+    if look['sensors']:
+        ui.separator()
+        shows.append(SensorFaults(panel, ask, look['sensors']).show)
     with ui.element('div').classes('group'):
         panel.add(lamp('Clear all faults', lambda: ask('mend'))).mark('mend')
         told = ui.label().classes('what')
 
     def sync(frame: Frame) -> None:
         faults = frame['mode']['faults']
-        known = {(f['kind'], f.get('thruster', '')): f for f in faults}
+        known = {(f['kind'], f.get('thruster') or f.get('sensor', '')): f for f in faults}
         for show in shows:
             show(known)
         told.text = f'active faults: {len(faults)}' if faults else 'no faults'
