@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""5,500 mutated descriptions: each is a valid vehicle or one clear error."""
+"""5,800 mutated descriptions: each is a valid vehicle or one clear error."""
 
 import re
 from copy import deepcopy
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, has
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
@@ -18,7 +18,9 @@ from marine_sim_ros import Environment, MarineSimError, load_vehicle
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.physics import acting_forces
-from marine_sim_ros.sensors import SensorInputs
+from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.scene import Scene
+from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.series import SensorReader
 
 ROV = (ROOT / 'urdf' / 'simple_rov.urdf').read_text()
@@ -44,6 +46,26 @@ BUOY = """<robot name="buoy">
   <barometer><variance>400</variance></barometer>
 </robot>
 """
+SEER = """<robot name="seer">
+  <link name="base_link"><inertial><mass value="12"/>
+    <inertia ixx="0.13" ixy="0" ixz="0" iyy="0.24" iyz="0" izz="0.29"/></inertial></link>
+  <buoyancy><volume>0.0121</volume><height>0.2</height></buoyancy>
+  <sensor type="dvl" preset="a50"><origin xyz="0 0 -0.1" rpy="3.14159 0 0"/>
+    <beam_angle>22.5</beam_angle><max_altitude>50</max_altitude><dropout>0.1</dropout></sensor>
+  <sensor type="altimeter" name="ping" link="base_link" rate="5" latency="0.1">
+    <origin rpy="0 1.5708 0"/><beam_width>25</beam_width><max_range>30</max_range></sensor>
+  <sensor type="scanning_sonar" preset="ping360"><sector>90</sector><samples>50</samples>
+    <threshold>150</threshold></sensor>
+  <sensor type="imaging_sonar"><beams>8</beams><bins>16</bins><rays>4</rays></sensor>
+  <sensor type="camera" preset="low_light_hd"><distortion>0.1 0 0 0 0</distortion>
+    <equidistant>1</equidistant></sensor>
+  <sensor type="gps"><horizontal_noise>1</horizontal_noise></sensor>
+  <sensor type="barometer" link="base_link" preset="bar30"><pose>1</pose></sensor>
+</robot>
+"""
+PICTURES = ('scanning_sonar', 'imaging_sonar', 'camera')
+"""Kinds of which a reading may take all memory: they are loaded only."""
+FLOOR = Environment(scene=Scene((Plane('floor', [0, 0, -5], [0, 0, 1], 'sand'),)))
 SEAS = (Environment(), load_environment('regular_waves'))
 STATE = State(
     np.array([0, 0, 0.02]), np.array([0.1, 0, 0, 0.995]), np.array([1.0, 0, -1, 0, 1, 0])
@@ -130,16 +152,21 @@ def encoded(draw, text):
     return data
 
 
-def check(description):
-    """Load; the vehicle must be usable in every sea, the error one line."""
-    message = vehicle = None
+def loaded(description):
+    """Return the vehicle of a description, or None where one line says what is wrong."""
     try:
-        vehicle = load_vehicle(description)
+        return load_vehicle(description)
     except MarineSimError as error:
         message = str(error)
+    assert message.strip()
+    assert '\n' not in message
+    return None
+
+
+def check(description):
+    """Load; the vehicle must be usable in every sea, the error one line."""
+    vehicle = loaded(description)
     if vehicle is None:
-        assert message.strip()
-        assert '\n' not in message
         return
     assert np.all(np.isfinite(vehicle.mass_matrix))
     assert np.min(np.linalg.eigvalsh(vehicle.mass_matrix)) > 0
@@ -203,6 +230,18 @@ def test_mutated_round_bodies(text):
 @given(mutated(BUOY))
 def test_mutated_sensors(text):
     check(text if text.lstrip().startswith('<') else '<' + text)
+
+
+@usual(300)
+@given(mutated(SEER))
+def test_mutated_ray_sensors(text):
+    vehicle = loaded(text if text.lstrip().startswith('<') else '<' + text)
+    for sensor in vehicle.sensors if vehicle is not None else ():
+        if sensor.kind in PICTURES or (sensor.kind == 'gps' and not has('pymap3d')):
+            continue
+        found = SensorReader(sensor, 1).read(0, STATE, FLOOR, SensorInputs.none(), ())
+        for topic in SENSORS[sensor.kind].topics_of(sensor) if found is not None else ():
+            topic.fields(sensor, found[1])  # None where there is nothing to send
 
 
 @usual(500)

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimators on the other end of the sensors: their errors are those that they expect."""
 
+import json
 import os
 import shutil
+import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -329,6 +331,83 @@ def compared(watcher):
 @pytest.mark.timeout(3600)
 def test_robot_localization_drifts_less_than_one_percent_of_the_way(processes, tmp_path):
     check_drift(*estimated_survey(processes, tmp_path, 600.0))
+
+
+STAND_IN = """
+import json, sys
+from pathlib import Path
+import rclpy
+from geometry_msgs.msg import PoseWithCovarianceStamped, TwistWithCovarianceStamped
+from rclpy.executors import ExternalShutdownException
+from sensor_msgs.msg import Imu
+
+rclpy.init()
+node = rclpy.create_node('x', automatically_declare_parameters_from_overrides=True)
+values = {name: parameter.value for name, parameter in node.get_parameters_by_prefix('').items()}
+told = {'name': node.get_fully_qualified_name(), 'frames': {}}
+told |= {name: list(values[name]) for name in ('initial_state', 'imu0_config')}
+told |= {name: values[name] for name in ('odom_frame', 'base_link_frame', 'use_sim_time')}
+kinds = {'imu0': Imu, 'twist0': TwistWithCovarianceStamped, 'pose0': PoseWithCovarianceStamped}
+counts = dict.fromkeys(kinds, 0)
+
+def hear(name, message):
+    counts[name] += 1
+    told['frames'][name] = message.header.frame_id
+    Path(FILE).write_text(json.dumps({**told, 'counts': counts}))
+
+for name, kind in kinds.items():
+    node.create_subscription(kind, values[name], lambda m, name=name: hear(name, m), 10)
+try:
+    rclpy.spin(node)
+except (KeyboardInterrupt, ExternalShutdownException):
+    pass
+"""
+
+
+def provide(prefix, package, name, script):
+    """Install a package with one program, a Python script."""
+    program = prefix / 'lib' / package / name
+    index = prefix / 'share' / 'ament_index' / 'resource_index' / 'packages'
+    for folder in (program.parent, index):
+        folder.mkdir(parents=True, exist_ok=True)
+    (index / package).touch()
+    program.write_text(f'#!{sys.executable}\n{script}')
+    program.chmod(0o755)
+
+
+@pytest.mark.ros
+@pytest.mark.launch
+@pytest.mark.skipif(ekf_node() is not None, reason='robot_localization itself is here')
+@pytest.mark.timeout(900)
+def test_a_launch_gives_an_estimator_what_it_is_to_fuse(processes, tmp_path):
+    """Programs in place of ekf_node and tf2_ros's tell what they are given and what they hear."""
+    prefix, heard, placed = (tmp_path / name for name in ('prefix', 'heard.json', 'placed'))
+    provide(prefix, 'robot_localization', 'ekf_node', f'FILE = {str(heard)!r}\n{STAND_IN}')
+    note = f'import sys; from pathlib import Path; Path({str(placed)!r}).write_text(str(sys.argv))'
+    provide(prefix, 'tf2_ros', 'static_transform_publisher', note)
+    known = processes.environment['AMENT_PREFIX_PATH']
+    processes.environment['AMENT_PREFIX_PATH'] = f'{prefix}{os.pathsep}{known}'
+    run = processes.start(
+        'ros2', 'launch', 'marine_sim_ros', 'bluerov2_heavy.launch.py', 'localization:=true',
+        'scenario:=survey', 'environment:=test_grid', 'composed:=true', 'dt:=0.02', 'duration:=8',
+        start_new_session=True, stdout=(tmp_path / 'launch.log').open('w'),
+    )  # fmt: skip
+    run.wait(timeout=600)
+    said = (tmp_path / 'launch.log').read_text()
+    assert run.returncode in (0, 1), said[-3000:]  # the survey is cut short
+    assert 'Traceback' not in said, said[-3000:]
+    told = json.loads(heard.read_text())
+    assert told['name'] == '/bluerov2_heavy/ekf_node'
+    assert all(count > 10 for count in told['counts'].values()), told
+    assert told['frames'] == {
+        'imu0': 'navigator_link',
+        'twist0': 'dvl_frame',
+        'pose0': 'map',
+    }
+    assert (told['odom_frame'], told['base_link_frame']) == ('odom', 'base_link')
+    assert told['initial_state'][:3] == list(load_scenario('survey').position)
+    assert told['use_sim_time']
+    assert "'--frame-id', 'map', '--child-frame-id', 'odom'" in placed.read_text()
 
 
 @pytest.mark.ros
