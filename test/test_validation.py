@@ -507,7 +507,14 @@ def test_the_command(capsys, tmp_path):
     assert page.read_text(encoding='utf-8').startswith('<!DOCTYPE html>')
     code, out, _ = run(capsys, 'bluerov2', '--set', 'coefficients:=wu2018')
     assert code == 1
-    assert out.splitlines()[0].split() == ['quantity', 'unit', 'published', 'passes', 'wu2018', 'note']
+    assert out.splitlines()[0].split() == [
+        'quantity',
+        'unit',
+        'published',
+        'passes',
+        'wu2018',
+        'note',
+    ]
 
 
 def test_a_vehicle_of_ones_own_has_no_published_values(capsys, tmp_path):

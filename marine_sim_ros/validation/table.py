@@ -26,7 +26,7 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Texts of the header, and rows of as many cells; columns 2 and 3 are published, a note last."""
+    """Texts of the header, and rows of as many cells: 2 and 3 are published, a note comes last."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
