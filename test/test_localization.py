@@ -334,7 +334,7 @@ def test_robot_localization_drifts_less_than_one_percent_of_the_way(processes, t
 
 
 STAND_IN = """
-import json, sys
+import json, os, sys
 from pathlib import Path
 import rclpy
 from geometry_msgs.msg import PoseWithCovarianceStamped, TwistWithCovarianceStamped
@@ -357,8 +357,10 @@ def hear(name, message):
 
 for name, kind in kinds.items():
     node.create_subscription(kind, values[name], lambda m, name=name: hear(name, m), 10)
+parent = os.getppid()
 try:
-    rclpy.spin(node)
+    while os.getppid() == parent:  # it ends with a launch that is killed
+        rclpy.spin_once(node, timeout_sec=0.5)
 except (KeyboardInterrupt, ExternalShutdownException):
     pass
 """
