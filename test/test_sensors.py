@@ -12,7 +12,13 @@ import pytest
 from conftest import ROOT
 from scipy.spatial.transform import Rotation
 
-from marine_sim_ros import Environment, load_scenario, load_vehicle, simulate
+from marine_sim_ros import (
+    Environment,
+    MarineSimError,
+    load_scenario,
+    load_vehicle,
+    simulate,
+)
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.numbers import numbers_of
 from marine_sim_ros.core.state import State, rest
@@ -470,6 +476,21 @@ def test_barometer_presets_have_their_noise():
 
 
 THERMOMETER = '<sensor type="thermometer" rate="100" latency="0.02"><noise>0.1</noise></sensor>'
+
+
+@pytest.mark.parametrize('name', ['bluerov2', 'bluerov2_heavy'])
+def test_a_bluerov2_takes_the_barometer_that_is_asked_for(name):
+    found = {
+        kind: load_vehicle(name, barometer=kind, barometer_pose='true')
+        for kind in ('orca3', 'bar30', 'bar02', 'none')
+    }
+    numbers = {kind: v.barometer and v.barometer.variance for kind, v in found.items()}
+    assert numbers == {'orca3': 40000.0, 'bar30': 400.0, 'bar02': 2.56, 'none': None}
+    (bar30,) = (s for s in found['bar30'].sensors if s.kind == 'barometer')
+    assert (bar30.period, bar30.frame, bar30.spec.pose) == (50_000_000, 'baro_link', 1.0)
+    assert load_vehicle(name).sensors[0].kind == 'barometer'
+    with pytest.raises(MarineSimError, match='barometer is bar31; expected one of: orca3, bar30'):
+        load_vehicle(name, barometer='bar31')
 
 
 def test_faults_of_any_sensor():
