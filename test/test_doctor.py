@@ -190,6 +190,8 @@ FAULTS = {
                              WARNING),
     'thruster in millimetres': (ROV, put('"0 -0.12 0"', '"0 -120 0"'), 'far-links', WARNING),
     'thruster out of this world': (ROV, put('"0 -0.12 0"', '"0 -1e200 0"'), 'loads', ERROR),
+    'added mass by panels': (ROV, put('<hydrodynamics>', '<hydrodynamics added_mass="panels">'),
+                             'computed', HINT),
     'unusual number': (ROV, put('<C_PD2>5', '<C_PD2>1.2'), 'reading', WARNING),
     'not loading': (ROV, put('<C_PD2>5', '<C_PD2>five'), 'loads', ERROR),
 }  # fmt: skip

@@ -1,8 +1,8 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the pictures and tables of hydrodynamics.md; tables go to standard output.
+"""Makes the pictures and tables of hydrodynamics.md; two of the tables go to standard output.
 
-``.venv/bin/python docs/scripts/make_hydrodynamics.py``
+``.venv/bin/python docs/scripts/make_hydrodynamics.py [--added-mass]``, which makes only that table
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import matplotlib as mpl
 mpl.use('Agg')
 import matplotlib.pyplot as plt
 import numpy as np
+from lxml import etree
+from marks import between
 from matplotlib.axes import Axes
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from scipy.integrate import trapezoid
@@ -37,6 +39,7 @@ from marine_sim_ros.physics.hydrodynamics import friction_coefficient
 from marine_sim_ros.sim.simulation import Simulation
 
 HERE = Path(__file__).resolve().parent.parent / 'pictures'
+PAGE = HERE.parent / 'explanation' / 'hydrodynamics.md'
 BLUE, GREY, ORANGE, SAND = '#1f6fb2', '#5f6b76', '#d9822b', '#f0c070'
 G = 9.81
 SEA = Environment(gravity=G)
@@ -228,8 +231,53 @@ def _evaluate(vehicle: Vehicle, state: State) -> float:
     return (time.perf_counter() - start) / 200 * 1e6
 
 
+def with_collisions(vehicle: Vehicle, method: str, seen: bool) -> Vehicle:
+    """Return a vehicle with its added mass computed from its collisions, or from what is seen."""
+    root = etree.fromstring(vehicle.urdf.encode())
+    hydrodynamics = root.find('hydrodynamics')
+    hydrodynamics.remove(hydrodynamics.find('added_mass'))
+    hydrodynamics.set('added_mass', method)
+    for link in root.findall('link') if seen else ():
+        for collision in link.findall('collision'):
+            link.remove(collision)
+        for visual in link.findall('visual'):
+            visual.tag = 'collision'
+            for material in visual.findall('material'):
+                visual.remove(material)
+    return load_vehicle(etree.tostring(root, encoding='unicode'))
+
+
+def added_mass_table() -> str:
+    """Return the added mass of the BlueROV2 and its Heavy: published sets, ellipsoid, panels."""
+    rows = [
+        '| | surge | sway | heave | roll | pitch | yaw | surge-pitch | sway-roll |',
+        '|---|--:|--:|--:|--:|--:|--:|--:|--:|',
+    ]
+
+    def row(title: str, vehicle: Vehicle) -> None:
+        a = vehicle.added_mass
+        numbers = [*np.diag(a), a[0, 4], a[1, 3]]
+        rows.append(
+            f'| {title} | {" | ".join(f"{x if abs(x) > 1e-6 else 0:.3g}" for x in numbers)} |'
+        )
+
+    for name in ('wu2018', 'von_benzon2022', 'tank2025'):
+        heavy = '_heavy' if name != 'wu2018' else ''
+        row(f'`{name}`', load_vehicle(f'bluerov2{heavy}', coefficients=name))
+    rov, heavy_rov = load_vehicle('bluerov2'), load_vehicle('bluerov2_heavy')
+    row('ellipsoid like its box', with_collisions(rov, 'estimate', seen=False))
+    row('panels on its box', with_collisions(rov, 'panels', seen=False))
+    row('panels on what is drawn', with_collisions(rov, 'panels', seen=True))
+    row('the same, Heavy', with_collisions(heavy_rov, 'panels', seen=True))
+    return '\n'.join(rows)
+
+
 def main() -> None:
     """Make everything."""
+    page = PAGE.read_text(encoding='utf-8')
+    PAGE.write_text(between(page, 'added mass', added_mass_table()), encoding='utf-8')
+    if '--added-mass' in sys.argv:
+        return
     HERE.mkdir(exist_ok=True)
     hull_in_waves(HERE / 'hull_in_waves.png')
     laws(HERE / 'panel_laws.png')

@@ -58,6 +58,7 @@ CHECKS_OF_TEXT: Mapping[str, Check] = MappingProxyType(
 CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
     {
         'reading': tags.told_while_loading,
+        'computed': tags.computed,
         'drag-twice': duplicates.drag_twice,
         'far-links': frames.sensor_links,
         'looks-down': signs.looks_down,

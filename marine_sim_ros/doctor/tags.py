@@ -20,7 +20,7 @@ from marine_sim_ros.model.hull_settings import GROUPS, PARAMETERS, TAGS
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = [
-    'density_unit', 'ignored_plugins', 'loaded', 'misspelt', 'told_while_loading',
+    'computed', 'density_unit', 'ignored_plugins', 'loaded', 'misspelt', 'told_while_loading',
     'unread_attributes', 'unused_curves', 'unused_materials',
 ]  # fmt: skip
 
@@ -78,6 +78,13 @@ def told_while_loading(context: DescriptionContext) -> list[Diagnostic]:
         advice = 'fix it if it is not intended'
         result.append(Diagnostic(Severity.WARNING, text, place, advice, edit=edit))
     return result
+
+
+def computed(context: DescriptionContext) -> list[Diagnostic]:
+    """What was computed when the description was read, with its numbers."""
+    advice = 'compare it with what is known of the vehicle'
+    told = (_told(context, note) for note in context.vehicle.notes)
+    return [Diagnostic(Severity.HINT, text, place, advice) for place, text in told]
 
 
 def ignored_plugins(context: DescriptionContext) -> list[Diagnostic]:

@@ -20,12 +20,14 @@ from marine_sim_ros.model.xml import Reader
 
 __all__ = [
     'EXTENSIONS',
+    'ESTIMATE',
     'LUMPED_TAGS',
+    'PANELS',
+    'added_mass_method',
     'read_hydrodynamics',
     'read_others',
     'read_volumes',
     'robot_elements',
-    'wants_estimate',
 ]
 
 EXTENSIONS = {
@@ -77,23 +79,26 @@ LUMPED_TAGS = {
 }
 """What <hydrodynamics> says of the vehicle as a whole (Fossen's terms)."""
 
-ESTIMATE = 'estimate'
+ESTIMATE, PANELS = METHODS = ('estimate', 'panels')
+"""What computes the added mass from the collisions: an ellipsoid, or source panels."""
 UNEVEN = 0.1
 """Largest |M − Mᵀ| of an added mass that is symmetrised, as a share of its largest number."""
 
 
-def wants_estimate(root: Reader | None) -> bool:
-    """Return whether the added mass is to be estimated: added_mass="estimate", or as element."""
+def added_mass_method(root: Reader | None) -> str:
+    """Return what computes the added mass, of METHODS, as attribute or element; '': numbers."""
     if root is None:
-        return False
+        return ''
     element = root.child('added_mass')
-    inside = element is not None and (element.element.text or '').strip() == ESTIMATE
+    inside = '' if element is None else (element.element.text or '').strip()
     attribute = root.attribute('added_mass', '')
-    if attribute not in ('', ESTIMATE):
-        raise root.error(f'added_mass is {attribute!r}; expected {ESTIMATE!r}, or an <added_mass>')
+    if attribute not in ('', *METHODS):
+        raise root.error(
+            f'added_mass is {attribute!r}; expected {ESTIMATE!r}, {PANELS!r}, or an <added_mass>'
+        )
     if attribute and element is not None:
         raise root.error('has both an attribute and an element added_mass; expected one')
-    return bool(attribute) or inside
+    return attribute or (inside if inside in METHODS else '')
 
 
 def read_hydrodynamics(root: Reader | None, warnings: list[str]) -> tuple[Damping, np.ndarray]:
@@ -107,7 +112,7 @@ def read_hydrodynamics(root: Reader | None, warnings: list[str]) -> tuple[Dampin
         return Damping(zero, zero, np.zeros(3)), zero
     root.children(TAGS | LUMPED_TAGS)
     damping = read_damping(root)
-    if wants_estimate(root):
+    if added_mass_method(root):
         return damping, zero
     added = root.value_of('added_mass', Reader.matrix6, zero)
     if np.allclose(added, added.T):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.model.collisions import Collision, read_collisions
-from marine_sim_ros.model.extensions import wants_estimate
+from marine_sim_ros.model.extensions import PANELS, added_mass_method
 from marine_sim_ros.model.geometry.added_mass import estimate_added_mass
 from marine_sim_ros.model.hull import Hull, VoxelSet
 from marine_sim_ros.model.hull_builder import (
@@ -23,6 +23,7 @@ from marine_sim_ros.model.hull_builder import (
     material_inertia,
 )
 from marine_sim_ros.model.hull_settings import HullSettings, read_hull_settings
+from marine_sim_ros.model.panel_reader import read_panels
 from marine_sim_ros.model.vehicle import Buoyancy, Frame, Inertia
 from marine_sim_ros.model.xml import Reader
 
@@ -40,9 +41,10 @@ class HullReading:
         water_density: kg/m³, that the vehicle is trimmed for.
         hull: panels and voxels, or None.
         buoyancy: total buoyancy of the voxels, or None.
-        added_mass: (6, 6) estimated, or None.
+        added_mass: (6, 6) from the collisions, or None.
         inertias: inertias, in the body frame, of links with mass from materials.
         warnings: repairs, and values that are unusual.
+        notes: what was computed.
     """
 
     water_density: float
@@ -51,6 +53,7 @@ class HullReading:
     added_mass: np.ndarray | None = None
     inertias: Mapping[str, Inertia] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def _refuse_lost_tags(root: Reader) -> None:
@@ -72,7 +75,11 @@ def _lumped_drag(hydrodynamics: Reader | None) -> bool:
 
 
 def read_hull(
-    robot: Any, root: Reader, frames: Mapping[str, Frame], base: Path | None
+    robot: Any,
+    root: Reader,
+    frames: Mapping[str, Frame],
+    base: Path | None,
+    progress: Callable[[float], None],
 ) -> HullReading:
     """Return the hull model of a description.
 
@@ -85,6 +92,7 @@ def read_hull(
         root: the <robot> element.
         frames: frames of all links.
         base: folder that relative mesh names start from.
+        progress: function that is called with the completed share of long work, 0 to 1.
 
     Raises:
         ModelError: one line with file, line, element, and what was expected.
@@ -99,10 +107,10 @@ def read_hull(
     drags = settings.given or in_collision or not _lumped_drag(hydrodynamics)
     lumped = any(root.element.find(tag) is not None for tag in ('buoyancy', 'mass_from_parts'))
     floats = not lumped and (material or drags)
-    estimate = wants_estimate(hydrodynamics)
+    method = added_mass_method(hydrodynamics)
     known = hydrodynamics is not None or material
     density = settings.values['water_density'] if known else FRESH_WATER
-    if not (drags or material or estimate):
+    if not (drags or material or method):
         return HullReading(density, warnings=tuple(warnings))
     parts = read_collisions(robot, root, frames, settings, base=base, warnings=warnings)
     if not parts:
@@ -122,13 +130,23 @@ def read_hull(
     if material and not floats:
         warnings.append(root.warning('<buoyancy_material> only gives mass beside <buoyancy>'))
     panels = build_panels(parts) if drags else None
+    added_mass, notes = None, []
+    if method == PANELS:
+        assert hydrodynamics is not None
+        found = read_panels(parts, density, root, progress)
+        added_mass = found.added_mass
+        notes.append(hydrodynamics.warning(found.note))
+        warnings.extend(found.warnings)
+    elif method:
+        added_mass = _estimate(parts, density, root)
     return HullReading(
         density,
         hull=Hull(panels, voxels, density) if panels or voxels else None,
         buoyancy=_summary(voxels, density) if voxels else None,
-        added_mass=_estimate(parts, density, root) if estimate else None,
+        added_mass=added_mass,
         inertias=inertias,
         warnings=tuple(warnings),
+        notes=tuple(notes),
     )
 
 

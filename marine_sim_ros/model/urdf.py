@@ -153,7 +153,7 @@ def vehicle_from_urdf(
     shapes = partial(_shapes, robot, reader, frames, base)
     if tags.densities:
         set_mass_from_density(robot, reader, frames, shapes(), tags, shipped_materials())
-    hull = read_hull(robot, reader, frames, base)
+    hull = read_hull(robot, reader, frames, base, progress)
     density = hull.water_density
     built = read_mass_from_parts(reader, density, base, progress, body)
     inertias = link_inertias(robot, frames, source, {**hull.inertias, **built.inertias})
@@ -182,6 +182,7 @@ def vehicle_from_urdf(
             *tags.warnings,
             *ignored(root, source),
         ),
+        notes=hull.notes,
         urdf=text,
         base_link=body,
         files=(*built.files, *_collision_meshes(root, base)),

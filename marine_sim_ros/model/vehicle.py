@@ -311,6 +311,7 @@ class Vehicle:
         manipulator: the arm, or None; inertia and buoyancy have it with its joints at zero.
         frames: links fixed to ``base_link``.
         warnings: warnings about the description.
+        notes: what was computed while it was read.
         urdf: the URDF as it was read, xacro expanded.
         files: beside it that its masses and shapes are read from: parts, meshes.
         extensions: what the elements of forces and controllers say, by element.
@@ -331,6 +332,7 @@ class Vehicle:
     manipulator: Manipulator | None = None
     frames: tuple[Frame, ...] = ()
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     urdf: str = field(default='', repr=False)
     files: tuple[Path, ...] = ()
     extensions: Mapping[str, Any] = field(default_factory=dict)
