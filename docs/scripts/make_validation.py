@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the tables of validation.md between their marks.
 
-``.venv/bin/python docs/scripts/make_validation.py``
+``.venv/bin/python docs/scripts/make_validation.py [--floating]``, then only that of floats
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from marks import between
 
 from marine_sim_ros.model.library import vehicle_names
+from marine_sim_ros.validation.floating import floating_rows, floating_table
 from marine_sim_ros.validation.table import markdown
 from marine_sim_ros.validation.validation_report import Validation, validate
 
@@ -54,7 +56,9 @@ def main() -> None:
     """Make everything."""
     page = PAGE.read_text(encoding='utf-8')
     shown = [name for name in vehicle_names() if f'<!-- {name} -->' in page]
-    page = filled(page, {name: validate(name) for name in shown})
+    page = between(page, 'floating', floating_table(floating_rows()))
+    if '--floating' not in sys.argv:
+        page = filled(page, {name: validate(name) for name in shown})
     PAGE.write_text(page, encoding='utf-8')
 
 

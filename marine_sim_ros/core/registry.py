@@ -74,6 +74,7 @@ FORCES = Registry(
     'marine_sim_ros.physics.fins:FINS',
     'marine_sim_ros.physics.buoyancy:BUOYANCY',
     'marine_sim_ros.physics.drag:DRAG',
+    'marine_sim_ros.physics.radiation:RADIATION',
     'marine_sim_ros.physics.manipulator:MANIPULATOR',
     'marine_sim_ros.physics.boundary:BOUNDARY',
     'marine_sim_ros.physics.tether:TETHER',

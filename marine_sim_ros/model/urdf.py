@@ -41,6 +41,7 @@ from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.mass.reader import read_mass_from_parts
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.propulsion import read_thrusters
+from marine_sim_ros.model.radiation import FASTEST
 from marine_sim_ros.model.sensors import Mounting, read_sensors
 from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.model.xml import Element, Reader
@@ -81,6 +82,14 @@ def _check(vehicle: Vehicle, source: str) -> Vehicle:
             f'{source}: mass matrix with added mass is not positive definite; '
             'check <inertial> and <added_mass>'
         )
+    radiation = vehicle.extensions.get('radiation')
+    if radiation is not None:
+        rate = radiation.fastest(vehicle.inverse_mass_matrix)
+        if rate > FASTEST:
+            raise ModelError(
+                f'{source}: <radiation>: a mode and the vehicle swing at {rate:.3g} rad/s '
+                f'together; expected at most {FASTEST:g}: a smaller coefficient or frequency'
+            )
     return vehicle
 
 
