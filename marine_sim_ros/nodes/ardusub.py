@@ -20,21 +20,19 @@ itself ends the node.
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import JointState
 
 from marine_sim_ros.autopilot.channels import channel_map
 from marine_sim_ros.autopilot.exchange import Exchange
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.link import BASE_PORT, AutopilotLink
-from marine_sim_ros.autopilot.supply import SlowSupply
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.autopilot_companion import companion_part
+from marine_sim_ros.ros.battery_listener import BatteryListener
 from marine_sim_ros.ros.convert import stamp_ns, state_from
 from marine_sim_ros.ros.firmware_start import PARAMETERS, start_firmware
 from marine_sim_ros.ros.node import SuiteNode
@@ -73,9 +71,7 @@ class ArdusubNode(SuiteNode):
         told = self._companion.address if self._companion else ''
         self._firmware = start_firmware(self, self._channels.frame, self._link.port, told)
         self.health['autopilot'] = 'waiting'
-        self._supply = SlowSupply()
-        if 'supply' in topics.sensor_needs(self.vehicle):
-            self.listen(topics.THRUSTER_SUPPLY, self._on_supply)
+        self._battery = BatteryListener(self)
         self.listen(topics.ODOM, self._on_odom)
         self.create_timer(POLL, self._watch, clock=self.wall_clock)
 
@@ -95,11 +91,6 @@ class ArdusubNode(SuiteNode):
         else:
             self._waiting = stamp, state
 
-    def _on_supply(self, message: JointState) -> None:
-        known = dict(zip(topics.SUPPLY, message.position, strict=False))
-        stamp = stamp_ns(message.header.stamp)
-        self._supply.take(stamp, known.get('power', 0.0), known.get('voltage', math.nan))
-
     def _gone_without(self) -> bool:
         """Return whether the run goes on without an autopilot that never came."""
         waited = time.monotonic() - self._waiting_since
@@ -107,11 +98,10 @@ class ArdusubNode(SuiteNode):
 
     def _connect(self, stamp: int, state: State) -> None:
         """Take an autopilot in that speaks for the first time, or again."""
-        assert self._link.peer is not None
-        host, port = self._link.peer
+        place = ':'.join(map(str, self._link.peer or ()))
         again = ' again' if self._ever else ''
-        self.get_logger().info(f'autopilot at {host}:{port} connected{again}')
-        self.health['autopilot'] = f'{host}:{port}'
+        self.get_logger().info(f'autopilot at {place} connected{again}')
+        self.health['autopilot'] = place
         self._ever, self._lost, self._waiting = True, False, None
         self._exchange.forget()
         self._tick(stamp, state)
@@ -120,13 +110,10 @@ class ArdusubNode(SuiteNode):
         """Publish what the autopilot answers to a tick."""
         environment = self.environment_at(stamp)
         self._instruments.sense(stamp, state, environment)
-        battery = self._supply.due(stamp)
-        if battery is not None:
-            self._exchange.battery = battery
-            if self._companion is not None:
-                self._companion.tell_voltage(battery[0])
+        battery = self._battery.due(stamp)
+        self._exchange.battery = battery or self._exchange.battery
         if self._companion is not None:
-            self._companion.tick(stamp, state, environment)
+            self._companion.tick(stamp, state, environment, battery)
         pwm = self._exchange.tick(stamp, state, environment)
         if pwm is None:
             self._lost, self.health['autopilot'] = True, 'lost'

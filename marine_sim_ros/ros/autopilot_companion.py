@@ -60,6 +60,7 @@ class CompanionPart:
         self._fixes = Fixes(node.vehicle, instruments) if navigation == 'usbl' else None
         self._status = StatusPublisher(node)
         self._wet = False
+        self._voltage: float | None = None
         node.create_service(SetBool, 'arm', self._on_arm)
 
     @property
@@ -74,23 +75,37 @@ class CompanionPart:
             self._companion.arm(bool(request.data))
         return response
 
-    def tick(self, stamp: int, state: State, environment: Environment) -> None:
-        """Talk while the autopilot waits for the frames of a tick (ns)."""
+    def tick(
+        self,
+        stamp: int,
+        state: State,
+        environment: Environment,
+        battery: tuple[float, float] | None = None,
+    ) -> None:
+        """Talk while the autopilot waits for the frames of a tick.
+
+        Args:
+            stamp: time of the tick, ns.
+            state: state of the vehicle.
+            environment: around it.
+            battery: new voltage (V) and current (A), for an autopilot that reads none in its
+                replies; None: they are as before.
+        """
         companion = self._companion
+        if battery is not None:
+            self._voltage = battery[0]
         for text in companion.listen():
             self._node.get_logger().info(f'ArduSub: {text}')
         self._status.publish(stamp, companion.status, environment.origin.heading)
         if not companion.connected:
             return
         companion.beat(stamp)
+        if self._voltage is not None:
+            companion.set_voltage(self._voltage)
+            self._voltage = None
         self._tell_leak(stamp)
         if self._navigate:
             self._tell_motion(stamp, state, environment)
-
-    def tell_voltage(self, voltage: float) -> None:
-        """Tell the battery's voltage, V, to an autopilot that reads none in its replies."""
-        if self._companion.connected:
-            self._companion.set_voltage(voltage)
 
     def _tell_leak(self, stamp: int) -> None:
         """Tell once a second whether the enclosure leaks, if that has changed."""
