@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -133,7 +134,12 @@ def graph_rows(add: Add, seconds: float, *, hull: str) -> None:
 
     full = graph('separate processes', composed=False, compute=True)
     null = graph('separate, computing nothing', composed=False, compute=False)
-    one = graph('composed', composed=True, compute=True)
+    one, cost = _row(add, seconds, 'composed', composed=True, compute=True)
+    if find_spec('jax'):
+        fast, less = _row(add, seconds, 'composed, compiled', composed=True, engine='jax')
+        add('ratio composed compiled / composed', '.2f', fast / one)
+        add('composed: CPU of a tick, ms', '.3f', 1e3 * cost)
+        add('composed, compiled: CPU of a tick, ms', '.3f', 1e3 * less)
     for vehicle in ('simple_rov', 'surface_vessel'):
         graph(f'separate, {vehicle}', vehicle=vehicle)
     with TemporaryDirectory() as folder:
@@ -144,6 +150,8 @@ def graph_rows(add: Add, seconds: float, *, hull: str) -> None:
     graph('separate, bluerov2 in a pool', environment='pool')
     graph('separate, investigator90 in closed loop', **CLOSED)
     graph('composed, investigator90 in closed loop', composed=True, **CLOSED)
+    if find_spec('jax'):
+        graph('the same, compiled', composed=True, engine='jax', **CLOSED)
     sensor_graph_rows(add, seconds)
     autopilot_rows(add, seconds, ticks_per_second)
     add('ratio graph / null graph (goal 0.75)', '.2f', full / null)

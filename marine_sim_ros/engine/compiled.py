@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -26,7 +27,7 @@ from marine_sim_ros.engine.records import arguments_for, derived, stacked
 from marine_sim_ros.engine.script import script
 from marine_sim_ros.engine.solid import with_one_scene
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.tables import tables_of
+from marine_sim_ros.faults.tables import Tables, tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
@@ -38,7 +39,14 @@ from marine_sim_ros.sim.simulation import DEFAULT_STEP, diverged
 from marine_sim_ros.sim.step import Stepping, supply_of
 from marine_sim_ros.sim.trajectory import Trajectory, hash_of
 
-__all__ = ['Program', 'compiled', 'setting_of', 'simulate_compiled', 'trajectory_of']
+__all__ = [
+    'Program',
+    'compiled',
+    'scalarisable',
+    'setting_of',
+    'simulate_compiled',
+    'trajectory_of',
+]
 
 
 def setting_of(
@@ -72,26 +80,27 @@ def setting_of(
     )
 
 
-def _scalarisable(setting: Setting) -> bool:
+def scalarisable(vehicle: Vehicle, environment: Environment, faults: Tables | None) -> bool:
     """Return whether the physics is small enough to be written out number by number."""
-    around = setting.environment
-    plain = around.waves is None and around.fluctuation is None
-    plain = plain and all(f.scalar for f in acting_forces(setting.vehicle, around))
-    if setting.vehicle.hull is not None:
-        plain = plain and around.profile is None  # water that differs from corner to corner
-    control = setting.script.control
-    few = control is None or control.scalarisable
-    written = setting.faults is None or setting.faults.scalarisable
-    return plain and few and written
+    plain = environment.waves is None and environment.fluctuation is None
+    plain = plain and all(f.scalar for f in acting_forces(vehicle, environment))
+    if vehicle.hull is not None:
+        plain = plain and environment.profile is None  # it differs from corner to corner
+    return plain and (faults is None or faults.scalarisable)
 
 
 _ONE_FUNCTION = {'xla_cpu_use_thunk_runtime': False}
 _ONE_THREAD = {'xla_disable_hlo_passes': 'cpu-parallel-task-assigner'}
 """Without it, XLA shares rows among threads, which wait for one another longer than they work."""
+_ROUND_EACH = (
+    {'xla_cpu_max_isa': 'AVX'} if platform.machine().lower() in ('x86_64', 'amd64') else {}
+)
+"""The newest instructions of x86-64 without fused multiply-add. LLVM fuses a product and a sum
+where it meets them together: the same step would have other last bits in another program."""
 
 
 def compiled(
-    lowered: jax.stages.Lowered, written_out: bool, *, rows: bool = False
+    lowered: jax.stages.Lowered, written_out: bool, *, rows: bool = False, round_each: bool = False
 ) -> jax.stages.Compiled:
     """Return the compiled program.
 
@@ -102,13 +111,18 @@ def compiled(
         lowered: program.
         written_out: number by number, but for rows.
         rows: whether there are any.
+        round_each: round every product and every sum, so that a step has the same bits in every
+            program (on x86-64).
     """
-    if written_out:
+    exact: dict[str, Any] = _ROUND_EACH if round_each else {}
+    fast = _ONE_FUNCTION | (_ONE_THREAD if rows else {}) if written_out else {}
+    for options in (fast | exact, fast, exact, {}):  # a JAX may lack one
         try:
-            return lowered.compile(compiler_options=_ONE_FUNCTION | (_ONE_THREAD if rows else {}))
+            return lowered.compile(compiler_options=options or None)
         except (jax.errors.JaxRuntimeError, ValueError):
-            pass  # a JAX without that runtime
-    return lowered.compile()
+            if not options:
+                raise
+    raise AssertionError
 
 
 def _one_by_one(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -171,7 +185,10 @@ class Program:
         settings = with_one_scene(settings)
         self._first = settings[0]
         self._template, self.arguments = stacked(settings)
-        few, hull = _scalarisable(settings[0]), settings[0].vehicle.hull is not None
+        one, control = settings[0], settings[0].script.control
+        few = scalarisable(one.vehicle, one.environment, one.faults)
+        few = few and (control is None or control.scalarisable)
+        hull = one.vehicle.hull is not None
         stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS, integrator, implicit_drag)
         run: Callable[..., Any] = partial(
             rollout, self._template, stepping=stepping, every=every, keep=keep, written_out=few
@@ -186,7 +203,7 @@ class Program:
         with precision(dtype):
             before = time.perf_counter()
             lowered = jax.jit(run).lower(*self._inputs(shapes, start))
-            self._compiled = compiled(lowered, few, rows=hull)
+            self._compiled = compiled(lowered, few, rows=hull, round_each=size is None)
             self.compile_time = time.perf_counter() - before
         self.kept = self.stamps[::every]
 

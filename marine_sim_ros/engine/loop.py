@@ -29,7 +29,16 @@ from marine_sim_ros.physics.manipulator import arm_step
 from marine_sim_ros.sensors import needs_of
 from marine_sim_ros.sim.step import Commands, Memory, StepOutput, Stepping, advance, begin
 
-__all__ = ['Recorder', 'Setting', 'everything', 'rollout', 'states']
+__all__ = [
+    'Recorder',
+    'Setting',
+    'everything',
+    'memory_before',
+    'rollout',
+    'settled',
+    'starts_alike',
+    'states',
+]
 
 Recorder = Callable[['Setting', Array, StepOutput], dict[str, Array]]
 """(setting, time, output of the step) -> what to keep of a tick, by name."""
@@ -195,33 +204,43 @@ def rollout(
             moment = moment._replace(time=components(moment.time, 0))
             if isinstance(moment.since, jax.Array):
                 moment = moment._replace(since=components(moment.since, 0))
-        return _settled(_tick(setting, carry, moment, stepping, keep), batch, dtype)
+        return settled(_tick(setting, carry, moment, stepping, keep), batch, dtype)
 
     def packed(kept: Mapping[str, Any]) -> jax.Array:
         return _packed(kept, batch, dtype)
 
     moments = _Moment(times, stamps)
-    if written_out and _starts_alike(setting.vehicle):
-        carry = _settled(_before(setting, start, stepping.dt), batch, dtype)
+    if written_out and starts_alike(setting.vehicle):
+        carry = settled(_before(setting, start, stepping.dt), batch, dtype)
         return _all_alike(tick, packed, carry, moments, stepping.dt, every)
     carry = _Carry(begin(setting.vehicle, setting.environment, start))
     return _first_apart(tick, packed, carry, moments, stepping.dt, every)
 
 
-def _settled(tree: Any, batch: tuple[int, ...], dtype: Any) -> Any:
+def settled(tree: Any, batch: tuple[int, ...], dtype: Any) -> Any:
+    """Return a carry with arrays of the batch's shape and one type in place of numbers."""
     return jax.tree.map(lambda x: _like(x, batch, dtype), tree)
 
 
-def _starts_alike(vehicle: Vehicle) -> bool:
+def starts_alike(vehicle: Vehicle) -> bool:
     """Return whether the first tick is one like the others: what forces remember is nothing."""
     return vehicle.hull is None or vehicle.hull.panels is None
 
 
 def _before(setting: Setting, start: State, dt: float) -> _Carry:
     """Return what a tick before the first would have left behind."""
-    vehicle, plan = setting.vehicle, setting.script
-    memory = begin(vehicle, setting.environment, start)
-    if setting.faults is not None:
+    plan = setting.script
+    memory = memory_before(setting.vehicle, setting.environment, start, setting.faults)
+    control = None if plan.control is None else waiting(plan.control, start, dt)
+    return _Carry(memory, control)
+
+
+def memory_before(
+    vehicle: Vehicle, environment: Environment, start: State, faults: Tables | None
+) -> Memory:
+    """Return what a vehicle carries into the first tick, of the structure of all others."""
+    memory = begin(vehicle, environment, start)
+    if faults is not None:
         calm = memory.propulsion._replace(faults=unharmed(memory.propulsion.rotors))
         memory = memory._replace(propulsion=calm)
     if vehicle.manipulator is not None and memory.joints is not None:
@@ -229,8 +248,7 @@ def _before(setting: Setting, start: State, dt: float) -> _Carry:
             vehicle, start, memory.joints, None, target=memory.joints.position, dt=0.0
         )
         memory = memory._replace(arm=arm)
-    control = None if plan.control is None else waiting(plan.control, start, dt)
-    return _Carry(memory, control)
+    return memory
 
 
 Tick = Callable[[_Carry, _Moment], tuple[_Carry, dict[str, Any]]]

@@ -16,10 +16,10 @@ from marine_sim_ros.engine.loop import Setting
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['with_one_scene']
+__all__ = ['same', 'with_one_scene']
 
 
-def _same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any) -> bool:
     """Return whether two records, or what is in them, have the same values."""
     if a is b:
         return True
@@ -28,11 +28,11 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray):
         return np.array_equal(a, b)
     if is_dataclass(a):
-        return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+        return all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
     if isinstance(a, Mapping):
-        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(_same, a, b))
+        return len(a) == len(b) and all(map(same, a, b))
     return bool(a == b)
 
 
@@ -44,7 +44,7 @@ def _touching(vehicle: Vehicle, first: Vehicle) -> None:
         ModelError: a collision mesh that cannot be used.
     """
     own = first.contact
-    if vehicle.find_contact is not first.find_contact and not _same(vehicle.contact, own):
+    if vehicle.find_contact is not first.find_contact and not same(vehicle.contact, own):
         raise ParameterError(
             'batch: the collisions of its vehicles differ; expected the same in all, where there '
             'is something to touch'
@@ -66,7 +66,7 @@ def with_one_scene(settings: Sequence[Setting]) -> list[Setting]:
     result = []
     for setting in settings:
         around = setting.environment
-        if not _same((around.scene, around.materials), solid):
+        if not same((around.scene, around.materials), solid):
             raise ParameterError(
                 f'batch: what is solid in {first.environment.name or "the first environment"} and '
                 f'in {around.name or "another"} differs; expected one scene for all'

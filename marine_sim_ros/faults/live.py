@@ -29,12 +29,13 @@ class LiveThrusters:
     Attributes:
         stamp: stamp of the last tick, ns, or None before the first.
         voltage: voltage of the battery, V, or None without one.
+        tables: what is wrong with them, or None.
     """
 
     def __init__(self, vehicle: Vehicle, seed: int) -> None:
         """Start at rest and without faults; the seed is of what is drawn."""
         self._vehicle, self._seed = vehicle, seed
-        self._tables = tables_of((), ())
+        self.tables = tables_of((), ())
         self.restart()
 
     def restart(self) -> None:
@@ -45,12 +46,12 @@ class LiveThrusters:
 
     def take(self, faults: Sequence[Fault]) -> None:
         """Let these faults happen, and no others."""
-        self._tables = tables_of(faults, self._vehicle.thrusters.names, self._seed)
+        self.tables = tables_of(faults, self._vehicle.thrusters.names, self._seed)
 
     def _acting(self, stamp: int) -> ActiveFaults:
-        if self._tables is None:
+        if self.tables is None:
             return ActiveFaults()  # and not None: past commands are kept for a later fault
-        return self._tables.at(np, stamp / NANOSECONDS, stamp_words(np.array(stamp)))
+        return self.tables.at(np, stamp / NANOSECONDS, stamp_words(np.array(stamp)))
 
     @property
     def loses(self) -> bool:

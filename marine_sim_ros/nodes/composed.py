@@ -10,6 +10,7 @@ each node needs parameters of its own; for a fleet one argument for each vehicle
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from rclpy.parameter import Parameter
 
 from marine_sim_ros.ros.bus import Bus
+from marine_sim_ros.ros.compiled_graph import CompiledGraph
 from marine_sim_ros.ros.fleet_recording import FleetRecording
 from marine_sim_ros.ros.process import own_words, run
 from marine_sim_ros.sim.graph import NodeSpec, describe
@@ -25,17 +27,32 @@ from marine_sim_ros.sim.options import RunOptions
 __all__ = ['main']
 
 
-def _make(spec: NodeSpec, bus: Bus, fleet: FleetRecording | None) -> Any:
-    module = import_module(f'marine_sim_ros.nodes.{spec.executable}')
-    kind = getattr(module, f'{spec.executable.title().replace("_", "")}Node')
+def _make(
+    spec: NodeSpec, bus: Bus, fleet: FleetRecording | None, graph: CompiledGraph | None
+) -> Any:
+    if graph is not None and spec.executable == 'dynamics':
+        kind = import_module('marine_sim_ros.ros.compiled_owner').CompiledOwner
+    else:
+        module = import_module(f'marine_sim_ros.nodes.{spec.executable}')
+        kind = getattr(module, f'{spec.executable.title().replace("_", "")}Node')
     # The clock comes over the bus: one subscription to /clock per node would cost more than the
     # physics.
     parameters = {**spec.parameters, 'use_sim_time': False}
     overrides = [Parameter(name, value=value) for name, value in parameters.items()]
-    own = {'fleet': fleet} if spec.executable == 'recorder' else {}
+    own: dict[str, Any] = {'fleet': fleet} if spec.executable == 'recorder' else {}
+    if graph is not None and spec.name in ('dynamics', *graph.sources):
+        own['graph'] = graph
     return kind(
         *spec.arguments, parameter_overrides=overrides, namespace=spec.namespace, bus=bus, **own
     )
+
+
+def _graph(options: RunOptions, specs: Sequence[NodeSpec]) -> CompiledGraph | None:
+    """Return what the nodes of one vehicle's forces share where a program computes them."""
+    if options.engine != 'jax':
+        return None
+    owner = next(spec for spec in specs if spec.executable == 'dynamics')
+    return CompiledGraph(owner.parameters['wrench_sources'])
 
 
 def main() -> None:
@@ -46,9 +63,14 @@ def main() -> None:
         sys.exit(2)
     fleet = FleetRecording() if len(texts) > 1 else None
     bus = Bus()
-    specs = [spec for text in texts for spec in describe(RunOptions.from_json(text))]
-    rest = sys.argv[1 + len(texts) :]
-    run(*(partial(_make, spec, bus, fleet) for spec in specs), args=rest, bus=bus)
+    makers = [
+        partial(_make, spec, bus, fleet, graph)
+        for options in map(RunOptions.from_json, texts)
+        for specs in [describe(options)]
+        for graph in [_graph(options, specs)]
+        for spec in specs
+    ]
+    run(*makers, args=sys.argv[1 + len(texts) :], bus=bus)
 
 
 if __name__ == '__main__':

@@ -46,9 +46,14 @@ class DragNode(ModelNode):
             }
             self._arrows = self.publisher(topics.DRAG_COMPONENTS)
 
+    @property
+    def watched(self) -> bool:
+        """Whether the kinds of drag are published."""
+        return bool(self._components)
+
     def on_wrench(self, tick: ForceTick) -> None:
         """Publish the kinds of drag if the option is on."""
-        if not self._components:
+        if not self.watched:
             return
         kinds, _ = drag_components(
             self.vehicle, tick.state, tick.environment, tick.before, dt=tick.dt

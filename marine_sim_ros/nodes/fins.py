@@ -37,6 +37,8 @@ PARAMETERS = (*SERVO_PARAMETERS, COMMAND_HOLD)
 class FinsNode(ModelNode):
     """The node."""
 
+    commanded = True
+
     def __init__(self, **options: Any) -> None:
         """Create it as ``fins``.
 
@@ -57,6 +59,10 @@ class FinsNode(ModelNode):
     def inputs(self, stamp: int) -> ForceInputs:
         """Return the thrust and the commanded deflections at a stamp in ns."""
         return super().inputs(stamp)._replace(fins=self._commands.wanted(stamp))
+
+    def commands(self, stamp: int) -> dict[str, Any]:
+        """Return the commanded deflections at a stamp in ns, for a compiled graph."""
+        return {'fins': self._commands.wanted(stamp)}
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer; where nothing is computed, the fins are at 0."""

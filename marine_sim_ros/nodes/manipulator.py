@@ -32,7 +32,7 @@ from marine_sim_ros.physics.manipulator import (
 )
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, set_stamp
-from marine_sim_ros.ros.force_node import ForceNode
+from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
 from marine_sim_ros.ros.gripper import ArmTick, GripperServer
 from marine_sim_ros.ros.parameters import shared
 from marine_sim_ros.ros.process import run
@@ -48,6 +48,8 @@ PARAMETERS = (shared('scenario', empty='the joints follow joint_commands'),)
 
 class ManipulatorNode(ForceNode):
     """The node."""
+
+    commanded = True
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``manipulator``."""
@@ -118,14 +120,32 @@ class ManipulatorNode(ForceNode):
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer at once; the joints are published even where nothing is computed."""
+        if self.graph is not None:
+            super().on_state(stamp, state)
+            return
         wrench = self.wrench(stamp, state)
         self.publish_wrench(stamp, wrench if self.values['compute'] else np.zeros(6))
 
-    def wrench(self, stamp: int, state: State) -> Wrench:
-        """Move the joints to this stamp, tell where they are, and return the reaction."""
+    def commands(self, stamp: int) -> dict[str, Any]:
+        """Return where the joints go at a stamp in ns, for a compiled graph."""
+        return {'joints': self._wanted(stamp, self._dt(stamp))}
+
+    def on_output(self, tick: CompiledTick) -> None:
+        """Publish the reaction and the joints that a compiled graph computed."""
+        super().on_output(tick)
+        assert tick.output.joints is not None
+        self._joints, self._stamp = tick.output.joints, tick.stamp
+        self._tell(tick.stamp)
+
+    def _dt(self, stamp: int) -> float:
+        """Return the time since the last tick, s; where time went back, start anew."""
         if self._stamp is not None and stamp <= self._stamp:
             self._restart()
-        dt = 0.0 if self._stamp is None else (stamp - self._stamp) / NANOSECONDS
+        return 0.0 if self._stamp is None else (stamp - self._stamp) / NANOSECONDS
+
+    def wrench(self, stamp: int, state: State) -> Wrench:
+        """Move the joints to this stamp, tell where they are, and return the reaction."""
+        dt = self._dt(stamp)
         time, last = stamp / NANOSECONDS, self._gripper.tick
         memory = None if last is None else last.memory
         if self._scenario is not None:
@@ -142,13 +162,17 @@ class ManipulatorNode(ForceNode):
             environment=self.environment_at(stamp),
         )
         self._stamp, self._gripper.tick = stamp, ArmTick(time, state, self._joints, memory)
+        self._tell(stamp)
+        return wrench
+
+    def _tell(self, stamp: int) -> None:
+        """Publish where the joints are."""
         set_stamp(self._message.header.stamp, stamp)
         position, rate = self._joints.position.tolist(), self._joints.rate.tolist()
         if self._gripper.gripping.there:
             position, rate = [*position, self._gripper.gripping.held + 1.0], [*rate, 0.0]
         self._message.position, self._message.velocity = position, rate
         self._states.publish(self._message)
-        return wrench
 
 
 def main() -> None:

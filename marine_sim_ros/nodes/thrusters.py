@@ -20,6 +20,9 @@ faults/thrust.py; of commands that get lost, the last one holds for ``command_ti
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from std_msgs.msg import UInt16MultiArray
 
@@ -29,7 +32,7 @@ from marine_sim_ros.faults.kinds import Dead
 from marine_sim_ros.faults.live import LiveThrusters
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.force_node import ForceNode
+from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
 from marine_sim_ros.ros.parameters import COMMAND_HOLD, Parameter
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.pwm import credible, pwm_stamp
@@ -57,6 +60,8 @@ PARAMETERS = (
 class ThrustersNode(ForceNode):
     """The node."""
 
+    commanded = True
+
     def __init__(self, **options: object) -> None:
         """Create it as ``thrusters``."""
         super().__init__('thrusters', PARAMETERS, **options)
@@ -68,6 +73,7 @@ class ThrustersNode(ForceNode):
         self._waiting_since = 0
         self._answers: int | None = NEVER
         self._lost = False
+        self._await_command = self.values['pwm_source'] == 'controller'
         self._live = LiveThrusters(self.vehicle, self.values['seed'])
         self.on_parameters()
         self._outputs = ThrusterOutputs(self)
@@ -75,7 +81,8 @@ class ThrustersNode(ForceNode):
             self, self.vehicle.thrusters.azimuths, 'azimuths', targets=azimuth_targets,
             answer=self._on_ready,
         )  # fmt: skip
-        self._await_command = self.values['pwm_source'] == 'controller'
+        if self.graph is not None:
+            self.graph.timeout = self.values['command_timeout']
         self.listen(topics.PWM_PER_TICK if self._await_command else topics.PWM, self._on_pwm)
         if self._await_command:
             self.create_timer(PATIENCE / 8, self._watch_command, clock=self.wall_clock)
@@ -133,12 +140,22 @@ class ThrustersNode(ForceNode):
         """Take what goes wrong."""
         names = [name for name in self.values['failed_thrusters'] if name]
         self._live.take((*self.faults, *(Dead(thruster=name) for name in names)))
+        if self.graph is None:
+            return
+        tables = self._live.tables
+        if tables is not None and not self._await_command:
+            tables = replace(tables, lost=None)  # here commands get lost as they come
+        self.graph.faults = tables
 
     def _answer(self, stamp: int, state: State) -> None:
         self._waiting, live = None, self._live
         if live.stamp is not None and stamp < live.stamp:  # the run was reset
             live.restart()
             self._pwm_stamp = 0
+        if self.graph is not None:
+            live.stamp = stamp
+            super().on_state(stamp, state)
+            return
         output = live.step(
             stamp, state, self.environment_at(stamp), self._command(stamp),
             per_tick=self._await_command, timeout=self.values['command_timeout'],
@@ -148,6 +165,21 @@ class ThrustersNode(ForceNode):
             self.health['voltage'] = f'{live.voltage:.2f}'
         self.publish_wrench(stamp, output.wrench)
         self._outputs.publish(stamp, output)
+
+    def commands(self, stamp: int) -> dict[str, Any]:
+        """Return the commands at a stamp in ns, for a compiled graph."""
+        commands: dict[str, Any] = {'pwm': self._command(stamp)}
+        if self.vehicle.thrusters.azimuths is not None:
+            commands['azimuths'] = self._azimuths.wanted(stamp)
+        return commands
+
+    def on_output(self, tick: CompiledTick) -> None:
+        """Publish what a compiled graph computed."""
+        super().on_output(tick)
+        output = tick.output.thrusters
+        if output.voltage is not None:
+            self.health['voltage'] = f'{float(output.voltage):.2f}'
+        self._outputs.publish(tick.stamp, output)
 
 
 def main() -> None:

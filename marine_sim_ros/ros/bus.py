@@ -36,6 +36,10 @@ class Bus:
         for handler in self._handlers.get(name, ()):
             self._queue.append((handler, message))
 
+    def call(self, handler: Callable[[Any], None], message: Any) -> None:
+        """Call a function with a message when what was published before is delivered."""
+        self._queue.append((handler, message))
+
     @property
     def pending(self) -> int:
         """How many deliveries wait."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,22 +19,41 @@ from marine_sim_ros.physics import FORCES, ForceInputs
 from marine_sim_ros.physics.manipulator import posed
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmFollower
+from marine_sim_ros.ros.compiled_graph import CompiledGraph
 from marine_sim_ros.ros.convert import finite, stamp_ns, state_of
 from marine_sim_ros.ros.node import SpatialPublisher, SuiteNode
 from marine_sim_ros.ros.pairing import Pairing
 from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.sim.step import StepOutput
 
-__all__ = ['ForceNode', 'ForceTick', 'ModelNode']
+__all__ = ['CompiledTick', 'ForceNode', 'ForceTick', 'ModelNode']
 
 
 class ForceNode(SuiteNode):
     """Answers every ``odom`` with one wrench of the same stamp; has no timer of its own."""
 
-    def __init__(self, name: str, parameters: Sequence[Parameter] = (), **options: Any) -> None:
-        """Subscribe to ``odom`` and publish ``wrench/<name>``."""
+    commanded = False
+    """Whether the force follows commands that a compiled graph waits for."""
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Sequence[Parameter] = (),
+        *,
+        graph: CompiledGraph | None = None,
+        **options: Any,
+    ) -> None:
+        """Subscribe to ``odom`` and publish ``wrench/<name>``.
+
+        With a compiled graph the node computes nothing: it brings its commands, and publishes.
+        """
         super().__init__(name, parameters, **options)
         self._wrench = SpatialPublisher(self, topics.wrench_topic(name))
         self._zero = np.zeros(6)
+        self.source, self.graph = name, graph
+        if graph is not None:
+            graph.join(name, self, commanded=self.commanded)
+            return
         self.follow_current()
         self.listen_numbers(topics.ODOM, self._on_odom)
         self.take_time_from_ticks()
@@ -49,8 +68,21 @@ class ForceNode(SuiteNode):
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer a state; the default computes :meth:`wrench` at once."""
+        if self.graph is not None:
+            self.graph.give(self.source, stamp, self.commands(stamp))
+            return
         compute = self.values['compute']
         self.publish_wrench(stamp, self.wrench(stamp, state) if compute else self._zero)
+
+    def commands(self, stamp: int) -> dict[str, Any]:
+        """Return commands for a compiled graph, fields of Commands, at a stamp in ns."""
+        del stamp
+        return {}
+
+    def on_output(self, tick: CompiledTick) -> None:
+        """Publish what a compiled graph computed."""
+        self.newest = tick.stamp
+        self.publish_wrench(tick.stamp, tick.output.sources[self.source])
 
     def publish_wrench(self, stamp: int, wrench: Wrench) -> None:
         """Publish the answer to the odom of a stamp."""
@@ -70,6 +102,19 @@ class ForceTick(NamedTuple):
     dt: float
     before: Any
     after: Any
+
+
+class CompiledTick(NamedTuple):
+    """A tick of a compiled graph: stamp in ns, water, output, and what forces remember.
+
+    Attributes:
+        remembered: returns what a force remembered before and after it, by the name of the force.
+    """
+
+    stamp: int
+    environment: Environment
+    output: StepOutput
+    remembered: Callable[[str], tuple[Any, Any]]
 
 
 class ModelNode(ForceNode):
@@ -96,6 +141,8 @@ class ModelNode(ForceNode):
         self._thrust = np.zeros(len(self.vehicle.thrusters))
         needs, answer = self.model.needs, super().on_state
         self._thrusts: Pairing[State, np.ndarray] | None = None
+        if self.graph is not None:
+            needs = ()
         if 'thrust' in needs and len(self._thrust):
             self._thrusts = Pairing(self._on_pair, self._thrust)
             self.listen(topics.THRUSTER_STATE, self._on_thrust)
@@ -147,6 +194,22 @@ class ModelNode(ForceNode):
         self._stamp = stamp
         self.on_wrench(ForceTick(stamp, state, environment, dt, before, self._memory))
         return wrench
+
+    @property
+    def watched(self) -> bool:
+        """Whether :meth:`on_wrench` does something."""
+        return type(self).on_wrench is not ModelNode.on_wrench
+
+    def on_output(self, tick: CompiledTick) -> None:
+        """Publish what a compiled graph computed."""
+        super().on_output(tick)
+        if not self.watched:
+            return
+        dt = 0.0 if self._stamp is None else (tick.stamp - self._stamp) / NANOSECONDS
+        self._stamp = tick.stamp
+        before, after = tick.remembered(self.source)
+        state = tick.output.state
+        self.on_wrench(ForceTick(tick.stamp, state, tick.environment, max(dt, 0.0), before, after))
 
     def inputs(self, stamp: int) -> ForceInputs:
         """Return what the force needs beside the state, at a stamp in ns."""

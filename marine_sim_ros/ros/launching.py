@@ -166,7 +166,7 @@ def actions(
     _check_recorder(options)
     runs = (options, *followers)
     specs = describe_fleet(runs)
-    if composed:
+    if composed or options.one_process:
         arguments = [replace(run, console=False).to_json() for run in runs]
         result.append(
             Node(

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
 
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import Wrench
@@ -22,13 +21,12 @@ from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.arm import ArmListener
 from marine_sim_ros.ros.barrier import WrenchBarrier
-from marine_sim_ros.ros.convert import finite, wrench_from
+from marine_sim_ros.ros.convert import finite
+from marine_sim_ros.ros.external_wrench import ExternalWrench
 from marine_sim_ros.ros.owner import START_TIMEOUT, StateOwner
 from marine_sim_ros.ros.parameters import Parameter
 
 __all__ = ['SummingOwner']
-
-EXTERNAL_HOLD = 1.0
 
 
 class SummingOwner(StateOwner):
@@ -42,21 +40,19 @@ class SummingOwner(StateOwner):
         self.implicit = self.values['implicit_drag'] and 'drag' in sources
         self._begun = False
         self.health['outages'] = 0
-        self._external = np.zeros(6)
-        self._external_until = -1
         moves = self.vehicle.manipulator is not None and 'manipulator' in sources
         self._arm = ArmListener(self, self._on_joints) if moves else None
         for source in sources:
             self.listen_numbers(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.follow_current()
-        self.listen(topics.EXTERNAL_WRENCH, self._on_external)
+        self._external = ExternalWrench(self)
         self.create_timer(0.05, self._watch_sources, clock=self.wall_clock)
 
     def on_reset(self) -> None:
         """Forget the wrenches of the run before."""
         self.barrier = WrenchBarrier(self.barrier.sources)
         self._begun = False
-        self._external_until = -1
+        self._external.restart()
 
     @property
     def waits(self) -> bool:
@@ -100,14 +96,6 @@ class SummingOwner(StateOwner):
         elif self.published:
             self._integrate_when_complete()
 
-    def _on_external(self, message: WrenchStamped) -> None:
-        wrench = wrench_from(message)
-        if finite(wrench):
-            self._external = wrench
-            self._external_until = self.stamp + round(EXTERNAL_HOLD * NANOSECONDS)
-        else:
-            self.warn_throttled('wrench/external: not finite; ignored')
-
     def _watch_sources(self) -> None:
         if not (self.published and self.waits):
             return
@@ -139,8 +127,9 @@ class SummingOwner(StateOwner):
         environment = self.environment_at(self.stamp)
         vehicle = posed(self.vehicle, None if self._arm is None else self._arm.poses)
         total = self.barrier.total(weight(vehicle, self.state, environment))
-        if self.stamp < self._external_until:
-            total = total + self._external
+        external = self._external.at(self.stamp)
+        if external is not None:
+            total = total + external
         if not self.values['compute']:
             total = np.zeros(6)
         self.total.publish(self.stamp, total)

@@ -74,7 +74,7 @@ class Supervisor:
             composed: one process for all but the console: drawing would hold the others up.
             followers: options of the other vehicles of a fleet.
         """
-        if composed:
+        if composed or options.one_process:
             told = [replace(run, console=False).to_json() for run in (options, *followers)]
             self._start('composed', 'composed', told)
             specs = [spec for spec in specs if spec.executable == 'console']

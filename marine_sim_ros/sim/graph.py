@@ -23,6 +23,7 @@ from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.physics.gripping import Gripping
 from marine_sim_ros.sensors import sensor_nodes
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
@@ -115,6 +116,8 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
             f'environment {options.environment!r} is solid, and contact is a push of one step: '
             'expected lockstep'
         )
+    if options.engine == 'jax':
+        _check_compiled(options)
     if options.controller and autopilot(options.controller) is None:
         load_controller(options.controller)
     if options.autopilot not in ('', MAVLINK) and options.controller:
@@ -126,6 +129,17 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
     scenario = load_scenario(options.scenario)
     scenario.check(vehicle)
     return scenario
+
+
+def _check_compiled(options: RunOptions) -> None:
+    """Raise for what no compiled program does in a graph."""
+    for wrong, expected in (
+        (options.gazebo, 'that Gazebo does not own the state'),
+        (not options.lockstep, 'lockstep'),
+        (not options.compute, 'that forces are computed'),
+    ):
+        if wrong:
+            raise ParameterError(f'engine jax: expected {expected}, or engine numpy')
 
 
 def _autopilot(options: RunOptions) -> ControllerModel | None:
@@ -185,6 +199,11 @@ def describe(
         forces = tuple(force for force in forces if force.in_gazebo)
     sources = [force.name for force in forces]
     scenario = _check(options, vehicle, sources)
+    if options.engine == 'jax' and Gripping(vehicle, environment).there:
+        raise ParameterError(
+            f'engine jax: it has no gripper, and environment {environment.name} has payloads for '
+            f"{vehicle.name}'s; expected engine numpy"
+        )
     namespace = namespace_of(options, vehicle.name)
     script = {'scenario': options.scenario} if options.scenario else {}
     program = _autopilot(options)

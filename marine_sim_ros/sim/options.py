@@ -174,6 +174,11 @@ class RunOptions:
     synchronous: bool = option(
         False, 'wait for every sensor too, as a recorded run does: none misses a step', graph=True,
     )  # fmt: skip
+    engine: str = option(
+        'numpy', 'engine that computes the run: numpy, or jax (compiled), which needs the extra '
+        'batch; run with jax implies composed, and one program computes all forces of a vehicle',
+        choices=('numpy', 'jax', 'compiled'),
+    )  # fmt: skip
     integrator: str = option(
         'semi_implicit', 'time integration of the rigid body', choices=tuple(INTEGRATORS)
     )
@@ -231,6 +236,13 @@ class RunOptions:
         for name in (f.name for f in fields(self) if f.name in OPTIONS):
             if reason := OPTIONS[name].refusal(getattr(self, name)):
                 raise ParameterError(f'{name} {reason}')
+        if self.engine == 'compiled':  # another name of it
+            object.__setattr__(self, 'engine', 'jax')
+
+    @property
+    def one_process(self) -> bool:
+        """Whether the nodes of a run cannot be processes of their own."""
+        return self.engine == 'jax'
 
     def to_json(self) -> str:
         """Return the options as JSON."""

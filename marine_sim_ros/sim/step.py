@@ -17,7 +17,12 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.tables import ActiveFaults
-from marine_sim_ros.faults.thrust import Propulsion, faulty_thrusters, propulsion_at_rest
+from marine_sim_ros.faults.thrust import (
+    COMMAND_TIMEOUT,
+    Propulsion,
+    faulty_thrusters,
+    propulsion_at_rest,
+)
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.force import ForceInputs
@@ -70,6 +75,7 @@ class Commands(NamedTuple):
         fins: deflections (..., m) that the fins go to, rad; None: 0.
         azimuths: angles (..., k) that the azimuths go to, rad; None: 0.
         load: payload that the gripper holds, or None.
+        external: wrench (..., 6) from outside of the model, or None.
     """
 
     pwm: Array
@@ -78,6 +84,7 @@ class Commands(NamedTuple):
     fins: Array | None = None
     azimuths: Array | None = None
     load: Load | None = None
+    external: Wrench | None = None
 
 
 class StepOutput(NamedTuple):
@@ -124,11 +131,13 @@ class Stepping(NamedTuple):
         dt: step, s.
         integrator: ``semi_implicit``, ``rk4`` or ``conserving``.
         implicit_drag: treat the drag as linearly implicit (``semi_implicit`` only).
+        timeout: time without a command after which the thrusters stop, s.
     """
 
     dt: float
     integrator: str = 'semi_implicit'
     implicit_drag: bool = True
+    timeout: float = COMMAND_TIMEOUT
 
 
 def begin(vehicle: Vehicle, environment: Environment, state: State) -> Memory:
@@ -194,6 +203,7 @@ def advance(
         pwm=commands.pwm,
         dt=since,
         period=stepping.dt,
+        timeout=stepping.timeout,
         azimuths=commands.azimuths,
     )
     body, reaction, joints, arm = _move_arm(vehicle, environment, memory, commands, since)
@@ -207,6 +217,8 @@ def advance(
     total = weight(body, state, environment)
     for wrench in sources.values():
         total = total + wrench
+    if commands.external is not None:
+        total = total + commands.external
     after = step(
         body,
         state,

@@ -28,13 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add_run_arguments(parser)
     parser.add_argument(
-        '--engine',
-        default='numpy',
-        choices=('numpy', 'jax'),
-        help='engine that computes the run: numpy, to the last bit as the nodes do, or jax, '
-        'compiled (extra batch) (default numpy)',
-    )
-    parser.add_argument(
         '--precision',
         default='float64',
         choices=('float64', 'float32'),
@@ -43,14 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _simulated(
-    options: argparse.Namespace, *arguments: Any, **settings: Any
+    options: argparse.Namespace, engine: str, *arguments: Any, **settings: Any
 ) -> tuple[Trajectory, float, float]:
     """Return the trajectory of the chosen engine, the seconds it took, and those of compiling.
 
     Raises:
         MarineSimError: of :func:`marine_sim_ros.sim.simulation.simulate`, or JAX is missing.
     """
-    if options.engine == 'numpy':
+    if engine == 'numpy':
         if options.precision != 'float64':
             raise ParameterError(
                 f'--precision {options.precision}: the engine numpy computes in float64; '
@@ -87,6 +80,7 @@ def execute(options: argparse.Namespace) -> int:
     environment = run_environment(settings.environment, current=settings.current)
     trajectory, wall, compiling = _simulated(
         options,
+        settings.engine,
         vehicle,
         scenario,
         environment=environment,
@@ -98,18 +92,14 @@ def execute(options: argparse.Namespace) -> int:
     if settings.record:
         from marine_sim_ros.bags.trajectory_writer import write_recording
 
-        more = (
-            {}
-            if options.engine == 'numpy'
-            else {'engine': options.engine, 'precision': options.precision}
-        )
+        more = {} if settings.engine == 'numpy' else {'precision': options.precision}
         write_recording(Path(settings.record), vehicle, settings, trajectory, **more)
     verdicts = scenario.verdicts(trajectory.time, trajectory.position[:, 2])
     for ok, text in verdicts:
         print(('holds:         ' if ok else 'does not hold: ') + text)
     span = trajectory.time[-1] - trajectory.time[0]
     print(f'{len(trajectory.stamp)} ticks, {span:g} s in {wall:.2f} s ({span / wall:.1f} x)')
-    if options.engine == 'jax':
+    if settings.engine == 'jax':
         print(f'compiled in {compiling:.2f} s; programs are kept in {cache_folder()}')
     print(f'trajectory_sha256 {trajectory.sha256}')
     return 0 if all(ok for ok, _ in verdicts) else 1

@@ -1,0 +1,352 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""One vehicle, tick by tick: each tick is one call of a compiled program.
+
+It is the step of ``simulate --engine jax``, with commands from outside. Programs are made for what
+is there at the start, and anew where that changes: faults, gusts, or a current on a topic.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import enable_x64
+
+from marine_sim_ros.core.arrays import namespace
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
+from marine_sim_ros.engine.availability import precision
+from marine_sim_ros.engine.compiled import compiled, scalarisable
+from marine_sim_ros.engine.components import Components, components, joined
+from marine_sim_ros.engine.curves import with_curves
+from marine_sim_ros.engine.loop import memory_before, settled, starts_alike
+from marine_sim_ros.engine.records import derived
+from marine_sim_ros.engine.solid import same
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.faults.tables import Tables
+from marine_sim_ros.faults.thrust import FaultMemory
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.sim.step import Commands, Memory, StepOutput, Stepping, advance, begin
+
+__all__ = ['TickedVehicle']
+
+NO_WRENCH = np.full(6, -0.0)
+"""Added to a sum it changes no bit of it, not even the sign of a zero."""
+
+
+class _Layout:
+    """How a tree of numbers lies in one row of them."""
+
+    def __init__(self, tree: Any) -> None:
+        """Take the shapes of a tree of arrays."""
+        leaves, self._structure = jax.tree.flatten(tree)
+        self._parts: list[tuple[int, int, tuple[int, ...], bool]] = []
+        self.size = 0
+        for x in leaves:
+            end = self.size + math.prod(x.shape)
+            self._parts.append((self.size, end, tuple(x.shape), x.dtype == bool))
+            self.size = end
+        self.key = self._structure, tuple(self._parts)
+
+    def unpacked(self, row: Any) -> Any:
+        """Return the tree of a row (size,) of NumPy or JAX."""
+        leaves = [
+            (row[start:end].reshape(shape) > 0.5 if truth else row[start:end].reshape(shape))
+            for start, end, shape, truth in self._parts
+        ]
+        return jax.tree.unflatten(self._structure, leaves)
+
+
+def _wait_for_programs() -> None:
+    """Have JAX run a program in the thread that calls it, if it has not run any yet.
+
+    Else another thread does, and a call of 10 µs waits for two switches between them.
+    """
+    with suppress(AttributeError):  # a JAX without that option
+        jax.config.update('jax_cpu_enable_async_dispatch', False)
+
+
+def _packed(tree: Any) -> jax.Array:
+    """Return the numbers of a tree of arrays in one row."""
+    flat = [jnp.asarray(x).astype(float).reshape(-1) for x in jax.tree.leaves(tree)]
+    return jnp.concatenate(flat)
+
+
+def _row(tree: Any) -> np.ndarray:
+    """Return the numbers of a tree of NumPy arrays in one row."""
+    return np.concatenate([np.asarray(x, float).reshape(-1) for x in jax.tree.leaves(tree)])
+
+
+def _plain(tree: Any) -> Any:
+    """Return a tree of NumPy arrays in place of Components of them."""
+
+    def one(x: Any) -> np.ndarray:
+        if not isinstance(x, Components):
+            return np.asarray(x)
+        shape = x.data.shape if x.length is None else (*x.data.shape[:-1], x.length)
+        if x.length is None:
+            return np.array([float(e) for e in x.data.flat]).reshape(shape)
+        rows = [np.broadcast_to(np.asarray(e), (x.length,)) for e in x.data.flat]
+        return np.stack(rows).reshape(shape)
+
+    return jax.tree.map(one, tree, is_leaf=lambda x: isinstance(x, Components))
+
+
+class _Program(NamedTuple):
+    """A compiled tick, the memory that it leaves behind, and what it tells."""
+
+    call: Any
+    after: _Layout
+    told: _Layout
+
+
+class TickedVehicle:
+    """A vehicle that a compiled program moves on by a tick at a time.
+
+    Attributes:
+        compile_time: time that tracing and compiling took so far, s.
+    """
+
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        environment: Environment,
+        initial: State,
+        stepping: Stepping,
+        *,
+        faults: Tables | None = None,
+    ) -> None:
+        """Compile.
+
+        Args:
+            vehicle: the vehicle to simulate.
+            environment: around it, with gusts.
+            initial: state at the first tick.
+            stepping: step size and method of the integration.
+            faults: faults of its thrusters, or None.
+
+        Raises:
+            MarineSimError: what cannot be compiled, or cannot start there.
+        """
+        _wait_for_programs()
+        for force in acting_forces(vehicle, environment):
+            if force.check is not None:
+                force.check(vehicle, initial, environment)
+        self._vehicle = derived(with_curves(vehicle))
+        if environment.scene is not None and len(environment.scene):
+            _ = self._vehicle.contact  # a cached property that only a scene has a use for
+        self._stepping = stepping
+        self._initial = initial
+        self._environment, self._faults = derived(environment), derived(faults)
+        self._given_current = False
+        self._written_out = self._scalarisable
+        self._asked = faults
+        self._programs: dict[Any, _Program] = {}
+        self._pwm = np.zeros(0)
+        self.compile_time = 0.0
+        self.restart()
+
+    def restart(self) -> None:
+        """Go back to the initial state, with everything at rest."""
+        self._first = True
+
+        def memory(start: State) -> Memory:
+            if self._alike:
+                return memory_before(self._vehicle, self._environment, start, self._faults)
+            return begin(self._vehicle, self._environment, start)
+
+        def traced(start: State) -> Memory:
+            begun: Memory = settled(memory(State(*map(self._inside, start))), (), jnp.float64)
+            return begun
+
+        with precision('float64'):
+            self._layout = _Layout(jax.eval_shape(traced, self._initial))
+        self._row = _row(memory(self._initial))
+        self._prepare()
+
+    @property
+    def _alike(self) -> bool:
+        """Whether the first tick has the program of the others."""
+        return self._written_out and starts_alike(self._vehicle)
+
+    def _inside(self, x: Any) -> Any:
+        """Return an array as the program computes with it."""
+        array = jnp.asarray(x, float)
+        return components(array, array.ndim) if self._written_out else array
+
+    def change(self, environment: Environment, faults: Tables | None) -> None:
+        """Go on with other currents, gusts and faults; the next tick has them."""
+        before = self._environment
+        if environment is before and faults is self._asked:
+            return
+        if not np.array_equal(environment.current, before.current) and not self._given_current:
+            self._given_current = True
+            self._programs.clear()
+        if not same(environment.gusts, before.gusts):
+            self._programs.clear()
+        self._environment = derived(environment)
+        asked, self._asked = self._asked, faults
+        if not same(faults, asked):
+            self._programs.clear()
+            self._change_faults(faults)
+
+    def _change_faults(self, faults: Tables | None) -> None:
+        """Let other faults happen; what is to be remembered of the past is."""
+        # Never None again: past commands are kept for a later fault.
+        before, self._faults = self._faults, derived(faults or Tables(np.zeros(4)))
+        if self._first:
+            self._written_out = self._written_out and self._scalarisable
+            self.restart()
+            return
+        memory: Memory = self._layout.unpacked(self._row)
+        if self._written_out and not self._scalarisable:
+            memory, self._written_out = _plain(memory), False
+        if before is None:
+            none = np.zeros(())
+            known = FaultMemory(self._pwm, none, None, self._pwm, none, none, none)
+            if self._written_out:
+                known = jax.tree.map(lambda x: components(x, x.ndim), known)
+            memory = memory._replace(propulsion=memory.propulsion._replace(faults=known))
+        self._layout, self._row = _Layout(memory), _row(memory)
+
+    @property
+    def _scalarisable(self) -> bool:
+        return scalarisable(self._vehicle, self._environment, self._faults)
+
+    def _widths(self) -> list[int]:
+        """Return how many numbers each input of a tick has, in their order in a row."""
+        vehicle = self._vehicle
+        arm = 0 if vehicle.manipulator is None else len(vehicle.manipulator)
+        fins = 0 if vehicle.fins is None else len(vehicle.fins)
+        azimuths = vehicle.thrusters.azimuths
+        turning = 0 if azimuths is None else len(azimuths)
+        return [len(vehicle.thrusters), arm, fins, turning, 1, 1, 2, 6, 3]
+
+    def _since(self, given: Any, *, first: bool) -> Any:
+        """Return the time since the tick before: a number where programs differ in it."""
+        if self._alike:
+            return self._inside(given)
+        return 0.0 if first else self._stepping.dt
+
+    def _compile(self, layout: _Layout, *, first: bool) -> _Program:
+        """Return the program that goes on from a memory of a layout."""
+        found: dict[str, _Layout] = {}
+        vehicle, ends = self._vehicle, np.cumsum(self._widths())[:-1]
+
+        def ticked(row: jax.Array) -> jax.Array:
+            memory = layout.unpacked(row)
+            parts = jnp.split(row[layout.size :], ends)
+            pwm, joints, fins, azimuths, (moment,), (given,), stamp, external, current = parts
+            time_ = self._inside(moment)
+            around = self._environment.at(time_)
+            if self._given_current:
+                around = copy.copy(around)
+                vars(around).update(current=self._inside(current), still=False)
+            acting = None
+            if self._faults is not None:
+                words = stamp.astype(jnp.uint32)
+                acting = self._faults.at(namespace(time_), time_, words)
+            commands = Commands(
+                self._inside(pwm),
+                None if vehicle.manipulator is None else self._inside(joints),
+                acting,
+                None if vehicle.fins is None else self._inside(fins),
+                None if vehicle.thrusters.azimuths is None else self._inside(azimuths),
+                external=self._inside(external),
+            )
+            happened, after = advance(
+                vehicle, around, memory, commands, self._stepping,
+                since=self._since(given, first=first),
+            )  # fmt: skip
+            after = settled(after, (), row.dtype)
+            told = jax.tree.map(
+                lambda x: joined(x, (), row.dtype) if isinstance(x, Components) else x,
+                settled(happened, (), row.dtype),
+                is_leaf=lambda x: isinstance(x, Components),
+            )
+            found.update(after=_Layout(after), told=_Layout(told))
+            return jnp.concatenate([_packed(after), _packed(told)])
+
+        inputs = np.zeros(layout.size + sum(self._widths()))
+        try:
+            lowered = jax.jit(ticked).lower(inputs)
+        except MarineSimError:
+            raise
+        except Exception as error:  # whatever a function does that does not trace
+            reason = f'{type(error).__name__}: {error}'.splitlines()[0]
+            raise ParameterError(
+                f'engine jax: {vehicle.name} cannot be compiled: {reason}; expected --engine numpy'
+            ) from None
+        hull = vehicle.hull is not None
+        call = compiled(lowered, self._written_out, rows=hull, round_each=True)
+        return _Program(call, found['after'], found['told'])
+
+    def _prepare(self) -> None:
+        """Compile what this tick and the next ones need."""
+        layout, first = self._layout, self._first
+        begun = time.perf_counter()
+        with precision('float64'):
+            for _ in range(4):  # memories of faults and forces take their shapes in few ticks
+                program = self._program(layout, first=first)
+                layout, first = program.after, False
+        self.compile_time += time.perf_counter() - begun
+
+    def _program(self, layout: _Layout, *, first: bool) -> _Program:
+        key = layout.key, first and not self._alike
+        if key not in self._programs:
+            self._programs[key] = self._compile(layout, first=first)
+        return self._programs[key]
+
+    def tick(self, stamp: int, commands: Commands) -> tuple[StepOutput, State]:
+        """Apply commands at a stamp, and return what happened and the state one step later.
+
+        Args:
+            stamp: stamp of the tick, ns: one step after the last one's, or 0 after a restart.
+            commands: all that the vehicle follows, NumPy; faults and load are not used.
+        """
+        if not self._programs:
+            self._prepare()
+        since = 0.0 if self._first else self._stepping.dt
+        external = NO_WRENCH if commands.external is None else commands.external
+        given = (commands.pwm, commands.joints, commands.fins, commands.azimuths)
+        inputs: Sequence[Any] = [
+            self._row,
+            *(x for x in given if x is not None),
+            (stamp / NANOSECONDS, since),
+            (stamp >> 32, stamp & 0xFFFFFFFF),  # as of random.stamp_words
+            external,
+            self._environment.current,
+        ]
+        program = self._program(self._layout, first=self._first)
+        with enable_x64(True):
+            out = np.asarray(program.call(np.concatenate(inputs)))
+        size = program.after.size
+        self.before = self._layout, self._row
+        self._layout, self._row = program.after, out[:size]
+        self._first, self._pwm = False, commands.pwm
+        told = program.told.unpacked(out[size:])
+        state = State(*(np.array(x) for x in self._state(out)))
+        return told._replace(stamp=stamp, held=0), state
+
+    def _state(self, row: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return position, orientation and velocity, which a memory begins with."""
+        return row[:3], row[3:7], row[7:13]
+
+    def remembered(self, force: str) -> tuple[Any, Any]:
+        """Return what a force remembered before and after the last tick, NumPy."""
+        before, after = (
+            _plain(layout.unpacked(row).forces[force])
+            for layout, row in (self.before, (self._layout, self._row))
+        )
+        return before, after

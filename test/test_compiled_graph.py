@@ -1,0 +1,218 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The compiled graph: all forces of a tick in one program, and the topics and services as ever."""
+
+import numpy as np
+import pytest
+from graph import Watcher, manifest, numbers, recorded, simulated
+from missing import command_without
+from test_engine_ticks import FAULTS
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.ros.compiled_graph import CompiledGraph
+from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.options import RunOptions
+
+pytestmark = pytest.mark.ros
+
+
+def record(processes, folder, *arguments):
+    process = processes.marine_sim(
+        'run', *arguments, '--composed', '--real-time-factor', 0, '--record', folder
+    )
+    output, _ = process.communicate(timeout=280)
+    assert manifest(folder)['ticks'] > 100, output
+    return output
+
+
+def counts(folder):
+    """Return the number of messages by topic; diagnostics come by the clock on the wall."""
+    from rosbags.highlevel import AnyReader
+
+    with AnyReader([folder / 'bag']) as reader:
+        return {c.topic: c.msgcount for c in reader.connections if c.topic != '/diagnostics'}
+
+
+@pytest.mark.parametrize(
+    ('vehicle', 'script'),
+    [('bluerov2', 'dive'), ('bluerov2_heavy', 'position_hold'), ('bluerov2', FAULTS)],
+    ids=('open', 'controller', 'faults'),
+)
+def test_it_is_the_compiled_simulation_and_its_bag_is_that_of_numpy(
+    processes, tmp_path, vehicle, script
+):
+    if '\n' in script:
+        (tmp_path / 'faults.yaml').write_text(script)
+        script = tmp_path / 'faults.yaml'
+    common = vehicle, '--scenario', script, '--duration', 1.5
+    output = record(processes, tmp_path / 'jax', *common, '--engine', 'jax')
+    assert f'engine jax: all forces of {vehicle} in one program' in output
+    record(processes, tmp_path / 'numpy', *common)
+    told = manifest(tmp_path / 'jax')
+    assert told['parameters']['engine'] == 'jax'
+    assert told['trajectory_sha256'] == simulated(*common, '--engine', 'jax')
+    assert told['ticks'] == manifest(tmp_path / 'numpy')['ticks'] == 301
+
+    found, expected = recorded(tmp_path / 'jax'), recorded(tmp_path / 'numpy')
+    assert counts(tmp_path / 'jax') == counts(tmp_path / 'numpy')
+    for topic in expected:
+        if topic.startswith('wrench/'):
+            for stamp, message in expected[topic].items():
+                np.testing.assert_allclose(
+                    numbers(found[topic][stamp]), numbers(message), atol=1e-8
+                )
+    for stamp, message in expected['odom'].items():
+        there, wanted = found['odom'][stamp].pose.pose.position, message.pose.pose.position
+        assert np.allclose([there.x, there.y, there.z], [wanted.x, wanted.y, wanted.z], atol=1e-11)
+    for stamp, message in expected['thrusters/state'].items():
+        there = found['thrusters/state'][stamp]
+        assert there.name == message.name
+        np.testing.assert_allclose(there.effort, message.effort, atol=1e-9)
+        np.testing.assert_allclose(there.velocity, message.velocity, atol=1e-7)
+
+
+@pytest.fixture
+def watcher(ros_environment):
+    result = Watcher()
+    yield result
+    result.close()
+
+
+def test_an_operator_commands_pauses_resets_pushes_and_breaks_it(processes, watcher):
+    from geometry_msgs.msg import Vector3Stamped, WrenchStamped
+    from nav_msgs.msg import Odometry
+    from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+    from rcl_interfaces.srv import SetParameters
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import UInt16MultiArray
+    from std_srvs.srv import SetBool, Trigger
+
+    for topic, kind in (
+        ('odom', Odometry), ('wrench/total', WrenchStamped), ('thrusters/state', JointState),
+    ):  # fmt: skip
+        watcher.listen(topic, kind)
+    deep = '--initial-position', 0, 0, -200  # a long way from where thrusters suck in air
+    run = processes.marine_sim('run', 'bluerov2', '--engine', 'compiled', '--composed', *deep)
+    odom, states = watcher.seen['odom'], watcher.seen['thrusters/state']
+    node = watcher.node
+    clients = {
+        'pause': node.create_client(SetBool, 'pause'),
+        'reset': node.create_client(Trigger, 'reset'),
+        'step': node.create_client(Trigger, 'step'),
+        'thrusters': node.create_client(SetParameters, 'thrusters/set_parameters'),
+    }
+    watcher.until(lambda: len(odom) > 20, timeout=200)
+    watcher.until(lambda: all(c.service_is_ready() for c in clients.values()))
+
+    def call(name, request):
+        future = clients[name].call_async(request)
+        watcher.until(future.done)
+        return future.result()
+
+    def set_text(name, text):
+        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=text)
+        request = SetParameters.Request(parameters=[Parameter(name=name, value=value)])
+        return call('thrusters', request).results[0]
+
+    pwm = node.create_publisher(UInt16MultiArray, 'thrusters/pwm', 1)
+    ahead = UInt16MultiArray(data=[1500, 1500, 1500, 1500, 1700, 1700])
+    node.create_timer(0.05, lambda: pwm.publish(ahead))
+    watcher.until(lambda: min(states[-1].effort[4:]) > 5)
+    assert set_text('faults', '[{thruster: thruster_5}]').successful
+    watcher.until(lambda: abs(states[-1].effort[4]) < 0.1 and states[-1].effort[5] > 5, 200)
+    assert not set_text('faults', '[{kind: tired}]').successful
+    assert set_text('faults', '').successful
+    watcher.until(lambda: min(states[-1].effort[4:]) > 5, 200)
+
+    push = node.create_publisher(WrenchStamped, 'wrench/external', 1)
+    message = WrenchStamped()
+    message.wrench.force.z = 500.0
+
+    def rises():
+        push.publish(message)
+        return watcher.seen['wrench/total'][-1].wrench.force.z > 300
+
+    watcher.until(rises)
+
+    assert call('pause', SetBool.Request(data=True)).success
+    watcher.spin(0.3)
+    count = len(odom)
+    watcher.spin(0.5)
+    assert len(odom) == count
+    assert call('step', Trigger.Request()).success
+    watcher.until(lambda: len(odom) == count + 1)
+    assert call('pause', SetBool.Request(data=False)).success
+    watcher.until(lambda: len(odom) > count + 20)
+    assert call('reset', Trigger.Request()).success
+    watcher.until(lambda: odom[-1].header.stamp.sec == 0 and len(odom) > count + 60)
+    assert odom[-1].pose.pose.position.z == pytest.approx(-200, abs=1.0)
+
+    current = node.create_publisher(Vector3Stamped, '/ocean_current', 10)
+    water = Vector3Stamped()
+    water.vector.y = 1.0
+
+    def taken_along():
+        current.publish(water)
+        return odom[-1].twist.twist.linear.y > 0.2
+
+    watcher.until(taken_along, 200)
+    assert run.poll() is None
+
+
+@pytest.mark.parametrize(
+    ('options', 'told'),
+    [
+        ({'lockstep': False}, 'engine jax: expected lockstep, or engine numpy'),
+        ({'compute': False}, 'engine jax: expected that forces are computed, or engine numpy'),
+        ({'gazebo': {'world': 'w'}}, 'engine jax: expected that Gazebo does not own the state'),
+        (
+            {'vehicle': 'bluerov2_heavy', 'vehicle_arguments': ('arm:=true',),
+             'environment': 'brick_on_sand'},
+            'engine jax: it has no gripper',
+        ),
+    ],
+)  # fmt: skip
+def test_what_it_cannot_do_is_refused(options, told):
+    with pytest.raises(ParameterError, match=told) as error:
+        describe(RunOptions(engine='compiled', **options))
+    assert '\n' not in str(error.value)
+
+
+def test_without_jax_one_line_names_the_extra(ros_environment):
+    done = command_without(('jax',), 'run', 'bluerov2', '--engine', 'jax', env=ros_environment)
+    lines = [s for s in done.stderr.splitlines() if s.startswith('ERROR: ')]
+    assert done.returncode == 2
+    assert len(lines) == 1, done.stderr
+    assert 'extra batch' in lines[0]
+
+
+class Node:
+    def __init__(self, graph, name, answers):
+        self.graph, self.name, self.answers, self.newest = graph, name, answers, 0
+
+    def on_state(self, stamp, state):
+        if self.answers:
+            self.graph.give(self.name, stamp, {self.name: stamp})
+
+
+def test_a_tick_waits_for_all_commands_and_goes_on_without_who_is_silent():
+    graph, done = CompiledGraph(('fins', 'thrusters', 'drag')), []
+    graph.serve(lambda stamp, commands: done.append((stamp, commands)))
+    fins = Node(graph, 'fins', True)
+    for node in (fins, Node(graph, 'thrusters', False)):
+        graph.join(node.name, node, commanded=True)
+    graph.begin(5, None)
+    assert graph.missing == ['thrusters']
+    assert not graph.started  # nobody has ever heard of it
+    graph.give('thrusters', 4, {'pwm': 1})  # of a run before
+    assert done == []
+    graph.give('thrusters', 5, {'pwm': 2})
+    assert done == [(5, {'fins': 5, 'pwm': 2})]
+    graph.begin(10, None)
+    assert graph.started
+    graph.give_up()
+    assert done[1:] == [(10, {'fins': 10, 'pwm': 2})]
+    assert graph.missing == []
+    graph.give('thrusters', 10, {'pwm': 3})  # too late
+    assert len(done) == 2

@@ -1,0 +1,167 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A vehicle that a compiled program moves on tick by tick, with commands from outside."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from marine_sim_ros import load_scenario, load_vehicle
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.random import stamp_words
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.faults.kinds import Dead, Delayed, Gust, Stuck, Weak
+from marine_sim_ros.faults.tables import ActiveFaults, tables_of
+from marine_sim_ros.faults.water import with_gusts
+from marine_sim_ros.physics import FORCES
+from marine_sim_ros.physics.force import ForceModel
+from marine_sim_ros.sim.scenario import parse_scenario
+from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
+
+pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+
+from marine_sim_ros.engine.compiled import simulate_compiled
+from marine_sim_ros.engine.ticks import TickedVehicle
+
+STEP = 5_000_000
+STEPPING = Stepping(0.005)
+START = State(np.array([0, 0, -3.0]), np.array([0, 0, 0, 1.0]), np.zeros(6))
+AHEAD = np.array([1500, 1520, 1480, 1500, 1650, 1700.0])
+FAULTS = """
+duration: 1.5
+initial: {position: [0.0, 0.0, -3.0]}
+segments: [{at: 0.0, depth: 3.2, axes: {surge: 0.3, yaw: 0.05}}]
+faults:
+  - {kind: battery, resistance: 0.1, capacity: 0.02}
+  - {at: 0.2, kind: weak, thruster: thruster_5, share: 0.5}
+  - {at: 0.3, kind: gust, speed: 0.6, direction: 60.0, elevation: 10.0, duration: 0.9}
+  - {at: 0.5, until: 1.2, kind: stuck, thruster: thruster_2}
+  - {at: 0.7, until: 1.2, kind: reversed, thruster: thruster_3}
+  - {at: 1.0, thruster: thruster_4}
+"""
+
+
+@pytest.fixture(scope='module')
+def rov():
+    return load_vehicle('bluerov2')
+
+
+def replayed(vehicle, scenario, trajectory, environment):
+    """Return the states that a scenario's commands lead to, tick by tick."""
+    moved = TickedVehicle(
+        vehicle, with_gusts(environment, scenario.faults), scenario.initial_state(), STEPPING,
+        faults=tables_of(scenario.faults, vehicle.thrusters.names, 0),
+    )  # fmt: skip
+    states = [scenario.initial_state()]
+    for i, stamp in enumerate(trajectory.stamp.tolist()):
+        given = Commands(
+            trajectory.pwm[i],
+            fins=None if vehicle.fins is None else FINS,
+            joints=None if vehicle.manipulator is None else np.zeros(len(vehicle.manipulator)),
+        )
+        output, state = moved.tick(stamp, given)
+        np.testing.assert_array_equal(output.total, trajectory.wrench[i])
+        states.append(state)
+    return states
+
+
+FINS = np.zeros(4)
+
+
+@pytest.mark.parametrize(
+    ('name', 'script', 'around'),
+    [
+        ('bluerov2', 'dive', ''),
+        ('bluerov2', FAULTS, ''),
+        ('bluerov2_heavy', 'position_hold', ''),
+        pytest.param('bluerov2', 'dive', 'moderate_sea', marks=pytest.mark.slow),
+        pytest.param('simple_rov', 'dive', '', marks=pytest.mark.slow),
+        pytest.param('bluerov2', 'dive', 'shallow_sand', marks=pytest.mark.slow),
+    ],
+)
+def test_it_moves_to_the_bit_as_in_the_program_of_a_whole_scenario(name, script, around):
+    vehicle, environment = load_vehicle(name), run_environment(around, current=(0, 0, 0))
+    scenario = parse_scenario(script, 'faults.yaml') if '\n' in script else load_scenario(script)
+    whole, _ = simulate_compiled(vehicle, scenario, environment=environment, duration=1.5)
+    states = replayed(vehicle, scenario, whole, environment)
+    for part in ('position', 'orientation', 'velocity'):
+        found = np.array([getattr(s, part) for s in states[:-1]])
+        np.testing.assert_array_equal(found, getattr(whole, part))
+
+
+class ByNumpy:
+    """The same by NumPy: commands, faults, water and wrenches that change from tick to tick."""
+
+    def __init__(self, vehicle, environment):
+        self.vehicle, self.environment, self.tables = vehicle, environment, None
+        self.memory, self.since = begin(vehicle, environment, START), 0.0
+
+    def change(self, environment, tables):
+        self.environment, self.tables = environment, tables
+
+    def tick(self, stamp, commands):
+        time, acting = stamp / 1e9, ActiveFaults()
+        if self.tables is not None:
+            acting = self.tables.at(np, time, stamp_words(np.array(stamp)))
+        done, self.memory = advance(
+            self.vehicle, self.environment.at(time), self.memory, commands._replace(faults=acting),
+            STEPPING, since=self.since,
+        )  # fmt: skip
+        self.since = STEPPING.dt
+        return done, self.memory.state
+
+
+def test_faults_water_and_wrenches_that_change_under_way(rov):
+    water = run_environment('', current=(0, 0, 0))
+    pair = TickedVehicle(rov, water, START, STEPPING), ByNumpy(rov, water)
+    stuck = Stuck(thruster='thruster_5', start=0.2)
+    changes = {
+        40: (water, [stuck]),  # it keeps the last pulse width, of before the fault was known
+        80: (water, []),
+        100: (replace(water, current=np.array([0.3, -0.2, 0.0])), []),
+        120: (with_gusts(water, [Gust(speed=0.5, start=0.6, duration=0.4)]), [stuck]),
+        150: (water, [Delayed(thruster='thruster_6', delay=0.03), stuck]),
+        180: (water, [Delayed(thruster='thruster_1', delay=0.1)]),
+        210: (water, [Dead(thruster='thruster_6'), Weak(thruster='thruster_5', share=0.4)]),
+    }
+    for tick in range(260):
+        if tick in changes:
+            around, faults = changes[tick]
+            tables = tables_of(faults, rov.thrusters.names)
+            for moved in pair:
+                moved.change(around, tables)
+        push = np.array([5.0, 0, 0, 0, 0, 1.0]) if 60 <= tick < 90 else None
+        commands = Commands(np.roll(AHEAD, tick // 25), external=push)
+        (found, state), (expected, wanted) = (m.tick(tick * STEP, commands) for m in pair)
+        np.testing.assert_allclose(found.thrusters.thrust, expected.thrusters.thrust, atol=1e-9)
+        np.testing.assert_allclose(found.total, expected.total, atol=1e-9)
+        np.testing.assert_allclose(state.position, wanted.position, atol=1e-12)
+        np.testing.assert_allclose(state.velocity, wanted.velocity, atol=1e-12)
+    assert np.linalg.norm(wanted.position - START.position) > 0.03
+
+
+def test_a_restart_gives_the_same_bits(rov):
+    moved = TickedVehicle(rov, run_environment('', current=(0, 0, 0)), START, STEPPING)
+    runs = []
+    for _ in range(2):
+        runs.append([moved.tick(i * STEP, Commands(AHEAD))[1] for i in range(20)])
+        moved.restart()
+    for first, second in zip(*runs, strict=True):
+        for a, b in zip(first, second, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_what_does_not_trace_is_refused_in_one_line(rov, monkeypatch):
+    def step(vehicle, state, environment, inputs, memory, /, *, dt):
+        depth = float(state.position[2])  # a number, which a traced position is not
+        return np.array([0, 0, -depth, 0, 0, 0]), memory
+
+    entries = (*FORCES.entries, ForceModel('by_numpy', step, scalar=True))
+    monkeypatch.setattr(FORCES, 'entries', entries, raising=False)
+    with pytest.raises(ParameterError, match='engine jax: bluerov2 cannot be compiled: ') as error:
+        TickedVehicle(rov, run_environment('', current=(0, 0, 0)), START, STEPPING)
+    assert '\n' not in str(error.value)
+    assert 'expected --engine numpy' in str(error.value)
