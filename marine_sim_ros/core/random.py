@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -30,19 +29,27 @@ def threefry(key: tuple[Array, Array], counter: tuple[Array, Array]) -> tuple[Ar
 
     All are uint32 (...), or all are Python's whole numbers: one number is had quicker so.
     """
-    plain = isinstance(counter[0], int)
-
-    def word(value: Any) -> Any:
-        return value & _WORD if plain else value  # arrays drop what is beyond by themselves
-
+    if isinstance(counter[0], int):
+        return _threefry_of_numbers(key, counter)
     keys = (*key, key[0] ^ key[1] ^ _PARITY)
-    x, y = word(counter[0] + keys[0]), word(counter[1] + keys[1])
+    x, y = counter[0] + keys[0], counter[1] + keys[1]
     for i in range(5):
         for turn in _TURNS[i % 2]:
-            x = word(x + y)
-            y = word(y << turn) | (y >> (32 - turn))
-            y = y ^ x
-        x, y = word(x + keys[(i + 1) % 3]), word(y + keys[(i + 2) % 3] + (i + 1))
+            x = x + y
+            y = (y << turn | y >> (32 - turn)) ^ x
+        x, y = x + keys[(i + 1) % 3], y + keys[(i + 2) % 3] + (i + 1)
+    return x, y
+
+
+def _threefry_of_numbers(key: tuple[int, int], counter: tuple[int, int]) -> tuple[int, int]:
+    """Return the same of whole numbers, which do not drop what is beyond 32 bits."""
+    keys = (*key, key[0] ^ key[1] ^ _PARITY)
+    x, y = (counter[0] + keys[0]) & _WORD, (counter[1] + keys[1]) & _WORD
+    for i in range(5):
+        for turn in _TURNS[i % 2]:
+            x = (x + y) & _WORD
+            y = ((y << turn) & _WORD | y >> (32 - turn)) ^ x
+        x, y = (x + keys[(i + 1) % 3]) & _WORD, (y + keys[(i + 2) % 3] + i + 1) & _WORD
     return x, y
 
 

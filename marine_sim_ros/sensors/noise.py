@@ -47,19 +47,18 @@ def gaussians(seed: int, name: str, high: np.ndarray | int, low: np.ndarray | in
 def _normal(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
     """Return three independent standard normal numbers (..., 3) for stamps (...), ns."""
     bits = key_bits(seed, name) >> 64
-    parts = []
-    for axis in range(3):
-        key = ((bits >> 32) ^ axis, bits & _WORD)
-        if isinstance(stamps, int):
-            x, y = threefry(key, (stamps >> 32 & _WORD, stamps & _WORD))
-        else:
-            high, low = (np.full(1, k, np.uint32) for k in key)
-            whole = np.asarray(stamps, np.int64)
-            words = ((whole >> 32).astype(np.uint32), (whole & _WORD).astype(np.uint32))
-            x, y = threefry((high, low), words)
-        parts.append((np.asarray(x, float), np.asarray(y, float)))
-    u = (np.stack([x for x, _ in parts], axis=-1) + 1.0) * 2.0**-32
-    v = np.stack([y for _, y in parts], axis=-1) * 2.0**-32
+    keys = [((bits >> 32) ^ axis, bits & _WORD) for axis in range(3)]
+    if isinstance(stamps, int):
+        counter = (stamps >> 32 & _WORD, stamps & _WORD)
+        drawn = [threefry(key, counter) for key in keys]
+        x, y = (np.array([pair[i] for pair in drawn], float) for i in range(2))
+    else:
+        whole = np.asarray(stamps, np.int64)
+        words = ((whole >> 32).astype(np.uint32), (whole & _WORD).astype(np.uint32))
+        arrays = [tuple(np.full(1, k, np.uint32) for k in key) for key in keys]
+        pairs = [threefry((high, low), words) for high, low in arrays]
+        x, y = (np.stack([np.asarray(p[i], float) for p in pairs], axis=-1) for i in range(2))
+    u, v = (x + 1.0) * 2.0**-32, y * 2.0**-32
     return np.asarray(np.sqrt(-2.0 * np.log(u)) * np.cos(2 * np.pi * v))
 
 
