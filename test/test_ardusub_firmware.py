@@ -294,6 +294,47 @@ def test_a_dead_thruster_is_flown_around(rig):
     assert rms(sub.depths[first:]) < 0.1
 
 
+def test_what_mavros_says_and_hears(rig):
+    """Its plugins sys_status, sys_time, command, imu and rc_io, as a ground station of system 255.
+
+    Streams are asked for at once, TIMESYNC is answered, overrides steer (65535: left alone).
+    """
+    sub = rig()
+    sub.sticks, mav = None, sub.mavlink.mav
+    assert sub.mode(MANUAL)
+    mav.request_data_stream_send(1, 1, 0, 10, 1)
+    mav.timesync_send(0, 123_456_789)
+    assert sub.run(5, lambda: getattr(sub.last.get('TIMESYNC'), 'ts1', 0) == 123_456_789)
+    override = [65535] * 18
+
+    def steer():
+        mav.rc_channels_override_send(1, 1, *override)
+
+    sub.every.append((0.1, 'override', steer))
+    override[4] = 1700  # ahead
+    sub.run(5)
+    state, width = sub.states[-1], sub.channels.pulse_widths(sub.pwm[-1])
+    assert state.velocity[0] > 0.2
+    assert abs(state.velocity[1]) < 0.1
+    roll, pitch, _ = rpy_from_quaternion(state.orientation)
+    told = sub.last['ATTITUDE']
+    assert (told.roll, told.pitch) == pytest.approx((roll, -pitch), abs=0.05)
+    assert sub.last['RAW_IMU'].zacc == pytest.approx(-1000 * np.cos(pitch), abs=60)  # mg
+    assert sub.last['SCALED_PRESSURE'].press_abs == pytest.approx(
+        1013.25 - 1024 * 9.80665e-2 * state.position[2], abs=10
+    )
+    servos = [getattr(sub.last['SERVO_OUTPUT_RAW'], f'servo{i}_raw') for i in range(1, 7)]
+    assert np.abs(np.array(servos) - width).max() < 40  # it is up to 0.1 s old
+    assert sub.last['RC_CHANNELS'].chan5_raw == 1700
+    for name in ('SYS_STATUS', 'BATTERY_STATUS', 'SYSTEM_TIME', 'GLOBAL_POSITION_INT', 'VFR_HUD'):
+        assert name in sub.last, name
+    override[4] = 1500
+    sub.run(8)
+    assert np.linalg.norm(sub.states[-1].velocity[:2]) < 0.1
+    assert sub.command(400, 0) == 0  # accepted: disarm
+    assert sub.run(3, lambda: not sub.armed)
+
+
 def test_the_same_mission_twice_is_the_same_to_the_bit(rig):
     """Once with two processes that keep the cores busy."""
     found = []
