@@ -393,13 +393,13 @@ def test_commands_answer_the_state_of_their_stamp(ros_environment):
     try:
         node.on_state(3, rest())
         node.on_state(0, rest())  # the run is reset before the answer to 3 has come
-        node._on_pwm(pwm_message(3, go))
-        node._on_pwm(pwm_message(0, stay))
+        node._commands._on_pwm(pwm_message(3, go))
+        node._commands._on_pwm(pwm_message(0, stay))
         node.on_state(1, rest())
-        node._on_pwm(pwm_message(1, go))
-        node._on_pwm(pwm_message(2, stay))  # a command may come before its state
+        node._commands._on_pwm(pwm_message(1, go))
+        node._commands._on_pwm(pwm_message(2, stay))  # a command may come before its state
         node.on_state(2, rest())
-        node._on_pwm(UInt16MultiArray(data=stay))  # one without a stamp answers whoever waits
+        node._commands._on_pwm(UInt16MultiArray(data=stay))  # one without a stamp answers whoever waits
         node.on_state(5, rest())
         assert [stamp for stamp, _ in answers] == [0, 1, 2, 5]
         assert not answers[0][1]

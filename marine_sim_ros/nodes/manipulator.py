@@ -25,24 +25,19 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.model.gripper import GRIPPER
-from marine_sim_ros.physics.manipulator import (
-    BANDWIDTH,
-    arm_step,
-    joints_at_rest,
-)
+from marine_sim_ros.physics.manipulator import arm_step
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.convert import finite, set_stamp
+from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
 from marine_sim_ros.ros.gripper import ArmTick, GripperServer
+from marine_sim_ros.ros.joint_commands import JointCommands
 from marine_sim_ros.ros.parameters import shared
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.sim.player import gripper_closed, joint_targets
+from marine_sim_ros.sim.player import gripper_closed
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['ManipulatorNode', 'main']
 
-HOLD = 0.5
-"""s that a commanded joint velocity lasts."""
 PARAMETERS = (shared('scenario', empty='the joints follow joint_commands'),)
 
 
@@ -57,7 +52,6 @@ class ManipulatorNode(ForceNode):
         arm = self.vehicle.manipulator
         if arm is None:
             raise ParameterError(f'manipulator: {self.vehicle.name} has no joint that moves')
-        self._arm = arm
         self._scenario = (
             load_scenario(self.values['scenario']) if self.values['scenario'] else None
         )
@@ -66,57 +60,7 @@ class ManipulatorNode(ForceNode):
         self._gripper = GripperServer(self)
         if self._gripper.gripping.there:
             self._message.name = [*arm.names, GRIPPER]
-        self._restart()
-        self.listen(topics.ARM_COMMANDS, self._on_command)
-
-    def _restart(self) -> None:
-        self._joints = joints_at_rest(self._arm)
-        self._target = np.zeros(len(self._arm))
-        self._rate = np.zeros(len(self._arm))
-        self._rate_until = -1
-        self._stamp: int | None = None
-        self._gripper.restart()
-
-    def _on_command(self, message: JointState) -> None:
-        unknown = [name for name in message.name if name not in self._arm.names]
-        for what, values in (('position', message.position), ('velocity', message.velocity)):
-            if unknown or (values and len(values) != len(message.name)):
-                self.warn_throttled(
-                    f'joint_commands: {what} of {list(message.name)}; expected one number for '
-                    f'each of some of: {", ".join(self._arm.names)}; ignored'
-                )
-                return
-            if not finite(np.array(values, float)):
-                self.warn_throttled(f'joint_commands: {what} is not finite; ignored')
-                return
-        places = [self._arm.names.index(name) for name in message.name]
-        if message.position:
-            self._target[places] = message.position
-            self._rate = np.zeros(len(self._arm))
-        elif message.velocity:
-            # A joint with a new speed command starts from where it is, braking room included.
-            fresh = (
-                np.ones(len(places), bool)
-                if (self._stamp or 0) >= self._rate_until
-                else (self._rate[places] != np.array(message.velocity))
-            )
-            there = self._joints.position + self._joints.rate / BANDWIDTH
-            self._target[places] = np.where(fresh, there[places], self._target[places])
-            self._rate = np.zeros(len(self._arm))
-            self._rate[places] = message.velocity
-            self._rate_until = (self._stamp or 0) + round(HOLD * NANOSECONDS)
-
-    def _wanted(self, stamp: int, dt: float) -> np.ndarray:
-        if self._scenario is not None:
-            target = joint_targets(self._scenario, self.vehicle, stamp / NANOSECONDS)
-            assert target is not None
-            return target
-        if stamp < self._rate_until:
-            moved = self._target + dt * np.clip(
-                self._rate, -self._arm.max_rate, self._arm.max_rate
-            )
-            self._target = np.clip(moved, self._arm.lower, self._arm.upper)
-        return self._target
+        self._commands = JointCommands(self, self._scenario)
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer at once; the joints are published even where nothing is computed."""
@@ -128,47 +72,52 @@ class ManipulatorNode(ForceNode):
 
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return where the joints go at a stamp in ns, for a compiled graph."""
-        return {'joints': self._wanted(stamp, self._dt(stamp))}
+        return {'joints': self._commands.wanted(stamp, self._dt(stamp))}
 
     def on_output(self, tick: CompiledTick) -> None:
         """Publish the reaction and the joints that a compiled graph computed."""
         super().on_output(tick)
         assert tick.output.joints is not None
-        self._joints, self._stamp = tick.output.joints, tick.stamp
+        self._commands.joints, self._commands.stamp = tick.output.joints, tick.stamp
         self._tell(tick.stamp)
 
     def _dt(self, stamp: int) -> float:
         """Return the time since the last tick, s; where time went back, start anew."""
-        if self._stamp is not None and stamp <= self._stamp:
-            self._restart()
-        return 0.0 if self._stamp is None else (stamp - self._stamp) / NANOSECONDS
+        last = self._commands.stamp
+        if last is not None and stamp <= last:
+            self._commands.restart()
+            self._gripper.restart()
+            last = None
+        return 0.0 if last is None else (stamp - last) / NANOSECONDS
 
     def wrench(self, stamp: int, state: State) -> Wrench:
         """Move the joints to this stamp, tell where they are, and return the reaction."""
         dt = self._dt(stamp)
-        time, last = stamp / NANOSECONDS, self._gripper.tick
+        time, last, joints = stamp / NANOSECONDS, self._gripper.tick, self._commands.joints
         memory = None if last is None else last.memory
         if self._scenario is not None:
             closed = gripper_closed(self._scenario, time)
-            memory = self._gripper.follow(closed, ArmTick(time, state, self._joints, memory))
-        self._joints, _, wrench, memory = arm_step(
+            memory = self._gripper.follow(closed, ArmTick(time, state, joints, memory))
+        joints, _, wrench, memory = arm_step(
             self.vehicle,
             state,
-            self._joints,
+            joints,
             memory,
-            target=self._wanted(stamp, dt),
+            target=self._commands.wanted(stamp, dt),
             dt=dt,
             load=self._gripper.gripping.load,
             environment=self.environment_at(stamp),
         )
-        self._stamp, self._gripper.tick = stamp, ArmTick(time, state, self._joints, memory)
+        self._commands.joints, self._commands.stamp = joints, stamp
+        self._gripper.tick = ArmTick(time, state, joints, memory)
         self._tell(stamp)
         return wrench
 
     def _tell(self, stamp: int) -> None:
         """Publish where the joints are."""
         set_stamp(self._message.header.stamp, stamp)
-        position, rate = self._joints.position.tolist(), self._joints.rate.tolist()
+        joints = self._commands.joints
+        position, rate = joints.position.tolist(), joints.rate.tolist()
         if self._gripper.gripping.there:
             position, rate = [*position, self._gripper.gripping.held + 1.0], [*rate, 0.0]
         self._message.position, self._message.velocity = position, rate

@@ -23,28 +23,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from std_msgs.msg import UInt16MultiArray
-
-from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.kinds import Dead
 from marine_sim_ros.faults.live import LiveThrusters
-from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
-from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
 from marine_sim_ros.ros.parameters import COMMAND_HOLD, Parameter
 from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.pwm import credible, pwm_stamp
+from marine_sim_ros.ros.pwm_commands import PwmCommands
 from marine_sim_ros.ros.servo_commands import SERVO_PARAMETERS, ServoCommands
 from marine_sim_ros.ros.thruster_outputs import ThrusterOutputs
 from marine_sim_ros.sim.player import azimuth_targets, unknown_thrusters
 
 __all__ = ['ThrustersNode', 'main']
 
-PATIENCE = 0.8
-"""s of wall time that a controller may take; less than dynamics waits for a wrench."""
-NEVER = -1
 PARAMETERS = (
     Parameter(
         'pwm_source', 'external', 'external: the latest command holds; controller: one per odom',
@@ -65,72 +56,20 @@ class ThrustersNode(ForceNode):
     def __init__(self, **options: object) -> None:
         """Create it as ``thrusters``."""
         super().__init__('thrusters', PARAMETERS, **options)
-        count = len(self.vehicle.thrusters)
-        self._neutral = np.full(count, PWM_NEUTRAL)
-        self._pwm: np.ndarray | None = None
-        self._pwm_stamp = 0
-        self._waiting: tuple[int, State] | None = None
-        self._waiting_since = 0
-        self._answers: int | None = NEVER
-        self._lost = False
-        self._await_command = self.values['pwm_source'] == 'controller'
         self._live = LiveThrusters(self.vehicle, self.values['seed'])
+        self._commands = PwmCommands(self, self._live, self._answer)
         self.on_parameters()
         self._outputs = ThrusterOutputs(self)
         self._azimuths = ServoCommands(
             self, self.vehicle.thrusters.azimuths, 'azimuths', targets=azimuth_targets,
-            answer=self._on_ready,
+            answer=self._commands.wait,
         )  # fmt: skip
         if self.graph is not None:
             self.graph.timeout = self.values['command_timeout']
-        self.listen(topics.PWM_PER_TICK if self._await_command else topics.PWM, self._on_pwm)
-        if self._await_command:
-            self.create_timer(PATIENCE / 8, self._watch_command, clock=self.wall_clock)
-
-    def _on_pwm(self, message: UInt16MultiArray) -> None:
-        pwm, complaint = credible(message, len(self._neutral))
-        if complaint:
-            self.warn_throttled(complaint)
-        if not self._await_command:
-            if pwm is not None and not self._live.loses:
-                self._pwm, self._pwm_stamp = pwm, self._live.stamp or 0
-            return
-        self._lost, self._answers = False, pwm_stamp(message)
-        self._pwm = self._neutral if pwm is None else pwm
-        if self._waiting is not None and self._answers in (None, self._waiting[0]):
-            self._answer(*self._waiting)
 
     def on_state(self, stamp: int, state: State) -> None:
         """Answer at once, or when the commands for this state are there."""
         self._azimuths.wait(stamp, state)
-
-    def _on_ready(self, stamp: int, state: State) -> None:
-        here = self._lost or (self._pwm is not None and self._answers in (None, stamp))
-        if self._await_command and not here:
-            if self._waiting is None:  # else dynamics went on alone, and this is no new patience
-                self._waiting_since = self.wall_clock.now().nanoseconds
-            self._waiting = (stamp, state)
-        else:
-            self._answer(stamp, state)
-
-    def _watch_command(self) -> None:
-        """Stop the thrusters where a controller that has spoken before falls silent."""
-        since = (self.wall_clock.now().nanoseconds - self._waiting_since) / NANOSECONDS
-        if self._waiting is not None and self._answers != NEVER and since > PATIENCE:
-            self._lost = True
-            self._answer(*self._waiting)
-
-    def _command(self, stamp: int) -> np.ndarray:
-        if self._await_command:
-            if self._lost:
-                self.warn_throttled('thrusters/pwm: the controller is silent; thrusters stopped')
-            pwm, self._pwm = self._pwm, None
-            return self._neutral if pwm is None else pwm
-        age = (stamp - self._pwm_stamp) / NANOSECONDS
-        if self._pwm is not None and age > self.values['command_timeout']:
-            self._pwm = None
-            self.warn_throttled('thrusters/pwm: no command any more; thrusters stopped')
-        return self._neutral if self._pwm is None else self._pwm
 
     def refuse(self, name: str, value: object) -> str:
         """Refuse to fail thrusters that do not exist."""
@@ -143,22 +82,22 @@ class ThrustersNode(ForceNode):
         if self.graph is None:
             return
         tables = self._live.tables
-        if tables is not None and not self._await_command:
+        if tables is not None and not self._commands.per_tick:
             tables = replace(tables, lost=None)  # here commands get lost as they come
         self.graph.faults = tables
 
     def _answer(self, stamp: int, state: State) -> None:
-        self._waiting, live = None, self._live
+        live = self._live
         if live.stamp is not None and stamp < live.stamp:  # the run was reset
             live.restart()
-            self._pwm_stamp = 0
+            self._commands.restart()
         if self.graph is not None:
             live.stamp = stamp
             super().on_state(stamp, state)
             return
         output = live.step(
-            stamp, state, self.environment_at(stamp), self._command(stamp),
-            per_tick=self._await_command, timeout=self.values['command_timeout'],
+            stamp, state, self.environment_at(stamp), self._commands.command(stamp),
+            per_tick=self._commands.per_tick, timeout=self.values['command_timeout'],
             azimuths=self._azimuths.wanted(stamp),
         )  # fmt: skip
         if live.voltage is not None:
@@ -168,7 +107,7 @@ class ThrustersNode(ForceNode):
 
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return the commands at a stamp in ns, for a compiled graph."""
-        commands: dict[str, Any] = {'pwm': self._command(stamp)}
+        commands: dict[str, Any] = {'pwm': self._commands.command(stamp)}
         if self.vehicle.thrusters.azimuths is not None:
             commands['azimuths'] = self._azimuths.wanted(stamp)
         return commands
