@@ -675,7 +675,6 @@ def test_an_operator_lets_a_sensor_err(processes, chromium, watcher):
     bias_is('3')
     page.tab.get_by_text('Clear all faults').scroll_into_view_if_needed()
     page.picture('sensor_faults')
-    check_readable(page.tab)
     page.tab.get_by_label('Bias, SI', exact=True).fill('0')
     page.tab.keyboard.press('Tab')
     page.reads('active faults: 2')
