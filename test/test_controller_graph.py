@@ -390,16 +390,17 @@ def test_commands_answer_the_state_of_their_stamp(ros_environment):
     answers = []
     node.publish_wrench = lambda stamp, wrench: answers.append((stamp, wrench[0] != 0))
     go, stay = [1700, 1700, 1300, 1300, 1500, 1500], [1500] * 6
+    told = node._commands._on_pwm
     try:
         node.on_state(3, rest())
         node.on_state(0, rest())  # the run is reset before the answer to 3 has come
-        node._commands._on_pwm(pwm_message(3, go))
-        node._commands._on_pwm(pwm_message(0, stay))
+        told(pwm_message(3, go))
+        told(pwm_message(0, stay))
         node.on_state(1, rest())
-        node._commands._on_pwm(pwm_message(1, go))
-        node._commands._on_pwm(pwm_message(2, stay))  # a command may come before its state
+        told(pwm_message(1, go))
+        told(pwm_message(2, stay))  # a command may come before its state
         node.on_state(2, rest())
-        node._commands._on_pwm(UInt16MultiArray(data=stay))  # one without a stamp answers whoever waits
+        told(UInt16MultiArray(data=stay))  # one without a stamp answers whoever waits
         node.on_state(5, rest())
         assert [stamp for stamp, _ in answers] == [0, 1, 2, 5]
         assert not answers[0][1]
