@@ -642,6 +642,7 @@ def test_an_operator_lets_a_sensor_err(processes, chromium, watcher):
     page.press('Take control')
     page.reads('You steer')
     page.go_to('Faults')
+    check_readable(page.tab)
 
     def pick(box, name):
         page.tab.get_by_role('combobox', name=box, exact=True).click()
