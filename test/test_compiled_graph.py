@@ -216,3 +216,18 @@ def test_a_tick_waits_for_all_commands_and_goes_on_without_who_is_silent():
     assert graph.missing == []
     graph.give('thrusters', 10, {'pwm': 3})  # too late
     assert len(done) == 2
+
+
+def test_programs_that_were_compiled_ahead_are_those_that_runs_need(processes, tmp_path):
+    processes.environment['XDG_CACHE_HOME'] = str(tmp_path)
+
+    def kept():
+        return {path.name for path in (tmp_path / 'marine_sim_ros' / 'jax').glob('*-cache')}
+
+    common = 'bluerov2', '--scenario', 'dive'
+    output, _ = processes.marine_sim('compile', *common).communicate(timeout=280)
+    assert 'simulate bluerov2, dive: ' in output
+    assert len(ahead := kept()) >= 2
+    processes.marine_sim('simulate', *common, '--engine', 'jax').communicate(timeout=280)
+    record(processes, tmp_path / 'run', *common, '--engine', 'jax', '--duration', 1)
+    assert kept() == ahead

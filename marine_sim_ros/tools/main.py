@@ -21,6 +21,7 @@ __all__ = ['main']
 VERBS = {
     'run': 'Run the node graph of a vehicle or a fleet: one process per node, in lockstep.',
     'simulate': 'Run a scenario in this process, without ROS; same functions, same result.',
+    'compile': 'Compile ahead what run and simulate with --engine jax need, and keep it.',
     'sweep': 'Run a scenario many times with varied numbers; write one dataset and one report.',
     'console': 'Show a recorded bag in a browser, with a time slider; needs no ROS.',
     'teleop': 'Drive a vehicle with the keyboard, and a gamepad if there is one, from a terminal.',

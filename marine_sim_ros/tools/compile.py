@@ -1,0 +1,81 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Compile what ``run --engine jax`` and ``simulate --engine jax`` will need, and keep it."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
+from marine_sim_ros.core.state import rest
+from marine_sim_ros.engine.availability import cache_folder, require_jax
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.step import Stepping
+from marine_sim_ros.tools.options import add_run_arguments, run_options
+from marine_sim_ros.tools.progress import waiting
+
+__all__ = ['add_arguments', 'execute']
+
+DEPTH = 5.0
+"""m; programs do not depend on where a vehicle starts."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's options."""
+    add_run_arguments(parser)
+
+
+def _graph(vehicle: Vehicle, environment: Environment, options: RunOptions) -> float:
+    """Compile a tick of ``run --engine jax``; return how long it took, s."""
+    from marine_sim_ros.engine.ticks import TickedVehicle
+
+    start = rest((0.0, 0.0, -DEPTH))
+    stepping = Stepping(step_nanoseconds(options.dt) / NANOSECONDS, options.integrator)
+    return TickedVehicle(vehicle, environment, start, stepping).compile_time
+
+
+def _scenario(
+    vehicle: Vehicle, environment: Environment, options: RunOptions, name: str
+) -> float:
+    """Compile a scenario of ``simulate --engine jax``, which runs; return how long it took, s."""
+    from marine_sim_ros.engine.compiled import simulate_compiled
+
+    _, compiling = simulate_compiled(
+        vehicle,
+        load_scenario(name),
+        environment=environment,
+        dt=options.dt,
+        integrator=options.integrator,
+        seed=options.seed,
+        duration=options.duration or None,
+    )
+    return compiling
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Compile; tell each program and the seconds that it took."""
+    settings = run_options(options)
+    require_jax()
+    vehicle = load_vehicle(
+        settings.vehicle,
+        hull_forces=settings.hull_forces or None,
+        **xacro_arguments(settings.vehicle_arguments),
+    )
+    environment = run_environment(settings.environment, current=settings.current)
+    begun = time.perf_counter()
+    with waiting('compiling'):
+        spent = _graph(vehicle, environment, settings)
+    print(f'run {vehicle.name}: {spent:.1f} s')
+    if settings.scenario:
+        with waiting('compiling'):
+            spent = _scenario(vehicle, environment, settings, settings.scenario)
+        print(f'simulate {vehicle.name}, {settings.scenario}: {spent:.1f} s')
+    print(f'programs are in {cache_folder()}, after {time.perf_counter() - begun:.1f} s')
+    return 0
