@@ -41,9 +41,7 @@ def _graph(vehicle: Vehicle, environment: Environment, options: RunOptions) -> f
     return TickedVehicle(vehicle, environment, start, stepping).compile_time
 
 
-def _scenario(
-    vehicle: Vehicle, environment: Environment, options: RunOptions, name: str
-) -> float:
+def _scenario(vehicle: Vehicle, environment: Environment, options: RunOptions, name: str) -> float:
     """Compile a scenario of ``simulate --engine jax``, which runs; return how long it took, s."""
     from marine_sim_ros.engine.compiled import simulate_compiled
 
