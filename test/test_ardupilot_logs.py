@@ -8,61 +8,36 @@ import struct
 import numpy as np
 import pytest
 from bags import analyze
+from dataflash import KNOWN, Dataflash, check_drag, identified, logged, telemetered
 from missing import command_without
 
+from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.analysis.bags.reading import read
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.tools.main import main
 
-FORMATS = {
-    'PARM': (129, 'QNf', 'TimeUS,Name,Value'),
-    'XKF1': (130, 'QBccCfffffff', 'TimeUS,C,Roll,Pitch,Yaw,VN,VE,VD,dPD,PN,PE,PD'),
-    'IMU': (131, 'QBfff', 'TimeUS,I,GyrX,GyrY,GyrZ'),
-    'RCOU': (132, 'QHHHHHH', 'TimeUS,C1,C2,C3,C4,C5,C6'),
-    'BARO': (133, 'QBff', 'TimeUS,I,Press,Temp'),
-}
-"""Of dataflash messages: number, letters of the types, and names."""
-LETTERS = {'Q': 'Q', 'N': '16s', 'f': 'f', 'B': 'B', 'H': 'H', 'c': 'h', 'C': 'H', 'n': '4s',
-           'Z': '64s'}  # fmt: skip
-PULSES = (1400, 1500, 1600, 0, 1700, 0)
+PULSES = (1400, 1500, 1600, 0, 1700, 0, 0, 0)
 YAW = 90.0
 """deg, east: our x axis of map."""
 
 
-def packed(letters, values):
-    return struct.pack('<' + ''.join(LETTERS[x] for x in letters), *values)
-
-
-def entry(number, content):
-    return b'\xa3\x95' + bytes([number]) + content
-
-
 def dataflash(path, *, functions=(), seconds=4.0, core=0):
     """Write a log: the vehicle goes east at 1 m/s, 5 m deep, bow down by 10 deg."""
-    content = b''
-    for name, (number, letters, columns) in {'FMT': (128, 'BBnNZ', ''), **FORMATS}.items():
-        size = 3 + struct.calcsize('<' + ''.join(LETTERS[x] for x in letters))
-        head = (number, size, name.encode(), letters.encode(), columns.encode())
-        content += entry(128, packed('BBnNZ', head))
-    known = {name: (number, letters) for name, (number, letters, _) in FORMATS.items()}
-
-    def add(name, *values):
-        nonlocal content
-        number, letters = known[name]
-        content += entry(number, packed(letters, values))
-
+    log = Dataflash()
     for i, function in enumerate(functions):
-        add('PARM', 0, f'SERVO{i + 1}_FUNCTION'.encode(), function)
+        log.parameter(f'SERVO{i + 1}_FUNCTION', function)
     for i in range(int(10 * seconds)):
         time = 10**6 + i * 10**5
-        add('IMU', time, 0, 0.1, 0.2, 0.3)
-        add('IMU', time, 1, 9.0, 9.0, 9.0)
+        log.add('IMU', time, 0, 0.1, 0.2, 0.3)
+        log.add('IMU', time, 1, 9.0, 9.0, 9.0)
         for other in (core, core + 1):
             east = 0.1 * i + 100 * (other - core)
-            add('XKF1', time, other, 0, -1000, int(100 * YAW), 0.0, 1.0, 0.0, 0.0, 2.0, east, 5.0)
-        add('RCOU', time, *PULSES)
-        add('BARO', time, 0, 101000.0 + i % 2, 40.0)
-        add('BARO', time, 1, 150000.0 + 100 * i, 11.5)
-    path.write_bytes(content)
+            angles = 0, -1000, int(100 * YAW)
+            log.add('XKF1', time, other, *angles, 0.0, 1.0, 0.0, 0.0, 2.0, east, 5.0, 0, 0, 0)
+        log.add('RCOU', time, *PULSES)
+        log.add('BARO', time, 0, 101000.0 + i % 2, 40.0)
+        log.add('BARO', time, 1, 150000.0 + 100 * i, 11.5)
+    path.write_bytes(log.content)
     return path
 
 
@@ -192,3 +167,106 @@ def test_a_log_without_pymavlink_says_what_to_install(bin_log, tmp_path):
     found = command_without(['pymavlink'], 'analyze', str(bin_log), '-o', str(tmp_path / 'out'))
     assert found.returncode == 2
     assert 'pip install pymavlink' in found.stderr
+
+
+# --- what an estimator knows, and what a log does not have -----------------------------------
+
+
+def notes(path):
+    return read(str(path)).notes
+
+
+def test_the_estimator_that_flew_is_taken_and_its_primary_core(tmp_path):
+    log = Dataflash()
+    for i in range(20):
+        time, still = 10**6 + i * 10**5, (0, 0, 9000)
+        for kind in ('NKF1', 'XKF1'):
+            for core in (0, 1):
+                speed = 1.0 if (kind, core) == ('XKF1', 1) else 7.0
+                more = (0, 0, 0) if kind == 'XKF1' else ()
+                log.add(kind, time, core, *still, 0.0, speed, *[0.0] * 5, *more)
+        log.add('XKF4', time, 0, KNOWN, 1)
+        log.add('XKF4', time, 1, KNOWN, 1)
+        log.add('ATT', time, *still, 3)
+    path = tmp_path / 'two.BIN'
+    path.write_bytes(log.content)
+    assert column(path, 'odom', 'surge') == pytest.approx(1.0)
+    assert 'XKF1, core 1' in notes(path)[0]
+
+
+def test_velocities_that_the_estimator_does_not_know_are_left_out(tmp_path):
+    log = Dataflash()
+    for i in range(40):
+        time = 10**6 + i * 10**5
+        log.add('XKF1', time, 0, 0, 0, 9000, 0.0, 1.0, *[0.0] * 4, 4.0, 0, 0, 0)
+        log.add('XKF4', time, 0, KNOWN if i < 30 else 0b10100101, 0)  # a constant position
+    path = tmp_path / 'lost.BIN'
+    path.write_bytes(log.content)
+    assert np.isnan(column(path, 'odom', 'surge')).tolist() == [False] * 30 + [True] * 10
+    assert np.isnan(column(path, 'odom', 'x'))[[0, -1]].tolist() == [False, True]
+    assert column(path, 'odom', 'z') == pytest.approx(-4.0)
+    assert any('25 % of the log' in note for note in notes(path))
+
+
+def test_a_log_without_an_estimator_has_attitude_and_height(tmp_path):
+    log = Dataflash()
+    for i in range(20):
+        log.add('CTUN', 10**6 + i * 10**5, -3.0)
+        log.add('ATT', 10**6 + i * 10**5, 500, 0, 0, 0)
+    path = tmp_path / 'plain.BIN'
+    path.write_bytes(log.content)
+    assert column(path, 'odom', 'z') == pytest.approx(-3.0)
+    assert column(path, 'odom', 'roll') == pytest.approx(np.radians(5))
+    assert column(path, 'odom', 'yaw') == pytest.approx(np.pi / 2)  # north
+    assert 'has no velocity' in notes(path)[0]
+    assert 'no gyroscope' in notes(path)[1]
+
+
+@pytest.mark.parametrize(
+    'text',
+    ['MOT_1_DIRECTION -1\nMOT_2_DIRECTION 1\n', '1\t1\tMOT_1_DIRECTION\t-1.000\t6\n',
+     '# saved\nMOT_1_DIRECTION,-1\n'],
+)  # fmt: skip
+def test_a_parameter_file_beside_a_log_tells_what_it_does_not(bin_log, text):
+    assert any('no MOT_n_DIRECTION' in note for note in notes(bin_log))
+    bin_log.with_suffix('.param').write_text(text)
+    assert channel(bin_log, 'thrusters/pwm').series.rows[0] == pytest.approx([1600, 1500, 1600])
+    assert any('those of 00000001.param' in note for note in notes(bin_log))
+
+
+# --- identify ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope='module')
+def excited():
+    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    return vehicle, simulate(vehicle, load_scenario('excitation'), dt=0.005)
+
+
+@pytest.mark.parametrize('directions', [(), (-1, 1, 1, -1, 1, -1)])
+def test_identify_gives_the_drag_of_a_simulated_log_back(tmp_path, excited, capsys, directions):
+    vehicle, run = excited
+    path = logged(tmp_path / '00000007.BIN', run, directions=directions)
+    values, said = identified(capsys, path, 'coefficients:=wu2018')
+    check_drag(vehicle, run.velocity, values, 0.05)
+    assert 'XKF1, core 0' in said
+    assert ('motors 1, 4, 6 have the direction -1' in said) == bool(directions)
+
+
+def test_identify_gives_the_drag_of_a_simulated_telemetry_log_back(tmp_path, excited, capsys):
+    vehicle, run = excited
+    values, said = identified(
+        capsys, telemetered(tmp_path / 'dive.tlog', run), 'coefficients:=wu2018'
+    )
+    check_drag(vehicle, run.velocity, values, 0.1)
+    assert 'no status of the estimator' in said
+
+
+def test_identify_says_that_a_log_has_no_velocity(tmp_path, excited, capsys):
+    path = logged(tmp_path / 'lost.BIN', excited[1], status=0b10100101)
+    with pytest.raises(SystemExit) as ended:
+        main(['identify', str(path), '--vehicle', 'bluerov2', '--set', 'coefficients:=wu2018'])
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    assert 'does not know its horizontal velocity in 100 %' in said.out
+    assert 'odom has 0 of 1501 messages with attitude and velocity' in said.err

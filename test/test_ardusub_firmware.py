@@ -24,7 +24,10 @@ from ardusub_rig import (
     SURFTRAK,
     Rig,
 )
+from bags import analyze
+from dataflash import check_drag, identified
 
+from marine_sim_ros.analysis.bags.reading import read
 from marine_sim_ros.autopilot.conventions import ned
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.scene.rays import cast
@@ -353,3 +356,29 @@ def test_the_same_mission_twice_is_the_same_to_the_bit(rig):
     (pwm, states), (other_pwm, other_states) = found
     assert pwm == other_pwm
     assert states == other_states
+
+
+def test_the_log_of_the_firmware_gives_the_drag_of_the_vehicle(rig, tmp_path, capsys):
+    """Sticks at random in MANUAL; only the log that the firmware wrote is read."""
+    sub = rig(arguments={'coefficients': 'maker'})
+    assert sub.mode(MANUAL)
+    sub.sticks = (0, 0, 100, 0)
+    sub.run(15)
+    first, rng = len(sub.states), np.random.default_rng(3)
+    while sub.time < 100:
+        ahead, port, up, turn = rng.choice([-600, -300, 0, 300, 600], 4).tolist()
+        sub.sticks = (ahead, port, 440 + up // 2, turn // 2)
+        sub.run(float(rng.choice([0.6, 1.0, 1.6])))
+    (log,) = (sub.firmware.folder / 'logs').glob('*.BIN')
+    path = tmp_path / log.name
+    path.write_bytes(log.read_bytes())
+    velocity = np.stack([state.velocity for state in sub.states[first:]])
+    values, said = identified(capsys, path, 'coefficients:=maker')
+    check_drag(sub.vehicle, velocity, values, 0.1)
+    assert 'XKF1, core 0' in said
+    assert analyze(path, '-o', tmp_path / 'report') == 0
+    page = (tmp_path / 'report' / 'report.html').read_text()
+    assert 'no measurement' in page
+    told = read(str(path)).vehicles['ardusub'].channels['odom'].series.rows
+    truth = np.array([state.position[2] for state in sub.states[first:]])
+    assert np.nanmin(told[:, 2]) == pytest.approx(truth.min(), abs=0.3)

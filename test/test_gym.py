@@ -3,13 +3,18 @@
 
 """Gymnasium environments: its own checks, seeds, and what is rewarded."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
-from marine_sim_ros.sim.simulation import Simulation
+from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.sim.scenario import parse_scenario
+from marine_sim_ros.sim.simulation import Simulation, simulate
 
 pytest.importorskip('jax', reason='jax: not installed (extra rl)')
 gymnasium = pytest.importorskip('gymnasium', reason='gymnasium: not installed (extra rl)')
@@ -19,6 +24,7 @@ from gymnasium.vector import AutoresetMode  # noqa: E402
 
 from marine_sim_ros.engine.stepper import Bodies, Stepper  # noqa: E402
 from marine_sim_ros.gym import ENVIRONMENTS  # noqa: E402
+from marine_sim_ros.gym.fleet import Fleet  # noqa: E402
 from marine_sim_ros.gym.tasks import Episode, StationKeeping, WaypointFollowing  # noqa: E402
 
 STATION, WAYPOINTS = sorted(ENVIRONMENTS)
@@ -197,6 +203,55 @@ def test_sensors_are_observed():
     check_env(alone.unwrapped, skip_render_check=True)
     with pytest.raises(ParameterError, match="observe is 'all'; expected one of: state, sensors"):
         gymnasium.make(STATION, vehicle='bluerov2', observe='all')
+
+
+SEEING = {'dvl': 'true', 'altimeter': 'true'}
+
+
+def test_sensors_that_see_the_seabed_read_what_they_read_in_simulate(monkeypatch):
+    """A DVL and an altimeter drift over sand with a pipeline, by the current alone."""
+    monkeypatch.setattr('marine_sim_ros.gym.sensing.LATEST', 1)  # stamps from 0 on
+    vehicle, count, steps = load_vehicle('bluerov2_heavy', **SEEING), 3, 60
+    fleet = Fleet('StationKeeping', vehicle, count, 'sensors', 'shallow_sand')
+    fleet.begin([np.random.default_rng(i) for i in range(count)])
+    began, current = fleet.bodies, fleet.episode.current
+    rows = [fleet.readings]
+    for _ in range(steps):
+        fleet.step(np.zeros((count, 8)))
+        rows.append(fleet.readings)
+    still = parse_scenario('duration: 6\nsegments: [{at: 0.0}]\n', 'still')
+    for i in range(count):
+        around = replace(load_environment('shallow_sand'), current=current[i])
+        place, angles = began.position[i], rpy_from_quaternion(began.orientation[i])
+        scenario = replace(still, position=tuple(place), rpy=tuple(angles))
+        run = simulate(vehicle, scenario, environment=around, dt=0.01)
+        for sensor in (s for s in vehicle.sensors if s.name in SEEING):
+            name, late = sensor.name, -(-sensor.latency // 10**8)
+            series = run.sensors[name]
+            at = np.round(series.stamp / 1e8).astype(int)
+            used = at + late <= steps
+            assert used.sum() > 20
+            for quantity in rows[0][name]:
+                expected = series[quantity][used]
+                found = np.array([rows[k + late][name][quantity][i] for k in at[used]])
+                told = ~np.isnan(expected)
+                assert told.mean() > 0.9
+                np.testing.assert_allclose(found[told], expected[told], rtol=0, atol=1e-9)
+
+
+def test_an_episode_ends_in_the_seabed():
+    fleet = Fleet('StationKeeping', 'bluerov2', 2, 'state', 'shallow_sand')
+    fleet.begin([np.random.default_rng(i) for i in range(2)])
+    fleet.bodies.position[:] = [[0.0, 0.0, -5.0], [0.0, 0.0, -9.9]]
+    fleet.task = WaypointFollowing()  # whose end is far away
+    fleet.bodies.position[1, 2] -= 1.0
+    judged, _ = fleet.step(np.zeros((2, 6)))
+    assert judged.terminated.tolist() == [False, True]
+
+
+def test_water_that_moves_is_told():
+    with pytest.raises(ParameterError, match='regular_waves has waves'):
+        gymnasium.make(STATION, vehicle='bluerov2', environment='regular_waves')
 
 
 def test_stable_baselines_learns_from_a_pool():

@@ -91,6 +91,12 @@ def test_a_joint_whose_axis_has_next_to_no_length_is_one_line(read):
         read(SDF.replace('<xyz>0 0 1</xyz>', '<xyz>0 0 1e-200</xyz>'))
 
 
+def test_a_propeller_that_would_turn_infinitely_fast_is_one_line(read):
+    text = SDF.replace('<thrust_coefficient>0.02', '<thrust_coefficient>1e-310')
+    with pytest.raises(ModelError, match='thrust_coefficient is 1e-310'):
+        read(text)
+
+
 def test_a_limit_that_is_missing_follows_a_rule(read):
     text = SDF.replace('<max_thrust_cmd>50</max_thrust_cmd>', '')
     description, vehicle = read(text)

@@ -576,6 +576,7 @@ BAD = {
     '<sensor type="radar"/>': "type 'radar' is unknown; expected one of: barometer, imu",
     '<sensor type="imu" link="nose"/>': "link 'nose' is unknown; expected one of: base_link, mast",
     '<sensor type="imu" rate="0"/>': "is 0; expected 0.001 to 100000 in attribute 'rate'",
+    '<sensor type="barometer" rate="1e-300"/>': 'rate is 1e-300; expected 0 (every tick) or 0.001',
     '<sensor type="imu" rate="fast"/>': "is 'fast'; expected numbers in attribute 'rate'",
     '<sensor type="imu" latency="-1"/>': "is -1; expected 0 to 60 in attribute 'latency'",
     '<sensor type="imu" name="a b"/>': "name is 'a b'; expected letters",

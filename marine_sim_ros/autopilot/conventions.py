@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From this suite's axes to an autopilot's: ENU to NED, FLU to FRD (REP 103, REP 147)."""
+"""Axes of this suite and of autopilots: ENU and NED, FLU and FRD (REP 103, REP 147)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,22 @@ import numpy as np
 from marine_sim_ros.autopilot.packets import Motion
 from marine_sim_ros.core.spatial import (
     quaternion_from_rpy,
+    quaternion_of_angles,
     quaternion_product,
     rotation_matrix,
 )
 from marine_sim_ros.core.state import State
 
-__all__ = ['frd', 'geographic', 'motion_of', 'ned', 'ned_quaternion']
+__all__ = [
+    'enu',
+    'flu',
+    'flu_quaternion',
+    'frd',
+    'geographic',
+    'motion_of',
+    'ned',
+    'ned_quaternion',
+]
 
 
 def ned(enu: np.ndarray) -> tuple[float, float, float]:
@@ -30,6 +40,25 @@ def frd(flu: np.ndarray) -> tuple[float, float, float]:
     """Return forward, right, down of a vector (3,) forward, left, up."""
     forward, left, up = flu.tolist()
     return forward, -left, -up
+
+
+def enu(vectors: np.ndarray) -> np.ndarray:
+    """Return east, north, up of vectors (..., 3) north, east, down."""
+    return vectors[..., [1, 0, 2]] * np.array([1.0, 1.0, -1.0])
+
+
+def flu(vectors: np.ndarray) -> np.ndarray:
+    """Return forward, left, up of vectors (..., 3) forward, right, down."""
+    return vectors * np.array([1.0, -1.0, -1.0])
+
+
+def flu_quaternion(angles: np.ndarray) -> np.ndarray:
+    """Return x, y, z, w (n, 4) from FLU to ENU of roll, pitch, yaw (n, 3) of FRD in NED, rad.
+
+    The yaw is clockwise from north, the pitch is bow up.
+    """
+    ours = flu(angles) + np.array([0.0, 0.0, np.pi / 2])
+    return np.asarray(quaternion_of_angles(ours.T)).T
 
 
 def ned_quaternion(orientation: np.ndarray) -> tuple[float, float, float, float]:

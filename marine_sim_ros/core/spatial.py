@@ -18,6 +18,7 @@ from marine_sim_ros.core.arrays import Array, constant, namespace
 
 __all__ = [
     'bilinear',
+    'continuous_quaternions',
     'cross',
     'in_map',
     'momentum_rate',
@@ -227,6 +228,13 @@ def rpy_from_quaternion(quaternion: Array) -> Array:
         ],
         axis=-1,
     )
+
+
+def continuous_quaternions(quaternions: np.ndarray) -> np.ndarray:
+    """Return quaternions (n, 4) none of which has the other sign than the one before."""
+    turned = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0
+    sign = np.cumprod(np.where(np.append(False, turned), -1.0, 1.0))
+    return quaternions * sign[:, None]
 
 
 def written_rpy(quaternion: np.ndarray) -> np.ndarray:

@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.engine.stepper import Bodies, Stepper
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.gym.sensing import Sensing
 from marine_sim_ros.gym.tasks import TASKS, Episode, Judged, next_goals
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+from marine_sim_ros.sensors import Readings
 
 __all__ = ['Fleet']
 
@@ -30,7 +34,12 @@ class Fleet:
     """N vehicles, each in an episode of a task."""
 
     def __init__(
-        self, task: str, vehicle: str | Vehicle, size: int, observe: str = 'state'
+        self,
+        task: str,
+        vehicle: str | Vehicle,
+        size: int,
+        observe: str = 'state',
+        environment: str | Environment = '',
     ) -> None:
         """Compile for a task of ``TASKS`` and a vehicle, a shipped name or a path.
 
@@ -40,9 +49,13 @@ class Fleet:
             size: N.
             observe: ``state``: what the task observes; ``sensors``: what the vehicle's sensors
                 tell, and the next goal (3,) in map.
+            environment: environment, its shipped name or a path; empty: still water. Its water
+                does not move. Sensors see its scene; a vehicle that comes into the ground or an
+                obstacle ends its episode.
 
         Raises:
-            MarineSimError: no such task or vehicle, or one that is more than a few numbers.
+            MarineSimError: no such task, vehicle or environment, or one that is more than a few
+                numbers.
         """
         if observe not in OBSERVED:
             raise ParameterError(f'observe is {observe!r}; expected one of: {", ".join(OBSERVED)}')
@@ -52,8 +65,13 @@ class Fleet:
         body = load_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
         self.thrusters = len(body.thrusters)
         by_sensors = observe == 'sensors'
-        self._sensing = Sensing(body, size, TICKS * DT) if by_sensors else None
-        self._stepper = Stepper(body, size=size, ticks=TICKS, dt=DT, with_forces=by_sensors)
+        around = run_environment(environment) if isinstance(environment, str) else environment
+        self._scene = around.scene
+        self._sensing = Sensing(body, size, TICKS * DT, around) if by_sensors else None
+        self._stepper = Stepper(
+            body, size=size, ticks=TICKS, dt=DT, environment=replace(around, scene=None),
+            with_forces=by_sensors,
+        )  # fmt: skip
         self.bodies: Bodies
         self.episode: Episode
         self.steps = np.zeros(size, int)
@@ -100,6 +118,11 @@ class Fleet:
             return np.concatenate([told, next_goals(self.episode)], axis=1).astype(np.float32)
         return self._cut(self.task.observe(self.bodies, self.episode))
 
+    @property
+    def readings(self) -> Mapping[str, Readings]:
+        """What each sensor has told by now: its quantities (N, ...); nothing by ``state``."""
+        return {} if self._sensing is None else self._sensing.readings()
+
     def _cut(self, seen: np.ndarray) -> np.ndarray:
         """Return observations (N, m) within their limits, in single precision."""
         return np.clip(seen, -self.task.limits, self.task.limits).astype(np.float32)
@@ -113,6 +136,10 @@ class Fleet:
         after = self._stepper.step(self.bodies, PWM_NEUTRAL + SPAN * given, self.episode.current)
         judged = self.task.judge(self.bodies, after, given, self.episode)
         lost = ~np.isfinite(judged.observation).all(axis=1)
+        if self._scene is not None:
+            away, _ = self._scene.surfaces(np.nan_to_num(after.position))
+            inside = np.any(away < 0, axis=0)
+            judged = judged._replace(terminated=judged.terminated | inside)
         judged = Judged(
             self._cut(np.nan_to_num(judged.observation)),
             np.where(lost, 0.0, judged.reward),

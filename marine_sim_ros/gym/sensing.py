@@ -17,7 +17,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.stepper import Bodies, Forces
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
-from marine_sim_ros.sensors import SENSORS, SensorInputs
+from marine_sim_ros.sensors import SENSORS, Readings, SensorInputs
 
 __all__ = ['Sensing']
 
@@ -28,10 +28,19 @@ LATEST = 10**6
 class _Held:
     """A sensor of N vehicles: its reading now, and those on their way."""
 
-    def __init__(self, sensor: Sensor, period: int, rows: np.ndarray) -> None:
+    def __init__(self, sensor: Sensor, period: int, readings: Readings) -> None:
         self.sensor = sensor
+        self.shapes = {name: np.shape(value)[1:] for name, value in readings.items()}
         late = math.ceil(sensor.latency / period)
+        rows = np.zeros_like(_row(readings))
         self.line = deque([rows] * (late + 1), maxlen=late + 1)
+
+    def told(self) -> Readings:
+        """Return the quantities (N, ...) of the reading that has come by now."""
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes.values()])
+        parts = np.split(self.line[0], ends[:-1], axis=1)
+        named = zip(self.shapes.items(), parts, strict=True)
+        return {name: part.reshape(len(part), *shape) for (name, shape), part in named}
 
 
 class Sensing:
@@ -42,20 +51,23 @@ class Sensing:
         stamps: (N,) of the vehicles, ns.
     """
 
-    def __init__(self, vehicle: Vehicle, count: int, period: float) -> None:
+    def __init__(
+        self, vehicle: Vehicle, count: int, period: float, environment: Environment
+    ) -> None:
         """Begin with readings of 0.
 
         Args:
             vehicle: whose sensors.
             count: N.
             period: s between observations.
+            environment: what the sensors see; its water is still.
 
         Raises:
             ParameterError: the vehicle has no sensors.
         """
         if not vehicle.sensors:
             raise ParameterError(f'{vehicle.name} has no sensors; expected observe: state')
-        self._environment = Environment()
+        self._environment = environment
         self._period = round(period * NANOSECONDS)
         self.stamps = np.zeros(count, np.int64)
         self._thrusters = len(vehicle.thrusters)
@@ -67,8 +79,7 @@ class Sensing:
         )
         none = Forces(np.zeros((count, 6)), np.zeros((count, self._thrusters)))
         self._sensors = [
-            _Held(s, self._period, np.zeros_like(self._read(s, still, none)))
-            for s in vehicle.sensors
+            _Held(s, self._period, self._read(s, still, none)) for s in vehicle.sensors
         ]
         self.size = sum(held.line[0].shape[1] for held in self._sensors)
 
@@ -78,7 +89,8 @@ class Sensing:
         count = len(self.stamps)
         none = Forces(np.zeros((count, 6)), np.zeros((count, self._thrusters)))
         for held in self._sensors:
-            values = np.nan_to_num(self._read(held.sensor, bodies, none))
+            values = _row(self._read(held.sensor, bodies, none))
+            values = np.where(np.isnan(values), 0.0, values)
             held.line = deque(
                 (_with_rows(old, rows, values) for old in held.line), maxlen=held.line.maxlen
             )
@@ -88,27 +100,37 @@ class Sensing:
         before, self.stamps = self.stamps, self.stamps + self._period
         for held in self._sensors:
             sensor, last = held.sensor, held.line[-1]
-            values = self._read(sensor, bodies, forces)
-            new = ~np.isnan(values).any(axis=1)
+            readings = self._read(sensor, bodies, forces)
+            first = np.reshape(next(iter(readings.values())), (len(last), -1))
+            new = ~np.isnan(first).any(axis=1)  # only the first quantity tells
             if sensor.period:
                 new &= self.stamps // sensor.period != before // sensor.period
-            held.line.append(np.where(new[:, None], values, last))
+            values = _row(readings)
+            held.line.append(np.where(new[:, None] & ~np.isnan(values), values, last))
 
     def observed(self) -> np.ndarray:
-        """Return what the sensors have told by now (N, size)."""
-        return np.concatenate([held.line[0] for held in self._sensors], axis=1)
+        """Return what the sensors have told by now (N, size); a range without an echo is 0."""
+        told = np.concatenate([held.line[0] for held in self._sensors], axis=1)
+        return np.where(np.isfinite(told), told, 0.0)
 
-    def _read(self, sensor: Sensor, bodies: Bodies, forces: Forces) -> np.ndarray:
-        """Return a sensor's readings (N, k), all its quantities one after the other."""
+    def readings(self) -> dict[str, Readings]:
+        """Return the quantities (N, ...) by sensor that have come by now; ±∞ without an echo."""
+        return {held.sensor.name: held.told() for held in self._sensors}
+
+    def _read(self, sensor: Sensor, bodies: Bodies, forces: Forces) -> Readings:
+        """Return a sensor's readings (N, ...)."""
         kind, count = SENSORS[sensor.kind], len(self.stamps)
         unknown = np.full(count, np.nan)
         supply = np.stack([forces.power.sum(axis=1), unknown, unknown], axis=1)
         inputs = SensorInputs(self.stamps / NANOSECONDS, forces.acceleration, supply)
         ideal = kind.measure(sensor, State(*bodies[:3]), self._environment, inputs)
-        readings = kind.disturb(sensor, ideal, self.stamps, 0, ())
-        first, *others = (np.reshape(v, (count, -1)) for v in readings.values())
-        # Only the first quantity tells whether there is a reading.
-        return np.concatenate([first, *(np.nan_to_num(v) for v in others)], axis=1)
+        return kind.disturb(sensor, ideal, self.stamps, 0, ())
+
+
+def _row(readings: Readings) -> np.ndarray:
+    """Return readings (N, k), all quantities one after the other."""
+    parts = [np.reshape(value, (len(value), -1)) for value in readings.values()]
+    return np.concatenate(parts, axis=1)
 
 
 def _with_rows(values: np.ndarray, rows: np.ndarray, new: np.ndarray) -> np.ndarray:

@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gym.fleet import Fleet
 from marine_sim_ros.gym.vector import spaces_of
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sensors import Readings
 
 __all__ = ['OneVehicle']
 
@@ -28,16 +31,23 @@ class OneVehicle(gymnasium.Env[np.ndarray, np.ndarray]):
         task: str,
         vehicle: str | Vehicle = 'bluerov2_heavy',
         observe: str = 'state',
+        environment: str | Environment = '',
         render_mode: None = None,
     ) -> None:
         """Compile; nothing is rendered. ``observe`` is ``state`` or ``sensors``.
 
         Raises:
-            MarineSimError: no such task or vehicle, or one that is more than a few numbers.
+            MarineSimError: no such task, vehicle or environment, or one that is more than a few
+                numbers.
         """
         self.render_mode = render_mode
-        self._fleet = Fleet(task, vehicle, 1, observe)
+        self._fleet = Fleet(task, vehicle, 1, observe, environment)
         self.observation_space, self.action_space = spaces_of(self._fleet)
+
+    @property
+    def readings(self) -> Mapping[str, Readings]:
+        """Each sensor's newest reading by quantity (1, ...); nothing with ``observe='state'``."""
+        return self._fleet.readings
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

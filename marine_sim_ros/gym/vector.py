@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gym.fleet import Fleet
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sensors import Readings
 
 __all__ = ['ManyVehicles', 'spaces_of']
 
@@ -49,24 +51,31 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         task: str,
         vehicle: str | Vehicle = 'bluerov2_heavy',
         observe: str = 'state',
+        environment: str | Environment = '',
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: None = None,
     ) -> None:
         """Compile; nothing is rendered. ``observe`` is ``state`` or ``sensors``.
 
         Raises:
-            MarineSimError: no such task or vehicle, or one that is more than a few numbers.
+            MarineSimError: no such task, vehicle or environment, or one that is more than a few
+                numbers.
         """
         if num_envs < 1:
             raise ParameterError(f'num_envs is {num_envs}; expected at least 1')
         self.metadata = {**self.metadata, 'autoreset_mode': _mode(autoreset_mode)}
         self.num_envs, self.render_mode = num_envs, render_mode
-        self._fleet = Fleet(task, vehicle, num_envs, observe)
+        self._fleet = Fleet(task, vehicle, num_envs, observe, environment)
         self.single_observation_space, self.single_action_space = spaces_of(self._fleet)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._rngs = [np_random(None)[0] for _ in range(num_envs)]
         self._ended = np.zeros(num_envs, bool)
+
+    @property
+    def readings(self) -> Mapping[str, Readings]:
+        """Each sensor's newest reading by quantity (N, ...); nothing with ``observe='state'``."""
+        return self._fleet.readings
 
     def reset(
         self,

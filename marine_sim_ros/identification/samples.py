@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import to_body
+from marine_sim_ros.core.spatial import continuous_quaternions, to_body
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.identification.thrust import Commands
@@ -97,7 +97,7 @@ def make_samples(
     step = max(STEP, tick)
     grid = np.arange(time[0] + step / 2, time[-1] - step / 2, step)
     position, quaternion, velocity = np.split(odometry, [3, 7], axis=1)
-    quaternion = _mean(time, _continuous(quaternion), grid, step)
+    quaternion = _mean(time, continuous_quaternions(quaternion), grid, step)
     quaternion = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
     velocity = _mean(time, velocity, grid, step)
     drift = np.asarray(to_body(quaternion, np.broadcast_to(current, (len(grid), 3))))
@@ -115,13 +115,6 @@ def make_samples(
         commands=commands,
         known=_covered(time, grid, step, _WIDEST * tick) & commands.known(grid, step),
     )
-
-
-def _continuous(quaternion: np.ndarray) -> np.ndarray:
-    """Return quaternions (m, 4) none of which has the other sign than the one before."""
-    turned = np.sum(quaternion[1:] * quaternion[:-1], axis=1) < 0
-    sign = np.cumprod(np.where(np.append(False, turned), -1.0, 1.0))
-    return quaternion * sign[:, None]
 
 
 def _mean(time: np.ndarray, values: np.ndarray, grid: np.ndarray, step: float) -> np.ndarray:

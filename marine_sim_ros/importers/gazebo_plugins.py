@@ -289,7 +289,13 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
     by_speed = text_of(reader, 'use_angvel_cmd').lower() in ('true', '1') and factor > 0
     curve, mirrored, origin = _curve(reader, draft, channel, label, factor if by_speed else 0.0)
     if factor > 0 and not by_speed:
-        curve[:, 3] = np.sqrt(np.abs(curve[:, 1]) / factor) * 60 / (2 * np.pi)
+        with np.errstate(over='ignore'):
+            curve[:, 3] = np.sqrt(np.abs(curve[:, 1]) / factor) * 60 / (2 * np.pi)
+        if not np.all(np.isfinite(curve[:, 3])):
+            raise reader.error(
+                f'thrust_coefficient is {constant:g}: the propeller would turn infinitely fast; '
+                'expected 0, or a coefficient of a propeller'
+            )
     if text_of(reader, 'deadband'):
         draft.drop(f'{origin_of(reader)}: <deadband> of thruster {label!r}')
     draft.thrusters.append(

@@ -29,6 +29,7 @@ from marine_sim_ros.model.xacro_expansion import expand_description
 __all__ = ['import_vehicle']
 
 
+@np.errstate(over='ignore', invalid='ignore')  # what is not finite is refused
 def import_vehicle(path: Path, options: Options | None = None) -> ImportedVehicle:
     """Return the vehicle of a file: SDF, URDF or xacro with <gazebo> blocks, Stonefish.
 

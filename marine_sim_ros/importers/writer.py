@@ -288,6 +288,7 @@ def _lines(vehicle: ImportedVehicle, folder: Path | None) -> Iterator[str]:
     yield '</robot>'
 
 
+@np.errstate(over='ignore')  # rounding multiplies
 def urdf_text(vehicle: ImportedVehicle, folder: Path | None = None) -> str:
     """Return the URDF of an imported vehicle.
 

@@ -32,8 +32,8 @@ __all__ = ['ELEMENT', 'Mounting', 'is_foreign', 'read_preset', 'read_sensors']
 ELEMENT = 'sensor'
 COMMON = {'type', 'name', 'link', 'rate', 'latency', 'preset'}
 """Attributes of every <sensor>."""
-FASTEST, LATEST = 1e5, 60.0
-"""Hz and s."""
+FASTEST, SLOWEST, LATEST = 1e5, 1e-3, 60.0
+"""Hz, Hz but for 0, and s."""
 _OPTICAL = np.array([-0.5, 0.5, -0.5, 0.5])
 """Turn of an optical frame (z ahead, x right, y down) in one with x ahead, y left, z up."""
 
@@ -113,6 +113,8 @@ def _read_sensor(reader: Reader, kind: Any, mounting: Mounting) -> Sensor:
     except ModelError as error:
         raise reader.error(str(error)) from None
     rate = reader.attribute_number('rate', preset.get('rate', kind.rate), kind.slowest, FASTEST)
+    if 0 < rate < SLOWEST:
+        raise reader.error(f'rate is {rate:g}; expected 0 (every tick) or {SLOWEST:g} Hz or more')
     latency = reader.attribute_number('latency', preset.get('latency', 0.0), 0.0, LATEST)
     link = mounting.frame(reader)
     place = _place(reader, link, name)

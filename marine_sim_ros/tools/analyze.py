@@ -108,6 +108,9 @@ def execute(options: argparse.Namespace) -> int:
     _write(folder / 'report.html', html)
     content = json.dumps(_metrics(about, sections), indent=2, allow_nan=False)
     _write(folder / 'metrics.json', content + '\n')
+    for bag in bags:
+        for note in bag.notes:
+            print(f'{bag.label}: {note}')
     for section in sections:
         for run, metrics in zip(section.runs, section.metrics, strict=True):
             for note in stamp_notes(metrics['channels']):

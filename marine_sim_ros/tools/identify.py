@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,8 @@ def _collector(options: argparse.Namespace, path: str) -> Collector:
     with bar('reading') as told:
         bag = read(path, maps=maps, rows=rows, progress=told)
     check_maps(maps, {topic for topic, _, _ in bag.topics})
+    for note in bag.notes:
+        print(f'{bag.label}: {note}', file=sys.stderr if options.json else sys.stdout)
     return _chosen(collectors, set(bag.vehicles), options.namespace)
 
 

@@ -35,6 +35,7 @@ def bag_metrics(bag: Bag) -> dict[str, Any]:
         'received_from_ns': bag.start,
         'received_to_ns': bag.end,
         'topics': {t: {'type': k, 'messages': n} for t, k, n in bag.topics},
+        'notes': list(bag.notes),
     }
 
 

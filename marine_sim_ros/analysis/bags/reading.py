@@ -39,6 +39,7 @@ class Bag:
         end: receipt time of the last message.
         topics: name, type, messages of every topic.
         vehicles: vehicles by namespace.
+        notes: what of it is assumed or missing, a line each; of logs of autopilots.
     """
 
     path: str
@@ -49,6 +50,7 @@ class Bag:
     end: int
     topics: tuple[tuple[str, str, int], ...]
     vehicles: dict[str, VehicleRecord]
+    notes: tuple[str, ...] = ()
 
 
 def bag_path(text: str) -> Path:
@@ -122,6 +124,7 @@ def read(
             end=reader.end_time,
             topics=tuple((t, topics[t], counts[t]) for t in sorted(topics)),
             vehicles=vehicles,
+            notes=getattr(reader, 'notes', ()),
         )
         _stream(reader, result, rows, progress)
     for name in [n for n, v in vehicles.items() if not v.channels]:

@@ -48,12 +48,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def bags_table(bags: Sequence[Mapping[str, Any]]) -> str:
-    """Return what was read."""
+    """Return what was read, and what of it is assumed or missing."""
     head = ('bag', 'path', 'size [MB]', 'messages', 'topics')
     rows = [
         (b['label'], b['path'], b['bytes'] / 1e6, b['messages'], len(b['topics'])) for b in bags
     ]
-    return _table(head, rows)
+    told = [f'{b["label"]}: {note}' for b in bags for note in b['notes']]
+    return _table(head, rows) + ''.join(f'<p>{escape(note)}.</p>' for note in told)
 
 
 def tiles(metrics: Mapping[str, Any]) -> str:
