@@ -225,6 +225,7 @@ CAMERA = SensorModel(
     rate=15.0,
     label='Camera',
     executable='sensor',
+    video='image',
     optical=True,
     sees=True,
     topics=(
