@@ -28,10 +28,22 @@ from marine_sim_ros.sensors import SENSORS, SensorInputs
 
 PICTURES = Path(__file__).parents[1] / 'pictures'
 DOCK = str(Path(__file__).parents[2] / 'examples/docking/dock.yaml')
+SUNNY = WaterOptics('pure', sun=0.8)
 VIEWS = {
-    'camera_pool': ('pool', WaterOptics('pure'), (-8.0, 2.0, -1.8), (0.0, 0.05, -0.2)),
-    'camera_coast': ('shallow_sand', WaterOptics('3C'), (0.0, 2.2, -8.4), (0.03, 0.18, 0.5)),
-    'camera_lamps': ('deep_rock', WaterOptics('II'), (0.0, 0.0, -47.0), (0.0, 0.45, 0.6)),
+    'camera_pool': ('pool', SUNNY, (-8.0, 2.0, -1.8), (0.0, 0.2, -0.2)),
+    'camera_split': ('pool', SUNNY, (-8.0, 2.0, -0.01), (0.05, 0.0, -0.2)),
+    'camera_coast': (
+        'shallow_sand',
+        WaterOptics('3C', 0.05, 0.6, 150.0),
+        (0.0, 2.2, -8.4),
+        (0.03, 0.18, 0.5),
+    ),
+    'camera_lamps': (
+        'deep_rock',
+        WaterOptics('II', particles=60.0),
+        (0.0, 0.0, -47.0),
+        (0.0, 0.45, 0.6),
+    ),
     'docking': (DOCK, WaterOptics('pure'), (2.74, 0.87, -0.8), (0.0, 0.0, -0.34)),
 }
 """Environment, water, place in m and roll, pitch, yaw in rad."""
@@ -56,7 +68,9 @@ def main() -> None:
         around = replace(load_environment(environment), optics=optics)
         lit = replace(sensor, spec=replace(sensor.spec, **LIGHTS.get(name, {})))
         readings = SENSORS['camera'].measure(lit, state, around, SensorInputs.none())
-        pillow.fromarray(readings['image']).save(PICTURES / f'{name}.png', optimize=True)
+        # A palette keeps them below 200 kB.
+        picture = pillow.fromarray(readings['image']).quantize(256)
+        picture.save(PICTURES / f'{name}.png', optimize=True)
     with TemporaryDirectory() as folder:
         scenario, run, frames = (Path(folder, name) for name in ('run.yaml', 'run', 'frames'))
         scenario.write_text(SCENARIO, encoding='utf-8')

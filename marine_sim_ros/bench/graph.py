@@ -120,6 +120,42 @@ def sensor_graph_rows(add: Add, seconds: float) -> None:
     add('the whole run with them: CPU, % of a core (goal 100)', '.1f', _share(0.0, image))
 
 
+def camera_graph_rows(add: Add, seconds: float) -> None:
+    """Measure composed runs in real time beside the BlueROV2's camera, which has its own process.
+
+    Args:
+        add: takes name, format and value of a measurement.
+        seconds: time of each measurement, s.
+    """
+    from sensor_msgs.msg import CameraInfo
+
+    for around in ('pool', 'shallow_sand'):
+        options = RunOptions(
+            namespace='bench', scenario='dive', duration=1e5, environment=around,
+            vehicle_arguments=('camera:=true',),
+        )  # fmt: skip
+        supervisor = Supervisor()
+        supervisor.start_run(options, describe(options), composed=True)
+        try:
+            with Odometer('/bench') as odometer:
+                odometer.wait(60.0)
+                pictures = odometer.hear('/bench/camera/camera_info', CameraInfo)
+                odometer.spin(8.0)  # its shaders are compiled
+                pid = supervisor.processes['camera'].pid
+                ticks, shown, used = odometer.ticks(), len(pictures), cpu_seconds([pid])
+                since = time.monotonic()
+                odometer.spin(seconds)
+                ticks = odometer.ticks() - ticks
+                passed = time.monotonic() - since
+                shown, used = len(pictures) - shown, cpu_seconds([pid]) - used
+        finally:
+            supervisor.stop()
+        name = f'composed in real time, camera of 640 x 360 at 15 Hz, {around}'
+        add(f'{name}: ticks/s (goal 200)', '.0f', ticks / passed)
+        add(f'{name}: pictures/s (goal 15)', '.1f', shown / passed)
+        add(f'{name}: CPU of the camera, % of a core', '.0f', 100 * used / passed)
+
+
 def graph_rows(add: Add, seconds: float, *, hull: str) -> None:
     """Measure running graphs.
 

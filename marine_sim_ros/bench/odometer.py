@@ -10,6 +10,7 @@ from types import TracebackType
 
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.ros import topics
@@ -67,6 +68,15 @@ class Odometer:
             if time.monotonic() > deadline:
                 raise MarineSimError(f'{self._odom_topic}: no message within {timeout:g} s')
         self._node.destroy_subscription(subscription)
+
+    def hear(self, topic: str, kind: type) -> list[float]:
+        """Return a list that grows by the time (s) of each message of a topic, best effort."""
+        times: list[float] = []
+        quality = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+        self._node.create_subscription(
+            kind, topic, lambda _: times.append(time.monotonic()), quality
+        )
+        return times
 
     def ticks(self) -> int:
         """Wait for the next report and return its count."""

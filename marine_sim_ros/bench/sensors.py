@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -20,7 +21,7 @@ from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.series import SensorReader
 
-__all__ = ['EVERYTHING', 'IMAGE', 'NOTHING', 'reading_seconds', 'sensor_rows']
+__all__ = ['EVERYTHING', 'IMAGE', 'NOTHING', 'camera_rows', 'reading_seconds', 'sensor_rows']
 
 IMAGE = 'imaging_sonar'
 NOTHING: dict[str, Any] = {
@@ -64,6 +65,24 @@ def reading_seconds(sensor: Sensor, environment: str, count: int = _COUNT) -> fl
     for i in range(5, 5 + count):
         read(i)
     return (time.process_time() - start) / count
+
+
+CAMERAS = {'320 x 240': (320.0, 240.0), '640 x 480': (640.0, 480.0), '1280 x 720': (1280.0, 720.0)}
+
+
+def camera_rows(add: Callable[[str, str, float], None]) -> None:
+    """Measure the pictures of a camera by their size, in a pool and over sand, JPEG included.
+
+    Args:
+        add: takes name, format and value of a measurement.
+    """
+    vehicle = load_vehicle('bluerov2', camera='true')
+    sensor = next(s for s in vehicle.sensors if s.kind == 'camera')
+    for name, (width, height) in CAMERAS.items():
+        sized = replace(sensor, spec=replace(sensor.spec, width=width, height=height))
+        for around in ('pool', 'shallow_sand'):
+            cost = reading_seconds(sized, around, 10)
+            add(f'camera {name}, {around}: CPU ms a picture', '.0f', 1e3 * cost)
 
 
 def sensor_rows(add: Callable[[str, str, float], None]) -> None:

@@ -49,10 +49,14 @@ class WaterOptics:
     Attributes:
         water_type: one of :data:`WATER_TYPES`.
         turbidity: attenuation that particles add, the same for all colours, 1/m.
+        sun: share of daylight that comes straight from the sun, through ripples: caustics.
+        particles: suspended ones that a camera sees one by one, 1/m³.
     """
 
     water_type: str = 'II'
     turbidity: float = 0.0
+    sun: float = 0.0
+    particles: float = 0.0
 
     def __post_init__(self) -> None:
         """Raise ParameterError for values no water has."""
@@ -62,6 +66,10 @@ class WaterOptics:
             )
         if not 0.0 <= self.turbidity <= 100.0:
             raise ParameterError(f'turbidity is {self.turbidity}; expected 0 to 100 1/m')
+        if not 0.0 <= self.sun <= 1.0:
+            raise ParameterError(f'sun is {self.sun}; expected 0 to 1')
+        if not 0.0 <= self.particles <= 1e4:
+            raise ParameterError(f'particles is {self.particles}; expected 0 to 10000 1/m³')
 
     @property
     def diffuse(self) -> np.ndarray:

@@ -49,6 +49,8 @@ _WATER = {
     'kinematic_viscosity',
     'water_type',
     'turbidity',
+    'sun',
+    'particles',
 }
 _SEA = {
     'type',
@@ -140,6 +142,8 @@ def _water(reader: YamlReader) -> dict[str, Any]:
         'optics': WaterOptics(
             reader.child('water_type', usual).choice(tuple(WATER_TYPES)),
             reader.child('turbidity', 0.0).number(0.0, 100.0),
+            reader.child('sun', 0.0).number(0.0, 1.0),
+            reader.child('particles', 0.0).number(0.0, 1e4),
         ),
         'water_density': reader.child('density', density).number(100.0, 2e4),
         'kinematic_viscosity': reader.child('kinematic_viscosity', viscosity).number(1e-9, 0.5),

@@ -21,7 +21,7 @@ from marine_sim_ros.ros.bus import Bus
 from marine_sim_ros.ros.compiled_graph import CompiledGraph
 from marine_sim_ros.ros.fleet_recording import FleetRecording
 from marine_sim_ros.ros.process import own_words, run
-from marine_sim_ros.sim.graph import NodeSpec, describe
+from marine_sim_ros.sim.graph import NodeSpec, describe, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['main']
@@ -69,6 +69,7 @@ def main() -> None:
         for specs in [describe(options)]
         for graph in [_graph(options, specs)]
         for spec in specs
+        if not has_own_process(spec, options)
     ]
     run(*makers, args=sys.argv[1 + len(texts) :], bus=bus)
 

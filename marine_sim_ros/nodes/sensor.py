@@ -8,6 +8,7 @@ Subscribes: odom, and where the sensor sees them that of the neighbours; acceler
 (AccelStamped) and thrusters/supply where the sensor needs them.
 Publishes: <name>/<topic> of each topic of its kind, stamped with the time of the measurement;
 <node>/tick (Header) when all of a tick are read, for the recorder, which waits for it.
+Sends, where a camera is told to: H.264 over RTP to the UDP address ``video``.
 Parameters: the common ones, and those below.
 Failure: an odom that is not finite is left out with a warning; while acceleration or
 thrusters/supply is silent its last message holds; a neighbour that is silent for 10 s stays
@@ -16,13 +17,13 @@ where it was last. A vehicle without the sensor ends the node with exit code 2.
 
 from __future__ import annotations
 
-from marine_sim_ros.ros.parameters import NEIGHBOURS
+from marine_sim_ros.ros.parameters import NEIGHBOURS, VIDEO
 from marine_sim_ros.ros.process import run_named
 from marine_sim_ros.ros.sensor_node import SensorNode
 
 __all__ = ['SensorNode', 'main']
 
-PARAMETERS = (NEIGHBOURS,)
+PARAMETERS = (NEIGHBOURS, VIDEO)
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from marine_sim_ros.ros.layouts import layout_for
 from marine_sim_ros.ros.parent import as_parent
 from marine_sim_ros.ros.required import required, required_to_live
 from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
-from marine_sim_ros.sim.graph import NodeSpec
+from marine_sim_ros.sim.graph import NodeSpec, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['actions', 'simulation']
@@ -150,7 +150,7 @@ def actions(
 
     Args:
         options: options of the run.
-        composed: all nodes in one process.
+        composed: one process for all nodes that would not hold others up.
         links: publish robot_description and the links on tf, where this can be done.
         joy: add a gamepad and what it drives.
         gamepad: shipped name or YAML file.
@@ -179,7 +179,7 @@ def actions(
                 **WRITES_LAST,
             )
         )
-        result += [_node(spec) for spec in specs if spec.executable == 'console']
+        result += [_node(spec) for spec in specs if has_own_process(spec, options)]
     else:
         result += [_node(spec) for spec in specs]
     if links:

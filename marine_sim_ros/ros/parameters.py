@@ -18,7 +18,7 @@ from marine_sim_ros.core.setting import Setting
 from marine_sim_ros.faults.thrust import COMMAND_TIMEOUT
 from marine_sim_ros.sim.options import OPTIONS
 
-__all__ = ['COMMAND_HOLD', 'NEIGHBOURS', 'SOURCES', 'Parameter', 'declare', 'shared']
+__all__ = ['COMMAND_HOLD', 'NEIGHBOURS', 'SOURCES', 'VIDEO', 'Parameter', 'declare', 'shared']
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,7 @@ NEIGHBOURS = Parameter(
     'vehicle and vehicle_arguments of each other vehicle that sonars see, JSON by namespace',
     empty='none',
 )
+VIDEO = shared('video')
 SOURCES = Parameter(
     'wrench_sources',
     [''],

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,12 @@ from marine_sim_ros.ros.convert import (
 from marine_sim_ros.ros.gathering import Gathering
 from marine_sim_ros.ros.neighbours import Neighbours
 from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import NEIGHBOURS, Parameter
+from marine_sim_ros.ros.parameters import NEIGHBOURS, VIDEO, Parameter
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs
 from marine_sim_ros.sensors.dead_reckoning import start_pose
 from marine_sim_ros.sensors.series import SensorReader
+from marine_sim_ros.sensors.video_stream import VideoStream, video_address
 
 __all__ = ['SensorNode', 'SensorsNode']
 
@@ -52,6 +54,7 @@ class _Publishing:
         self._waiting: deque[tuple[int, int, Readings]] = deque()
         self._stamp = -1
         self._outputs = []
+        self.video: VideoStream | None = None
         told = topics.told_topics(sensor)
         for topic in self.reader.model.topics_of(sensor):
             if topic not in told:
@@ -104,6 +107,8 @@ class _Publishing:
             publisher.wait_for_all_acked(DELIVERY)
 
     def _publish(self, stamp: int, readings: Readings) -> None:
+        if self.video is not None:
+            self.video.show(readings[self.reader.model.video])
         for topic, message, publisher, stamped in self._outputs:
             if topic.on_demand and not publisher.get_subscription_count():
                 continue
@@ -243,6 +248,28 @@ class SensorsNode(SuiteNode):
 
 class SensorNode(SensorsNode):
     """Publishes what the sensor of the node's name reads."""
+
+    def __init__(
+        self,
+        name: str = SHARED,
+        parameters: Sequence[Parameter] = (NEIGHBOURS, VIDEO),
+        **options: Any,
+    ) -> None:
+        """Create the node; send video where it is asked for."""
+        super().__init__(name, parameters, **options)
+        if not (text := self.values.get('video', '')):
+            return
+        sensor = self._sensors[0]
+        if not sensor.reader.model.video:
+            raise ParameterError(f'video: {name} is no camera; expected no address')
+        address = video_address(text)
+        sensor.video = VideoStream(address, partial(self.warn_throttled, error=True))
+        self.get_logger().info(f'video: H.264 to {text} (RTP, payload type 96)')
+
+    def close(self) -> None:
+        """Send no more video."""
+        if (video := self._sensors[0].video) is not None:
+            video.close()
 
     def _own(self, name: str) -> list[Sensor]:
         found = [sensor for sensor in self.vehicle.sensors if sensor.name == name]

@@ -16,7 +16,7 @@ from dataclasses import replace
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros.fork import Fork, can_fork, import_shared
 from marine_sim_ros.ros.parent import as_parent
-from marine_sim_ros.sim.graph import NodeSpec
+from marine_sim_ros.sim.graph import NodeSpec, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['Supervisor', 'environment']
@@ -71,13 +71,13 @@ class Supervisor:
         Args:
             options: options of the run.
             specs: nodes of the run, from :func:`marine_sim_ros.sim.graph.describe`.
-            composed: one process for all but the console: drawing would hold the others up.
+            composed: one process for all nodes that would not hold others up.
             followers: options of the other vehicles of a fleet.
         """
         if composed or options.one_process:
             told = [replace(run, console=False).to_json() for run in (options, *followers)]
             self._start('composed', 'composed', told)
-            specs = [spec for spec in specs if spec.executable == 'console']
+            specs = [spec for spec in specs if has_own_process(spec, options)]
         self.start(specs)
 
     def _start(self, name: str, executable: str, arguments: list[str]) -> None:

@@ -14,11 +14,15 @@ uniform float eye_z;            // m, map
 uniform vec3 eye;               // for textures only
 uniform float time;
 
-uniform sampler2D surfaces;     // six texels for each surface
+#ifdef PLANES
+uniform vec4 planes[3 * PLANES];  // each: a point, tile; normal, label; colour, unevenness
+#endif
+uniform sampler2D surfaces;     // six texels for each obstacle and part
+uniform sampler2D lists;        // for each tile: how many surfaces may be in it, and their numbers
+uniform int tiles_across;
 uniform sampler2D meshes;       // trees of triangles, in rows of MESH_COLUMNS texels
 uniform sampler2D fiducials;    // for each marker: cells along its side, then its cells
 uniform int count;
-uniform bool has_ground;
 uniform sampler2D ground;       // heights, m, map
 uniform sampler2D blocks;       // highest places of 8 by 8 cells
 uniform vec2 ground_corner;
@@ -27,6 +31,7 @@ uniform float steepest;
 uniform float top;              // highest place, relative to the eye
 uniform vec4 ground_colour;     // and how uneven it is
 uniform float reach;
+uniform float visible;          // m from which on nothing is seen through the water
 
 uniform vec3 diffuse;           // K, 1/m
 uniform vec3 attenuation;       // c, 1/m
@@ -35,13 +40,18 @@ uniform vec3 veil_at_surface;
 uniform float lamp;
 uniform vec3 lamp_place;        // relative to the eye, map
 uniform float lamp_cosine;
+uniform float sun;              // share of daylight that comes straight from it
+uniform float haze;             // 1/m, what particles take from that
 
 layout(location = 0) out vec4 colour;
-layout(location = 1) out float depth;
+layout(location = 1) out vec2 measured;  // depth, label
 
 const float BLOCK = 8.0;
 const int MESH_COLUMNS = 1024;
-const int NOTHING = 0, SOLID = 1, SURFACE = 2;
+const int NOTHING = 0, SURFACE = 1, TERRAIN = 2;  // labels; all above are solid too
+const int OWN = 5;              // and what is above it: parts of bodies
+const float TILE = 16.0;        // pixels
+const float PORT = 0.05;        // m: a ray begins in what is there, water or air
 
 struct Hit { float t; vec3 n; vec3 albedo; float uneven; float tile; int what; };
 
@@ -144,7 +154,7 @@ void meet_ground(vec3 o, vec3 d, inout Hit hit) {
   }
   if (!met || t >= most) return;
   vec3 h = height(o.xy + t * d.xy);
-  hit = Hit(t, normalize(vec3(-h.yz, 1.0)), ground_colour.rgb, ground_colour.a, 0.0, SOLID);
+  hit = Hit(t, normalize(vec3(-h.yz, 1.0)), ground_colour.rgb, ground_colour.a, 0.0, TERRAIN);
 }
 
 // Where a ray enters (x) and leaves (y) a circle or sphere; o, d in its axes.
@@ -209,52 +219,43 @@ void meet_surface(int k, vec3 begin, vec3 d, inout Hit hit) {
   vec4 place = texelFetch(surfaces, ivec2(0, k), 0) - vec4(begin, 0.0);
   vec4 x = texelFetch(surfaces, ivec2(1, k), 0);
   int kind = int(place.w);
-  float t;
-  vec3 n;
-  if (kind == 3) {
-    float away = -dot(place.xyz, x.xyz), rise = dot(d, x.xyz);
-    if (away > 0.0 && rise >= 0.0) return;
-    t = away <= 0.0 ? 0.0 : -away / rise;
-    n = x.xyz;
-  } else {
-    vec4 y = texelFetch(surfaces, ivec2(2, k), 0), z = texelFetch(surfaces, ivec2(3, k), 0);
-    vec3 half_size = vec3(x.w, y.w, z.w);
-    float ball = dot(half_size, half_size);
-    vec3 near = place.xyz - dot(place.xyz, d) * d;
-    if (dot(near, near) > ball) return;
-    mat3 axes = mat3(x.xyz, y.xyz, z.xyz);
-    vec3 o = -place.xyz * axes, v = d * axes;
-    vec2 span;
-    vec3 local = vec3(0.0);
-    vec4 more = texelFetch(surfaces, ivec2(5, k), 0);
+  vec4 y = texelFetch(surfaces, ivec2(2, k), 0), z = texelFetch(surfaces, ivec2(3, k), 0);
+  vec3 half_size = vec3(x.w, y.w, z.w);
+  float ball = dot(half_size, half_size);
+  vec3 near = place.xyz - dot(place.xyz, d) * d;
+  if (dot(near, near) > ball) return;
+  mat3 axes = mat3(x.xyz, y.xyz, z.xyz);
+  vec3 o = -place.xyz * axes, v = d * axes;
+  vec2 span;
+  vec3 local = vec3(0.0);
+  vec4 more = texelFetch(surfaces, ivec2(5, k), 0);
 #ifdef MESHES
-    if (kind == 4) {
-      float on = min(hit.t, reach);
-      if (!meet_mesh(int(more.z), o, v, on, local)) return;
-      span = vec2(on);
-    } else
+  if (kind == 4) {
+    float on = min(hit.t, reach);
+    if (!meet_mesh(int(more.z), o, v, on, local)) return;
+    span = vec2(on);
+  } else
 #endif
-    if (kind == 2) {
-      span = around(o, v, half_size.x);
-      local = o + span.x * v;
+  if (kind == 2) {
+    span = around(o, v, half_size.x);
+    local = o + span.x * v;
+  } else {
+    vec3 safe = mix(v, vec3(1e-20), lessThan(abs(v), vec3(1e-20)));
+    vec3 a = (-half_size - o) / safe, b = (half_size - o) / safe;
+    vec3 enter = min(a, b), leave = max(a, b);
+    if (kind == 0) {
+      span = vec2(max(enter.x, max(enter.y, enter.z)), min(leave.x, min(leave.y, leave.z)));
+      local = vec3(equal(enter, vec3(span.x))) * -sign(v);
     } else {
-      vec3 safe = mix(v, vec3(1e-20), lessThan(abs(v), vec3(1e-20)));
-      vec3 a = (-half_size - o) / safe, b = (half_size - o) / safe;
-      vec3 enter = min(a, b), leave = max(a, b);
-      if (kind == 0) {
-        span = vec2(max(enter.x, max(enter.y, enter.z)), min(leave.x, min(leave.y, leave.z)));
-        local = vec3(equal(enter, vec3(span.x))) * -sign(v);
-      } else {
-        vec2 side = around(vec3(o.xy, 0.0), vec3(v.xy, 0.0), half_size.x);
-        span = vec2(max(side.x, enter.z), min(side.y, leave.z));
-        if (side.x > side.y) span = vec2(1.0, -1.0);
-        local = side.x >= enter.z ? vec3(o.xy + side.x * v.xy, 0.0) : vec3(0.0, 0.0, -sign(v.z));
-      }
+      vec2 side = around(vec3(o.xy, 0.0), vec3(v.xy, 0.0), half_size.x);
+      span = vec2(max(side.x, enter.z), min(side.y, leave.z));
+      if (side.x > side.y) span = vec2(1.0, -1.0);
+      local = side.x >= enter.z ? vec3(o.xy + side.x * v.xy, 0.0) : vec3(0.0, 0.0, -sign(v.z));
     }
-    if (span.x > span.y || span.y < 0.0 || (more.y > 0.0 && span.x < 0.0)) return;
-    t = max(span.x, 0.0);
-    n = axes * normalize(local);
   }
+  if (span.x > span.y || span.y < 0.0 || (int(more.y) % 256 >= OWN && span.x < 0.0)) return;
+  float t = max(span.x, 0.0);
+  vec3 n = axes * normalize(local);
   if (t >= hit.t || t > reach) return;
   vec4 matter = texelFetch(surfaces, ivec2(4, k), 0), own = texelFetch(surfaces, ivec2(5, k), 0);
 #ifdef FIDUCIALS
@@ -265,21 +266,90 @@ void meet_surface(int k, vec3 begin, vec3 d, inout Hit hit) {
     if (fiducial_black(int(own.w) - 1, vec2(dot(on, y), -dot(on, z)) / own.z + 0.5)) matter.rgb = BLACK;
   }
 #endif
-  hit = Hit(t, n, matter.rgb, matter.a, own.x, SOLID);
+  hit = Hit(t, n, matter.rgb, matter.a, own.x, int(own.y));
 }
 
-// What a ray from a place relative to the eye meets first.
-Hit meet(vec3 o, vec3 d) {
+// Height of the eye above the water before the camera's port; small waves there bend the line of a
+// picture that is half under water.
+float above_water(vec3 d) {
+  if (abs(eye_z) > 2.0 * PORT) return eye_z;
+  vec2 p = eye.xy + PORT * d.xy;
+  return eye_z - 0.002 * sin(7.9 * p.x - 5.2 * p.y - 3.0 * time) - 0.002 * sin(43.7 * p.y + 34.3 * p.x + 9.8 * time);
+}
+
+#ifdef PLANES
+// Unrolled: numbers of uniforms that a compiler knows cost nothing, and fetched ones much.
+void meet_planes(vec3 begin, vec3 d, inout Hit hit) {
+  for (int k = 0; k < PLANES; ++k) {
+    vec4 place = planes[3 * k], normal = planes[3 * k + 1], matter = planes[3 * k + 2];
+    float away = dot(begin - place.xyz, normal.xyz), rise = dot(d, normal.xyz);
+    float t = away <= 0.0 ? 0.0 : -away / rise;
+    if ((away > 0.0 && rise >= 0.0) || t >= hit.t || t > reach) continue;
+    hit = Hit(t, normal.xyz, matter.rgb, matter.a, place.w, int(normal.w));
+  }
+}
+#endif
+
+// What a ray of a pixel meets first. A processor computes both sides of a branch, but no more rounds
+// of a loop than any pixel needs: hence the list of what may be in a tile.
+Hit meet_first(vec3 d) {
   Hit hit = Hit(1e30, vec3(0.0), vec3(0.0), 0.0, 0.0, NOTHING);
-  for (int k = 0; k < count; ++k) meet_surface(k, o, d, hit);
-  if (has_ground) meet_ground(o, d, hit);
-  float height_here = eye_z + o.z, t = d.z == 0.0 ? -1.0 : -height_here / d.z;
-  if (t > 0.0 && t < min(hit.t, reach))
-    hit = Hit(t, vec3(0.0, 0.0, sign(height_here)), vec3(0.0), 0.0, 0.0, SURFACE);
+#ifdef PLANES
+  meet_planes(vec3(0.0), d, hit);
+#endif
+  ivec2 tile = ivec2(gl_FragCoord.xy / TILE);
+  int row = tile.y * tiles_across + tile.x, most = int(texelFetch(lists, ivec2(0, row), 0).r);
+  for (int i = 1; i <= most; ++i)
+    meet_surface(int(texelFetch(lists, ivec2(i, row), 0).r), vec3(0.0), d, hit);
+#ifdef GROUND_AHEAD
+  meet_ground(vec3(0.0), d, hit);
+#endif
+  float t = d.z == 0.0 ? -1.0 : -above_water(d) / d.z;
+  if (t > PORT && t < min(hit.t, reach))
+    hit = Hit(t, vec3(0.0, 0.0, -sign(d.z)), vec3(0.0), 0.0, 0.0, SURFACE);
   return hit;
 }
 
 vec3 sky(vec3 d) { return mix(vec3(0.85, 0.92, 1.0), vec3(0.45, 0.65, 1.0), clamp(d.z, 0.0, 1.0)); }
+
+#ifdef SUN
+const int WAVES = 6;
+const vec4 RIPPLES[WAVES] = vec4[WAVES](  // wave vector, 1/m; angular frequency, 1/s; phase
+  vec4(5.9, 3.7, 8.3, 0.3), vec4(-4.3, 9.2, 10.0, 1.9), vec4(12.9, -5.6, 11.7, 4.0),
+  vec4(3.1, 18.6, 13.6, 2.7), vec4(-20.4, 11.1, 15.1, 5.2), vec4(26.7, 13.2, 17.1, 1.1));
+const float STEEP = 0.05;       // slope of each wave
+const vec2 SLANT = vec2(0.25, 0.12);  // of the sun's rays in the water
+
+// Daylight below rippled water over its mean: rays that meet the surface at p go on to p - f grad h(p),
+// f = (1 - 1/1.34) D, so what falls on an area is 1/det(1 - f hess h). Beyond the first focus the
+// pattern is that of the focus. The sun's width and scattering blur it: 0.012 rad, an assumption.
+float caustics(vec3 place, float D) {
+  float most = 0.0, width = 0.012 * D, f = (1.0 - 1.0 / 1.34) * D;
+  float strength[WAVES];
+  for (int i = 0; i < WAVES; ++i) {
+    float k = length(RIPPLES[i].xy);
+    strength[i] = STEEP / k * exp(-0.5 * k * k * width * width);
+    most += strength[i] * k * k;
+  }
+  f = 0.9 / most * tanh(f * most / 0.9);
+  vec2 x = place.xy + D * SLANT, p = x;
+  for (int round = 0; round < 3; ++round) {
+    vec2 slope = vec2(0.0);
+    for (int i = 0; i < WAVES; ++i)
+      slope += strength[i] * RIPPLES[i].xy * cos(dot(RIPPLES[i].xy, p) - RIPPLES[i].z * time + RIPPLES[i].w);
+    p = x + f * slope;
+  }
+  float xx = 1.0, yy = 1.0, xy = 0.0;
+  for (int i = 0; i < WAVES; ++i) {
+    vec2 k = RIPPLES[i].xy;
+    float bend = f * strength[i] * sin(dot(k, p) - RIPPLES[i].z * time + RIPPLES[i].w);
+    xx += bend * k.x * k.x;
+    yy += bend * k.y * k.y;
+    xy += bend * k.x * k.y;
+  }
+  return 1.0 / max(xx * yy - xy * xy, 0.05);
+}
+#endif
 
 // Unevenness is for the eye alone; steel, black and white have none.
 vec3 shade(Hit hit, vec3 o, vec3 d) {
@@ -296,6 +366,12 @@ vec3 shade(Hit hit, vec3 o, vec3 d) {
   }
   float depth_here = max(-(eye_z + here.z), 0.0);
   vec3 lit = exp(-diffuse * depth_here) * (0.2 + 0.4 * (1.0 + hit.n.z));
+#ifdef SUN
+  if (eye_z + here.z < 0.0) {
+    float straight = sun * exp(-haze * depth_here) * 0.5 * (1.0 + hit.n.z);
+    lit *= 1.0 + straight * (caustics(place, depth_here) - 1.0);
+  }
+#endif
   if (lamp > 0.0) {
     vec3 way = here - lamp_place;
     float far = max(length(way), 0.05);
@@ -315,6 +391,21 @@ float fresnel(float cosine, float ratio) {
   return 0.5 * (s * s + p * p);
 }
 
+#ifdef MIRROR
+// What a ray from a place below the surface, relative to the eye, meets first before t.
+Hit meet_again(vec3 o, vec3 d, float t) {
+  Hit hit = Hit(t, vec3(0.0), vec3(0.0), 0.0, 0.0, NOTHING);
+#ifdef PLANES
+  meet_planes(o, d, hit);
+#endif
+  for (int k = 0; k < count; ++k) meet_surface(k, o, d, hit);
+#ifdef GROUND
+  meet_ground(o, d, hit);
+#endif
+  return hit;
+}
+
+// From below it mirrors, or shows the sky; from above it mirrors the sky, or shows what is below.
 // Ripples turn the normal of the surface, not its place.
 vec3 water_surface(Hit hit, vec3 d) {
   vec2 p = eye.xy + hit.t * d.xy;
@@ -324,25 +415,29 @@ vec3 water_surface(Hit hit, vec3 d) {
   vec3 n = normalize(vec3(-slope, 1.0)) * hit.n.z;
   float ratio = hit.n.z < 0.0 ? 1.34 : 1.0 / 1.34;
   float share = fresnel(max(-dot(d, n), 0.0), ratio);
-  if (hit.n.z < 0.0) {
-    vec3 mirrored = reflect(d, n), back = veil_at_surface;
-    mirrored.z = min(mirrored.z, -0.001);
-    vec3 o = hit.t * d - vec3(0.0, 0.0, 1e-4);
-    Hit below = meet(o, mirrored);
-    if (below.what == SOLID) {
-      vec3 left = exp(-attenuation * below.t);
-      back = shade(below, o, mirrored) * left + veil_at_surface * (1.0 - left);
-    }
-    if (share > 0.999) return back;
-    return share * back + (1.0 - share) * sky(refract(d, n, ratio));
+  bool below = hit.n.z < 0.0;
+  vec3 mirrored = reflect(d, n), through = refract(d, n, ratio), back = veil_at_surface;
+  vec3 on = below ? mirrored : through, o = hit.t * d - vec3(0.0, 0.0, 1e-4);
+  on.z = min(on.z, -0.001);
+  Hit other = meet_again(o, on, max(visible - (below ? hit.t : 0.0), 0.0));
+  if (other.what >= TERRAIN) {
+    vec3 left = exp(-attenuation * other.t);
+    back = shade(other, o, on) * left + veil_at_surface * (1.0 - left);
   }
-  return share * sky(reflect(d, n)) + (1.0 - share) * veil_at_surface;
+  if (share > 0.999) return below ? back : sky(mirrored);
+  return below ? share * back + (1.0 - share) * sky(through) : share * sky(mirrored) + (1.0 - share) * back;
 }
+#endif
 
 vec3 seen(Hit hit, vec3 d) {
-  bool under = eye_z < 0.0;
+  bool under = above_water(d) + PORT * d.z < 0.0;
+#ifdef MIRROR
   if (hit.what == NOTHING) return under ? veil : sky(d);
-  vec3 light = hit.what == SOLID ? shade(hit, vec3(0.0), d) : water_surface(hit, d);
+  vec3 light = hit.what == SURFACE ? water_surface(hit, d) : shade(hit, vec3(0.0), d);
+#else  // the water's surface is too far away to be seen
+  if (hit.what < TERRAIN) return under ? veil : sky(d);
+  vec3 light = shade(hit, vec3(0.0), d);
+#endif
   if (!under) return light;
   vec3 left = exp(-attenuation * hit.t);
   return light * left + veil * (1.0 - left);
@@ -362,9 +457,9 @@ void main() {
     ivec2 own = samples * pixel + ivec2(i % samples, i / samples);
     vec3 ray = i < all_samples ? texelFetch(rays, own, 0).xyz : texelFetch(centres, pixel, 0).xyz;
     vec3 d = turn * ray;
-    Hit hit = meet(vec3(0.0), d);
+    Hit hit = meet_first(d);
     if (i < all_samples) sum += seen(hit, d);
-    depth = hit.what == NOTHING ? uintBitsToFloat(0x7f800000u) : hit.t * ray.z;
+    measured = vec2(hit.what == NOTHING ? uintBitsToFloat(0x7f800000u) : hit.t * ray.z, hit.what);
   }
   colour = vec4(encoded(gain * sum / float(all_samples)), 1.0);
 }

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.lenses import EQUIDISTANT, PLUMB_BOB, Lens
-from marine_sim_ros.sensors.rendering import render
+from marine_sim_ros.sensors.particles import with_particles
+from marine_sim_ros.sensors.rendering import Rendered, render
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorInputs,
@@ -36,7 +38,7 @@ from marine_sim_ros.sensors.sensor_model import (
 )
 from marine_sim_ros.sensors.view import Lamp, View
 
-__all__ = ['CAMERA', 'Camera', 'lens_of', 'picture']
+__all__ = ['CAMERA', 'Camera', 'exposure', 'lens_of', 'picture']
 
 _WHITE = 0.8
 """Of the brightest pixel: what automatic exposure makes of a white surface in daylight."""
@@ -60,6 +62,13 @@ class Camera:
         0.0, 0.0, 1.0, '', '1: a fisheye lens, equidistant in place of plumb_bob'
     )
     depth: float = number(0.0, 0.0, 1.0, '', '1: the topic depth too')
+    segmentation: float = number(0.0, 0.0, 1.0, '', '1: the topic segmentation too')
+    baseline: float = number(
+        0.0, 0.0, 10.0, 'm', 'to a second camera on its right; 0: there is none'
+    )
+    compressed: float = number(
+        0.0, 0.0, 1.0, '', '1: JPEG is sent and recorded, and the raw picture on demand'
+    )
     exposure: float = number(
         0.0, 0.0, 1e6, '', 'gain from light to pixels; 0: automatic, by the daylight at its depth'
     )
@@ -92,7 +101,7 @@ def lens_of(spec: Camera) -> Lens:
 def _measure(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
-    """Return the gain, the image (h, w, 3) and, where it is asked for, the depth (h, w) in m."""
+    """Return the image (h, w, 3) and what else is asked for: see the topics."""
     if state.position.ndim > 1:
         times = np.broadcast_to(inputs.time, len(state.position))
         rows = [
@@ -105,13 +114,26 @@ def _measure(
             for i in range(len(state.position))
         ]
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+    spec, time = sensor.spec, float(inputs.time)
     turn = rotation_matrix(state.orientation)
-    eye = state.position + turn @ sensor.position
-    gain, image, depth = picture(
-        sensor.spec, environment, state, eye, turn @ sensor.rotation, float(inputs.time)
-    )
-    result = {'gain': np.array(gain), 'image': image}
-    return {**result, 'depth': depth} if sensor.spec.depth >= 0.5 else result
+    eye, own = state.position + turn @ sensor.position, turn @ sensor.rotation
+    seen = picture(spec, environment, state, eye, own, time)
+    result = {'image': seen.image}
+    if spec.baseline:
+        aside = spec.baseline * own[:, 0]
+        lit = np.array(spec.light_position) - [spec.baseline, 0.0, 0.0]
+        other = replace(spec, light_position=tuple(lit), exposure=exposure(spec, environment, eye))
+        result['right'] = picture(other, environment, state, eye + aside, own, time).image
+    if spec.depth >= 0.5:
+        result['depth'] = seen.depth
+    if spec.segmentation >= 0.5:
+        result['segmentation'] = seen.labels
+    return result
+
+
+def exposure(spec: Camera, environment: Environment, eye: np.ndarray) -> float:
+    """Return the gain from light to pixels of a camera whose eye is at a place (3,)."""
+    return spec.exposure or _automatic(environment, float(eye[2]))
 
 
 def picture(
@@ -121,8 +143,8 @@ def picture(
     eye: np.ndarray,
     turn: np.ndarray,
     time: float,
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return the gain, the image (h, w, 3) uint8 and the depth (h, w) in m at a place.
+) -> Rendered:
+    """Return image, depth and labels at a place.
 
     Args:
         spec: the camera.
@@ -135,13 +157,15 @@ def picture(
     Raises:
         MissingPackageError: moderngl or OpenGL is missing.
     """
-    gain = spec.exposure or _automatic(environment, float(eye[2]))
     lamp = Lamp(
         spec.light, np.array(spec.light_position), math.cos(math.radians(spec.light_beam) / 2)
     )
+    gain, lens = exposure(spec, environment, eye), lens_of(spec)
     view = View(eye, turn, gain, lamp, time, state.position, state.orientation)
-    image, depth = render(lens_of(spec), int(spec.samples), environment, view)
-    return gain, image, depth
+    seen = render(lens, int(spec.samples), environment, view)
+    if not environment.optics.particles:
+        return seen
+    return seen._replace(image=with_particles(seen.image, seen.depth, lens, environment, view))
 
 
 def _automatic(environment: Environment, height: float) -> float:
@@ -158,54 +182,67 @@ def _disturb(
     seed: int,
     faults: Sequence[Fault],
 ) -> Readings:
-    """Return the image with white noise of each pixel and colour."""
+    """Return the images with white noise of each pixel and colour."""
     del faults
     spec = sensor.spec
     if not spec.noise:
         return readings
     stream = np.random.Philox(key=key_bits(seed, sensor.name), counter=int(stamps) << 128)
-    image = readings['image']
-    noise = np.random.Generator(stream).standard_normal(image.shape, np.float32)
-    noisy = np.clip(np.round(image + np.float32(spec.noise) * noise), 0, 255)
-    return {**readings, 'image': noisy.astype(np.uint8)}
+    generator = np.random.Generator(stream)
+
+    def noisy(image: np.ndarray) -> np.ndarray:
+        noise = generator.standard_normal(image.shape, np.float32)
+        noisy = np.clip(np.round(image + np.float32(spec.noise) * noise), 0, 255)
+        return noisy.astype(np.uint8)
+
+    return {**readings, **{n: noisy(readings[n]) for n in ('image', 'right') if n in readings}}
 
 
-def _image(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
-    spec = sensor.spec
+def _message(values: np.ndarray, encoding: str) -> Mapping[str, Any]:
+    """Return the fields of a sensor_msgs/Image of pixels (h, w) or (h, w, 3)."""
+    height, width = values.shape[:2]
+    data = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
     return {
-        'height': int(spec.height),
-        'width': int(spec.width),
-        'encoding': 'rgb8',
-        'step': 3 * int(spec.width),
-        'data': np.asarray(readings['image'], np.uint8).reshape(-1),
+        'height': height,
+        'width': width,
+        'encoding': encoding,
+        'step': len(data) // height,
+        'data': data,
     }
 
 
-def _compressed(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+def _image(sensor: Sensor, readings: Readings, name: str = 'image') -> Mapping[str, Any]:
+    del sensor
+    return _message(np.asarray(readings[name], np.uint8), 'rgb8')
+
+
+def _compressed(sensor: Sensor, readings: Readings, name: str = 'image') -> Mapping[str, Any]:
     """Return the image as JPEG."""
     del sensor
     pillow = require('PIL.Image', 'camera/image/compressed')
     file = io.BytesIO()
-    pillow.fromarray(np.asarray(readings['image'], np.uint8)).save(file, 'JPEG', quality=85)
+    pillow.fromarray(np.asarray(readings[name], np.uint8)).save(file, 'JPEG', quality=85)
     return {'format': 'rgb8; jpeg compressed bgr8', 'data': np.frombuffer(file.getvalue(), 'u1')}
 
 
 def _depth(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     """Return the depth along the axis (REP 118), infinite where nothing is."""
-    spec = sensor.spec
-    return {
-        'height': int(spec.height),
-        'width': int(spec.width),
-        'encoding': '32FC1',
-        'step': 4 * int(spec.width),
-        'data': np.asarray(readings['depth'], '<f4').reshape(-1).view(np.uint8),
-    }
+    del sensor
+    return _message(np.asarray(readings['depth'], '<f4'), '32FC1')
 
 
-def _info(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+def _segmentation(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    del sensor
+    return _message(np.asarray(readings['segmentation'], '<u2'), '16UC1')
+
+
+def _info(sensor: Sensor, readings: Readings, baseline: float = 0.0) -> Mapping[str, Any]:
+    """Return the calibration; of a camera to the right of another one: P has −f b."""
     del readings
     lens = lens_of(sensor.spec)
     count = 4 if lens.model == EQUIDISTANT else 5
+    projection = np.concatenate([lens.matrix, np.zeros((3, 1))], axis=1)
+    projection[0, 3] = -lens.focal_length * baseline
     return {
         'height': lens.height,
         'width': lens.width,
@@ -213,8 +250,35 @@ def _info(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
         'd': np.array(lens.distortion[:count]),
         'k': lens.matrix.reshape(-1),
         'r': np.eye(3).reshape(-1),
-        'p': np.concatenate([lens.matrix, np.zeros((3, 1))], axis=1).reshape(-1),
+        'p': projection.reshape(-1),
     }
+
+
+def _right_info(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
+    return _info(sensor, readings, sensor.spec.baseline)
+
+
+def _pictures(name: str, reading: str, there: Callable[[Sensor], bool]) -> list[SensorTopic]:
+    """Return the topics of a picture, raw and as JPEG, of which one is made on demand."""
+
+    def raw(sensor: Sensor) -> bool:
+        return there(sensor) and sensor.spec.compressed < 0.5
+
+    def compressed(sensor: Sensor) -> bool:
+        return there(sensor) and sensor.spec.compressed >= 0.5
+
+    image, jpeg = partial(_image, name=reading), partial(_compressed, name=reading)
+    whole, small = 'sensor_msgs/msg/Image', 'sensor_msgs/msg/CompressedImage'
+    return [
+        SensorTopic(name, whole, image, when=raw),
+        SensorTopic(f'{name}/compressed', small, jpeg, when=raw, on_demand=True),
+        SensorTopic(f'{name}/compressed', small, jpeg, when=compressed),
+        SensorTopic(name, whole, image, when=compressed, on_demand=True),
+    ]
+
+
+def _stereo(sensor: Sensor) -> bool:
+    return bool(sensor.spec.baseline)
 
 
 CAMERA = SensorModel(
@@ -225,16 +289,22 @@ CAMERA = SensorModel(
     rate=15.0,
     label='Camera',
     executable='sensor',
+    video='image',
     optical=True,
     sees=True,
     topics=(
-        SensorTopic('image', 'sensor_msgs/msg/Image', _image),
-        SensorTopic(
-            'image/compressed', 'sensor_msgs/msg/CompressedImage', _compressed, on_demand=True
-        ),
+        *_pictures('image', 'image', lambda sensor: True),
         SensorTopic('camera_info', 'sensor_msgs/msg/CameraInfo', _info),
+        *_pictures('right/image', 'right', _stereo),
+        SensorTopic('right/camera_info', 'sensor_msgs/msg/CameraInfo', _right_info, when=_stereo),
         SensorTopic(
             'depth', 'sensor_msgs/msg/Image', _depth, when=lambda s: bool(s.spec.depth >= 0.5)
+        ),
+        SensorTopic(
+            'segmentation',
+            'sensor_msgs/msg/Image',
+            _segmentation,
+            when=lambda s: bool(s.spec.segmentation >= 0.5),
         ),
     ),
 )

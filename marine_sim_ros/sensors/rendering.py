@@ -14,7 +14,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,17 +27,30 @@ from marine_sim_ros.scene.fiducials import Fiducial
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 from marine_sim_ros.sensors.fiducials import fiducial_rows
+from marine_sim_ros.sensors.labels import (
+    OBSTACLE,
+    OTHER_VEHICLE,
+    OWN_VEHICLE,
+    PLANE,
+    label,
+)
 from marine_sim_ros.sensors.lenses import Lens
 from marine_sim_ros.sensors.seen_parts import SeenPart, seen_parts
+from marine_sim_ros.sensors.tiles import tiles_of
 from marine_sim_ros.sensors.triangles import trees_of
 from marine_sim_ros.sensors.view import View
 
-__all__ = ['linear_colour', 'render']
+__all__ = ['Rendered', 'linear_colour', 'render']
 
 REACH = 200.0
 """m that rays go."""
+_TILE_SIDE = 16
+"""Pixels along each side of a tile, as in the shader."""
+_FAINT = 0.5 / 255 / 12.92
+"""Linear light that no pixel shows: half of the least step of sRGB."""
+_PORT = 0.05
+"""m, as in the shader."""
 _KINDS = {'box': 0, 'cylinder': 1, 'sphere': 2, 'mesh': 4}
-_PLANE = 3
 _MESH_COLUMNS = 1024
 """Of the texture of meshes, as in the shader."""
 _BLOCK = 8
@@ -46,7 +59,9 @@ _UNEVEN = {'sand': 0.3, 'rock': 0.5, 'concrete': 0.1}
 """Change of brightness over a surface, its share."""
 _TILE = {'concrete': 0.5}
 """m, of planes."""
-_TEXTURES = ('rays', 'centres', 'surfaces', 'ground', 'blocks', 'meshes', 'fiducials')
+_TEXTURES = (
+    'rays', 'centres', 'surfaces', 'ground', 'blocks', 'meshes', 'fiducials', 'lists',
+)  # fmt: skip
 _VERTEX = 'in vec2 p; void main() { gl_Position = vec4(p, 0, 1); }'
 _NEEDS = (
     'camera: no OpenGL 3.3 without a display; expected: the driver of a graphics card, or Mesa: '
@@ -54,13 +69,23 @@ _NEEDS = (
 )
 
 
-def render(
-    lens: Lens, samples: int, environment: Environment, view: View
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return an image (h, w, 3) uint8, sRGB, and the depths (h, w) along the axis, m.
+class Rendered(NamedTuple):
+    """What a camera sees.
 
-    The depth is that of the middle of a pixel, infinite where it sees nothing within 200 m; the
-    water's surface is something. What is seen through the surface is sky.
+    Attributes:
+        image: (h, w, 3) uint8, sRGB.
+        depth: (h, w) along the axis, of the middle of a pixel, m; infinite where it sees nothing
+            within 200 m; the water's surface is something.
+        labels: (h, w) uint16, of the middle of a pixel: what it sees, of :mod:`labels`.
+    """
+
+    image: np.ndarray
+    depth: np.ndarray
+    labels: np.ndarray
+
+
+def render(lens: Lens, samples: int, environment: Environment, view: View) -> Rendered:
+    """Return what a camera sees of a scene.
 
     Args:
         lens: of the camera.
@@ -76,8 +101,8 @@ def render(
     key = (lens, samples)
     if key not in renderers:
         renderers[key] = _Renderer(lens, samples)
-    image, depth = renderers[key].render(environment, view)
-    return image, depth
+    result: Rendered = renderers[key].render(environment, view)
+    return result
 
 
 _own = threading.local()
@@ -115,35 +140,45 @@ def _rays(lens: Lens, samples: int) -> np.ndarray:
     return lens.directions(np.stack(np.meshgrid(across, down), axis=-1))
 
 
-def _surface_rows(scene: Scene, eye: np.ndarray) -> np.ndarray:
-    """Return (k, 6, 4) what the shader must know of planes and obstacles."""
-    rows = np.zeros((len(scene.planes) + len(scene.obstacles), 6, 4))
-    for row, plane in zip(rows, scene.planes, strict=False):
+def _plane_rows(scene: Scene, eye: np.ndarray) -> np.ndarray:
+    """Return (k, 3, 4) what the shader must know of planes."""
+    rows = np.zeros((len(scene.planes), 3, 4))
+    for i, (row, plane) in enumerate(zip(rows, scene.planes, strict=True)):
         # The point of the plane that is nearest to the eye, so that numbers are small.
         row[0, :3] = plane.normal * (plane.normal @ (plane.point - eye))
-        row[0, 3], row[1, :3] = _PLANE, plane.normal
-        row[5, 0] = _TILE.get(plane.material, 0.0)
-    marked = 0
-    for row, obstacle in zip(rows[len(scene.planes) :], scene.obstacles, strict=True):
+        row[0, 3] = _TILE.get(plane.material, 0.0)
+        row[1, :3], row[1, 3] = plane.normal, label(PLANE, i)
+        row[2] = _matter(plane.material)
+    return rows
+
+
+def _obstacle_rows(scene: Scene, eye: np.ndarray) -> np.ndarray:
+    """Return (k, 6, 4) what the shader must know of obstacles."""
+    rows, marked = np.zeros((len(scene.obstacles), 6, 4)), 0
+    for i, (row, obstacle) in enumerate(zip(rows, scene.obstacles, strict=True)):
         row[0, :3], row[0, 3] = obstacle.position - eye, _KINDS[obstacle.kind]
         row[1:4, :3], row[1:4, 3] = rotation_matrix(obstacle.orientation).T, obstacle.size / 2
+        row[4], row[5, 1] = _matter(obstacle.material), label(OBSTACLE, i)
         if obstacle.fiducial is not None:
             marked += 1
             row[5, 2:] = obstacle.fiducial.size, marked
-    materials = [*(p.material for p in scene.planes), *(o.material for o in scene.obstacles)]
-    for row, material in zip(rows, materials, strict=True):
-        row[4] = [*linear_colour(material), _UNEVEN.get(material, 0.0)]
     return rows
+
+
+def _matter(material: str) -> list[float]:
+    """Return the colour of a material, and how uneven it is."""
+    return [*linear_colour(material), _UNEVEN.get(material, 0.0)]
 
 
 def _part_rows(parts: Sequence[SeenPart], begins: Mapping[int, int]) -> np.ndarray:
     """Return (k, 6, 4) what the shader must know of parts; where the tree of each mesh begins."""
     rows = np.zeros((len(parts), 6, 4))
-    for row, (part, place, turn) in zip(rows, parts, strict=True):
+    for row, (part, place, turn, vehicle) in zip(rows, parts, strict=True):
         row[0, :3], row[0, 3] = place, _KINDS[part.kind]
         row[1:4, :3], row[1:4, 3] = turn.T, part.size / 2
         row[4, :3] = _linear(part.colour)
-        row[5, 1], row[5, 2] = 1.0, begins.get(id(part.corners), 0)
+        row[5, 1] = label(OTHER_VEHICLE, vehicle - 1) if vehicle else label(OWN_VEHICLE, 0)
+        row[5, 2] = begins.get(id(part.corners), 0)
     return rows
 
 
@@ -166,20 +201,23 @@ class _Renderer:
         self.widest = float(np.arccos(np.clip(rays[..., 2].min(), -1.0, 1.0)))
         with self.context:
             self._make(rays, centres, samples)
+        self.tiles = tiles_of(rays, _TILE_SIDE * samples)
 
     def _make(self, rays: np.ndarray, centres: np.ndarray, samples: int) -> None:
-        self.textures = [self._texture(rays), self._texture(centres), *[None] * 5]
+        self.textures = [self._texture(rays), self._texture(centres), *[None] * 6]
         colours = self.context.texture(self.size, 4)
-        depths = self.context.texture(self.size, 1, dtype='f4')
+        depths = self.context.texture(self.size, 2, dtype='f4')
         self.target = self.context.framebuffer([colours, depths])
         self.terrain: HeightMap | None = None
         self.meshes: dict[int, tuple[int, np.ndarray]] = {}
         self.samples = samples
+        across, down = (-(-n // _TILE_SIDE) for n in self.size)
+        self.corners = self.context.buffer(reserve=across * down * 48, dynamic=True)
         self.fiducials: tuple[Fiducial, ...] = ()
         self.screens: dict[tuple[str, ...], Any] = {}
 
     def _use(self, *features: str) -> Any:
-        """Return the shader on a screen, with some of its features: MESHES, FIDUCIALS."""
+        """Return the shader on the screen's corners, with some of its features."""
         if features not in self.screens:
             shader = (Path(__file__).parent / 'camera.glsl').read_text(encoding='utf-8')
             version, rest = shader[shader.index('#version') :].split('\n', 1)
@@ -187,9 +225,9 @@ class _Renderer:
                 vertex_shader=f'{version}\n{_VERTEX}',
                 fragment_shader='\n'.join([version, *(f'#define {f}' for f in features), rest]),
             )
-            corners = np.array([-1, -1, 3, -1, -1, 3], 'f4')
-            buffer = self.context.buffer(corners.tobytes())
-            self.screens[features] = self.context.vertex_array(program, [(buffer, '2f', 'p')])
+            self.screens[features] = self.context.vertex_array(
+                program, [(self.corners, '2f', 'p')]
+            )
         self.program = self.screens[features].program
         self._set(**{name: number for number, name in enumerate(_TEXTURES)})
         self._set(samples=self.samples, reach=REACH)
@@ -210,26 +248,26 @@ class _Renderer:
             if name in self.program:
                 self.program[name].value = value
 
-    def _ground(self, terrain: HeightMap | None, eye: np.ndarray) -> None:
-        self._set(has_ground=terrain is not None)
-        if terrain is None:
-            return
-        if self.terrain is not terrain:
+    def _ground(self, terrain: HeightMap | None, eye: np.ndarray) -> dict[str, Any]:
+        """Bring a terrain to the card when it is another one; return its uniforms."""
+        if terrain is not None and self.terrain is not terrain:
             self.textures[3] = self._texture(terrain.heights[..., None])
             self.textures[4] = self._texture(_blocks(terrain))
             self.terrain = terrain
+        if terrain is None:
+            return {}
         material = terrain.material
-        self._set(
-            ground_corner=tuple(terrain.origin - eye[:2]),
-            spacing=terrain.spacing,
-            steepest=terrain.steepest,
-            top=float(terrain.heights.max() - eye[2]),
-            ground_colour=(*linear_colour(material), _UNEVEN.get(material, 0.0)),
-        )
+        return {
+            'ground_corner': tuple(terrain.origin - eye[:2]),
+            'spacing': terrain.spacing,
+            'steepest': terrain.steepest,
+            'top': float(terrain.heights.max() - eye[2]),
+            'ground_colour': tuple(_matter(material)),
+        }
 
     def _parts(self, parts: Sequence[SeenPart]) -> np.ndarray:
         """Return the rows of parts; their meshes go to the card when there are others."""
-        meshes = {id(part.corners): part.corners for part, _, _ in parts if part.kind == 'mesh'}
+        meshes = {id(one.part.corners): one.part.corners for one in _with_meshes(parts)}
         if not meshes.keys() <= self.meshes.keys():
             trees, begins = trees_of(list(meshes.values()))
             # Each array is kept, so that its number is not that of another one.
@@ -247,47 +285,130 @@ class _Renderer:
             self.textures[6] = self._texture(fiducial_rows(found)) if found else None
             self.fiducials = found
 
-    def render(self, environment: Environment, view: View) -> tuple[np.ndarray, np.ndarray]:
-        """Return image and depths."""
+    def render(self, environment: Environment, view: View) -> Rendered:
+        """Return what is seen."""
         with self.context:
             return self._render(environment, view)
 
-    def _render(self, environment: Environment, view: View) -> tuple[np.ndarray, np.ndarray]:
-        scene, optics, eye = environment.scene or Scene(), environment.optics, view.eye
+    def _render(self, environment: Environment, view: View) -> Rendered:
+        scene, eye = environment.scene or Scene(), view.eye
         parts = seen_parts(environment, view, self.widest)
-        rows = np.concatenate([_surface_rows(scene, eye), self._parts(parts)])
+        planes, rows = _plane_rows(scene, eye), _obstacle_rows(scene, eye)
+        rows = np.concatenate([rows, self._parts(parts)])
+        seen = self.tiles.sees(view.turn, rows[:, 0, :3], rows[:, 1:4, :3], rows[:, 1:4, 3])
+        # Mirror images of parts that are not in the picture are left out too.
+        used = seen.any(axis=0) | (np.arange(len(rows)) < len(scene.obstacles))
+        rows, seen = rows[used], seen[:, used]
         self._fiducials(scene)
         features = {
-            'MESHES': any(part.kind == 'mesh' for part, _, _ in parts),
+            'MESHES': bool(_with_meshes(parts)),
             'FIDUCIALS': bool(self.fiducials),
+            'SUN': environment.optics.sun > 0,
+            'GROUND': scene.terrain is not None,
+            f'PLANES {len(planes)}': len(planes) > 0,
         }
-        screen = self._use(*(name for name, there in features.items() if there))
         self.textures[2] = self._texture(rows) if len(rows) else None
-        self._ground(scene.terrain, eye)
-        self._set(
-            count=len(rows),
-            # By columns, as OpenGL has matrices.
-            turn=tuple(view.turn.T.reshape(-1).tolist()),
-            gain=view.gain,
-            eye=tuple(eye.tolist()),
-            eye_z=float(eye[2]),
-            time=view.time,
-            diffuse=tuple(optics.diffuse),
-            attenuation=tuple(optics.attenuation),
-            veil=tuple(optics.veil(-float(eye[2]))),
-            veil_at_surface=tuple(optics.veil(0.0)),
-            lamp=view.lamp.light,
-            lamp_place=tuple((view.turn @ view.lamp.place).tolist()),
-            lamp_cosine=view.lamp.cosine,
-        )
+        uniforms = {
+            **self._ground(scene.terrain, eye),
+            **_light(environment, view),
+            'count': len(rows),
+            'planes': [tuple(row) for row in planes.reshape(-1, 4).tolist()],
+            'tiles_across': self.tiles.across,
+        }
+        tiles, blended = self._tiles(environment, view, seen)
+        self.textures[7] = blended
         for number, texture in enumerate(self.textures):
             if texture is not None:
                 texture.use(number)
         self.target.use()
-        screen.render(vertices=3)
+        first = 0
+        for more, count in tiles:
+            shown = self._use(*(n for n, there in {**features, **more}.items() if there))
+            self._set(**uniforms)
+            shown.render(vertices=6 * count, first=6 * first)
+            first += count
         width, height = self.size
         image = np.frombuffer(self.target.read(components=3, alignment=1), np.uint8)
-        depth = np.frombuffer(
-            self.target.read(components=1, attachment=1, alignment=1, dtype='f4'), np.float32
+        measured = np.frombuffer(
+            self.target.read(components=2, attachment=1, alignment=1, dtype='f4'), np.float32
+        ).reshape(height, width, 2)
+        return Rendered(
+            image.reshape(height, width, 3),
+            np.ascontiguousarray(measured[..., 0]),
+            measured[..., 1].astype(np.uint16),
         )
-        return image.reshape(height, width, 3), depth.reshape(height, width)
+
+    def _tiles(
+        self, environment: Environment, view: View, seen: np.ndarray
+    ) -> tuple[list[tuple[dict[str, bool], int]], Any]:
+        """Put the corners of all tiles on the card, those with the same features together.
+
+        Returns:
+            Features and the number of tiles that have them; the texture of the surfaces of tiles.
+        """
+        counts = seen.sum(axis=1)
+        order = np.argsort(~seen, axis=1, kind='stable')[:, : int(counts.max(initial=0))]
+        lists = np.concatenate([counts[:, None], order], axis=1)[..., None]
+        mirror, ground = _near(environment, view, self.tiles.steepest(view.turn))
+        groups, corners = [], []
+        for code in range(4):
+            chosen = np.flatnonzero(mirror + 2 * ground == code)
+            if len(chosen):
+                groups.append(({'MIRROR': code % 2 > 0, 'GROUND_AHEAD': code > 1}, len(chosen)))
+                corners.append(self.tiles.corners(chosen, _TILE_SIDE, self.size))
+        self.corners.write(np.concatenate(corners).astype('f4').tobytes())
+        return groups, self._texture(lists)
+
+
+def _with_meshes(parts: Sequence[SeenPart]) -> list[SeenPart]:
+    return [one for one in parts if one.part.kind == 'mesh']
+
+
+def _light(environment: Environment, view: View) -> dict[str, Any]:
+    """Return the uniforms of light, water, and where the eye is."""
+    optics, eye = environment.optics, view.eye
+    return {
+        # By columns, as OpenGL has matrices.
+        'turn': tuple(view.turn.T.reshape(-1).tolist()),
+        'gain': view.gain,
+        'eye': tuple(eye.tolist()),
+        'eye_z': float(eye[2]),
+        'time': view.time,
+        'diffuse': tuple(optics.diffuse),
+        'attenuation': tuple(optics.attenuation),
+        'veil': tuple(optics.veil(-float(eye[2]))),
+        'veil_at_surface': tuple(optics.veil(0.0)),
+        'sun': optics.sun,
+        'haze': optics.turbidity,
+        'lamp': view.lamp.light,
+        'lamp_place': tuple((view.turn @ view.lamp.place).tolist()),
+        'lamp_cosine': view.lamp.cosine,
+        'visible': _visible(environment, view),
+    }
+
+
+def _visible(environment: Environment, view: View) -> float:
+    """Return from how far on, m, light is too faint for any pixel to show it."""
+    light = np.log(max(view.gain, 1.0) / _FAINT)
+    return float(min(REACH, light / environment.optics.attenuation.min()))
+
+
+def _near(
+    environment: Environment, view: View, steepest: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return whether tiles (m,) may see the water's surface, and the terrain.
+
+    Args:
+        environment: water and scene.
+        view: where from.
+        steepest: (m, 2) bounds of the z of the rays' directions.
+    """
+    height = float(view.eye[2])
+    reach = REACH if height > 0 else _visible(environment, view)
+    towards = steepest[:, 1] if height < 0 else -steepest[:, 0]
+    mirror = (towards * reach >= abs(height)) | (abs(height) <= 2 * _PORT)
+    terrain = environment.scene.terrain if environment.scene is not None else None
+    if terrain is None:
+        return mirror, np.zeros(len(mirror), bool)
+    above = height > float(terrain.heights.max())
+    return mirror, (steepest[:, 0] < 0) | (not above)

@@ -18,11 +18,19 @@ __all__ = ['SeenPart', 'seen_parts']
 
 
 class SeenPart(NamedTuple):
-    """A part in map axes: its place from the eye (3,), m, and v_map = R v_part (3, 3)."""
+    """A part in map axes.
+
+    Attributes:
+        part: the part.
+        place: (3,) from the eye, m.
+        turn: (3, 3) v_map = R v_part.
+        vehicle: 0: the vehicle itself; else the number of the other, from 1 on.
+    """
 
     part: Part
     place: np.ndarray
     turn: np.ndarray
+    vehicle: int
 
 
 def seen_parts(environment: Environment, view: View, widest: float) -> list[SeenPart]:
@@ -42,13 +50,13 @@ def seen_parts(environment: Environment, view: View, widest: float) -> list[Seen
         for body in environment.bodies
     )
     result = []
-    for parts, position, turn in (own, *others):
+    for vehicle, (parts, position, turn) in enumerate((own, *others)):
         for part in parts:
             place = position + turn @ part.position - view.eye
             if part.kind != 'mesh' and np.linalg.norm(place) < part.size.min() / 2:
                 continue  # the eye is in it, and parts are seen from outside alone
             if _inside(view.turn[:, 2], place, float(np.linalg.norm(part.size)) / 2, widest):
-                result.append(SeenPart(part, place, turn @ part.rotation))
+                result.append(SeenPart(part, place, turn @ part.rotation, vehicle))
     return result
 
 

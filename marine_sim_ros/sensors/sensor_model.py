@@ -197,6 +197,7 @@ class SensorModel:
         quiet: why a sensor in order may send nothing, in a few words; empty: it always sends.
         executable: executable that runs it; default: the node ``sensors``, one for all sensors of
             a vehicle; ``sensor``: a node of its own, for one that takes long.
+        video: reading (h, w, 3) uint8 that can be sent as video; empty: none.
         optical: whether its frame is an optical one (REP 103), ``<name>_optical_frame``: z along
             the x axis of its link or <origin>, x to the right, y down.
     """
@@ -218,6 +219,7 @@ class SensorModel:
     label: str = ''
     quiet: str = ''
     executable: str = 'sensors'
+    video: str = ''
     optical: bool = False
 
     def topics_of(self, sensor: Sensor) -> tuple[SensorTopic, ...]:

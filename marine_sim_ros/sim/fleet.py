@@ -17,6 +17,7 @@ from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.model.mass.grid import Progress, no_progress
+from marine_sim_ros.sensors.video_stream import next_address
 from marine_sim_ros.sim.graph import NodeSpec, describe, namespace_of
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
@@ -234,6 +235,7 @@ def _run(place: int, vehicle: FleetVehicle, common: RunOptions) -> RunOptions:
         seed=common.seed + place if vehicle.seed is None else vehicle.seed,
         autopilot_instance=common.autopilot_instance + place,
         console_port=common.console_port + place if common.console_port else 0,
+        video=next_address(common.video, 10 * place) if common.video else '',
         **own,
     )
 

@@ -16,7 +16,7 @@ import yaml
 from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.control.settings import autopilot, load_controller
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.registry import CONTROLLERS
+from marine_sim_ros.core.registry import CONTROLLERS, SENSORS
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.reading import fault_text
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
@@ -25,10 +25,11 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.gripping import Gripping
 from marine_sim_ros.sensors import sensor_nodes
+from marine_sim_ros.sensors.video_stream import next_address
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
-__all__ = ['NodeSpec', 'describe', 'namespace_of']
+__all__ = ['NodeSpec', 'describe', 'has_own_process', 'namespace_of']
 
 MAVLINK = 'mavlink'
 """The autopilot that is our own controller, with a node that speaks for it."""
@@ -217,7 +218,9 @@ def describe(
     own: dict[str, dict[str, Any]] = {name: {} for name in sources}
     seen = {'neighbours': json.dumps(options.neighbours)} if options.neighbours else {}
     for node, kind in sensor_nodes(vehicle).items():
-        own[node] = seen if kind in ('sensor', 'sensors') else {}
+        own[node] = dict(seen) if kind in ('sensor', 'sensors') else {}
+    for node, address in _videos(options, vehicle).items():
+        own[node]['video'] = address
     special: dict[str, dict[str, Any]] = {
         'thrusters': {**pwm, **(servos if vehicle.thrusters.azimuths is not None else {})},
         'drag': {'publish_components': True} if options.publish_components else {},
@@ -256,6 +259,27 @@ def describe(
         _node(programs.get(name, name), name, namespace, {**common, **extra})
         for name, extra in own.items()
     ]
+
+
+def has_own_process(spec: NodeSpec, options: RunOptions) -> bool:
+    """Return whether a node of a composed run is a process of its own, and holds up no other.
+
+    The console is one, and a sensor that takes long, unless the run waits for it anyway.
+    """
+    waits = bool(options.record) or options.synchronous
+    return spec.executable == 'console' or (spec.executable == 'sensor' and not waits)
+
+
+def _videos(options: RunOptions, vehicle: Vehicle) -> dict[str, str]:
+    """Return where the nodes of cameras send video to, by node."""
+    if not options.video:
+        return {}
+    cameras = [s.name for s in vehicle.sensors if SENSORS[s.kind].video]
+    if not cameras:
+        raise ParameterError(
+            f'video: {vehicle.name} has no camera; expected one, as of --set camera:=true'
+        )
+    return {name: next_address(options.video, i) for i, name in enumerate(cameras)}
 
 
 def _controllers(

@@ -147,6 +147,11 @@ class RunOptions:
         '127.0.0.1:14550', 'UDP address of the ground station (MAVLink)', metavar='HOST:PORT',
         graph=True,
     )  # fmt: skip
+    video: str = option(
+        '', 'UDP address that the camera sends H.264 video to (RTP), as udp://127.0.0.1:5600; '
+        'each further camera of the vehicle takes the next port', empty='none', metavar='URL',
+        graph=True,
+    )  # fmt: skip
     record: str = option(
         '', 'folder to write the bag and manifest.json to', empty='no recording', metavar='DIR'
     )

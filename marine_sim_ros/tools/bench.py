@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from marine_sim_ros.bench.gazebo import check_gazebo, gazebo_table
-from marine_sim_ros.bench.sensors import sensor_rows
+from marine_sim_ros.bench.sensors import camera_rows, sensor_rows
 from marine_sim_ros.bench.solid import solid_milliseconds
 from marine_sim_ros.bench.steps import step_microseconds
 from marine_sim_ros.control.allocator import Allocator
@@ -209,10 +209,13 @@ def _console(options: argparse.Namespace) -> int:
 
 
 def _sensors(add: Add, seconds: float) -> None:
-    from marine_sim_ros.bench.graph import sensor_graph_rows
+    from marine_sim_ros.bench.graph import camera_graph_rows, sensor_graph_rows
 
     sensor_rows(add)
     sensor_graph_rows(add, seconds)
+    if importlib.util.find_spec('moderngl'):
+        camera_rows(add)
+        camera_graph_rows(add, seconds)
 
 
 def _graph(add: Add, seconds: float) -> None:

@@ -93,7 +93,7 @@ def frames(film: Film, times: np.ndarray) -> Iterator[np.ndarray]:
             looks=partial(film.main.looks.parts_at, film.main.motion.joints(time)),
             bodies=tuple(_body(name, one, time) for name, one in film.others.items()),
         )
-        _, image, _ = picture(film.camera.spec, around, state, eye, turn, time - zero)
+        image = picture(film.camera.spec, around, state, eye, turn, time - zero).image
         yield with_text(image, overlay_text(time - zero, state)) if film.overlay else image
 
 

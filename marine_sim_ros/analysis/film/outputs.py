@@ -13,6 +13,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.sensors.video_stream import even_edges
 
 __all__ = ['FrameFolder', 'Output', 'VideoFile']
 
@@ -56,12 +57,11 @@ class VideoFile:
 
     def add(self, image: np.ndarray) -> None:
         """Encode a picture; raises RecordingError where it cannot be written."""
-        # 4:2:0 has one colour for two by two pixels.
-        image = image[: len(image) // 2 * 2, : image.shape[1] // 2 * 2]
+        image = even_edges(image)
         try:
             if self._container is None:
                 self._open(*image.shape[1::-1])
-            frame = self._av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format='rgb24')
+            frame = self._av.VideoFrame.from_ndarray(image, format='rgb24')
             self._container.mux(self._stream.encode(frame))
         except (OSError, self._av.error.FFmpegError) as error:
             raise _unwritten(self._path, error) from None
