@@ -54,6 +54,8 @@ ENGAGED = 1e-4
 TOLERANCE = 1e-5
 """m; Newton's method ends with a step below it in which no segment became taut or slack."""
 ITERATIONS = 12
+ITERATIONS_AT_DRUM = 48
+"""With a reel, whose clutch has two kinks."""
 
 
 class CableState(NamedTuple):
@@ -419,10 +421,13 @@ def cable_step(
         far = xp.any(xp.abs(dt * step) > TOLERANCE)
         return after, far | xp.any(after[2].stiffness != segments.stiffness), count + 1
 
+    most = ITERATIONS if length is None else ITERATIONS_AT_DRUM
     start = (moved(memory.velocity[..., 1:-1, :]), xp.asarray(True), xp.asarray(0))
     (position, velocity, segments), _, _ = while_loop(
-        xp, lambda search: search[1] & (search[2] < ITERATIONS), improve, start
+        xp, lambda search: search[1] & (search[2] < most), improve, start
     )
+    if length is not None:  # the last guess may have taken what slips for a spring
+        segments = _segments(tether, frozen.division, position, frozen.held)
     force = _forces(tether, frozen, position, velocity, segments)
     whole = xp.max(segments.tension, axis=-1) <= tether.cable.breaking_load
     attached = xp.where(whole, memory.attached, xp.zeros_like(memory.attached))
