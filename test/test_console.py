@@ -123,6 +123,7 @@ def test_a_request_is_taken_or_refused_in_one_line(data):
         ('current', [0, 0], 'expected east, north, up in m/s'),
         ('path', [[0, 0, 0]] * 1001, 'expected a list of up to 1000'),
         ('switch', {'name': 'self_destruct', 'on': True}, 'expected one of: arm'),
+        ('gripper', 'close', 'expected true or false'),
         ('hello', 'a\nb', 'expected a short text'),
         ('fault', {'kind': 'weak', 'thruster': 't', 'share': 2}, 'share is 2; expected a number'),
         ('fault', {'kind': 'warp'}, "'warp'; expected one of: dead, weak"),

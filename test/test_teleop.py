@@ -132,6 +132,24 @@ def test_whatever_is_pressed_efforts_stay_within_the_gain(presses, yaw):
         assert (pilot.target is not None) == (pilot.output == 'pose')
 
 
+def test_pitch_and_roll_move_a_pair_of_joints_instead_of_the_vehicle():
+    """Three joints are two pairs; the third press gives the vehicle its axes back."""
+    pilot, seen = Pilot(gain=0.5, pairs=2), []
+    for _ in range(4):
+        pilot = perform(pilot, 'joints', None)
+        moved = nudge(nudge(pilot, 'pitch', 1.0, None), 'surge', 1.0, None)
+        seen.append((pilot.pair, moved.joint_efforts().tolist(), moved.efforts().tolist()))
+    to_arm, ahead = [0.125, 0.0], [0.125, 0.0, 0.0, 0.0, 0.0, 0.0]
+    tilted = [0.125, 0.0, 0.0, 0.0, 0.125, 0.0]
+    assert seen == [
+        (1, to_arm, ahead),
+        (2, to_arm, ahead),
+        (0, [0, 0], tilted),
+        (1, to_arm, ahead),
+    ]
+    assert perform(Pilot(), 'joints', None) == Pilot()  # without an arm
+
+
 def test_switches_of_the_controller_change_nothing_in_the_pilot():
     for function in SWITCHES:
         assert perform(Pilot(), function, None) == Pilot()
@@ -385,11 +403,12 @@ def rendered(output='pwm', *, vehicle='bluerov2', state=None, notice='', pilot=N
     rich_console = pytest.importorskip('rich.console')
     from marine_sim_ros.tools.teleop_screen import screen
 
-    model = load_vehicle(vehicle)
+    heavy = {'arm': 'true'} if vehicle == 'bluerov2_heavy' else {}
+    model = load_vehicle(vehicle, **heavy)
     node = SimpleNamespace(
         vehicle=model, pilot=pilot or Pilot(output), state=state, gamepad=load_gamepad('xbox'),
         joy_alive=False, top=np.array([1.0, 0.5, 0.5, 0.5, 0.5, 0.8]), notice=(notice, 10**9),
-        trouble='no controller listens',
+        trouble='no controller listens', arm=SimpleNamespace(pairs=len(heavy), holds=True),
         get_namespace=lambda: f'/{model.name}',
         command_publisher=SimpleNamespace(pwm=np.full(len(model.thrusters), 1500.0)),
         switches=SimpleNamespace(

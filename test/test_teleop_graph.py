@@ -472,3 +472,51 @@ def test_a_real_controller_follows_the_pilot_and_holds_still_without_one(
     lost = place()
     watcher.until(lambda: speed() < 0.05)
     assert np.linalg.norm(place() - lost) < 1.0  # half a second at 0.5 m/s, and to brake
+
+
+BRICK = """
+seabed: {depth: 6, material: sand}
+payloads: [{name: brick, shape: box, size: [0.2, 0.1, 0.06], mass: 2,
+            position: [0.418, 0.0, -0.6]}]
+"""
+
+
+def test_keys_move_the_arm_and_pick_up_a_brick(watcher, processes, terminal, tmp_path):
+    """The vehicle floats; the brick is between the jaws when the arm hangs: n, k, g, then g."""
+    from sensor_msgs.msg import JointState
+
+    sea = tmp_path / 'sea.yaml'
+    sea.write_text(BRICK)
+    arm = ('--set', 'arm:=true')
+    options = ('--environment', sea, '--composed', '--namespace', 'bluerov2')
+    processes.marine_sim('run', 'bluerov2_heavy', *arm, *options)
+    watcher.listen('joint_states', JointState)
+
+    def now():
+        return watcher.seen['joint_states'][-1].position
+
+    watcher.until(lambda: len(now()) == 3)
+    window = terminal('bluerov2_heavy', *arm, '--namespace', 'bluerov2')
+    watcher.until(lambda: 'gripper empty' in window.screen and 'joints off' in window.screen)
+    window.type('nkkkk')
+    watcher.until(lambda: now()[0] > 0.9)
+    window.type(' ')
+    watcher.until(lambda: 'joints shoulder, wrist' in window.screen)
+    assert now()[1] == pytest.approx(0.0, abs=1e-3)
+
+    def held(count):
+        def condition():
+            watcher.spin(0.02)
+            return now()[2] == count
+
+        return condition
+
+    window.repeat('g', held(1.0))
+    watcher.until(lambda: 'gripper holds' in window.screen)
+    watcher.spin(2.0)  # it comes to rest
+    stopped = now()[0]
+    watcher.spin(0.5)
+    assert now()[0] == pytest.approx(stopped, abs=0.005)
+    window.repeat('g', held(0.0))
+    window.type('n')
+    watcher.until(lambda: 'joints off' in window.screen)

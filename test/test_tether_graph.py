@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from graph import numbers, recorded, run_everywhere
+from graph import Watcher, numbers, recorded, run_everywhere, start_graph
 
 pytestmark = pytest.mark.ros
 
@@ -70,3 +70,86 @@ def test_a_tether_that_is_too_short_is_one_line(processes, scenario):
     assert process.returncode == 2, output
     assert 'tether: the vehicle starts 4.8 m from the anchor; expected at most 2.1 m' in output
     assert 'Traceback' not in output
+
+
+REEL = [
+    '--set',
+    'tether_reel_rate:=0.5',
+    '--set',
+    'tether_reel_tension:=20',
+    '--set',
+    'tether_maximum:=20',
+]
+TURNED = (
+    SCENARIO.replace('1650]}', '1650], tether: {rate: 0.3}}')
+    + '  - {at: 0.8, tether: {rate: -0.5}}\n'
+)
+
+
+def test_the_graph_is_the_simulation_of_a_reel(processes, tmp_path):
+    path = tmp_path / 'reel.yaml'
+    path.write_text(TURNED)
+    common = ['bluerov2', '--scenario', path, '--environment', 'regular_waves', *TETHER, *REEL]
+    run_everywhere(processes, tmp_path, *common)
+    found = {
+        way: [
+            [*m.name, *m.position, *m.velocity, *m.effort]
+            for _, m in sorted(recorded(tmp_path / way)['tether/state'].items())
+        ]
+        for way in ('simulate', 'separate', 'composed')
+    }
+    assert found['separate'] == found['composed'] == found['simulate']
+    name, length, rate, pull = zip(*found['simulate'], strict=True)
+    assert set(name) == {'reel'}
+    assert len(length) == 301
+    assert length[100] == pytest.approx(5.2 + 0.5 * 0.3, abs=0.2)
+    assert max(pull) > 10
+    assert max(length) > length[-1]
+    assert min(rate) < 0 < max(rate)
+
+
+def test_the_compiled_graph_turns_the_reel_too(processes, tmp_path):
+    pytest.importorskip('jax')
+    path = tmp_path / 'reel.yaml'
+    path.write_text(TURNED)
+    common = ['bluerov2', '--scenario', path, '--duration', 0.5, *TETHER, *REEL]
+    process = processes.marine_sim(
+        'run', *common, '--engine', 'jax', '--real-time-factor', 0, '--record', tmp_path / 'jax'
+    )
+    output, _ = process.communicate(timeout=400)
+    assert process.returncode in (0, 1), output
+    lengths = [
+        m.position[0] for _, m in sorted(recorded(tmp_path / 'jax')['tether/state'].items())
+    ]
+    assert lengths[0] == 5.2
+    assert lengths[20] == pytest.approx(5.2 + 0.1 * 0.3, abs=1e-9)
+
+
+def test_a_reel_follows_its_command_for_a_second_and_ignores_nonsense(processes):
+    from sensor_msgs.msg import JointState
+
+    pilot = Watcher()
+    try:
+        pilot.listen('tether/state', JointState)
+        arguments = ('tether:=fathom', 'tether_length:=20', 'tether_reel_rate:=0.5')
+        arguments += ('tether_maximum:=50',)
+        start_graph(processes, vehicle='bluerov2', vehicle_arguments=arguments)
+        publisher = pilot.node.create_publisher(JointState, 'tether/command', 10)
+        pilot.until(lambda: publisher.get_subscription_count() and pilot.seen['tether/state'])
+
+        def send(name, rate):
+            publisher.publish(JointState(name=[name], velocity=[rate]))
+            return True
+
+        def rate():
+            return pilot.seen['tether/state'][-1].velocity[0]
+
+        pilot.until(lambda: send('reel', 3.0) and abs(rate() - 0.5) < 1e-6)
+        send('winch', -0.2)
+        send('reel', float('nan'))
+        pilot.until(lambda: rate() == 0.0)
+        told = np.array([[*m.position, *m.velocity] for m in pilot.seen['tether/state']])
+        assert np.all(told[:, 1] >= 0)
+        assert told[-1, 0] > 20.4
+    finally:
+        pilot.close()

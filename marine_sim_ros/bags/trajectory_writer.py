@@ -19,6 +19,7 @@ from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.model.gripper import GRIPPER
+from marine_sim_ros.model.tether import REEL
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings, SensorTopic, needs_of
 from marine_sim_ros.sim.options import RunOptions
@@ -131,6 +132,10 @@ def _joint_topics(
         result.append(('azimuths/state', names, {'position': trajectory.azimuths}))
     if vehicle.fins is not None:
         result.append(('fins/state', vehicle.fins.names, {'position': trajectory.fins}))
+    if trajectory.reel is not None and trajectory.reel.shape[1]:
+        length, rate, pull = (trajectory.reel[:, i : i + 1] for i in range(3))
+        parts = {'position': length, 'velocity': rate, 'effort': pull}
+        result.append(('tether/state', (REEL,), parts))
     if trajectory.targets is not None and not np.isnan(trajectory.targets).all():
         result.append(('controller/setpoints', QUANTITIES, {'position': trajectory.targets}))
     return result

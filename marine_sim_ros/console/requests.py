@@ -195,6 +195,7 @@ REQUESTS: dict[str, Callable[[Any], Any]] = {
     'path': _path,
     'clear': _nothing,
     'joints': _joints,
+    'gripper': _flag,  # true: close
     'lights': _lights,
     'current': _current,
     'fault': _fault,

@@ -14,6 +14,7 @@ import numpy as np
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.gripper import GRIPPER
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sdf.appearance import Appearance, Link, Visual
 from marine_sim_ros.sdf.poses import Pose
@@ -91,6 +92,7 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
             {'name': n, 'lower': float(low), 'upper': float(high), 'slides': bool(s)}
             for n, low, high, s in zip(arm.names, arm.lower, arm.upper, arm.sliding, strict=True)
         ],
+        'gripper': arm is not None and GRIPPER in vehicle.extensions,
         'barometer': vehicle.barometer is not None,
         'sensors': [{'name': s.name, 'quantities': _quantities(s)} for s in vehicle.sensors],
         'thrusters': [

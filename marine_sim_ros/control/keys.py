@@ -37,6 +37,8 @@ FUNCTION_KEYS = {
     '2': 'auto_depth',
     '3': 'auto_heading',
     '4': 'station_keeping',
+    'n': 'joints',
+    'g': 'gripper',
 }
 """Key -> function of a pilot."""
 
@@ -53,9 +55,9 @@ HELP = (
     ('m', 'next output'),
     ('+ -', 'more, less gain'),
     ('1 0', 'arm, disarm'),
-    ('2', 'auto depth'),
-    ('3', 'auto heading'),
+    ('2 3', 'auto depth, auto heading'),
     ('4', 'station keeping'),
+    ('n g', 'next joints: ik jl, gripper'),
     (QUIT, 'stop and quit'),
 )
 

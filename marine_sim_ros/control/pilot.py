@@ -15,7 +15,17 @@ from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.control.target import Target, here, moved
 from marine_sim_ros.core.state import State
 
-__all__ = ['FUNCTIONS', 'OUTPUTS', 'SWITCHES', 'Pilot', 'follow', 'nudge', 'perform', 'stop']
+__all__ = [
+    'FUNCTIONS',
+    'GRIP',
+    'OUTPUTS',
+    'SWITCHES',
+    'Pilot',
+    'follow',
+    'nudge',
+    'perform',
+    'stop',
+]
 
 OUTPUTS = ('pwm', 'velocity', 'pose')
 """Pulse widths for the thrusters; velocities, or a pose to hold, for a controller."""
@@ -33,6 +43,7 @@ EFFORT_STEP = 0.25
 DISTANCE_STEP = 0.25
 TURN_STEP = math.radians(10.0)
 NOTHING = (0.0,) * 6
+_BUT_ARM = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,8 @@ class Pilot:
         held: six efforts of the keyboard, −1 to 1 (FLU).
         sticks: six efforts of the gamepad.
         target: the pose to hold; None until the vehicle's own is known.
+        pairs: number of pairs of joints that its arm has.
+        pair: pair that pitch and roll move instead of the vehicle, from 1; 0: none.
     """
 
     output: str = 'pwm'
@@ -52,10 +65,19 @@ class Pilot:
     held: tuple[float, ...] = NOTHING
     sticks: tuple[float, ...] = NOTHING
     target: Target | None = None
+    pairs: int = 0
+    pair: int = 0
+
+    def _all(self) -> np.ndarray:
+        return np.clip(np.add(self.held, self.sticks), -1.0, 1.0) * self.gain
 
     def efforts(self) -> np.ndarray:
         """Return the six efforts, −1 to 1: keyboard and gamepad added, times the gain."""
-        return np.clip(np.add(self.held, self.sticks), -1.0, 1.0) * self.gain
+        return self._all() * (_BUT_ARM if self.pair else 1.0)
+
+    def joint_efforts(self) -> np.ndarray:
+        """Return the efforts (2,) of the pair of joints that is moved, −1 to 1."""
+        return self._all()[[4, 3]] * float(self.pair > 0)
 
 
 def nudge(pilot: Pilot, axis: str, sense: float, state: State | None) -> Pilot:
@@ -63,7 +85,7 @@ def nudge(pilot: Pilot, axis: str, sense: float, state: State | None) -> Pilot:
 
     Where a pose is wanted, it moves by 0.25 m or 10 degrees; else the effort grows by 0.25.
     """
-    if pilot.output != 'pose':
+    if pilot.output != 'pose' or (pilot.pair and axis in ('roll', 'pitch')):
         i = AXES.index(axis)
         effort = min(1.0, max(-1.0, pilot.held[i] + EFFORT_STEP * sense))
         return replace(pilot, held=(*pilot.held[:i], effort, *pilot.held[i + 1 :]))
@@ -115,16 +137,26 @@ def _less(pilot: Pilot, state: State | None) -> Pilot:
     return replace(pilot, gain=max(0.1, round(pilot.gain - 0.1, 1)))
 
 
+def _next_joints(pilot: Pilot, state: State | None) -> Pilot:
+    """Go on to the next pair of joints, and from the last one to the vehicle."""
+    del state
+    held = (*pilot.held[:3], 0.0, 0.0, pilot.held[5])
+    return replace(pilot, held=held, pair=(pilot.pair + 1) % (pilot.pairs + 1))
+
+
 _OWN: dict[str, Callable[[Pilot, State | None], Pilot]] = {
     'stop': stop,
     'output': _next_output,
     'gain_up': _more,
     'gain_down': _less,
+    'joints': _next_joints,
 }
-FUNCTIONS = (*_OWN, *SWITCHES)
+GRIP = 'gripper'
+"""Function that closes and opens the gripper."""
+FUNCTIONS = (*_OWN, *SWITCHES, GRIP)
 """What a key or a button can do beside moving an axis."""
 
 
 def perform(pilot: Pilot, function: str, state: State | None) -> Pilot:
-    """Return the pilot after a function; those of the controller change nothing here."""
+    """Return the pilot after a function; those of controller and gripper change nothing here."""
     return _OWN[function](pilot, state) if function in _OWN else pilot

@@ -280,6 +280,7 @@ def trajectory_of(
         joints=kept.get('joints', np.zeros((len(stamps), 0))),
         fins=kept.get('fins', np.zeros((len(stamps), 0))),
         azimuths=kept.get('azimuths', np.zeros((len(stamps), 0))),
+        reel=kept.get('reel', np.zeros((len(stamps), 0))),
         targets=plan.setpoints[rows],
     )
 

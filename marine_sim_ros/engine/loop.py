@@ -24,6 +24,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import Tables
 from marine_sim_ros.faults.thrust import unharmed
+from marine_sim_ros.model.tether import reel_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.manipulator import arm_step
 from marine_sim_ros.sensors import needs_of
@@ -99,6 +100,8 @@ def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str,
         kept['fins'] = happened.fins
     if happened.thrusters.azimuths is not None:
         kept['azimuths'] = happened.thrusters.azimuths
+    if happened.reel is not None:
+        kept['reel'] = happened.reel
     needs = needs_of(setting.vehicle)
     if 'acceleration' in needs:
         kept['acceleration'] = happened.acceleration
@@ -139,6 +142,7 @@ def _tick(
             fins=fins,
         )
     joints = None if vehicle.manipulator is None else held(plan.start, plan.joints, time)
+    reel = None if reel_of(vehicle) is None else held(plan.start, plan.reel, time)
     xp, faults = namespace(state.position), setting.faults
     acting = None if faults is None else faults.at(xp, time, moment.stamp)
     environment = setting.environment.at(time)
@@ -146,7 +150,7 @@ def _tick(
         vehicle,
         environment,
         carry.memory,
-        Commands(pwm, joints, acting, fins, azimuths),
+        Commands(pwm, joints, acting, fins, azimuths, reel=reel),
         stepping,
         since=moment.since,
     )

@@ -27,6 +27,7 @@ from marine_sim_ros.sim.player import (
     failed_thrusters,
     fin_targets,
     joint_targets,
+    reel_rate,
 )
 from marine_sim_ros.sim.scenario import Scenario
 
@@ -46,6 +47,7 @@ class Script:
         joints: (s, k) that the arm's joints go to.
         fins: (s, m) that the fins go to, rad.
         azimuths: (s, a) that the azimuths go to, rad.
+        reel: (s, r) rates at which the tether is paid out, m/s.
         patterns: (n, 6) of the mixer.
         control: controller of the set-points; None where no segment has any.
     """
@@ -58,6 +60,7 @@ class Script:
     joints: np.ndarray
     fins: np.ndarray
     azimuths: np.ndarray
+    reel: np.ndarray
     patterns: np.ndarray
     control: Control | None = None
 
@@ -95,6 +98,7 @@ def script(
     joints = [joint_targets(scenario, vehicle, s) for s in starts]
     fins = [fin_targets(scenario, vehicle, s) for s in starts]
     azimuths = [azimuth_targets(scenario, vehicle, s) for s in starts]
+    reel = [reel_rate(scenario, vehicle, s) for s in starts]
     failed = [failed_thrusters(scenario.faults, vehicle, s) for s in starts]
     control = None
     if scenario.closed_loop:
@@ -112,6 +116,7 @@ def script(
         joints=np.stack([np.zeros(0) if j is None else j for j in joints]),
         fins=np.stack([np.zeros(0) if f is None else f for f in fins]),
         azimuths=np.stack([np.zeros(0) if a is None else a for a in azimuths]),
+        reel=np.stack([np.zeros(0) if r is None else r for r in reel]),
         patterns=PilotMixer(vehicle.thrusters).patterns,
         control=control,
     )

@@ -35,6 +35,7 @@ from marine_sim_ros.engine.solid import same
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.tables import Tables
 from marine_sim_ros.faults.thrust import FaultMemory
+from marine_sim_ros.model.tether import reel_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.sim.step import Commands, Memory, StepOutput, Stepping, advance, begin
@@ -231,7 +232,8 @@ class TickedVehicle:
         fins = 0 if vehicle.fins is None else len(vehicle.fins)
         azimuths = vehicle.thrusters.azimuths
         turning = 0 if azimuths is None else len(azimuths)
-        return [len(vehicle.thrusters), arm, fins, turning, 1, 1, 2, 6, 3]
+        reel = int(reel_of(vehicle) is not None)
+        return [len(vehicle.thrusters), arm, fins, turning, reel, 1, 1, 2, 6, 3]
 
     def _since(self, given: Any, *, first: bool) -> Any:
         """Return the time since the tick before: a number where programs differ in it."""
@@ -247,7 +249,8 @@ class TickedVehicle:
         def ticked(row: jax.Array) -> jax.Array:
             memory = layout.unpacked(row)
             parts = jnp.split(row[layout.size :], ends)
-            pwm, joints, fins, azimuths, (moment,), (given,), stamp, external, current = parts
+            pwm, joints, fins, azimuths, reel, (moment,), (given,), stamp, *others = parts
+            external, current = others
             time_ = self._inside(moment)
             around = self._environment.at(time_)
             if self._given_current:
@@ -264,6 +267,7 @@ class TickedVehicle:
                 None if vehicle.fins is None else self._inside(fins),
                 None if vehicle.thrusters.azimuths is None else self._inside(azimuths),
                 external=self._inside(external),
+                reel=None if reel_of(vehicle) is None else self._inside(reel),
             )
             happened, after = advance(
                 vehicle, around, memory, commands, self._stepping,
@@ -319,7 +323,7 @@ class TickedVehicle:
             self._prepare()
         since = 0.0 if self._first else self._stepping.dt
         external = NO_WRENCH if commands.external is None else commands.external
-        given = (commands.pwm, commands.joints, commands.fins, commands.azimuths)
+        given = (commands.pwm, commands.joints, commands.fins, commands.azimuths, commands.reel)
         inputs: Sequence[Any] = [
             self._row,
             *(x for x in given if x is not None),

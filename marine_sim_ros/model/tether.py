@@ -8,14 +8,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
 
-__all__ = ['CABLES', 'FRESH_WATER', 'Cable', 'Tether', 'read_tether']
+__all__ = [
+    'CABLES',
+    'FRESH_WATER',
+    'REEL',
+    'Cable',
+    'Reel',
+    'Tether',
+    'read_tether',
+    'reel_of',
+]
 
 SEGMENT = 3.0
 """m; wanted length of a segment, where a tether does not say how many it has."""
@@ -23,6 +34,8 @@ FEWEST, MOST = 10, 100
 """Segments then."""
 FRESH_WATER = 1000.0
 """kg/m³, to which a datasheet's weight in water belongs."""
+REEL = 'reel'
+"""Name of the reel in tether/command and tether/state."""
 
 
 @dataclass(frozen=True)
@@ -90,16 +103,36 @@ CABLES: ConfigFiles[Cable] = ConfigFiles('tethers', _read_cable)
 
 
 @dataclass(frozen=True, eq=False)
+class Reel:
+    """A drum at the anchor that pays the cable out and hauls it in.
+
+    Attributes:
+        rate: largest speed of the cable, m/s.
+        tension: pull of the cable on the drum above which its clutch slips, N.
+        minimum: shortest length off the drum, m.
+        maximum: longest length off the drum, which is all of the cable, m.
+    """
+
+    rate: float
+    tension: float
+    minimum: float
+    maximum: float
+    names: ClassVar[tuple[str, ...]] = (REEL,)
+
+
+@dataclass(frozen=True, eq=False)
 class Tether:
     """A cable from a vehicle to an anchor.
 
     Attributes:
         cable: its kind.
-        length: unstretched, m.
-        segments: number of pieces of equal length into which it is divided.
+        length: unstretched, m; with a reel that off the drum at the start.
+        segments: number of pieces of equal length into which it is divided; with a reel all that
+            the drum has is.
         position: (3,) of the vehicle's end, body frame, m.
         anchor: (3,) of the other end, map, m; above the water's surface where it is afloat.
         afloat: whether the anchor follows the water's surface, as on a small ship.
+        reel: the drum at the anchor, or None: the length stays.
     """
 
     cable: Cable
@@ -108,24 +141,49 @@ class Tether:
     position: np.ndarray
     anchor: np.ndarray
     afloat: bool = False
+    reel: Reel | None = None
 
     @cached_property
     def piece(self) -> float:
         """Unstretched length of a segment, m."""
-        return self.length / self.segments
+        whole = self.length if self.reel is None else self.reel.maximum
+        return whole / self.segments
+
+
+def reel_of(vehicle: Vehicle) -> Reel | None:
+    """Return the reel of a vehicle's tether, or None."""
+    tether: Tether | None = vehicle.extensions.get('tether')
+    return None if tether is None else tether.reel
+
+
+def _read_reel(reader: Reader, length: float, maximum: float, shortest: float) -> Reel:
+    """Return the reel of an element: the length at the start, all of it, and the least, m."""
+    reader.attribute('rate')
+    minimum = reader.attribute_number('minimum', shortest, shortest, maximum)
+    if length < minimum:
+        raise reader.error(
+            f'the length is {length:g} m; expected at least {minimum:g} m: the minimum, or half a '
+            'segment'
+        )
+    rate = reader.attribute_number('rate', 0.0, 0.0, 100.0)
+    return Reel(rate, reader.attribute_number('tension', 1e12, 0.1, 1e12), minimum, maximum)
 
 
 def read_tether(reader: Reader) -> Tether:
     """Return the tether of an element.
 
     ``<tether type="fathom" length="50" xyz="-0.2 0 0.1" anchor="0 0 0" afloat="false"
-    segments="17"/>``; ``type`` is a name in ``config/tethers`` or the path of such a file.
+    segments="17"/>``; ``type`` is a name in ``config/tethers`` or the path of such a file. A child
+    ``<reel rate="0.5" tension="200" minimum="5" maximum="100"/>`` makes the length change.
 
     Raises:
         MarineSimError: a value that cannot be used.
     """
     length = reader.number(0.1, 1e5, reader.attribute('length'))
-    usual = min(max(math.ceil(length / SEGMENT), FEWEST), MOST)
+    reader.children({'reel'})
+    drum = reader.child('reel')
+    whole = length if drum is None else drum.attribute_number('maximum', length, length, 1e5)
+    usual = min(max(math.ceil(whole / SEGMENT), FEWEST), MOST)
     segments = reader.attribute_number('segments', usual, 3, 1000)
     if segments != int(segments):
         raise reader.error(f'segments is {segments:g}; expected a whole number')
@@ -139,4 +197,6 @@ def read_tether(reader: Reader) -> Tether:
         reader.numbers({3}, reader.attribute('xyz', '0 0 0')),
         reader.numbers({3}, reader.attribute('anchor', '0 0 0')),
         afloat == 'true',
+        # Less than half a segment at the drum would have no bound to its stiffness.
+        None if drum is None else _read_reel(drum, length, whole, whole / segments / 2),
     )

@@ -8,8 +8,8 @@ newest of each, ``rate`` times a second of wall time); /diagnostics; while a pag
 sensors, best effort, the topics of the vehicle's sensors.
 Publishes, for the operator: thrusters/pwm, cmd_vel or cmd_pose; cmd_path, joint_commands, lights
 (Float32MultiArray, 0 to 1), /ocean_current.
-Calls: arm, auto_depth, auto_heading, station_keeping, pause, step, reset, end; sets ``faults`` of
-all nodes and ``free_axes`` of the controller; starts a recorder.
+Calls: arm, auto_depth, auto_heading, station_keeping, attach, detach, pause, step, reset, end;
+sets ``faults`` of all nodes and ``free_axes`` of the controller; starts a recorder.
 Parameters: the common ones, and those below.
 Failure: an operator's page that is closed, hidden, or silent for 0.7 s stops: neutral pulse widths
 or a zero velocity, and the controller is disarmed (``on_loss``). A silent page goes on when it is

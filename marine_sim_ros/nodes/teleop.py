@@ -3,11 +3,13 @@
 
 """Teleop: a gamepad (sensor_msgs/Joy) or the keyboard drives a vehicle.
 
-Subscribes: /joy; odom.
+Subscribes: /joy; odom; joint_states where the vehicle has an arm.
 Publishes, while somebody steers, at ``rate`` of wall time, one of: thrusters/pwm (``output: pwm``,
 no controller needed); cmd_vel (``velocity``: Twist in the body frame); cmd_pose (``pose``:
-PoseStamped in map, on change and twice a second).
-Calls: arm, auto_depth, auto_heading, station_keeping (SetBool, of the controller).
+PoseStamped in map, on change and twice a second). While the sticks move the arm: joint_commands
+(JointState, velocity).
+Calls: arm, auto_depth, auto_heading, station_keeping (SetBool, of the controller); attach, detach
+(Trigger, of the manipulator).
 Parameters: the common ones, and those below. The keyboard needs a terminal: ``marine_sim teleop``.
 Failure: no Joy message for ``joy_timeout`` (a gamepad that was pulled out) stops: neutral pulse
 widths, a zero velocity or the vehicle's own pose, once, and then nothing until somebody steers.
@@ -24,10 +26,20 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Joy
 
 from marine_sim_ros.control.gamepad import Grip, load_gamepad, read_sticks
-from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES, Pilot, follow, nudge, perform, stop
+from marine_sim_ros.control.pilot import (
+    GRIP,
+    OUTPUTS,
+    SWITCHES,
+    Pilot,
+    follow,
+    nudge,
+    perform,
+    stop,
+)
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.arm_operator import ArmOperator
 from marine_sim_ros.ros.command_publisher import STICKS, CommandPublisher, full_stick
 from marine_sim_ros.ros.convert import stamp_ns, state_from
 from marine_sim_ros.ros.node import SuiteNode
@@ -57,7 +69,8 @@ class TeleopNode(SuiteNode):
         super().__init__('teleop', PARAMETERS, **options)
         self.gamepad = load_gamepad(self.values['gamepad'])
         self.top = full_stick(self)
-        self.pilot = Pilot(self.values['output'], self.values['gain'])
+        self.arm = ArmOperator(self)
+        self.pilot = Pilot(self.values['output'], self.values['gain'], pairs=self.arm.pairs)
         self.command_publisher = CommandPublisher(self, self.top)
         names = dict.fromkeys(name for name, _ in SWITCHES.values())
         self.switches = Switches(self, list(names), 'controller')
@@ -70,6 +83,8 @@ class TeleopNode(SuiteNode):
         self.trouble = ''
         self.listen(topics.JOY, self._on_joy)
         self.listen(topics.ODOM, self._on_odom)
+        if self.arm.pairs:
+            self.listen(topics.JOINT_STATES, self.arm.hear)
         self._period = 1.0 / self.values['rate']
         self.create_timer(self._period, self._tick, clock=self.wall_clock)
 
@@ -92,6 +107,8 @@ class TeleopNode(SuiteNode):
         if function in SWITCHES:
             self.switches.ask(*SWITCHES[function])
             return
+        if function == GRIP:
+            self.arm.grip()
         if function in ('stop', 'output'):
             self._grip = replace(self._grip, centred=frozenset())
             self.halt(function == 'output')
@@ -100,6 +117,7 @@ class TeleopNode(SuiteNode):
     def halt(self, send: bool = True) -> None:
         """Hold nothing any more, and send that."""
         self.pilot = stop(self.pilot, self.state)
+        self.arm.move(0, ())
         if send:
             self.command_publisher.send(self.pilot, self._stamp)
 
@@ -135,6 +153,7 @@ class TeleopNode(SuiteNode):
         if self.keyboard or self.joy_alive:
             self.pilot = follow(self.pilot, self.top, self._period, self.state)
             self.command_publisher.send(self.pilot, self._stamp)
+            self.arm.move(self.pilot.pair, self.pilot.joint_efforts())
             self.trouble = self.command_publisher.trouble(self.pilot.output)
             if self.trouble:
                 super().warn_throttled(self.trouble)

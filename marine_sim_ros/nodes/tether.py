@@ -3,13 +3,19 @@
 
 """Tether: the pull of a cable from the vehicle to an anchor.
 
-Subscribes: odom. Publishes: wrench/tether, one per odom, same stamp; ``rate`` times per second of
-simulated time tether/tension (JointState: effort is the cable's pull in N at ``vehicle`` and at
-``anchor``) and tether/shape (Path in map, from the vehicle to the anchor).
+Subscribes: odom; with a reel tether/command (JointState: ``velocity`` in m/s at which ``reel``
+pays out, below 0 hauls in).
+Publishes, one per odom, same stamp: wrench/tether; with a reel tether/state (JointState of
+``reel``: position is the length off it in m, velocity its rate in m/s, effort the pull there in
+N). ``rate`` times per second of simulated time: tether/tension (JointState: effort is the cable's
+pull in N at ``vehicle`` and at ``anchor``) and tether/shape (Path in map, from the vehicle to the
+anchor).
 Parameters: the common ones, and those below; the cable is the vehicle's <tether>.
 Failure: an odom that is not finite is answered with a zero wrench and a warning. A vehicle
 without a tether, and one that starts farther from the anchor than its tether reaches, end the node
-with one line. A tether that parts is reported once; it pulls no more until time goes back.
+with one line. A tether that parts is reported once; it pulls no more until time goes back. A
+command that is not one finite number for ``reel`` is ignored and warned of; beyond the reel's
+limits it is clamped. The latest one holds, and ``command_timeout`` after it the reel stops.
 """
 
 from __future__ import annotations
@@ -25,16 +31,21 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.physics.cable import CableState
-from marine_sim_ros.physics.tether import check_reach
+from marine_sim_ros.physics.force import ForceInputs
+from marine_sim_ros.physics.tether import check_reach, reel_state
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.parameters import COMMAND_HOLD, Parameter, shared
 from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.servo_commands import ServoCommands
+from marine_sim_ros.sim.player import reel_rate
 
 __all__ = ['TetherNode', 'main']
 
 PARAMETERS = (
+    shared('scenario', empty='the reel follows tether/command'),
+    COMMAND_HOLD,
     Parameter(
         'rate',
         10.0,
@@ -50,6 +61,8 @@ PARAMETERS = (
 class TetherNode(ModelNode):
     """The node."""
 
+    commanded = True
+
     def __init__(self, **options: Any) -> None:
         """Create it as ``tether``.
 
@@ -57,7 +70,8 @@ class TetherNode(ModelNode):
             ParameterError: the vehicle has no tether.
         """
         super().__init__('tether', PARAMETERS, **options)
-        if 'tether' not in self.vehicle.extensions:
+        tether = self.vehicle.extensions.get('tether')
+        if tether is None:
             raise ParameterError(
                 f'{self.vehicle.name} has no <tether>; expected a vehicle with one, such as '
                 'bluerov2 with tether:=fathom'
@@ -65,6 +79,41 @@ class TetherNode(ModelNode):
         self._shown = -(10**18)
         self._tension = self.publisher(topics.TETHER_TENSION)
         self._shape = self.publisher(topics.TETHER_SHAPE)
+        self._reel: ServoCommands | None = None
+        if tether.reel is None:
+            return
+        self._start = np.array([tether.length, 0.0, 0.0])
+        self._message = JointState(name=list(tether.reel.names))
+        self._states = self.publisher(topics.TETHER_STATE)
+        self._reel = ServoCommands(
+            self, tether.reel, 'tether', targets=reel_rate, answer=super().on_state,
+            timeout=self.values['command_timeout'], field='velocity',
+        )  # fmt: skip
+
+    def inputs(self, stamp: int) -> ForceInputs:
+        """Return the commanded rate of the reel at a stamp in ns."""
+        return super().inputs(stamp)._replace(**self.commands(stamp))
+
+    def commands(self, stamp: int) -> dict[str, Any]:
+        """Return the commanded rate of the reel at a stamp in ns, for a compiled graph."""
+        return {} if self._reel is None else {'reel': self._reel.wanted(stamp)}
+
+    def on_state(self, stamp: int, state: State) -> None:
+        """Answer; where nothing is computed, the reel stands."""
+        if self._reel is None:
+            super().on_state(stamp, state)
+            return
+        if not self.values['compute']:
+            self._tell(stamp, self._start)
+        self._reel.wait(stamp, state)
+
+    def _tell(self, stamp: int, reel: np.ndarray) -> None:
+        """Publish length, rate and pull (3,) of the reel."""
+        set_stamp(self._message.header.stamp, stamp)
+        numbers = reel.tolist()
+        self._message.position, self._message.velocity = numbers[:1], numbers[1:2]
+        self._message.effort = numbers[2:]
+        self._states.publish(self._message)
 
     def wrench(self, stamp: int, state: State) -> Wrench:
         """Return the pull; a tether that cannot reach ends the node."""
@@ -79,8 +128,10 @@ class TetherNode(ModelNode):
             return self._zero
 
     def on_wrench(self, tick: ForceTick) -> None:
-        """Publish tension and shape, and report a tether that parts."""
+        """Publish the reel, tension and shape, and report a tether that parts."""
         cable: CableState = tick.after
+        if (reel := reel_state(cable)) is not None:
+            self._tell(tick.stamp, reel)
         if cable.attached == 0 and (tick.before is None or tick.before.attached > 0):
             self.get_logger().warning(f'the tether has parted at {tick.stamp / NANOSECONDS:g} s')
         rate = self.values['rate']

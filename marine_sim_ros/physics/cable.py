@@ -33,6 +33,15 @@ from marine_sim_ros.core.banded import solve_banded
 from marine_sim_ros.core.control_flow import in_turn, while_loop
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.tether import FRESH_WATER, Tether
+from marine_sim_ros.physics.reel import (
+    Division,
+    divided,
+    rearranged,
+    resampled,
+    slipped,
+    turned,
+    whole_pieces,
+)
 
 __all__ = ['CableState', 'cable_energy', 'cable_step', 'hung_between']
 
@@ -45,6 +54,8 @@ ENGAGED = 1e-4
 TOLERANCE = 1e-5
 """m; Newton's method ends with a step below it in which no segment became taut or slack."""
 ITERATIONS = 12
+ITERATIONS_AT_DRUM = 48
+"""With a reel, whose clutch has two kinks."""
 
 
 class CableState(NamedTuple):
@@ -55,21 +66,36 @@ class CableState(NamedTuple):
         velocity: (..., n + 1, 3) of the nodes, m/s.
         pull: (..., 2, 3) force of the cable on the vehicle and on the anchor, map, N.
         attached: (...) 1 until the breaking load was exceeded, then 0.
+        length: (...) unstretched length off the drum of a reel, m; None without one.
+        rate: (...) at which that grew since the tick before, m/s; None without a reel.
+        whole: (...) number of segments that do not reach the drum; None without a reel.
     """
 
     position: Array
     velocity: Array
     pull: Array
     attached: Array
+    length: Array | None = None
+    rate: Array | None = None
+    whole: Array | None = None
 
 
 class _Segments(NamedTuple):
-    """Unit vectors (..., n, 3), lengths (..., n) in m, tensions (..., n) in N; where taut."""
+    """Of segments.
+
+    Attributes:
+        direction: (..., n, 3) unit vectors.
+        length: (..., n) m.
+        tension: (..., n) N.
+        stiffness: (..., n) change of the tension with the length, N/m.
+        drum: (..., n) of the one at a drum −1 where it is slack, 1 where it slips; 0 of others.
+    """
 
     direction: Array
     length: Array
     tension: Array
-    taut: Array
+    stiffness: Array
+    drum: Array
 
 
 class _Frozen(NamedTuple):
@@ -82,6 +108,9 @@ class _Frozen(NamedTuple):
         damping: (..., n) C/l of the segments, N·s/m.
         direction: (..., n, 3) along which that acts.
         held: (..., n) 1, and 0 for a segment that has parted.
+        joints: (..., n - 1) 1, and 0 where there is no bending moment: beside what has parted,
+            and at the drum of a reel.
+        division: how the cable is divided.
         gap: (..., k, n + 1) distance to surfaces, m.
         normal: (..., k, n + 1, 3) of these.
     """
@@ -92,6 +121,8 @@ class _Frozen(NamedTuple):
     damping: Array
     direction: Array
     held: Array
+    joints: Array
+    division: Division
     gap: Array
     normal: Array
 
@@ -116,28 +147,60 @@ def _at_nodes(below: Array, above: Array, axis: int) -> Array:
     return xp.concat([below, none], axis=axis) + xp.concat([none, above], axis=axis)
 
 
-def _segments(tether: Tether, position: Array, held: Array) -> _Segments:
+def _segments(
+    tether: Tether, division: Division, position: Array, held: Array, before: Array | None = None
+) -> _Segments:
+    """Return the segments between nodes (..., n + 1, 3).
+
+    The one at a drum is slack, stretched or slipping. Newton's method takes it through these in
+    turn: from a guess in which it was slack to one in which it slips, and back, it is a spring.
+
+    Args:
+        tether: cable, and how it is divided.
+        division: lengths of its segments.
+        position: of the nodes, map, m.
+        held: (..., n) 0 for a segment that has parted, else 1.
+        before: (..., n) ``drum`` of the guess before; None: there is none.
+    """
     xp = namespace(position)
     apart = position[..., 1:, :] - position[..., :-1, :]
     length = xp.sqrt(_dot(apart, apart) + 1e-24)
-    strain = length / tether.piece - 1.0
+    strain = length / division.span - 1.0
     taut = (strain > 0) & (held > 0)
-    tension = xp.where(taut, tether.cable.axial_stiffness * strain, xp.zeros_like(strain))
-    return _Segments(apart / length[..., None], length, tension, taut)
+    none, stiff = xp.zeros_like(strain), tether.cable.axial_stiffness
+    tension = xp.where(taut, stiff * strain, none)
+    stiffness = xp.where(taut, stiff / division.span, none)
+    drum = none
+    if division.at_drum is not None and division.longest is not None:
+        assert tether.reel is not None
+        slips = (division.at_drum > 0) & (tension > tether.reel.tension)
+        drum = division.at_drum * (xp.where(slips, 1.0 + none, none) - xp.where(taut, none, 1.0))
+        longest = division.longest[..., None] + none
+        stop = stiff * (length / longest - 1.0)
+        limit = tether.reel.tension + none
+        stiffness = xp.where(slips, xp.where(stop > limit, stiff / longest, none), stiffness)
+        tension = xp.where(slips, xp.maximum(limit, stop), tension)
+        if before is not None:
+            passed = xp.abs(drum - before) > 1.5
+            stiffness = xp.where(passed, stiff / division.span, stiffness)
+            tension = xp.where(passed, stiff * strain, tension)
+            drum = xp.where(passed, none, drum)
+    return _Segments(apart / length[..., None], length, tension, stiffness, drum)
 
 
 def _frozen(
     tether: Tether, environment: Environment, memory: CableState, density: float, dt: Any
 ) -> _Frozen:
-    cable, half = tether.cable, tether.piece / 2
+    cable, division = tether.cable, divided(tether, memory)
+    half = division.rest / 2
     position, velocity = memory.position, memory.velocity
     xp = namespace(position)
     ones = xp.ones_like(position[..., 1:, 0])
     held = xp.concat([memory.attached[..., None] * ones[..., :1], ones[..., 1:]], axis=-1)
-    segments = _segments(tether, position, held)
+    segments = _segments(tether, division, position, held)
     along = _outer(segments.direction)
     across = constant(xp, np.eye(3)) - along
-    lengths = _at_nodes(half * ones, half * ones, -1)
+    lengths = _at_nodes(half, half, -1)
     # Buoyancy fades over a diameter at the surface.
     depth = environment.elevation(position) - position[..., 2]
     wet = xp.clip(depth / cable.diameter + 0.5, 0.0, 1.0)
@@ -145,8 +208,9 @@ def _frozen(
     water = environment.velocity(position)
 
     relative = velocity - water
-    added = cable.added_mass * density * cable.displaced * half
-    drag = 0.5 * density * cable.diameter * half
+    added = cable.added_mass * density * cable.displaced * tether.piece / 2
+    share = (division.rest / tether.piece)[..., None, None] * across
+    drag = (0.5 * density * cable.diameter * half)[..., None, None]
 
     def opposed(node: Array) -> Array:
         """Return the drag matrices (..., n, 3, 3) of half segments that move so, N·s/m."""
@@ -160,7 +224,7 @@ def _frozen(
     opposing = wet[..., None, None] * _at_nodes(
         opposed(relative[..., :-1, :]), opposed(relative[..., 1:, :]), -3
     )
-    carried = wet[..., None, None] * added * _at_nodes(across, across, -3)
+    carried = wet[..., None, None] * added * _at_nodes(share, share, -3)
     push = _times(opposing, water)
     if not environment.flat:
         swing = environment.acceleration(position)
@@ -174,9 +238,16 @@ def _frozen(
     opposing = opposing + dt * spring[..., None, None] * _outer(up)
     mass = (cable.mass * lengths)[..., None, None] * constant(xp, np.eye(3)) + carried
     engaged = xp.clip(segments.tension / (ENGAGED * cable.axial_stiffness), 0.0, 1.0)
-    damping = cable.axial_damping / tether.piece * engaged
+    damping = cable.axial_damping / division.span * engaged
+    if division.at_drum is not None:
+        damping = damping * (1.0 - division.at_drum)
+    joints = held[..., :-1] * division.whole[..., :-1] * division.whole[..., 1:]
+    if division.at_drum is None:
+        joints = held[..., :-1]
     gap, normal = _surfaces(environment, position, cable.diameter / 2)
-    return _Frozen(mass, opposing, push, damping, segments.direction, held, gap, normal)
+    return _Frozen(
+        mass, opposing, push, damping, segments.direction, held, joints, division, gap, normal
+    )
 
 
 def _surfaces(environment: Environment, position: Array, radius: float) -> tuple[Array, Array]:
@@ -198,7 +269,8 @@ def _contact(
     normal = frozen.normal
     closing = _dot(normal, velocity[..., None, :, :])
     depth = -(frozen.gap + dt * closing)
-    stiffness = SEABED_STIFFNESS * tether.cable.diameter * tether.piece
+    half = frozen.division.rest / 2
+    stiffness = SEABED_STIFFNESS * tether.cable.diameter * _at_nodes(half, half, -1)[..., None, :]
     inside = depth > 0
     press = xp.where(inside, stiffness * depth, xp.zeros_like(depth))
     sliding = velocity[..., None, :, :] - closing[..., None] * normal
@@ -220,7 +292,7 @@ def _forces(
     force = frozen.push - _times(frozen.opposing, velocity) + _at_nodes(pull, -pull, -2)
     curve = position[..., :-2, :] - 2.0 * position[..., 1:-1, :] + position[..., 2:, :]
     stiffness = tether.cable.bending_stiffness / tether.piece**3
-    moment = stiffness * frozen.held[..., :-1, None] * curve
+    moment = stiffness * frozen.joints[..., None] * curve
     fold = _at_nodes(-moment, moment, -2)
     return force + _at_nodes(fold, -fold, -2)
 
@@ -231,15 +303,15 @@ def _matrix(
     """Return the lower band (..., 7, 3 (n − 1)) of M − dt ∂F/∂v − dt² ∂F/∂x at the free nodes."""
     xp = namespace(frozen.mass)
     along = _outer(segments.direction)
-    geometric = dt * dt * segments.tension / segments.length
-    stiffness = tether.cable.axial_stiffness / tether.piece * xp.ones_like(segments.length)
-    elastic = xp.where(segments.taut, dt * dt * stiffness, xp.zeros_like(stiffness)) - geometric
+    pull = xp.maximum(segments.tension, xp.zeros_like(segments.tension))
+    geometric = dt * dt * pull / segments.length
+    elastic = dt * dt * segments.stiffness - geometric
     joint = (
         elastic[..., None, None] * along
         + geometric[..., None, None] * constant(xp, np.eye(3))
         + (dt * frozen.damping)[..., None, None] * _outer(frozen.direction)
     )
-    bend = dt * dt * tether.cable.bending_stiffness / tether.piece**3 * frozen.held[..., :-1]
+    bend = dt * dt * tether.cable.bending_stiffness / tether.piece**3 * frozen.joints
     own = frozen.mass + dt * frozen.opposing
     if slope is not None:
         own = own + dt * slope
@@ -251,6 +323,11 @@ def _matrix(
     own = own + straight[..., None, None] * eye
     pair = 2.0 * (bend[..., 1:] + bend[..., :-1])
     beside = -joint[..., 1:-1, :, :] - pair[..., None, None] * eye
+    free = frozen.division.free
+    if free is not None:
+        free = free[..., 1:-1, None, None]
+        own = xp.where(free, own, eye + xp.zeros_like(own))
+        beside = xp.where(free[..., 1:, :, :], beside, xp.zeros_like(beside))
     batch = own.shape[:-3]
     flat = xp.concat(
         [
@@ -292,8 +369,9 @@ def cable_step(
     dt: Any,
     *,
     density: float | None = None,
+    rate: Array | None = None,
 ) -> CableState:
-    """Return the cable when its ends have moved in a time.
+    """Return the cable when its ends have moved, and its reel has turned, in a time.
 
     Args:
         tether: cable, and how it is divided.
@@ -302,20 +380,29 @@ def cable_step(
         ends: (..., 2, 3) of the vehicle's end and the anchor now, map, m.
         dt: time, s; 0 leaves all nodes but the ends where they are.
         density: of the water, kg/m³; None: the environment's, or that of fresh water.
+        rate: (...) at which the reel is to pay out, or below 0 to haul in, m/s; None: it stands.
     """
     xp = namespace(memory.position)
+    length = memory.length
+    if length is not None:
+        memory = rearranged(tether, memory, turned(tether, length, rate, dt))
     if density is None:
         density = environment.density_for(FRESH_WATER)
     frozen = _frozen(tether, environment, memory, density, dt)
+    free = frozen.division.free
     before = xp.concat([memory.position[..., :1, :], memory.position[..., -1:, :]], axis=-2)
     pace = (ends - before) / xp.where(dt > 0, dt * xp.ones_like(ends), xp.ones_like(ends))
     pace = pace * xp.where(dt > 0, xp.ones_like(ends), xp.zeros_like(ends))
 
-    def moved(free: Array) -> tuple[Array, Array, _Segments]:
-        velocity = xp.concat([pace[..., :1, :], free, pace[..., 1:, :]], axis=-2)
-        inner = memory.position[..., 1:-1, :] + dt * free
+    def moved(inner: Array, drum: Array | None = None) -> tuple[Array, Array, _Segments]:
+        velocity = xp.concat([pace[..., :1, :], inner, pace[..., 1:, :]], axis=-2)
+        inner = memory.position[..., 1:-1, :] + dt * inner
         position = xp.concat([ends[..., :1, :], inner, ends[..., 1:, :]], axis=-2)
-        return position, velocity, _segments(tether, position, frozen.held)
+        if free is not None:
+            velocity = xp.where(free[..., None], velocity, pace[..., 1:, :])
+            position = xp.where(free[..., None], position, ends[..., 1:, :])
+        segments = _segments(tether, frozen.division, position, frozen.held, drum)
+        return position, velocity, segments
 
     def improve(search: Any) -> Any:
         (position, velocity, segments), _, count = search
@@ -325,23 +412,35 @@ def cable_step(
             force = force + touch[0]
         change = _times(frozen.mass, velocity - memory.velocity)
         error = (dt * force - change)[..., 1:-1, :]
+        if free is not None:
+            error = xp.where(free[..., 1:-1, None], error, xp.zeros_like(error))
         band = _matrix(tether, frozen, segments, None if touch is None else touch[1], dt)
         step = solve_banded(band, xp.reshape(error, (*error.shape[:-2], -1)))
-        free = velocity[..., 1:-1, :] + xp.reshape(step, error.shape)
-        after = moved(free)
+        inner = velocity[..., 1:-1, :] + xp.reshape(step, error.shape)
+        after = moved(inner, segments.drum)
         far = xp.any(xp.abs(dt * step) > TOLERANCE)
-        return after, far | xp.any(after[2].taut != segments.taut), count + 1
+        return after, far | xp.any(after[2].stiffness != segments.stiffness), count + 1
 
+    most = ITERATIONS if length is None else ITERATIONS_AT_DRUM
     start = (moved(memory.velocity[..., 1:-1, :]), xp.asarray(True), xp.asarray(0))
     (position, velocity, segments), _, _ = while_loop(
-        xp, lambda search: search[1] & (search[2] < ITERATIONS), improve, start
+        xp, lambda search: search[1] & (search[2] < most), improve, start
     )
+    if length is not None:  # the last guess may have taken what slips for a spring
+        segments = _segments(tether, frozen.division, position, frozen.held)
     force = _forces(tether, frozen, position, velocity, segments)
     whole = xp.max(segments.tension, axis=-1) <= tether.cable.breaking_load
     attached = xp.where(whole, memory.attached, xp.zeros_like(memory.attached))
     on_vehicle = force[..., :1, :] * attached[..., None, None]
-    pull = xp.concat([on_vehicle, force[..., -1:, :]], axis=-2)
-    return CableState(position, velocity, pull, attached)
+    on_anchor = force[..., -1:, :]
+    if length is None or free is None:
+        pull = xp.concat([on_vehicle, on_anchor], axis=-2)
+        return CableState(position, velocity, pull, attached)
+    on_drum = xp.where(free[..., None], xp.zeros_like(force), force)
+    pull = xp.concat([on_vehicle, xp.sum(on_drum, axis=-2, keepdims=True)], axis=-2)
+    after = slipped(tether, memory.length, frozen.division, segments.length, frozen.held)
+    pace = (after - length) / xp.where(dt > 0, dt * xp.ones_like(after), xp.ones_like(after))
+    return CableState(position, velocity, pull, attached, after, pace, memory.whole)
 
 
 def cable_energy(tether: Tether, environment: Environment, state: CableState) -> Array:
@@ -349,13 +448,13 @@ def cable_energy(tether: Tether, environment: Environment, state: CableState) ->
     xp = namespace(state.position)
     density = environment.density_for(FRESH_WATER)
     frozen = _frozen(tether, environment, state, density, 0.0)
-    segments = _segments(tether, state.position, frozen.held)
+    segments = _segments(tether, frozen.division, state.position, frozen.held)
     moving = 0.5 * xp.sum(state.velocity * _times(frozen.mass, state.velocity), axis=(-2, -1))
-    stretch = segments.tension**2 * tether.piece / (2 * tether.cable.axial_stiffness)
+    stretch = segments.tension**2 * frozen.division.span / (2 * tether.cable.axial_stiffness)
     position = state.position
     curve = position[..., :-2, :] - 2.0 * position[..., 1:-1, :] + position[..., 2:, :]
     stiffness = tether.cable.bending_stiffness / tether.piece**3
-    bent = 0.5 * stiffness * xp.sum(frozen.held[..., :-1] * _dot(curve, curve), axis=-1)
+    bent = 0.5 * stiffness * xp.sum(frozen.joints * _dot(curve, curve), axis=-1)
     still = frozen.push - _times(frozen.opposing, environment.velocity(position))
     height = -xp.sum(still[..., 2] * position[..., 2], axis=-1)
     return moving + xp.sum(stretch, axis=-1) + bent + height
@@ -393,8 +492,13 @@ def hung_between(tether: Tether, ends: Array) -> CableState:
     inner = (
         ends[..., :1, :]
         + along[..., :-1, None] * chord[..., None, :]
-        + (tether.piece * off)[..., :-1, None] * side[..., None, :]
+        + (tether.length / n * off)[..., :-1, None] * side[..., None, :]
     )
     position = xp.concat([ends[..., :1, :], inner, ends[..., 1:, :]], axis=-2)
     attached = xp.ones_like(chord[..., 0])
-    return CableState(position, xp.zeros_like(position), xp.zeros_like(ends), attached)
+    still = xp.zeros_like(position), xp.zeros_like(ends), attached
+    if tether.reel is None:
+        return CableState(position, *still)
+    length = tether.length * attached
+    nodes = resampled(tether, position, length)
+    return CableState(nodes, *still, length, 0.0 * length, whole_pieces(tether, length))

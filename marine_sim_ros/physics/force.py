@@ -27,12 +27,14 @@ class ForceInputs(NamedTuple):
         body: the vehicle with its arm as it is posed at this tick (``needs`` joints).
         actuated: (..., 6) wrenches of the actuators, which act before the forces, by name.
         fins: (..., m) commanded deflections of the fins, rad; None: 0.
+        reel: (..., 1) commanded rate of paying out the tether, m/s; None: 0.
     """
 
     thrust: Array
     body: Vehicle
     actuated: dict[str, Wrench]
     fins: Array | None = None
+    reel: Array | None = None
 
     @classmethod
     def idle(cls, vehicle: Vehicle, state: State) -> ForceInputs:

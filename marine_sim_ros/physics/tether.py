@@ -19,7 +19,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.cable import CableState, cable_step, hung_between
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
 
-__all__ = ['TETHER', 'check_reach', 'tether_ends']
+__all__ = ['TETHER', 'check_reach', 'reel_state', 'tether_ends']
 
 
 def tether_ends(tether: Tether, state: State, environment: Environment) -> Array:
@@ -57,6 +57,15 @@ def check_reach(vehicle: Vehicle, state: State, environment: Environment) -> Non
         )
 
 
+def reel_state(cable: Any) -> Array | None:
+    """Return length, rate and pull at the drum (..., 3) of a cable: m, m/s, N; None: no reel."""
+    if not isinstance(cable, CableState) or cable.length is None or cable.rate is None:
+        return None
+    xp = namespace(cable.length)
+    pull = cable.pull[..., 1, :]
+    return xp.stack([cable.length, cable.rate, xp.sqrt(xp.sum(pull * pull, axis=-1))], axis=-1)
+
+
 def _step(
     vehicle: Vehicle,
     state: State,
@@ -71,13 +80,13 @@ def _step(
 
     The inertia of the half segment at the vehicle is left out of its pull.
     """
-    del inputs
     tether: Tether = vehicle.extensions['tether']
+    rate = None if inputs.reel is None else inputs.reel[..., 0]
     xp = namespace(state.position)
     ends = tether_ends(tether, state, environment)
     cable = hung_between(tether, ends) if memory is None else memory
     density = environment.density_for(vehicle.buoyancy.fluid_density)
-    cable = cable_step(tether, environment, cable, ends, dt, density=density)
+    cable = cable_step(tether, environment, cable, ends, dt, density=density, rate=rate)
     force = to_body(state.orientation, cable.pull[..., 0, :])
     lever_arm = constant(xp, tether.position) + xp.zeros_like(force)
     return xp.concat([force, cross(lever_arm, force)], axis=-1), cable

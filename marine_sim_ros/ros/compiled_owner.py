@@ -95,6 +95,7 @@ class CompiledOwner(StateOwner):
             fins=commands.get('fins'),
             azimuths=commands.get('azimuths'),
             external=self._external.at(stamp),
+            reel=commands.get('reel'),
         )
         output, state = self._engine.tick(stamp, given)
         self._tell_compiling()

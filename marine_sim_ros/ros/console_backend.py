@@ -16,7 +16,6 @@ from geometry_msgs.msg import PoseStamped, Twist, Vector3Stamped
 from nav_msgs.msg import Path
 from rclpy.parameter import Parameter
 from rclpy.parameter_client import AsyncParameterClient
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float32MultiArray
 from std_srvs.srv import SetBool, Trigger
 
@@ -37,6 +36,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.arm_operator import ArmOperator
 from marine_sim_ros.ros.command_publisher import CommandPublisher, full_stick
 from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.fault_injector import FaultInjector
@@ -93,11 +93,11 @@ class ConsoleBackend:
                 topics.COMMAND_POSE,
                 topics.COMMAND_PATH,
                 topics.COMMAND_VELOCITY,
-                topics.ARM_COMMANDS,
                 topics.OCEAN_CURRENT,
                 topics.LIGHTS,
             )
         }
+        self._arm = ArmOperator(node)
         self._triggers = {name: node.create_client(Trigger, name) for name in TRIGGERS}
         self._pause = node.create_client(SetBool, 'pause')
         self._controller: AsyncParameterClient | None = None
@@ -110,7 +110,8 @@ class ConsoleBackend:
             'target': self._target,
             'path': self._path,
             'clear': lambda _: self._clear(),
-            'joints': self._joints,
+            'joints': self._arm.go,
+            'gripper': self._arm.grip,
             'lights': self._light,
             'current': self._current,
             'fault': lambda fault: self.fault_injector.add(fault, self.stamp),
@@ -316,10 +317,6 @@ class ConsoleBackend:
         """Want nothing: a velocity of zero takes over from a pose."""
         self._command([])
         self._out['cmd_vel'].publish(Twist())
-
-    def _joints(self, joints: dict[str, float]) -> None:
-        message = JointState(name=list(joints), position=list(joints.values()))
-        self._out['joint_commands'].publish(message)
 
     def _light(self, lights: dict[str, float]) -> None:
         self.lights |= {name: share for name, share in lights.items() if name in self.lights}

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where servos of fins and azimuths go: by a scenario, a controller, or the latest command."""
+"""Where fins, azimuths and reels go: by a scenario, a controller, or the latest command."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sensor_msgs.msg import JointState
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.servos import Servos
+from marine_sim_ros.model.tether import Reel
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.convert import finite, set_stamp, stamp_ns
@@ -54,7 +55,7 @@ class ServoPublisher:
 
 
 class ServoCommands:
-    """The commanded angles of a node's servos, by stamp.
+    """The commanded angles of a node's servos, or rates of its reel, by stamp.
 
     A command with unknown names or numbers that are not finite is ignored as a whole and warned
     of. With ``servo_source: controller`` the command of each stamp is awaited. Without servos it
@@ -64,24 +65,27 @@ class ServoCommands:
     def __init__(
         self,
         node: SuiteNode,
-        servos: Servos | None,
+        servos: Servos | Reel | None,
         kind: str,
         *,
         targets: Targets,
         answer: Callable[[int, State], None],
         timeout: float = np.inf,
+        field: str = 'position',
     ) -> None:
         """Listen.
 
         Args:
-            node: has the parameters of SERVO_PARAMETERS.
+            node: has the parameters of SERVO_PARAMETERS; of a reel only ``scenario``.
             servos: what is commanded, or None.
-            kind: ``fins`` or ``azimuths``, the prefix of the topic ``<kind>/command``.
+            kind: ``fins``, ``azimuths`` or ``tether``, the prefix of the topic
+                ``<kind>/command``.
             targets: angles (m,) of a scenario for a vehicle at a time (s).
             answer: called with a stamp in ns and a state when the command is known.
-            timeout: s after which a command no longer holds and servos go to 0.
+            timeout: s after which a command no longer holds, and 0 is commanded.
+            field: of the message that has the numbers: ``position`` or ``velocity``.
         """
-        self._node, self._kind = node, kind
+        self._node, self._kind, self._field = node, kind, field
         self._names = () if servos is None else servos.names
         self._targets, self._answer, self._timeout = targets, answer, timeout
         script = node.values['scenario']
@@ -92,7 +96,7 @@ class ServoCommands:
         self._pairing: Pairing[State, None] | None = None
         if servos is None:
             return
-        if node.values['servo_source'] == 'controller':
+        if node.values.get('servo_source') == 'controller':
             self._pairing = Pairing(lambda stamp, state, _: answer(stamp, state), None)
             node.listen(topics.servo_commands(kind, per_tick=True), self._on_command)
         elif self._scenario is None:
@@ -109,7 +113,9 @@ class ServoCommands:
             self._node.warn_throttled(f'{self._kind}/command: silent; the last command holds')
 
     def _on_command(self, message: JointState) -> None:
-        if complaint := self._take(list(message.name), np.array(message.position, float)):
+        if complaint := self._take(
+            list(message.name), np.array(getattr(message, self._field), float)
+        ):
             self._node.warn_throttled(f'{self._kind}/command: {complaint}; ignored')
         else:
             self._commanded = self._stamp
@@ -121,14 +127,14 @@ class ServoCommands:
         known = self._names
         if len(angles) != len(names) or not set(names) <= set(known):
             expected = f'expected one number for each of some of: {", ".join(known)}'
-            return f'position of {names}; {expected}'
+            return f'{self._field} of {names}; {expected}'
         if not finite(angles):
-            return 'position is not finite'
+            return f'{self._field} is not finite'
         self._target[[known.index(name) for name in names]] = angles
         return ''
 
     def wanted(self, stamp: int) -> np.ndarray:
-        """Return the commanded angles (m,) at a stamp in ns, rad."""
+        """Return the commanded angles (m,) in rad, or rates in m/s, at a stamp in ns."""
         if self._pairing is not None:
             return self._target.copy()
         if self._scenario is not None:
@@ -140,6 +146,7 @@ class ServoCommands:
             if (stamp - self._commanded) / NANOSECONDS > self._timeout:
                 self._commanded, self._target = None, np.zeros(len(self._target))
                 self._node.warn_throttled(
-                    f'{self._kind}/command: no command any more; {self._kind} centred'
+                    f'{self._kind}/command: no command any more; {self._kind} '
+                    + ('centred' if self._field == 'position' else 'held')
                 )
         return self._target.copy()

@@ -30,6 +30,7 @@ from std_msgs.msg import Bool, Float32MultiArray, Header, String, UInt16, UInt16
 from visualization_msgs.msg import MarkerArray
 
 from marine_sim_ros.model.hull import FORCE_TERMS
+from marine_sim_ros.model.tether import reel_of
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, SHARED, SensorTopic, needs_of, sensor_nodes
 
@@ -79,6 +80,7 @@ __all__ = [
     'SERVOS',
     'SETPOINTS',
     'TETHER_SHAPE',
+    'TETHER_STATE',
     'TETHER_TENSION',
     'TF',
     'TF_STATIC',
@@ -230,6 +232,8 @@ CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
 TETHER_TENSION = Topic('tether/tension', JointState, QUEUE, per_tick=False, open_ended=True)
 """name: vehicle, anchor; effort: pull of the cable there, N."""
 TETHER_SHAPE = Topic('tether/shape', Path, QUEUE, per_tick=False)
+TETHER_STATE = Topic('tether/state', JointState, LOCKSTEP, open_ended=True)
+"""name: reel; position: length off it, m; velocity: rate of that, m/s; effort: pull there, N."""
 GAZEBO_STATE = Topic('gazebo/state', Odometry, QUEUE, per_tick=False)
 """Between gazebo_bridge and ros_gz_bridge, which knows no latched topics."""
 GAZEBO_CLOCK = Topic('gazebo/clock', Clock, QUEUE, per_tick=False)
@@ -242,7 +246,7 @@ DRAG_KINDS = ('damping', *FORCE_TERMS)
 
 
 def servo_commands(kind: str, *, per_tick: bool = False) -> Topic:
-    """Return the topic on which ``fins`` or ``azimuths`` are sent to angles.
+    """Return the topic on which ``fins``, ``azimuths`` or the reel of a ``tether`` are commanded.
 
     Per tick where a controller sends one command for every odom.
     """
@@ -388,6 +392,8 @@ def recorded(
         result = (*result, AZIMUTH_STATE, servo_commands('azimuths'))
     if 'tether' in sources:
         result = (*result, TETHER_TENSION, TETHER_SHAPE)
+        if reel_of(vehicle) is not None:
+            result = (*result, TETHER_STATE, servo_commands('tether'))
     if controller:
         commands = (COMMAND_VELOCITY, COMMAND_POSE, COMMAND_PATH, COMMAND_WRENCH)
         result = (*result, SETPOINTS, CONTROLLER_WRENCH, *commands)

@@ -226,6 +226,7 @@ def describe(
         'drag': {'publish_components': True} if options.publish_components else {},
         'manipulator': script,
         'fins': servos,
+        'tether': script,
     }
     own |= {name: parameters for name, parameters in special.items() if name in own}
     own |= _controllers(options, program, script, closed=closed)

@@ -15,6 +15,7 @@ from marine_sim_ros.control.setpoints import all_free
 from marine_sim_ros.control.settings import ControllerSettings, load_controller
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.kinds import Dead, Fault
+from marine_sim_ros.model.tether import reel_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.scenario import Scenario, Segment
 
@@ -25,6 +26,7 @@ __all__ = [
     'fin_targets',
     'gripper_closed',
     'joint_targets',
+    'reel_rate',
     'unknown_thrusters',
 ]
 
@@ -67,6 +69,14 @@ def azimuth_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.nda
     if azimuths is None:
         return None
     return _targets(azimuths.names, scenario, time, lambda segment: segment.azimuths)
+
+
+def reel_rate(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
+    """Return the rate (1,) at which the tether is paid out at a time (s); None without a reel."""
+    reel = reel_of(vehicle)
+    if reel is None:
+        return None
+    return _targets(reel.names, scenario, time, lambda segment: segment.reel)
 
 
 def gripper_closed(scenario: Scenario, time: float) -> bool:

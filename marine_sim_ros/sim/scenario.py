@@ -21,6 +21,7 @@ from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.faults.fitting import unfit
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.reading import read_fault
+from marine_sim_ros.model.tether import REEL, reel_of
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['Expectation', 'Scenario', 'Segment', 'load_scenario']
@@ -40,6 +41,7 @@ class Segment:
         fins: deflections that fins go to, rad; fins not named stay where they were sent.
         azimuths: angles that thrusters turn to, rad; those not named stay where they were sent.
         gripper: ``close`` or ``open``; empty: as before.
+        reel: rate at which the reel pays out the tether, m/s, by its name; empty: as before.
     """
 
     start: float
@@ -51,6 +53,7 @@ class Segment:
     fins: Mapping[str, float] = field(default_factory=dict)
     azimuths: Mapping[str, float] = field(default_factory=dict)
     gripper: str = ''
+    reel: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,12 @@ class Scenario:
                 f'scenario {self.name}: {vehicle.name} has no gripper; expected a vehicle with a '
                 '<gripper>, such as bluerov2_heavy with arm:=true'
             )
+        if any(s.reel for s in self.segments) and reel_of(vehicle) is None:
+            raise ScenarioError(
+                f'scenario {self.name}: {vehicle.name} has no reel; expected a vehicle with a '
+                '<reel> in its <tether>, such as bluerov2 with tether:=fathom and '
+                'tether_reel_rate:=0.5'
+            )
         if reason := unfit(self.faults, vehicle):
             raise ScenarioError(f'scenario {self.name}: {reason}')
 
@@ -167,7 +176,9 @@ class Scenario:
 
 
 def _segment(item: YamlReader) -> Segment:
-    known = {'at', 'axes', 'depth', 'pwm', 'control', 'joints', 'fins', 'azimuths', 'gripper'}
+    known = {
+        'at', 'axes', 'depth', 'pwm', 'control', 'joints', 'fins', 'azimuths', 'gripper', 'tether',
+    }  # fmt: skip
     item.mapping(known, {'at'})
     axes = item.child('axes', {})
     axes.mapping(set(AXES))
@@ -192,6 +203,7 @@ def _segment(item: YamlReader) -> Segment:
         fins=_positions(item, 'fins', np.pi),
         azimuths=_positions(item, 'azimuths', np.pi),
         gripper=item.child('gripper').choice(('close', 'open')) if 'gripper' in item.value else '',
+        reel=_reel(item.child('tether')) if 'tether' in item.value else {},
     )
 
 
@@ -201,6 +213,11 @@ def _positions(item: YamlReader, kind: str, most: float) -> dict[str, float]:
     if not isinstance(found.value, dict):
         raise found.error(f' is {found.value!r}; expected a mapping of {kind}')
     return {str(name): found.child(name).number(-most, most) for name in found.value}
+
+
+def _reel(item: YamlReader) -> dict[str, float]:
+    item.mapping({'rate'}, {'rate'})
+    return {REEL: item.child('rate').number(-100.0, 100.0)}
 
 
 def _control(item: YamlReader) -> np.ndarray:

@@ -27,7 +27,7 @@ from marine_sim_ros.physics.gripping import Gripping
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
-from marine_sim_ros.sim.player import ScriptedPilot, gripper_closed, joint_targets
+from marine_sim_ros.sim.player import ScriptedPilot, gripper_closed, joint_targets, reel_rate
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.step import Commands, StepOutput, Stepping, advance, begin, supply_of
 from marine_sim_ros.sim.trajectory import Trajectory, hash_of
@@ -114,6 +114,7 @@ class Simulation:
         joints: np.ndarray | None = None,
         fins: np.ndarray | None = None,
         azimuths: np.ndarray | None = None,
+        reel: np.ndarray | None = None,
         closed: bool | None = None,
     ) -> StepOutput:
         """Apply commands at the present stamp, integrate one step, return what happened.
@@ -123,6 +124,7 @@ class Simulation:
             joints: positions (k,) that the arm's joints go to; None: 0.
             fins: deflections (m,) that the fins go to, rad; None: 0.
             azimuths: angles (k,) that the azimuths go to, rad; None: 0.
+            reel: rate (1,) at which the tether is paid out, m/s; None: 0.
             closed: whether the gripper closes from this tick on; None: as before.
         """
         time = self.stamp / NANOSECONDS
@@ -135,7 +137,7 @@ class Simulation:
             self.vehicle,
             environment,
             self._memory,
-            Commands(pwm, joints, faults, fins, azimuths, self.gripping.load),
+            Commands(pwm, joints, faults, fins, azimuths, self.gripping.load, reel=reel),
             self._stepping,
             since=self._since_last,
         )
@@ -164,6 +166,7 @@ class Simulation:
         joints: Schedule | None = None,
         fins: Schedule | None = None,
         azimuths: Schedule | None = None,
+        reel: Schedule | None = None,
         closed: Callable[[float], bool] | None = None,
     ) -> Iterator[StepOutput]:
         """Yield every tick from now for a duration (s), both ends included.
@@ -174,6 +177,7 @@ class Simulation:
             joints: wanted joint positions of a time (s).
             fins: commanded deflections of the fins of a time (s).
             azimuths: commanded angles of the azimuths of a time (s).
+            reel: commanded rate of the reel of a time (s).
             closed: whether the gripper is closed at a time (s).
 
         Raises:
@@ -187,6 +191,7 @@ class Simulation:
                 joints=None if joints is None else joints(time),
                 fins=None if fins is None else fins(time),
                 azimuths=None if azimuths is None else azimuths(time),
+                reel=None if reel is None else reel(time),
                 closed=None if closed is None else closed(time),
             )
             if not np.isfinite(np.sum(self.state.velocity) + np.sum(self.state.position)):
@@ -216,6 +221,7 @@ def _collect(
         fins=np.stack([_or_none(t.fins) for t in ticks]),
         azimuths=np.stack([_or_none(t.thrusters.azimuths) for t in ticks]),
         held=np.array([t.held for t in ticks]) if grips else None,
+        reel=np.stack([_or_none(t.reel) for t in ticks]),
         sensors=SensorRecord(
             vehicle, environment, stamps, states, _inputs(stamps, ticks), seed=seed, faults=faults
         ),
@@ -223,8 +229,8 @@ def _collect(
     )
 
 
-def _or_none(angles: np.ndarray | None) -> np.ndarray:
-    return np.zeros(0) if angles is None else angles
+def _or_none(values: np.ndarray | None) -> np.ndarray:
+    return np.zeros(0) if values is None else values
 
 
 def _inputs(stamps: np.ndarray, ticks: list[StepOutput]) -> SensorInputs:
@@ -293,6 +299,7 @@ def simulate(
                     joints=lambda time: joint_targets(scenario, vehicle, time),
                     fins=lambda _: pilot.fins,
                     azimuths=lambda _: pilot.azimuths,
+                    reel=lambda time: reel_rate(scenario, vehicle, time),
                     closed=lambda time: gripper_closed(scenario, time),
                 )
             )

@@ -34,6 +34,7 @@ from marine_sim_ros.physics.manipulator import (
 )
 from marine_sim_ros.physics.payload import Load
 from marine_sim_ros.physics.rigid_body import step, weight
+from marine_sim_ros.physics.tether import reel_state
 from marine_sim_ros.physics.thrusters import ThrusterOutput
 
 __all__ = [
@@ -76,6 +77,7 @@ class Commands(NamedTuple):
         azimuths: angles (..., k) that the azimuths go to, rad; None: 0.
         load: payload that the gripper holds, or None.
         external: wrench (..., 6) from outside of the model, or None.
+        reel: rate (..., 1) at which the tether is paid out, m/s; None: 0.
     """
 
     pwm: Array
@@ -85,6 +87,7 @@ class Commands(NamedTuple):
     azimuths: Array | None = None
     load: Load | None = None
     external: Wrench | None = None
+    reel: Array | None = None
 
 
 class StepOutput(NamedTuple):
@@ -102,6 +105,8 @@ class StepOutput(NamedTuple):
         stamp: stamp of the tick, ns, where it is known.
         fins: deflections (..., m) of the fins, rad, or None.
         held: number of the payload that the gripper holds, counted from 1; 0: none.
+        reel: (..., 3) length of the tether off its reel, m, its rate, m/s, and the pull there, N;
+            None: no reel.
     """
 
     state: State
@@ -114,6 +119,7 @@ class StepOutput(NamedTuple):
     stamp: int = 0
     fins: Array | None = None
     held: int = 0
+    reel: Array | None = None
 
 
 def supply_of(power: Array, voltage: Array | None, used: Array | None) -> Array:
@@ -208,7 +214,7 @@ def advance(
     )
     body, reaction, joints, arm = _move_arm(vehicle, environment, memory, commands, since)
     actuated = {'thrusters': output.wrench, **reaction}
-    inputs = ForceInputs(output.thrust, body, actuated, commands.fins)
+    inputs = ForceInputs(output.thrust, body, actuated, commands.fins, commands.reel)
     sources = {}
     for force in acting_forces(vehicle, environment):
         sources[force.name], forces[force.name] = force.step(
@@ -238,5 +244,6 @@ def advance(
         acceleration,
         joints,
         fins=forces.get('fins'),
+        reel=reel_state(forces.get('tether')),
     )
     return happened, Memory(after, propulsion, forces, joints, arm)

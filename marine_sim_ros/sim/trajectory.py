@@ -63,6 +63,8 @@ class Trajectory:
         azimuths: (n, a) angles of the azimuths, rad.
         held: (n,) number of the payload that the gripper holds, counted from 1; 0: none. None:
             there is no gripper, or nothing to hold.
+        reel: (n, 3) length of the tether off its reel, m, rate of that, m/s, and pull at the
+            drum, N; (n, 0) or None: no reel.
         targets: (n, 12) set-points as ``control.setpoints.QUANTITIES``, NaN where free.
     """
 
@@ -80,6 +82,7 @@ class Trajectory:
     fins: np.ndarray
     azimuths: np.ndarray
     held: np.ndarray | None = None
+    reel: np.ndarray | None = None
     targets: np.ndarray | None = None
 
     @property

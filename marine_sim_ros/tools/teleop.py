@@ -24,6 +24,7 @@ from marine_sim_ros.control.keys import AXIS_KEYS, FUNCTION_KEYS, QUIT, split_ke
 from marine_sim_ros.control.pilot import OUTPUTS
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
+from marine_sim_ros.tools.options import add_option
 from marine_sim_ros.tools.teleop_screen import screen
 
 __all__ = ['add_arguments', 'execute']
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--namespace', default='', help="namespace of the vehicle (default: the vehicle's name)"
     )
+    add_option(parser, 'vehicle_arguments')
     parser.add_argument(
         '--output',
         default='pwm',
@@ -104,9 +106,10 @@ def execute(options: argparse.Namespace) -> int:
     if not sys.stdin.isatty():
         raise ParameterError('teleop: standard input is no terminal; start it in one')
     load_gamepad(options.gamepad)
-    from marine_sim_ros.model.library import load_vehicle
+    from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 
-    vehicle = load_vehicle(options.vehicle)
+    arguments = xacro_arguments(options.vehicle_arguments)
+    vehicle = load_vehicle(options.vehicle, **arguments)
     import rclpy
     from rclpy.parameter import Parameter
     from rclpy.signals import SignalHandlerOptions
@@ -117,14 +120,17 @@ def execute(options: argparse.Namespace) -> int:
     shutdown = Shutdown()
     signal.signal(signal.SIGHUP, lambda *_: setattr(shutdown, 'asked', True))
     # The screen shows what the log would say in the middle of it.
-    arguments = ['--ros-args', '--disable-stdout-logs']
-    rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+    words = ['--ros-args', '--disable-stdout-logs']
+    rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
     overrides = [
         Parameter('vehicle', value=options.vehicle),
         Parameter('output', value=options.output),
         Parameter('gamepad', value=options.gamepad),
         Parameter('gain', value=0.5),
     ]
+    if arguments:
+        given = [f'{name}:={value}' for name, value in arguments.items()]
+        overrides.append(Parameter('vehicle_arguments', value=given))
     namespace = '/' + (options.namespace or vehicle.name).strip('/')
     node = TeleopNode(parameter_overrides=overrides, namespace=namespace)
     node.keyboard = True

@@ -128,6 +128,17 @@ def _switches(node: Any) -> Text:
     return line
 
 
+def _arm(node: Any) -> Text:
+    """Return what the arm does; nothing without one."""
+    if not node.arm.pairs:
+        return Text('')
+    first = 2 * node.pilot.pair - 2
+    names = node.vehicle.manipulator.names[first : first + 2] if node.pilot.pair else ()
+    grip = 'holds' if node.arm.holds else 'empty'
+    parts = ('joints ', 'bold'), ', '.join(names) or 'off', ('   gripper ', 'bold'), grip
+    return Text.assemble(*parts, no_wrap=True, overflow='ellipsis')
+
+
 def _keys() -> Table:
     half = (len(HELP) + 1) // 2
     table = _grid(4)
@@ -150,6 +161,6 @@ def screen(node: Any) -> Panel:
     age = (node.wall_clock.now().nanoseconds - since) / NANOSECONDS
     text = (text if age < NOTICE else '') or node.trouble
     notice = Text(text, 'yellow', no_wrap=True, overflow='ellipsis')
-    parts = Group(_head(node), Text(''), middle, Text(''), _switches(node), notice, _keys())
+    parts = Group(_head(node), Text(''), middle, _arm(node), _switches(node), notice, _keys())
     title = f'{node.vehicle.name}  {node.get_namespace()}'
     return Panel(parts, title=title, width=WIDTH)

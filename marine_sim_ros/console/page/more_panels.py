@@ -67,7 +67,7 @@ class Slider:
 
 
 def arm_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
-    """Add the joints of the arm, and the lights."""
+    """Add the joints of the arm, its gripper, and the lights."""
 
     def move(name: str, scale: float, value: float) -> None:
         ask('joints', {name: value * scale})
@@ -86,6 +86,13 @@ def arm_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
             kind='really',
         )
         sliders.append((slider, scale))
+    jaws = None
+    if look['gripper']:
+        ui.label('Gripper').classes('what')
+        with ui.element('div').classes('group'):
+            jaws = panel.add(lamp('Close', lambda: ask('gripper', True)))
+            panel.add(lamp('Open', lambda: ask('gripper', False)))
+        held = ui.label().classes('what')
     lamps = {}
     if look['lights']:
         ui.label('Lights').classes('what')
@@ -97,6 +104,10 @@ def arm_panel(panel: Panel, ask: Ask, look: dict[str, Any]) -> None:
     def sync(frame: Frame) -> None:
         for (slider, scale), q in zip(sliders, frame.get('joints', []), strict=False):
             slider.now(None if q is None else q / scale)
+        if jaws is not None:
+            number = next(iter(frame.get('joints', [])[len(sliders) :]), 0)
+            press(jaws, number)
+            held.text = f'holds payload {number:.0f}' if number else 'holds nothing'
         for name, button in lamps.items():
             press(button, frame.get('lights', {}).get(name))
 
