@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.control.manual import manual_pwm, motor_factors
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import (
     quaternion_from_rpy,
@@ -17,7 +18,6 @@ from marine_sim_ros.identification.fit_file import FITS, value_at, with_values
 from marine_sim_ros.identification.mapping import COLUMNS, recording_of_table
 from marine_sim_ros.identification.recording import Recording
 from marine_sim_ros.identification.sensors import Noise, noisy_odometry
-from marine_sim_ros.identification.sticks import manual_pwm, motor_factors
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.main import main
@@ -25,8 +25,8 @@ from marine_sim_ros.tools.main import main
 FEW = """
 parameters:
   - {name: surge, path: "added_mass[0,0]", unit: kg, prior: 10, deviation: 15, limits: [0, 80]}
-  - {name: drag, path: "damping.elements.quadratic[0]", prior: 20, deviation: 40, limits: [0, 300]}
-  - {name: lift, path: "damping.lift.coefficients[0,1,0]", prior: 0, deviation: 30}
+  - {name: d, path: "damping.elements.quadratic[0:2]", prior: 20, deviation: 40, limits: [0, 99]}
+  - {name: lift, path: "damping.lift.coefficients[2,2,1]", prior: 0, deviation: 30}
   - {name: deduction, path: "thrusters.thrust_deduction[4:8]", prior: 0, deviation: 0.3}
   - {name: lag, path: "thrusters.time_constant[:]", prior: 0.05, deviation: 0.1, limits: [0.01, 1]}
   - {name: delay, path: delay, unit: s, prior: 0, deviation: 0.2}
@@ -62,11 +62,11 @@ def test_gradients_find_what_made_a_run(heavy):
     assert 'little more' in by_name.pop('density')
     assert not any(by_name.values())
     # At five samples a second, lag and delay are found to a tenth of the interval and more.
-    close = np.array([0.1 * 34.2, 0.1 * 61.0, 0.2 * 10.7, 0.02, 0.03, 0.03, np.inf])
+    close = np.array([0.1 * 34.2, 0.1 * 61.0 / 2, 0.2 * 10.7, 0.02, 0.03, 0.03, np.inf])
     far = np.abs(found.values - true) > np.maximum(found.half, close)
     assert not far.any(), np.stack([found.values, true, found.half])
     vehicle = found.vehicle(heavy)
-    assert vehicle.damping.lift.coefficients[0, 1, 0] == found.values[2]
+    assert vehicle.damping.lift.coefficients[2, 2, 1] == found.values[2]
 
 
 def test_values_go_where_paths_point(heavy):

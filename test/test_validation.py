@@ -217,11 +217,13 @@ def test_the_identified_set_swims_as_measured(validations):
                 missed[name] += name not in found.reproduced
     best, *others = sorted(missed, key=missed.get)
     assert best == 'tank2025'
-    assert missed['tank2025'] < 8
+    assert missed['tank2025'] < 4
     assert all(missed[name] > 2 * missed['tank2025'] for name in others)
     (card,) = (c for c in validation.cards if c.name == 'tank2025')
     assert 15 < card.measured['largest_tilt'].value < 25
-    assert card.measured['stick_surge_ahead_62_pitch'].value > 5  # bow up, as nothing else is
+    # Bow up both ways, as nothing else is; these steps no fit has seen.
+    assert card.measured['stick_surge_ahead_62_pitch'].value == pytest.approx(12, abs=4)
+    assert card.measured['stick_surge_astern_62_pitch'].value == pytest.approx(4, abs=4)
 
 
 @pytest.mark.parametrize('name', VEHICLES)
@@ -305,17 +307,17 @@ def test_which_set_has_the_published_top_speed(validations):
         for f in findings(validations['bluerov2'])
         if f.reference.quantity == 'speed_surge_ahead'
     }
-    assert found[1.0, False].reproduced == ('tank2025_body', 'maker', 'von_benzon2022')
+    assert found[1.0, False].reproduced == ('maker', 'von_benzon2022')
     assert found[1.0, False].errors['bluerov2_gz'] == pytest.approx(0.957, abs=0.002)
     assert found[1.5, True].reproduced == ()
     assert found[1.5, True].nearest == 'tank2025_body'
     text = '\n'.join(conclusions(validations['bluerov2']))
-    assert 'reproduced by tank2025_body, maker, von_benzon2022.' in text
-    assert 'the default tank2025_body is off by -25%' in text
+    assert 'reproduced by maker, von_benzon2022; the default tank2025_body is off' in text
+    assert 'the default tank2025_body is off by -19%' in text
 
 
-# What the tank showed of a Heavy: its motion, and thrust that its hull takes of the vertical ones.
-MISSED = {'bluerov2_heavy': set(WHERE_MEASURED), 'bluerov2': {'bollard_heave_up'}}
+# What the tank showed of a Heavy: its motion, and that its hull is faster than what is printed.
+MISSED = {'bluerov2_heavy': set(WHERE_MEASURED), 'bluerov2': {'speed_surge_ahead'}}
 
 
 @pytest.mark.parametrize('name', [*VEHICLES, *OTHERS])

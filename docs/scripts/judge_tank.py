@@ -12,6 +12,11 @@ are not part of this repository. Without ``--fit`` the shipped set is judged.
 Three recordings are fitted, three are held back. The choice was made from the commands that they
 contain, before any model had been compared: of each pair of like recordings (surge, sway and
 heave only; all axes at a quarter; all axes at a half and more) one is in either half.
+
+Stretches that turn over count less in the fit, for there a little decides to which side a vehicle
+falls. The means of the fitted half's steps of one stick (config/validation/bluerov2_heavy.yaml)
+are in it too, as runs from rest. A search from the priors may end in another valley than the
+shipped set, which was found from several starts and with the means' weight lowered in two steps.
 """
 
 from __future__ import annotations
@@ -24,6 +29,8 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros import load_vehicle
+from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.control.manual import manual_pwm
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.availability import precision
@@ -38,11 +45,14 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.thrusters import thrusters
 from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
 from marine_sim_ros.tools.identify_motion import print_motion_fit
+from marine_sim_ros.validation.measurement import DIRECTIONS
+from marine_sim_ros.validation.references import load_published
+from marine_sim_ros.validation.sticks import EFFORTS
 
 FITTED = ('11_40_38', '11_57_50', '12_04_31')
 HELD = ('11_10_52', '11_46_03', '12_09_45')
 SETS = ('tank2025', 'von_benzon2022', 'maker', 'bluerov2_gz', 'orca3', 'wu2018')
-LATE = {'tank2025': 0.034}
+LATE = {'tank2025': -0.004}
 USUALLY_LATE = 0.109
 """s, by which the recordings' commands come late. A fit finds it with the rotors' lag: 0.034 s
 with the 0.173 s of tank2025, 0.044 s with 0.165 s of a diagonal model; the published sets, whose
@@ -51,6 +61,10 @@ CASES = (('tank2025', 'tank2025', 'bluerov2_heavy'), ('diagonal', 'von_benzon202
 """Name, coefficients to start from, parameters."""
 STRETCH = 4.0
 """s, of the fit."""
+OVER, MEANS = 0.3, 4.0
+"""Weights of stretches that turn over, and of the means of steps."""
+ONLY_HELD = '62'
+"""Efforts that only the half that was held back has."""
 STEP = 0.02
 HORIZONS = (1.0, 5.0)
 SHOWN = ('u', 'v', 'w', 'p', 'q', 'r', 'roll', 'pitch')
@@ -131,6 +145,60 @@ def errors(vehicle: Vehicle, held: Sequence[Recording], seconds: float, late: fl
     return np.sqrt(np.mean(every**2, axis=0))
 
 
+def weighed(stretches: Stretches) -> Stretches:
+    """Return stretches with a weight for each sample and channel."""
+    weight = stretches.trusted.astype(float)
+    weight[stretches.up[:, :, 2].min(axis=1) < 0.3] *= OVER
+    return stretches._replace(trusted=np.repeat(weight[..., None], 9, axis=2))
+
+
+def means() -> dict[tuple[str, float], dict[str, float]]:
+    """Return the fitted half's means of steps, by stick and effort."""
+    found: dict[tuple[str, float], dict[str, float]] = {}
+    for reference in load_published('bluerov2_heavy').references:
+        for axis, ways in DIRECTIONS.items():
+            for sense, way in zip((1, -1), ways, strict=True):
+                for name, effort in EFFORTS.items():
+                    start = f'stick_{axis}_{way}_{name}_'
+                    if name == ONLY_HELD or reference.doubt:
+                        continue
+                    if reference.quantity.startswith(start):
+                        quantity = reference.quantity.removeprefix(start)
+                        mean = (reference.low + reference.high) / 2
+                        mean *= sense if quantity == 'speed' else 1
+                        found.setdefault((axis, sense * effort), {})[quantity] = mean
+    return found
+
+
+def from_rest(stretches: Stretches, vehicle: Vehicle) -> Stretches:
+    """Return stretches and, in the same shape, steps of one stick with their means at the end."""
+    count = stretches.time.shape[1]
+    length = count - BEFORE
+    time = (np.arange(count) - BEFORE) * (4.0 / (length - 1))
+    late = time[BEFORE:] >= 3.0
+    steps = means()
+    shape = (len(steps), length)
+    pwm = np.full((len(steps), count, len(vehicle.thrusters)), 1500.0)
+    up, velocity, weight = np.zeros((*shape, 3)), np.zeros((*shape, 6)), np.zeros((*shape, 9))
+    up[..., 2], weight[:, 0] = 1.0, 10.0
+    for i, ((axis, effort), values) in enumerate(steps.items()):
+        number = AXES.index(axis)
+        pwm[i, BEFORE:] = manual_pwm(vehicle.thrusters, effort * (np.arange(6) == number))
+        for quantity, value in values.items():
+            if quantity in ('pitch', 'roll'):
+                channel = ('pitch', 'roll').index(quantity)
+                up[i, late, channel] = np.sin(np.radians(value))
+            else:
+                channel = 3 + (5 if quantity == 'yaw_rate' else number)
+                velocity[i, late, channel - 3] = value
+            weight[i, late, channel] = MEANS
+    level = np.tile([0.0, 0.0, 0.0, 1.0], (*shape, 1))
+    none = np.full(len(steps), -1)
+    added = (none, none, np.tile(time, (len(steps), 1)), pwm, level, up, velocity, weight)
+    pairs = zip(stretches[:-1], added, strict=True)
+    return Stretches(*(np.concatenate(pair) for pair in pairs), stretches.held)
+
+
 def table(rows: dict[str, dict[float, np.ndarray]]) -> str:
     """Return errors of all sets in Markdown."""
     lines = ['| set | s | ' + ' | '.join(SHOWN) + ' |', '|---|--:|' + '--:|' * 8]
@@ -149,7 +217,8 @@ def fitted(folder: Path, coefficients: str, parameters: str) -> tuple[Vehicle, f
         vehicle = replace(vehicle, thrusters=replace(vehicle.thrusters, thrust_deduction=none))
     known = recordings(folder, FITTED, vehicle)
     with precision('float64'):
-        found = fit_motion(vehicle, FITS.load(parameters), stretches_of(known, STRETCH))
+        stretches = from_rest(weighed(stretches_of(known, STRETCH)), vehicle)
+        found = fit_motion(vehicle, FITS.load(parameters), stretches)
     print_motion_fit(vehicle, found)
     return found.vehicle(vehicle), delay_of(found)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.control.manual import manual_pwm
 from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import (
@@ -25,7 +26,6 @@ from marine_sim_ros.core.spatial import (
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.identification.fit_file import text_of
 from marine_sim_ros.identification.recording import Recording, checked
-from marine_sim_ros.identification.sticks import manual_pwm
 from marine_sim_ros.model.vehicle import ThrusterSet
 
 __all__ = ['COLUMNS', 'Columns', 'recording_of_table']

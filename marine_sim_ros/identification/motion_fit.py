@@ -7,8 +7,10 @@ Recordings are cut into stretches. Each is simulated, attitude and rotors too, f
 state of its own; the squared difference from attitude and velocity, over the deviation of each
 channel, and the squared distance from the priors are made least by Levenberg-Marquardt steps
 within bounds, with the initial states eliminated (variable projection; Golub & Pereyra 1973,
-Kaufman 1975). Huber's weights keep outliers from deciding (Huber 1964). The deviations are those
-of the residuals, estimated in between.
+Kaufman 1975). Each stretch takes as much of the step of its initial state as makes its own error
+least, so that one that turns over does not stop the others. Huber's weights keep outliers from
+deciding (Huber 1964). The deviations are those of the residuals, estimated in between; the three
+of the upward direction, whose length is 1, share one.
 """
 
 from __future__ import annotations
@@ -38,13 +40,15 @@ __all__ = ['CHANNELS', 'MotionFit', 'fit_motion']
 CHANNELS = ('up x', 'up y', 'up z', 'u', 'v', 'w', 'p', 'q', 'r')
 _DEVIATION = np.array([0.03, 0.03, 0.03, 0.04, 0.04, 0.04, 0.1, 0.1, 0.1])
 """Of the channels before anything is known."""
-_HUBER = 2.5
+_HUBER, _NO_LIMIT = 2.5, 1e6
 _LITTLE = 0.5
 """Of the prior's deviation: where more is left, the recordings tell little of a parameter."""
 _ALIKE = 0.95
 _FREE = 8
 """Of an initial state: two angles and six velocities."""
 _FEWEST = 4
+_SHARES = (1.0, 0.3, 0.1, 0.0)
+"""Of the step of an initial state that a stretch may take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +226,10 @@ class _Search:
         self.theta = np.clip(self.prior if start is None else start, self.low, self.high)
         self.data = (stretches.orientation[:, 0], stretches.time, stretches.pwm)
         self.measured = np.concatenate([stretches.up, stretches.velocity], axis=-1)
+        trusted = np.asarray(stretches.trusted, float)
+        trusted = trusted if trusted.ndim == 3 else trusted[..., None]
+        self.trusted = np.broadcast_to(trusted, self.measured.shape)
+        self.limit = np.where(stretches.source < 0, _NO_LIMIT, _HUBER)[:, None, None]
         # What is measured at the beginning counts as any other sample; here the search begins.
         begin = np.zeros((len(self.measured), 2))
         self.first = np.concatenate([begin, self.measured[:, 0, 3:]], axis=1)
@@ -257,27 +265,36 @@ class _Search:
     def _error(self, theta: np.ndarray, first: np.ndarray) -> np.ndarray:
         error = self.problem.simulated(theta, first, self.data) - self.measured
         error = np.where(np.isfinite(error), error, 1e3)
-        return np.asarray(error / self.deviation * self.stretches.trusted[..., None])
+        return np.asarray(error / self.deviation * self.trusted)
+
+    def _costs(self, theta: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Return the cost of each stretch (s,)."""
+        size = np.abs(self._error(theta, first))
+        limit = self.limit
+        return np.asarray(np.where(size < limit, size**2, 2 * limit * size - limit**2).sum((1, 2)))
+
+    def _surprise(self, theta: np.ndarray) -> float:
+        """Return the cost of values that are not those known beforehand."""
+        return float(np.sum(((theta - self.prior) * self.weight) ** 2))
 
     def _cost(self, theta: np.ndarray, first: np.ndarray) -> float:
-        size = np.abs(self._error(theta, first))
-        rho = np.where(size < _HUBER, size**2, 2 * _HUBER * size - _HUBER**2)
-        return float(np.sum(rho) + np.sum(((theta - self.prior) * self.weight) ** 2))
+        return float(self._costs(theta, first).sum()) + self._surprise(theta)
 
     def _estimate_deviation(self) -> None:
         error = self._error(self.theta, self.first) * self.deviation
-        kept = np.minimum(np.abs(error), _HUBER * self.deviation)
-        trusted = self.stretches.trusted
+        own = self.stretches.source >= 0
+        kept = np.minimum(np.abs(error[own]), _HUBER * self.deviation)
         free = _FREE / self.measured[0].size
-        mean = np.sum(kept**2, axis=(0, 1)) / np.maximum(trusted.sum(), 1) / (1 - free)
-        self.deviation = np.maximum(np.sqrt(mean), 1e-4)
+        total = np.maximum(np.sum(self.trusted[own] ** 2, axis=(0, 1)), 1.0)
+        square = np.sum(kept**2, axis=(0, 1)) / total / (1 - free)
+        square[:3] = square[:3].sum() / 2
+        self.deviation = np.maximum(np.sqrt(square), 1e-4)
 
     def _linear(self) -> _Linear:
         error = self._error(self.theta, self.first)
-        scale = np.sqrt(np.minimum(1.0, _HUBER / np.maximum(np.abs(error), 1e-9)))
-        scale = scale * self.stretches.trusted[..., None]
+        scale = np.sqrt(np.minimum(1.0, self.limit / np.maximum(np.abs(error), 1e-9)))
         own, begin = self.problem.slopes(self.theta, self.first, self.data)
-        weight = (scale / self.deviation)[..., None]
+        weight = (scale * self.trusted / self.deviation)[..., None]
         count = len(error)
         slope = np.nan_to_num(own * weight).reshape(count, -1, len(self.theta))
         begin = np.nan_to_num(begin * weight).reshape(count, -1, _FREE)
@@ -305,14 +322,23 @@ class _Search:
             theta = np.clip(self.theta + move, self.low, self.high)
             moved = point.residual + point.slope @ (theta - self.theta)
             back = np.swapaxes(point.basis, 1, 2) @ moved[..., None]
-            first = self.first - np.clip(np.linalg.solve(point.triangle, back)[..., 0], -0.5, 0.5)
-            cost = self._cost(theta, first)
+            begin = np.clip(np.linalg.solve(point.triangle, back)[..., 0], -0.5, 0.5)
+            first, costs = self._best(theta, begin)
+            cost = float(costs.sum()) + self._surprise(theta)
             if cost < point.cost:
                 self.theta, self.first = theta, first
                 self.damping = max(self.damping / 5, 1e-9)
                 return 1 - cost / point.cost
             self.damping *= 6
+        self.damping = min(self.damping, 1e2)
         return 0.0
+
+    def _best(self, theta: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return initial states (s, 8) and costs (s,), each stretch with its best share."""
+        trials = [self.first - share * step for share in _SHARES]
+        costs = np.stack([self._costs(theta, first) for first in trials])
+        best, row = np.argmin(costs, axis=0), np.arange(len(step))
+        return np.stack(trials)[best, row], costs[best, row]
 
     def _within(self, normal: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return −N⁻¹ g with what stands at a limit, and would go beyond, left there."""

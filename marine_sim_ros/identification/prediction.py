@@ -43,14 +43,14 @@ class Stretches(NamedTuple):
     """s stretches of l steps.
 
     Attributes:
-        source: (s,) number of the recording.
+        source: (s,) number of the recording; negative: of none, and nothing in it is an outlier.
         start: (s,) sample at which it begins.
         time: (s, BEFORE + l + 1) s, 0 at the beginning.
         pwm: (s, BEFORE + l + 1, k) µs.
         orientation: (s, l + 1, 4).
         up: (s, l + 1, 3).
         velocity: (s, l + 1, 6).
-        trusted: (s, l + 1).
+        trusted: (s, l + 1) whether a sample counts, or its weight; (s, l + 1, 9) by channel.
         held: whether pulse widths hold until the next.
     """
 

@@ -1,7 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""One stick at a part of its way, free in six axes: speed, attitude, and other axes' answers."""
+"""One stick at a part of its way, free in six axes: speed, attitude, and other axes' answers.
+
+The stick is that of ArduSub's manual mode, as in the tank: every motor of an axis at the same
+pulse width.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.control.manual import manual_pwm
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.simulation import Simulation
 from marine_sim_ros.validation.balance import balance
-from marine_sim_ros.validation.held import reachable, stick
+from marine_sim_ros.validation.held import reachable
 from marine_sim_ros.validation.measurement import DIRECTIONS, Measurement
 
 __all__ = ['EFFORTS', 'STICKS', 'answer']
@@ -48,7 +53,8 @@ def answer(vehicle: Vehicle, axis: str, effort: float) -> Answer | None:
     if start is None or not reachable(vehicle, axis):
         return None
     simulation = Simulation(vehicle, initial=start.state(), dt=_STEP)
-    pwm, total = stick(vehicle, axis, effort), np.zeros(8)
+    pwm = manual_pwm(vehicle.thrusters, effort * (np.array(AXES) == axis))
+    total = np.zeros(8)
     steps, counted = round(_DURATION / _STEP), round(_MEAN / _STEP)
     for i in range(steps):
         simulation.tick(pwm)
