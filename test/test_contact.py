@@ -18,12 +18,7 @@ from marine_sim_ros.model.materials import Materials, parse_materials, shipped_m
 from marine_sim_ros.physics import FORCES, wrench_sources
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact import contact
-from marine_sim_ros.physics.contact_pairs import (
-    hertz_force,
-    hertz_stiffness,
-    linear_stiffness,
-    pair_table,
-)
+from marine_sim_ros.physics.contact_pairs import hertz_force, linear_stiffness, pair_table
 from marine_sim_ros.physics.contact_touch import near_touches, touches
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.manipulator import link_poses, posed
@@ -100,8 +95,6 @@ def test_stiffness_of_sphere_and_column():
     at_rest = 0.143649e-3
     force = hertz_force(np.array(at_rest), modulus=modulus, radius=0.05)
     assert force == pytest.approx(112.815, rel=1e-4)
-    k = hertz_stiffness(np.array(at_rest), modulus=modulus, radius=0.05)
-    assert k == pytest.approx(1.17803e6, rel=1e-5)
     assert linear_stiffness(2e8, 25e-4, 0.1) == pytest.approx(5e6)
     assert hertz_force(np.array(-1.0), modulus=modulus, radius=0.05) == 0.0
 
@@ -562,8 +555,7 @@ def test_an_arm_touches_nothing_but_its_weight_counts_where_it_is():
 
 
 def test_hertz_of_numbers():
-    """Johnson (1985), eq. 4.23, and its derivative; nothing pulls."""
+    """Johnson (1985), eq. 4.23; nothing pulls."""
     given = {'modulus': 3e6, 'radius': 0.04}
     assert hertz_force(0.01, **given) == pytest.approx(4 / 3 * 3e6 * 0.2 * 1e-3)
-    assert hertz_stiffness(0.01, **given) == pytest.approx(2 * 3e6 * 0.02)
-    assert hertz_force(-0.01, **given) == hertz_stiffness(0, **given) == 0
+    assert hertz_force(-0.01, **given) == 0
