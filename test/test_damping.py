@@ -131,6 +131,7 @@ def descriptions(draw):
 ACCEPTED = []
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(descriptions(), st.integers(0, 2**32 - 1))
 def test_what_the_reader_accepts_cannot_add_energy(inside, seed):
@@ -194,6 +195,7 @@ def test_what_could_add_energy_is_refused_in_one_line(inside, message):
     assert '\n' not in str(error.value)
 
 
+@pytest.mark.long
 def test_the_compiled_engine_feels_the_same():
     jax = pytest.importorskip('jax')
     from marine_sim_ros.engine.availability import precision

@@ -221,6 +221,7 @@ def test_the_compiled_engine_refuses():
         script.script(load_scenario('pick_up'), vehicle)
 
 
+@pytest.mark.long
 def test_the_shipped_scenario_picks_up_the_brick():
     vehicle = load_vehicle('bluerov2_heavy', arm='true')
     scenario = load_scenario('pick_up')
