@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from graph import Watcher, servos_move_everywhere, start_graph
+from graph import Watcher, servos_move_everywhere
 
 pytestmark = pytest.mark.ros
 
@@ -39,7 +39,7 @@ def test_the_latest_command_holds_and_nonsense_is_ignored(processes):
     pilot = Watcher('/wamv')
     try:
         pilot.listen('azimuths/state', JointState)
-        start_graph(processes, vehicle='wamv', real_time_factor=2.0)
+        processes.marine_sim('run', 'wamv', '--real-time-factor', 2)
         publisher = pilot.node.create_publisher(JointState, 'azimuths/command', 10)
         pilot.until(lambda: publisher.get_subscription_count() and pilot.seen['azimuths/state'])
 
