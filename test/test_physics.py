@@ -48,6 +48,7 @@ def no_thrust(vehicle):
     return np.full(len(vehicle.thrusters), 1500.0)
 
 
+@pytest.mark.long
 def test_sphere_starts_and_ends_as_theory_says():
     vehicle = sphere()
     volume = vehicle.buoyancy.volume
@@ -62,6 +63,7 @@ def test_sphere_starts_and_ends_as_theory_says():
     assert simulation.state.velocity[2] == pytest.approx(terminal, rel=1e-6)
 
 
+@pytest.mark.long
 def test_free_roll_period():
     vehicle = vehicle_of('bluerov2', coefficients='wu2018')
     quiet = replace(
@@ -88,6 +90,7 @@ def test_free_roll_period():
     assert period == pytest.approx(2 * np.pi * np.sqrt(effective / restoring), rel=1e-3)
 
 
+@pytest.mark.long
 def test_energy_never_rises_without_thrust(vehicle):
     rng = np.random.default_rng(0)
     start = State(np.array([0, 0, -999.0]), quaternion_from_rpy(0.5, -0.4, 1), rng.normal(0, 1, 6))
@@ -189,6 +192,7 @@ def test_rk4_converges_with_the_fourth_order():
     assert 3.5 < np.log(errors[0] / errors[1]) / np.log(4) < 4.6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('integrator', ['semi_implicit', 'rk4', 'conserving'])
 def test_all_integrators_converge_to_the_same_motion(integrator):
     vehicle = vehicle_of('bluerov2', coefficients='wu2018', rotor_time_constant='0')
@@ -327,6 +331,7 @@ def test_the_barometer_reads_where_it_sits(offset):
     assert stern_low.pressure == pytest.approx(199006 + 997 * 9.8 * (0.19 - offset))
 
 
+@pytest.mark.long
 def test_stable_at_the_default_step(vehicle):
     """At top speed, spinning, and afloat: three vehicles as one batch, 600 s (hulls: 60 s)."""
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
