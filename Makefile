@@ -25,7 +25,7 @@ dev: setup  ## Add JAX (--engine jax, sweep), the console, tests and linters to 
 run: setup $(if $(filter --console,$(ARGS)),console)  ## A BlueROV2 dives; recorded to out/first; ARGS=--console shows it in a browser
 	@$(BIN)/marine_sim run bluerov2 --scenario dive --record out/first --overwrite $(ARGS)
 
-check: lint  ## Before each commit, two minutes: `make lint` and the tests that are quick
+check: lint  ## Before each commit: `make lint` and the quick tests, about two minutes
 	@$(PYTEST) -m 'not (ros or browser or gazebo or ardusub or slow or long)' $(ARGS)
 
 test: dev  ## All tests this machine can run
