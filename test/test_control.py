@@ -315,6 +315,7 @@ def test_the_heavy_holds_its_place_without_a_horizontal_thruster(environment):
         assert all(t.thrusters.thrust[names.index(name)] < 1e-6 for t in run.ticks[-10:])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('failed', [0, 1, 2, 3])
 def test_the_bluerov2_holds_depth_and_heading_without_a_horizontal_thruster(failed):
     rov = vehicle_of('bluerov2')

@@ -153,6 +153,7 @@ def test_what_the_reader_accepts_cannot_add_energy(inside, seed):
     assert np.all(np.einsum('ni,nij,nj->n', nu, d, nu) >= -rounding)
 
 
+@pytest.mark.long
 def test_some_couplings_were_accepted_and_some_refused():
     """Of the test before, which would show nothing if the reader refused everything."""
     if not ACCEPTED:

@@ -106,6 +106,7 @@ def test_a_batch_in_a_pool_moves_as_numpy_has_it(pool, name):
     assert blown.any() == (name in ('thrusts over the floor', 'slides on the floor'))
 
 
+@pytest.mark.long
 def test_more_pairs_are_near_than_there_is_room_for(pool):
     vehicle, environment, cases, _, kept = pool
     here = State(*(kept[name][-1, ..., 0] for name in State._fields))
@@ -115,6 +116,7 @@ def test_more_pairs_are_near_than_there_is_room_for(pool):
     assert list(cases)[4] == 'is far'
 
 
+@pytest.mark.long
 def test_it_does_not_matter_who_else_is_in_the_batch(pool):
     _, _, cases, program, kept = pool
     order = np.array([4, 0, 0, 2, 4])
@@ -126,6 +128,7 @@ def test_it_does_not_matter_who_else_is_in_the_batch(pool):
         )
 
 
+@pytest.mark.long
 def test_contact_takes_energy(pool):
     vehicle, _, _, _, kept = pool
     for i in (0, 1, 2):

@@ -204,6 +204,7 @@ def overlapping_allan(rates, dt, taus):
     return np.array(result)
 
 
+@pytest.mark.long
 def test_six_hours_of_readings_give_the_parameters_back():
     """Noise N, bias instability B and random walk K of six axes, from their Allan variances.
 

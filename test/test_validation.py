@@ -76,6 +76,7 @@ def box(mass=100.0, size='1 1 0.2'):
 both = pytest.mark.parametrize(('name', 'coefficients'), [(v, s) for v in VEHICLES for s in SETS])
 
 
+@pytest.mark.long
 @both
 def test_top_speeds_are_those_of_the_closed_form(cards, name, coefficients):
     vehicle, card = vehicle_of(name, coefficients=coefficients), cards[name, coefficients]
@@ -112,6 +113,7 @@ def test_speeds_with_four_full_forward_thrusters(coefficients, expected):
     assert speed.held_speed(alike, 'surge', -1.0) == pytest.approx(-expected, abs=0.005)
 
 
+@pytest.mark.long
 @both
 def test_terminal_speed_is_that_of_the_closed_form(cards, name, coefficients):
     vehicle, card = vehicle_of(name, coefficients=coefficients), cards[name, coefficients]
@@ -121,6 +123,7 @@ def test_terminal_speed_is_that_of_the_closed_form(cards, name, coefficients):
     assert card['terminal_speed'].note == ('rises' if net > 0 else 'sinks')
 
 
+@pytest.mark.long
 def test_net_buoyancies_are_those_of_the_sources(cards, validations):
     expected = {'orca3': 0.686, 'bluerov2_gz': 0.277, 'wu2018': 2.0, 'von_benzon2022': -0.98}
     for name, force in expected.items():
@@ -162,6 +165,7 @@ def test_decrement_and_period_of_linear_damping(ratio):
     assert found.period == pytest.approx(natural / root, rel=5e-3)
 
 
+@pytest.mark.long
 def test_what_is_damped_enough_does_not_swing():
     vehicle = vehicle_of('bluerov2_heavy')
     damping = replace(vehicle.damping, linear=5.0 * np.eye(6))
@@ -175,6 +179,7 @@ def test_what_has_its_weight_above_its_buoyancy_has_no_period():
     assert decay.natural_period(replace(vehicle, buoyancy=low), 'roll') is None
 
 
+@pytest.mark.long
 def test_which_sets_turn_over_at_full_speed(cards):
     for name in VEHICLES:
         tilt = {s: cards[name, s]['largest_tilt'] for s in SETS}
