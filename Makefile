@@ -2,8 +2,11 @@
 PYTHON ?= python3
 ARGS ?=
 BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+# A graph is a dozen processes; without bytecode each compiles its modules, twice the processor time.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup console dev run test worlds lint bench docs lock clean
+.PHONY: help setup console dev run check test worlds lint bench docs lock clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/'
@@ -22,8 +25,11 @@ dev: setup  ## Add JAX (--engine jax, sweep), the console, tests and linters to 
 run: setup $(if $(filter --console,$(ARGS)),console)  ## A BlueROV2 dives; recorded to out/first; ARGS=--console shows it in a browser
 	@$(BIN)/marine_sim run bluerov2 --scenario dive --record out/first --overwrite $(ARGS)
 
+check: lint  ## Before each commit: `make lint` and the quick tests, about two minutes
+	@$(PYTEST) -m 'not (ros or browser or gazebo or ardusub or slow or long)' $(ARGS)
+
 test: dev  ## All tests this machine can run
-	@$(BIN)/python -m pytest --numprocesses auto --dist loadgroup $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 worlds: setup  ## Write worlds/ and its meshes for Gazebo anew
 	@$(BIN)/python docs/scripts/make_worlds.py

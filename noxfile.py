@@ -31,7 +31,9 @@ def noble(session: nox.Session) -> None:
     with open(settings, 'w') as file:
         file.write(SYSTEM_LIBRARIES if _installed('freetype2', 'qhull_r') else '')
     session.install('-r', 'requirements/noble.txt', env={'MPLSETUPCFG': settings})
-    session.env.update(AMENT_PREFIX_PATH=prefix, PYTHONPATH=os.getcwd())
+    session.env.update(
+        AMENT_PREFIX_PATH=prefix, PYTHONPATH=os.getcwd(), PYTHONDONTWRITEBYTECODE=''
+    )
     for package in ('tf2_msgs', 'marine_acoustic_msgs'):
         if os.path.isdir(os.path.join(prefix, 'share', package)):
             continue

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -74,12 +75,17 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker('ros') or item.get_closest_marker('browser'):
             item.add_marker(again)
-        if item.get_closest_marker('ros'):
-            item.add_marker(pytest.mark.xdist_group('graphs'))  # one at a time
+        if item.get_closest_marker('ros'):  # a file at a time; ros_domain keeps files apart
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
         for marker, absent in missing.items():
             if absent and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f'{marker}: not on this machine'))
-    items.sort(key=lambda item: item.get_closest_marker('ros') is None)  # the longest group first
+    items.sort(key=_turn)
+
+
+def _turn(item):
+    """Long files of graphs first and short tests last, so that no worker waits for another."""
+    return not item.get_closest_marker('ros'), not item.get_closest_marker('slow')
 
 
 @pytest.hookimpl(wrapper=True)
@@ -91,10 +97,16 @@ def pytest_pyfunc_call():
         pytest.skip(str(error))
 
 
+@cache
+def vehicle_of(name, **arguments):
+    """Return a shipped vehicle, read once: xacro is most of a short test."""
+    return load_vehicle(name, **arguments)
+
+
 @pytest.fixture(params=[(v, s) for v in VEHICLES for s in SETS], ids='-'.join)
 def shipped(request):
     name, coefficients = request.param
-    return load_vehicle(name, coefficients=coefficients)
+    return vehicle_of(name, coefficients=coefficients)
 
 
 @pytest.fixture(
@@ -103,7 +115,7 @@ def shipped(request):
 )
 def vehicle(request):
     name, coefficients = request.param
-    return load_vehicle(name, **({'coefficients': coefficients} if coefficients else {}))
+    return vehicle_of(name, **({'coefficients': coefficients} if coefficients else {}))
 
 
 @pytest.fixture

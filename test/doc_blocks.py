@@ -20,6 +20,7 @@ files. Every other block has to be marked.
 import re
 import shutil
 from dataclasses import dataclass, field
+from functools import cache
 
 from conftest import ROOT, has
 from markdown_it import MarkdownIt
@@ -123,6 +124,7 @@ def clauses_of(comment):
     return {**found, 'skip': reason.lstrip(', ')} if skip else found
 
 
+@cache
 def blocks_of(page):
     """Return the blocks of a page; one that is indented has no language."""
     blocks, mark, marked = [], {}, -1

@@ -92,6 +92,30 @@ def run_everywhere(processes, folder, *arguments, ways=tuple(WAYS), separate=(),
     return outputs
 
 
+def servos_move_everywhere(processes, folder, kind, wrench, *arguments):
+    """Return the angles (n, m) of servos in a run in which all ways have them and a wrench alike.
+
+    Args:
+        processes: the fixture.
+        folder: where the recordings go.
+        kind: ``fins`` or ``azimuths``.
+        wrench: name of the wrench.
+        *arguments: of the run.
+    """
+    run_everywhere(processes, folder, *arguments)
+
+    def series(way):
+        topics = recorded(folder / way)
+        angles = [list(m.position) for _, m in sorted(topics[f'{kind}/state'].items())]
+        return angles, [numbers(m) for _, m in sorted(topics[f'wrench/{wrench}'].items())]
+
+    wanted = series('simulate')
+    for way in ('separate', 'composed'):
+        for found, expected in zip(series(way), wanted, strict=True):
+            np.testing.assert_array_equal(found, expected)
+    return np.array(wanted[0])
+
+
 @contextmanager
 def busy_machine():
     """Keep every core busy, twice over."""

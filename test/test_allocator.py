@@ -175,6 +175,7 @@ def test_a_full_heave_leaves_a_little_to_steer_with():
     assert 2 * 39.913 * (1 - CONCESSION) <= found.achieved[2] < 2 * 39.913
 
 
+@pytest.mark.long
 def test_thrust_has_no_jumps():
     rng = np.random.default_rng(4)
     for name in NAMES:
@@ -266,6 +267,7 @@ CROWDED = [
 ]
 
 
+@pytest.mark.long
 def test_a_demand_far_out_of_reach_leaves_nothing_behind():
     thrusters = thruster_set(
         [
@@ -508,6 +510,7 @@ for name in ('bluerov2', 'bluerov2_heavy', 'investigator90'):
 """
 
 
+@pytest.mark.long
 def test_the_same_bits_here_again_and_elsewhere():
     found = []
     for _ in range(2):

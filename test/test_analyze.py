@@ -91,6 +91,7 @@ def plain(path, messages):
     return path
 
 
+@pytest.mark.long
 @pytest.mark.versions
 def test_metrics_are_those_of_the_run(run, tmp_path, capsys):
     folder, trajectory = run
@@ -231,6 +232,7 @@ def test_a_bag_of_another_vehicle_is_compared_by_correlation(run, tmp_path, caps
     assert metrics['bags'][0]['vehicles']['bluerov2']['motion']['ticks'] == 801
 
 
+@pytest.mark.long
 def test_what_two_bags_have_of_one_clock_stays_where_it_is(run, tmp_path):
     other = tmp_path / 'other'
     shutil.copytree(run[0], other)
@@ -451,6 +453,7 @@ def test_damage_is_an_error_and_never_anything_else(small, tmp_path_factory, dat
     assert not said or said.startswith(str(path))
 
 
+@pytest.mark.long
 def test_memory_stays_while_bags_grow(tmp_path):
     """Ten times the messages, and nearly the same memory; measured with real allocations."""
     store = get_typestore(Stores.ROS2_JAZZY)

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -224,7 +225,7 @@ def test_between_turns_the_short_way_at_a_constant_rate():
 
 @given(st.lists(WIDTH, min_size=16, max_size=16))
 def test_a_channel_that_is_off_leaves_its_thruster_neutral(pwm):
-    channels = channel_map(load_vehicle('bluerov2'))
+    channels = channel_map(vehicle_of('bluerov2'))
     for width, told in zip(channels.pulse_widths(pwm), pwm, strict=False):
         assert width == (told if told in ON else 1500)
     for value in channels.values(pwm).values():

@@ -138,6 +138,7 @@ segments:
 """
 
 
+@pytest.mark.long
 def test_the_compiled_engine_is_the_same():
     pytest.importorskip('jax')
     from marine_sim_ros.engine.compiled import simulate_compiled
@@ -153,6 +154,7 @@ def test_the_compiled_engine_is_the_same():
     assert np.ptp(expected.azimuths[200:450]) > 0.1
 
 
+@pytest.mark.long
 def test_it_holds_a_place_and_a_heading():
     text = """
 duration: 60

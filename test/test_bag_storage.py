@@ -121,6 +121,7 @@ def test_a_bag_that_exists_is_not_written_over(tmp_path, writes):
         store.writer(tmp_path / 'bag')
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('package', LIBRARIES)
 def test_simulate_records_and_analyze_reads_with_each_library_alone(tmp_path, package):
     others = set(STORAGES) - {package}
@@ -155,6 +156,7 @@ def test_simulate_records_and_analyze_reads_with_each_library_alone(tmp_path, pa
     assert channels['odom']['messages'] == channels['thrusters/pwm']['messages'] == 401
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     'arguments',
     [

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
@@ -109,7 +110,7 @@ def test_rays_along_the_faces_of_a_box_meet_it_between_them_only():
 
 
 def test_the_nearest_of_seabed_neighbours_and_surface_is_met():
-    body = placed(body_of(load_vehicle('simple_rov'), '/other'))
+    body = placed(body_of(vehicle_of('simple_rov'), '/other'))
     floor = Scene((Plane('floor', [0.0, 0.0, -10.0], [0.0, 0.0, 1.0], 'sand'),))
     environment = Environment(scene=floor, bodies=(body,))
     down, up = [0.0, 0.0, -1.0], [0.0, 0.0, 1.0]
@@ -131,7 +132,7 @@ def test_the_nearest_of_seabed_neighbours_and_surface_is_met():
 def test_an_altimeter_reads_the_way_to_the_vehicle_below():
     from marine_sim_ros.sensors import SENSORS, SensorInputs
 
-    vehicle = load_vehicle('bluerov2', altimeter='true')
+    vehicle = vehicle_of('bluerov2', altimeter='true')
     sensor = next(s for s in vehicle.sensors if s.kind == 'altimeter')
     state = State(np.array([0.0, 0.0, -1.0]), np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(6))
     wide = body_of(boxed([('0 0 0', '0 0 0', '<box size="20 20 1"/>')]), '/wide')

@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,7 +131,7 @@ def test_a_ceiling_attracts_in_the_documented_law_and_by_suction():
     assert force([0, 0, -0.1], -UP)[2] == pytest.approx(5.30330, abs=5e-6)
     assert not force([0, 0, -0.1], -UP, mode='normal_only').any()
     scene = Scene((Plane('ceiling', np.zeros(3), -UP),), jets=JetLaw(suction=1.0))
-    vehicle = load_vehicle('bluerov2')
+    vehicle = vehicle_of('bluerov2')
     up = np.array([0, 0, 0, 0, -15.0, -15.0])
     below = rest((0.0, 0.0, -0.1 - 0.077))
     found = boundary(vehicle, below, Environment(scene=scene), up)
@@ -197,7 +198,7 @@ WALL = Plane('wall', np.array([5.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0]))
 
 
 def test_a_bluerov2_coming_down_on_the_seabed_follows_the_ratio():
-    vehicle = load_vehicle('bluerov2')
+    vehicle = vehicle_of('bluerov2')
     thrust = np.array([0, 0, 0, 0, -20.0, -20.0])  # these push down when positive
     for clearance in (0.13, 0.2, 0.3):
         found = boundary(vehicle, rest((3.0, 1.0, -10.0 + clearance)), around(SEABED), thrust)
@@ -208,7 +209,7 @@ def test_a_bluerov2_coming_down_on_the_seabed_follows_the_ratio():
 
 
 def test_one_thruster_near_the_ground_turns_the_vehicle():
-    vehicle = load_vehicle('bluerov2')
+    vehicle = vehicle_of('bluerov2')
     thrust = np.array([0, 0, 0, 0, 0, -20.0])  # the port vertical, 0.109 m to the left
     found = boundary(vehicle, rest((0.0, 0.0, -9.8)), around(SEABED), thrust)
     lift = 20 * ratio(0.277, T200)
@@ -216,7 +217,7 @@ def test_one_thruster_near_the_ground_turns_the_vehicle():
 
 
 def test_thrusting_beside_a_wall_turns_a_vehicle_away():
-    vehicle = load_vehicle('bluerov2')
+    vehicle = vehicle_of('bluerov2')
     pwm = np.full(6, 1500.0)
     pwm[:2] = 1400  # the bow's thrusters push ahead: their jets leave aft and outwards
     beside = Plane('wall', np.array([0.0, -0.4, 0.0]), np.array([0.0, 1.0, 0.0]))
@@ -270,7 +271,7 @@ def test_the_boundary_force_is_the_api_of_every_thruster_and_plane(vehicle):
 
 
 def test_the_surface_is_a_boundary_where_asked_for_and_follows_the_waves():
-    vehicle = load_vehicle('bluerov2')
+    vehicle = vehicle_of('bluerov2')
     thrust = np.array([0, 0, 0, 0, 20.0, 20.0])  # down: the jets go up
     state = rest((0.0, 0.0, -0.3))
     assert not boundary(vehicle, state, around(), thrust).any()
@@ -285,7 +286,7 @@ def test_the_surface_is_a_boundary_where_asked_for_and_follows_the_waves():
 @given(st.tuples(*[st.floats(-12, 12)] * 3))
 @settings(max_examples=60)
 def test_far_surfaces_are_left_out_without_a_difference(position):
-    vehicle, scene = load_vehicle('bluerov2'), load_environment('deep_rock').scene
+    vehicle, scene = vehicle_of('bluerov2'), load_environment('deep_rock').scene
     lifted = State(np.array(position) - (0, 0, 45), np.array([0, 0, 0, 1.0]), np.zeros(6))
     alone = boundary(vehicle, lifted, Environment(scene=scene), np.full(6, 30.0))
     stacked = State(*(x[None] for x in lifted))
@@ -294,7 +295,7 @@ def test_far_surfaces_are_left_out_without_a_difference(position):
 
 
 def test_no_scene_no_force():
-    vehicle = load_vehicle('bluerov2')
+    vehicle = vehicle_of('bluerov2')
     assert not boundary(vehicle, rest(), Environment(), np.full(6, 40.0)).any()
     simulation = Simulation(vehicle)
     assert 'boundary' not in simulation.tick(np.full(6, 1600.0)).sources
@@ -302,7 +303,7 @@ def test_no_scene_no_force():
 
 def test_batches_and_other_array_libraries():
     xp = pytest.importorskip('array_api_strict')
-    vehicle = load_vehicle('bluerov2')
+    vehicle = vehicle_of('bluerov2')
     environment = parse_environment(
         'pool: {length: 20, width: 8, depth: 3}\nterrain: {generator: rock, depth: 3, relief: 0.5}'
         '\nobstacles: [{shape: sphere, radius: 0.3, position: [0, 0, -2.5]}]\n',
@@ -339,7 +340,7 @@ def test_batches_and_other_array_libraries():
 @settings(max_examples=30)
 @given(st.tuples(*[st.floats(-20, 20)] * 3), st.tuples(*[st.floats(-3, 3)] * 3))
 def test_the_push_is_never_more_than_the_thrusts(position, rpy):
-    vehicle = load_vehicle('bluerov2')
+    vehicle = vehicle_of('bluerov2')
     state = State(np.array(position), quaternion_from_rpy(*rpy), np.zeros(6))
     found = boundary(vehicle, state, around(SEABED, WALL), np.full(6, 20.0))
     assert np.linalg.norm(found[:3]) <= 2 * 6 * 20
@@ -369,7 +370,7 @@ def run(vehicle, state, environment=None):
 
 
 def test_thrusters_near_the_surface_lose_thrust_where_the_vehicle_asks_for_it():
-    vehicle, plain = load_vehicle('bluerov2', ventilation='true'), load_vehicle('bluerov2')
+    vehicle, plain = vehicle_of('bluerov2', ventilation='true'), vehicle_of('bluerov2')
     whole = run(plain, rest((0.0, 0.0, -5.0))).thrust
     assert np.array_equal(run(vehicle, rest((0.0, 0.0, -5.0))).thrust, whole)
     assert np.array_equal(run(plain, rest()).thrust, whole)  # off unless asked for
@@ -384,7 +385,7 @@ def test_thrusters_near_the_surface_lose_thrust_where_the_vehicle_asks_for_it():
 
 
 def test_rotor_radii_are_read():
-    text = load_vehicle('bluerov2').urdf
+    text = vehicle_of('bluerov2').urdf
     assert load_vehicle(text).thrusters.rotor_radius == pytest.approx(np.full(6, 0.038))
     bare = text.replace('<diameter>0.076</diameter>', '')
     assert load_vehicle(bare).thrusters.rotor_radius == pytest.approx(np.full(6, 0.038))
@@ -405,7 +406,7 @@ def pushed(*planes):
             for i, (p, n) in enumerate(planes)
         )
     )
-    vehicle = load_vehicle('bluerov2')
+    vehicle = vehicle_of('bluerov2')
     thrust = 20.0 * np.sign(vehicle.thrusters.axis[:, 2])
     return boundary(vehicle, rest((0.0, 0.0, 0.2)), Environment(scene=scene), thrust)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 from graph import busy_machine, manifest
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
@@ -88,6 +89,7 @@ def test_directions_are_those_of_opencv(name):
     assert np.abs(found[:, 0] - places).max() < 1e-6
 
 
+@pytest.mark.long
 def test_distortion_that_folds_the_image_is_an_error():
     lens = lens_of(Camera(distortion=(-0.9, 0.0, 0.0, 0.0, 0.0)))
     with pytest.raises(ParameterError, match='folds the image'):
@@ -128,6 +130,7 @@ POSES = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures('renderer')
 def test_a_checkerboard_calibrates_back_to_the_camera():
     cv2 = pytest.importorskip('cv2')
@@ -390,7 +393,7 @@ def test_without_the_library_one_line_says_how_to_get_it(monkeypatch):
 
 @pytest.mark.usefixtures('renderer')
 def test_a_run_has_its_pictures():
-    vehicle = load_vehicle('bluerov2', camera='true')
+    vehicle = vehicle_of('bluerov2', camera='true')
     run = simulate(vehicle, load_scenario('dive'), duration=0.3)
     series = run.sensors['camera']
     assert series['image'].shape == (len(series.stamp), 360, 640, 3)

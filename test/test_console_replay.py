@@ -123,6 +123,7 @@ def surveyed(tmp_path_factory):
     return path, simulate(vehicle, load_scenario('dive'), environment=sand, duration=6.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('time', TIMES)
 def test_sensors_show_what_they_had_read_at_the_time(surveyed, time):
     path, trajectory = surveyed

@@ -130,6 +130,7 @@ assert [n.name for n in nodes] == ['tether_drag', 'sensors']
     )
 
 
+@pytest.mark.long
 def test_the_vehicle_is_sound_and_dives(copy):
     (block,) = (b for b in blocks_of(PAGE) if 'run' in b.clauses)
     for line in block.text.splitlines():

@@ -4,15 +4,15 @@
 """Control laws: closed forms of their parts, and what the closed loop achieves."""
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros import Environment
 from marine_sim_ros.control.attitude import attitude_error, body_rates, level_frame, wrapped
 from marine_sim_ros.control.closed_loop import ClosedLoop
 from marine_sim_ros.control.limits import axis_accelerations, axis_speeds, axis_thrusts
@@ -31,11 +31,6 @@ HOLD = {'x': 0, 'y': 0, 'z': -5, 'roll': 0, 'pitch': 0, 'yaw': 0}
 STEP = 0.02
 """s; a run with the default step has four times as many."""
 small = st.floats(-1.2, 1.2)
-
-
-@cache
-def vehicle_of(name, **arguments):
-    return load_vehicle(name, **arguments)
 
 
 class Run:
@@ -119,6 +114,7 @@ def test_an_approach_is_critically_damped():
     assert x[0] == pytest.approx(1e-3 * (1 - (1 + 1.5 * 2) * np.exp(-1.5 * 2)), rel=1e-3)
 
 
+@pytest.mark.long
 @given(st.tuples(*[st.floats(-9, 9)] * 3))
 def test_together_it_goes_straight(target):
     target = np.array(target)
@@ -203,6 +199,7 @@ def pitch_by_statics(run, vehicle):
     return np.degrees(guesses[np.argmin(np.abs(rest))])
 
 
+@pytest.mark.long
 def test_pitch_settles_where_statics_say_and_is_told():
     bare = vehicle_of('investigator90', arm='false')
     thick = replace(bare, damping=replace(bare.damping, linear=np.diag([0, 0, 0, 0, 60, 0])))
@@ -221,6 +218,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
 @pytest.mark.parametrize(('name', 'arguments'), VARIANTS)
 def test_position_hold_below_a_centimetre(name, arguments, environment):
@@ -237,6 +235,7 @@ SWIMMERS = ('investigator90', 'bluerov2_heavy', 'bluerov2')
 LEVEL = {'bluerov2': {'coefficients': 'bluerov2_gz'}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
 @pytest.mark.parametrize('name', SWIMMERS)
 def test_heading_step(name, environment):
@@ -256,6 +255,7 @@ def test_heading_step(name, environment):
     assert np.max(np.abs(run.last(run.position) - [0, 0, -5])) < 0.01
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
 @pytest.mark.parametrize('name', SWIMMERS)
 def test_transit(name, environment):
@@ -275,6 +275,7 @@ def test_transit(name, environment):
     assert np.max(np.abs(after[:, 1:] - [0, -5])) < (0.1 if environment is None else 0.15)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ('name', 'environment'),
     [
@@ -297,6 +298,7 @@ def test_circle_and_helix(name, environment):
     assert rise == pytest.approx(-0.08 * 2 * np.pi / 0.16, rel=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('environment', [None, CROSS], ids=['still', 'cross current'])
 def test_the_heavy_holds_its_place_without_a_horizontal_thruster(environment):
     heavy = vehicle_of('bluerov2_heavy')
@@ -313,6 +315,7 @@ def test_the_heavy_holds_its_place_without_a_horizontal_thruster(environment):
         assert all(t.thrusters.thrust[names.index(name)] < 1e-6 for t in run.ticks[-10:])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('failed', [0, 1, 2, 3])
 def test_the_bluerov2_holds_depth_and_heading_without_a_horizontal_thruster(failed):
     rov = vehicle_of('bluerov2')

@@ -131,6 +131,7 @@ def descriptions(draw):
 ACCEPTED = []
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(descriptions(), st.integers(0, 2**32 - 1))
 def test_what_the_reader_accepts_cannot_add_energy(inside, seed):
@@ -152,6 +153,7 @@ def test_what_the_reader_accepts_cannot_add_energy(inside, seed):
     assert np.all(np.einsum('ni,nij,nj->n', nu, d, nu) >= -rounding)
 
 
+@pytest.mark.long
 def test_some_couplings_were_accepted_and_some_refused():
     """Of the test before, which would show nothing if the reader refused everything."""
     if not ACCEPTED:
@@ -194,6 +196,7 @@ def test_what_could_add_energy_is_refused_in_one_line(inside, message):
     assert '\n' not in str(error.value)
 
 
+@pytest.mark.long
 def test_the_compiled_engine_feels_the_same():
     jax = pytest.importorskip('jax')
     from marine_sim_ros.engine.availability import precision

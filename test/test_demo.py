@@ -109,6 +109,7 @@ def piped():
     )
 
 
+@pytest.mark.long
 def test_a_pipe_gets_plain_lines_and_the_trajectory_of_simulate(piped):
     assert piped.returncode == 0, piped.stderr
     assert piped.stderr == ''
@@ -136,6 +137,7 @@ def test_the_page_that_it_names_lists_the_topics(piped):
     assert all(f'`{name}`' in text for name, *_ in demo.TOPICS)
 
 
+@pytest.mark.long
 def test_without_ros_the_tour_goes_on_and_says_how_to_get_it():
     program = (
         "import sys; sys.modules.update({'rclpy': None, 'tf2_msgs': None});"
@@ -150,6 +152,7 @@ def test_without_ros_the_tour_goes_on_and_says_how_to_get_it():
     assert 'marine_sim run' not in done.stdout  # nor anything else that needs it
 
 
+@pytest.mark.long
 def test_a_terminal_shows_the_dive_within_80_columns(terminal):
     screen = terminal('--fast', '--no-ros')
     text = screen.read()

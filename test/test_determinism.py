@@ -39,6 +39,7 @@ def hash_of(vehicle, environment, how=('-m', 'marine_sim_ros.tools.main')):
     return lines[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('vehicle', VEHICLES)
 def test_the_threads_of_blas_change_no_bit(vehicle, tmp_path):
     found = {hash_of(vehicle, environment(tmp_path / str(n), n)) for n in (None, 1, 2)}

@@ -24,6 +24,7 @@ def make(monkeypatch):
     return importlib.import_module('make_control')
 
 
+@pytest.mark.long
 def test_the_table_has_every_row_and_a_run_repeats_one(make):
     for name in experiment_names():
         for row in load_experiment(name).rows:

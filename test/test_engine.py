@@ -62,6 +62,7 @@ def compare(vehicle, scenario, **settings):
     assert set(found.sources) == set(expected.sources)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ('name', 'duration'),
     [

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.control_flow import cond, while_loop
@@ -73,7 +74,7 @@ def in_the_pool(vehicle):
 @pytest.fixture(scope='module')
 def pool():
     """Vehicle, environment, scenarios by name, the program of all together, what it kept."""
-    vehicle, environment = load_vehicle('bluerov2'), load_environment('pool')
+    vehicle, environment = vehicle_of('bluerov2'), load_environment('pool')
     cases = in_the_pool(vehicle)
     settings = [setting_of(vehicle, case, environment) for case in cases.values()]
     with pytest.MonkeyPatch.context() as patch:
@@ -83,7 +84,8 @@ def pool():
     return vehicle, environment, cases, program, kept
 
 
-@pytest.mark.parametrize('name', in_the_pool(load_vehicle('bluerov2')))
+@pytest.mark.long
+@pytest.mark.parametrize('name', in_the_pool(vehicle_of('bluerov2')))
 def test_a_batch_in_a_pool_moves_as_numpy_has_it(pool, name):
     vehicle, environment, cases, _, kept = pool
     expected = simulate(vehicle, cases[name], environment=environment)
@@ -104,6 +106,7 @@ def test_a_batch_in_a_pool_moves_as_numpy_has_it(pool, name):
     assert blown.any() == (name in ('thrusts over the floor', 'slides on the floor'))
 
 
+@pytest.mark.long
 def test_more_pairs_are_near_than_there_is_room_for(pool):
     vehicle, environment, cases, _, kept = pool
     here = State(*(kept[name][-1, ..., 0] for name in State._fields))
@@ -113,6 +116,7 @@ def test_more_pairs_are_near_than_there_is_room_for(pool):
     assert list(cases)[4] == 'is far'
 
 
+@pytest.mark.long
 def test_it_does_not_matter_who_else_is_in_the_batch(pool):
     _, _, cases, program, kept = pool
     order = np.array([4, 0, 0, 2, 4])
@@ -124,6 +128,7 @@ def test_it_does_not_matter_who_else_is_in_the_batch(pool):
         )
 
 
+@pytest.mark.long
 def test_contact_takes_energy(pool):
     vehicle, _, _, _, kept = pool
     for i in (0, 1, 2):
@@ -142,7 +147,7 @@ def test_contact_takes_energy(pool):
 
 @pytest.mark.parametrize('scene', SCENES)
 def test_the_same_pairs_are_near(scene):
-    vehicle, environment = load_vehicle('simple_rov'), load_environment(scene)
+    vehicle, environment = vehicle_of('simple_rov'), load_environment(scene)
     rng = np.random.default_rng(5)
     obstacles, found = environment.scene.obstacles, 0
     for i in range(60):
@@ -172,8 +177,9 @@ def compared(vehicle, environment, scenario, **settings):
     return max(apart, turned), expected
 
 
+@pytest.mark.long
 def test_a_vehicle_tips_over_the_edge_of_a_block():
-    vehicle, environment = load_vehicle('bluerov2'), load_environment('shallow_sand')
+    vehicle, environment = vehicle_of('bluerov2'), load_environment('shallow_sand')
     x, y = 4.7, 5.3
     top = environment.scene.ground(x, y) + 0.9
     case = drive((x, y, top - lowest(vehicle) + 0.05), 0.9, 'heave: -0.8', 'heave: -0.5', 1.5)
@@ -257,9 +263,10 @@ def test_loops_and_branches_are_the_same_compiled():
 # ---- what is told ----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_single_precision_stays_finite(monkeypatch):
     monkeypatch.setattr(contact_compiled, 'FEW', 200)  # all pairs at once: half the program
-    vehicle, environment = load_vehicle('bluerov2'), load_environment('pool')
+    vehicle, environment = vehicle_of('bluerov2'), load_environment('pool')
     case = in_the_pool(vehicle)['slides on the floor']
     found, _ = simulate_compiled(
         vehicle, case, environment=environment, dtype='float32', duration=1.0
@@ -271,18 +278,18 @@ def test_single_precision_stays_finite(monkeypatch):
 
 
 def test_a_batch_has_one_scene():
-    vehicle, case = load_vehicle('bluerov2'), load_scenario('dive')
+    vehicle, case = vehicle_of('bluerov2'), load_scenario('dive')
     with pytest.raises(ParameterError, match='solid in pool and in test_grid differs'):
         simulate_batch(
             vehicle, case, environments=[load_environment(e) for e in ('pool', 'test_grid')]
         )
-    heavy = replace(vehicle, find_contact=lambda: load_vehicle('simple_rov').contact)
+    heavy = replace(vehicle, find_contact=lambda: vehicle_of('simple_rov').contact)
     with pytest.raises(ParameterError, match='collisions of its vehicles differ'):
         simulate_batch([vehicle, heavy], case, environments=load_environment('pool'))
 
 
 def test_vehicles_share_a_batch_whoever_has_looked_for_its_points():
-    looked = load_vehicle('bluerov2')
+    looked = vehicle_of('bluerov2')
     assert len(looked.contact) == 26
     other = replace(looked, added_mass=2 * looked.added_mass)
     template, found = stacked([derived(looked), derived(other)])
@@ -292,7 +299,7 @@ def test_vehicles_share_a_batch_whoever_has_looked_for_its_points():
 
 def test_what_goes_step_by_step_has_nothing_solid():
     with pytest.raises(ParameterError, match=r'environment pool has .* a scene; expected still'):
-        Stepper(load_vehicle('bluerov2'), size=2, environment=load_environment('pool'))
+        Stepper(vehicle_of('bluerov2'), size=2, environment=load_environment('pool'))
 
 
 @pytest.mark.slow

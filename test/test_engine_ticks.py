@@ -71,6 +71,7 @@ def replayed(vehicle, scenario, trajectory, environment, same=np.testing.assert_
 FINS = np.zeros(4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ('name', 'script', 'around'),
     [
@@ -132,6 +133,7 @@ class ByNumpy:
         return done, self.memory.state
 
 
+@pytest.mark.long
 def test_faults_water_and_wrenches_that_change_under_way(rov):
     water = run_environment('', current=(0, 0, 0))
     pair = TickedVehicle(rov, water, START, STEPPING), ByNumpy(rov, water)

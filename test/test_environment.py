@@ -21,7 +21,7 @@ from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import (
-    environment_names,
+    ENVIRONMENTS,
     load_environment,
     parse_environment,
     run_environment,
@@ -387,13 +387,13 @@ def test_a_thousand_points_are_fast():
 
 FOLDER = resource_folder('config') / 'environments'
 TEXTS = {name: (FOLDER / f'{name}.yaml').read_text(encoding='utf-8') for name in
-         environment_names()}  # fmt: skip
+         ENVIRONMENTS.names()}  # fmt: skip
 
 
 def test_shipped_environments_are_what_they_say():
     wanted = {'still', 'fresh_pool', 'regular_waves', 'moderate_sea', 'swell', 'tidal_channel'}
-    assert set(environment_names()) >= wanted
-    loaded = {name: load_environment(name) for name in environment_names()}
+    assert set(ENVIRONMENTS.names()) >= wanted
+    loaded = {name: load_environment(name) for name in ENVIRONMENTS.names()}
     assert loaded['still'].still
     assert loaded['still'].water_density == pytest.approx(1026, abs=1)
     assert loaded['fresh_pool'].water_density == pytest.approx(996.8, abs=0.5)

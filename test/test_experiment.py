@@ -55,6 +55,7 @@ def experiment(*arguments):
     return ended.value.code
 
 
+@pytest.mark.long
 def test_in_process(tmp_path, capsys):
     out = tmp_path / 'out'
     assert experiment(write(tmp_path), '--record', out) == 0

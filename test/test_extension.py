@@ -65,6 +65,7 @@ def marine_sim(*arguments, environment, codes=(0,)):
     return done.stdout
 
 
+@pytest.mark.long
 def test_its_entries_are_listed_and_its_vehicle_is_sound(environment):
     for kind, name in (('forces', 'net'), ('sensors', 'speed_log'), ('vehicles', 'net_rov')):
         assert name in json.loads(marine_sim('list', kind, '--json', environment=environment))

@@ -33,6 +33,7 @@ for name in ('thrusters', 'buoyancy', 'drag', 'barometer', 'dynamics', 'scenario
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('vehicle', VEHICLES)
 def test_every_shipped_vehicle_runs_with_the_core_alone(vehicle, tmp_path):
     done = core_alone(
@@ -84,6 +85,7 @@ BOX = """<robot name="box">
 MESH = '<mesh filename="hull.stl"/>'
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ('name', 'arguments'),
     [

@@ -463,6 +463,7 @@ def test_every_fault_does_something(name):
     assert not same.all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('left_out', [(), ('delayed', 'lost_commands')])
 def test_the_engines_agree_on_all_faults_at_once(left_out):
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
@@ -478,6 +479,7 @@ def test_the_engines_agree_on_all_faults_at_once(left_out):
         )
 
 
+@pytest.mark.long
 def test_vehicles_of_a_batch_have_faults_of_their_own():
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
     from marine_sim_ros.engine.batch import simulate_batch

@@ -102,6 +102,7 @@ def test_thrusters_get_the_rest():
     np.testing.assert_array_equal(found.unachieved, [1, 0, 0, 0, 0, 1])
 
 
+@pytest.mark.long
 def test_the_shipped_controller_holds_depth_and_heading_by_fins():
     run = simulate(AUV, parse_scenario(RUN.format(80, 40), 'hold'), dt=0.02)
     yaw = 2 * np.arctan2(run.orientation[:, 2], run.orientation[:, 3])
@@ -112,6 +113,7 @@ def test_the_shipped_controller_holds_depth_and_heading_by_fins():
         np.testing.assert_allclose(run.velocity[last, 0], 1.5, atol=0.02)
 
 
+@pytest.mark.long
 def test_the_compiled_engine_is_the_same():
     pytest.importorskip('jax')
     from marine_sim_ros.engine.compiled import simulate_compiled

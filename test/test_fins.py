@@ -181,6 +181,7 @@ def linear_turn(vehicle, speed):
     return np.linalg.solve(matrix, [steer, place * steer])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(('angle', 'near'), [(0.002, 0.03), (-0.0002, 0.003)])
 def test_a_steady_turn_is_that_of_the_linear_derivatives(angle, near):
     text = AHEAD.format(90) + (

@@ -120,6 +120,7 @@ def test_options_of_one_vehicle_are_refused(options):
         fleet_runs(FLEETS.load('two_vehicles'), RunOptions(**options))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('name', FLEETS.names())
 def test_shipped_fleets_can_be_started(name):
     assert describe_fleet(fleet_runs(FLEETS.load(name), RunOptions()))

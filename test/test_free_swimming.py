@@ -53,12 +53,14 @@ def bounded(velocities):
     )
 
 
+@pytest.mark.long
 def test_full_ahead_for_ten_minutes_in_numpy():
     velocities, tilts = ahead(load_vehicle('bluerov2_heavy', coefficients='tank2025'), 600.0)
     assert bounded(velocities)
     assert tilts.max() < 25
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('name', IDENTIFIED)
 @pytest.mark.parametrize('identified', [True, False], ids=['identified', 'published'])
 def test_every_stick_of_every_set_for_ten_minutes_compiled(name, identified):

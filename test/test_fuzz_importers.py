@@ -43,6 +43,7 @@ FORMATS = {
 __all__ = ['memory']  # a fixture, used by all tests of this module
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300 + 2 * EXAMPLES)
 @pytest.mark.filterwarnings('error::RuntimeWarning')  # it would be a second line
 @pytest.mark.parametrize('name', FORMATS)

@@ -214,18 +214,21 @@ def memory():
     assert kilobytes('VmHWM') - before < 1_000_000
 
 
+@pytest.mark.long
 @usual(3000)
 @given(mutated(ROV))
 def test_mutated_boxes(text):
     check(text if text.lstrip().startswith('<') else '<' + text)
 
 
+@pytest.mark.long
 @usual(500)
 @given(mutated(ROUND))
 def test_mutated_round_bodies(text):
     check(text if text.lstrip().startswith('<') else '<' + text)
 
 
+@pytest.mark.long
 @usual(500)
 @given(mutated(BUOY))
 def test_mutated_sensors(text):
@@ -244,12 +247,14 @@ def test_mutated_ray_sensors(text):
             topic.fields(sensor, found[1])  # None where there is nothing to send
 
 
+@pytest.mark.long
 @usual(500)
 @given(mutated(VESSEL))
 def test_mutated_meshes(text):
     check(text if text.lstrip().startswith('<') else '<' + text)
 
 
+@pytest.mark.long
 @usual(1000)
 @given(data=encoded(ROV))
 def test_mutated_files(tmp_path, data):

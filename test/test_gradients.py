@@ -61,6 +61,7 @@ def test_slopes_are_those_of_finite_differences():
             np.testing.assert_allclose(slope[i], expected, rtol=1e-5)
 
 
+@pytest.mark.long
 def test_the_motion_is_that_of_numpy():
     vehicle = load_vehicle('bluerov2')
     expected = simulate(vehicle, SCENARIO, dt=DT)

@@ -164,7 +164,7 @@ def test_bad_commands_and_wrenches_are_survived(processes, watcher):
     pwm = watcher.node.create_publisher(UInt16MultiArray, 'thrusters/pwm', 10)
     external = watcher.node.create_publisher(WrenchStamped, 'wrench/external', 10)
     # The maker's set has the bench's thrust at every speed of advance.
-    start_graph(processes, vehicle_arguments=('coefficients:=maker',))
+    processes.marine_sim('run', 'bluerov2', '--set', 'coefficients:=maker')
     watcher.until(lambda: len(watcher.seen['odom']) > 20)
     watcher.until(lambda: pwm.get_subscription_count() and external.get_subscription_count())
     state = watcher.seen['thrusters/state']
@@ -306,7 +306,7 @@ def test_pause_and_reset(processes, watcher):
     from std_srvs.srv import SetBool, Trigger
 
     watcher.listen('odom', Odometry)
-    start_graph(processes)
+    processes.marine_sim('run', 'bluerov2')
     odom = watcher.seen['odom']
     watcher.until(lambda: len(odom) > 50)
     pause = watcher.node.create_client(SetBool, 'pause')
@@ -334,7 +334,7 @@ def test_without_lockstep_it_follows_the_wall_clock(processes, watcher):
     from nav_msgs.msg import Odometry
 
     watcher.listen('odom', Odometry)
-    start_graph(processes, lockstep=False)
+    processes.marine_sim('run', 'bluerov2', '--no-lockstep')
     odom = watcher.seen['odom']
     watcher.until(lambda: len(odom) > 50)
     count, start = len(odom), time.monotonic()
@@ -348,7 +348,7 @@ def test_a_gamepad_drives_and_its_loss_stops(processes, watcher):
 
     watcher.listen('thrusters/state', JointState)
     joy = watcher.node.create_publisher(Joy, '/joy', 10)
-    start_graph(processes)
+    processes.marine_sim('run', 'bluerov2')
     processes.node(NodeSpec('teleop', '/bluerov2', {'vehicle': 'bluerov2'}))
     state = watcher.seen['thrusters/state']
     watcher.until(lambda: joy.get_subscription_count() and len(state) > 20)
@@ -366,7 +366,7 @@ def test_a_current_on_the_topic_takes_the_vehicle_along(processes, watcher):
 
     watcher.listen('odom', Odometry)
     current = watcher.node.create_publisher(Vector3Stamped, '/ocean_current', 10)
-    start_graph(processes)
+    processes.marine_sim('run', 'bluerov2')
     watcher.until(lambda: len(watcher.seen['odom']) > 20)
     message = Vector3Stamped()
     message.vector.y = 1.0
@@ -385,7 +385,7 @@ def test_a_current_on_the_topic_takes_the_vehicle_along(processes, watcher):
 def test_every_parameter_is_described(processes, watcher):
     from rcl_interfaces.srv import DescribeParameters, ListParameters
 
-    start_graph(processes)
+    processes.marine_sim('run', 'bluerov2')
     for name in ('dynamics', 'thrusters', 'buoyancy', 'drag', 'barometer'):
         listing = watcher.node.create_client(ListParameters, f'{name}/list_parameters')
         describing = watcher.node.create_client(DescribeParameters, f'{name}/describe_parameters')

@@ -41,6 +41,7 @@ def many():
     return gymnasium.make_vec(STATION, num_envs=COUNT, vehicle='bluerov2')
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings('error')
 @pytest.mark.parametrize('name', sorted(ENVIRONMENTS))
 def test_gymnasium_finds_nothing_wrong(single, name):
@@ -177,6 +178,7 @@ def test_vehicles_with_hulls_are_told():
         gymnasium.make_vec(STATION, num_envs=0)
 
 
+@pytest.mark.long
 def test_sensors_are_observed():
     many = gymnasium.make_vec(STATION, num_envs=4, vehicle='bluerov2', observe='sensors')
     seen, _ = many.reset(seed=7)

@@ -98,6 +98,7 @@ def voxel_errors(kind, size):
     return np.array(errors) / volume
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('kind', BODIES)
 def test_archimedes_at_every_draught_and_tilt(kind):
     coarse, fine = voxel_errors(kind, 0.1), voxel_errors(kind, 0.025)
@@ -111,6 +112,7 @@ def test_archimedes_at_every_draught_and_tilt(kind):
     assert np.sqrt(np.mean(fine**2)) < np.sqrt(np.mean(coarse**2)) / 8
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('kind', BODIES)
 def test_pressure_on_cut_triangles_agrees_with_voxels(kind):
     geometry, below = BODIES[kind]
@@ -168,6 +170,7 @@ STRONG = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('mass', [11.0, 14.8, 20.0])
 def test_a_light_box_floats_at_its_density_whatever_its_size_says(mass):
     size = (0.5, 0.4, 0.2)
@@ -184,6 +187,7 @@ def zero_crossings(values, dt):
     return (i + values[i] / (values[i] - values[i + 1])) * dt
 
 
+@pytest.mark.long
 def test_a_box_rights_itself_as_its_metacentric_height_says():
     length, beam, depth, density = 0.8, 0.4, 0.2, 0.6
     mass = density * WATER * length * beam * depth
@@ -202,6 +206,7 @@ def test_a_box_rights_itself_as_its_metacentric_height_says():
     assert period == pytest.approx(expected, rel=0.05)
 
 
+@pytest.mark.long
 def test_terminal_velocity():
     both = GEOMETRY + '<forces>pressure suction</forces>'
     heavy = box((0.4, 0.3, 0.2), 30.0, tags=both)
@@ -217,6 +222,7 @@ def test_terminal_velocity():
     assert end.velocity[2] == pytest.approx(-0.900818, rel=2e-5)
 
 
+@pytest.mark.long
 def test_a_box_at_1_1_sinks():
     vehicle = box((0.4, 0.3, 0.2), 10.0, density=1.1, tags='<forces>pressure suction</forces>')
     net = 10.0 * G * (1 - 1 / 1.1)
@@ -305,6 +311,7 @@ def drop(tags, speed=(0.0, 0.0), pitch=0.0, height=1.0, seconds=1.5, **options):
 HARD = STRONG + '<slamming><power>2</power><multiplier>5</multiplier></slamming>'
 
 
+@pytest.mark.long
 def test_a_dropped_box_slams_when_it_hits_the_water():
     heights, slams = drop(HARD)
     touches = np.flatnonzero(heights < 0.06)[0]

@@ -26,7 +26,7 @@ def test_every_node_sees_the_same_sea(processes, tmp_path, vehicle):
     scenario = tmp_path / 'waves.yaml'
     scenario.write_text(SCENARIO.format(pwm=PWM[vehicle]))
     common = [vehicle, '--scenario', scenario, '--environment', 'moderate_sea']
-    run_everywhere(processes, tmp_path, *common, separate=['--components', '--markers'])
+    run_everywhere(processes, tmp_path, *common, separate=['--publish-components', '--markers'])
     assert manifest(tmp_path / 'separate')['ticks'] == 601
     _check_components(recorded(tmp_path / 'separate'))
 

@@ -60,6 +60,7 @@ def excited(request):
     return vehicle, simulate(vehicle, load_scenario('excitation'), dt=0.005)
 
 
+@pytest.mark.long
 def test_coefficients_are_found_again_within_five_percent(excited):
     vehicle, run = excited
     speed = np.sqrt(np.mean(run.velocity**2, axis=0))
@@ -106,6 +107,7 @@ def told(found):
     return {e.parameter.name: e.reason for e in found.estimates}
 
 
+@pytest.mark.long
 def test_axes_that_never_moved_are_not_observable():
     vehicle = load_vehicle('bluerov2', coefficients='bluerov2_gz')
     steps = [0.2, 0.5, -0.3, 0.1, -0.5, 0.4, -0.15, 0.0, 0.3, -0.4]
@@ -127,6 +129,7 @@ def test_axes_that_never_moved_are_not_observable():
     assert float(quadratic[0]) == pytest.approx(33.732, rel=0.05)
 
 
+@pytest.mark.long
 def test_drag_at_one_speed_alone_is_neither_linear_nor_quadratic():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
     deep = replace(
@@ -142,6 +145,7 @@ def test_drag_at_one_speed_alone_is_neither_linear_nor_quadratic():
     assert reasons['quadratic_damping yaw'] == 'cannot be distinguished from linear_damping yaw'
 
 
+@pytest.mark.long
 def test_a_run_in_a_current_needs_to_know_it():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
     drift = (0.3, -0.2, 0.0)
@@ -165,6 +169,7 @@ def test_a_run_in_a_current_needs_to_know_it():
     assert sway((0.0, 0.0, 0.0)) > 3 * sway(drift)
 
 
+@pytest.mark.long
 def test_what_the_model_does_not_explain_is_doubtful():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
     run = simulate(vehicle, load_scenario('excitation'), dt=0.01, duration=20.0)
@@ -266,6 +271,7 @@ def test_means_over_uneven_steps_are_exact_for_straight_lines():
     assert cut.known[(cut.time < 2.9) | (cut.time > 4.1)].all()
 
 
+@pytest.mark.long
 def test_what_is_not_on_a_diagonal_stays():
     vehicle = load_vehicle('bluerov2', coefficients='wu2018')
     full = vehicle.damping.linear.copy()
@@ -284,6 +290,7 @@ def test_what_is_not_on_a_diagonal_stays():
     assert again.buoyancy.volume == pytest.approx(found.value('volume')[0].value, abs=1e-6)
 
 
+@pytest.mark.long
 def test_a_plugin_of_orca3_has_no_place_for_values():
     vehicle = replace(
         load_vehicle('bluerov2', coefficients='maker'),
@@ -316,6 +323,7 @@ def estimates(text):
     return {(e['parameter'], e['axis']): e for e in json.loads(text)['estimates']}
 
 
+@pytest.mark.long
 @pytest.mark.versions
 def test_a_recording_knows_its_vehicle(recording, tmp_path, capsys):
     urdf, plot = tmp_path / 'fitted.urdf', tmp_path / 'fit.png'
@@ -351,6 +359,7 @@ def foreign(path, run, *, state=False):
     return path
 
 
+@pytest.mark.long
 def test_a_bag_of_another_autopilot_through_maps(recording, tmp_path, capsys):
     bag = foreign(tmp_path / 'sea', recording[1])
     vehicle = ('--vehicle', 'bluerov2', '--set', 'coefficients:=wu2018')
@@ -371,6 +380,7 @@ def test_thrust_that_was_recorded_has_no_lag_left(recording, tmp_path, capsys):
     assert found['added_mass', 'surge']['value'] == pytest.approx(5.5, rel=0.1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ('arguments', 'text'),
     [
@@ -403,6 +413,7 @@ def test_a_bag_without_a_manifest_needs_a_vehicle(recording, tmp_path, capsys):
     assert 'the bag has no odom' in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_vehicle_that_never_moved_tells_nothing(tmp_path, capsys):
     vehicle = load_vehicle('bluerov2', coefficients='maker')
     run = scripted(vehicle, [(0, '{}')], duration=18.0)

@@ -40,6 +40,7 @@ def heavy():
     return load_vehicle('bluerov2_heavy', coefficients='tank2025')
 
 
+@pytest.mark.long
 def test_gradients_find_what_made_a_run(heavy):
     pytest.importorskip('jax')
     from marine_sim_ros.engine.availability import precision

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros import Environment
 from marine_sim_ros.control.allocation import controllability, thrust_matrix
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.core.spatial import (
@@ -25,7 +26,7 @@ from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.sim.simulation import Simulation
 
-ROV = load_vehicle('investigator90', arm='false')
+ROV = vehicle_of('investigator90', arm='false')
 STILL = Environment()
 DEEP = rest((0, 0, -20))
 CENTERED = np.array([0.0, 0.0, -0.085])  # where table 4-1 holds
@@ -72,12 +73,12 @@ def test_mass_and_buoyancy_are_the_printed_ones():
     assert net == pytest.approx(214.277, abs=5e-4)
     fresh = buoyancy(ROV, DEEP, Environment(water_density=1000))[2] - 114.46 * 9.8
     assert fresh == pytest.approx(181.692, abs=5e-4)
-    diagonal = load_vehicle('investigator90', arm='false', inertia='diagonal').inertia
+    diagonal = vehicle_of('investigator90', arm='false', inertia='diagonal').inertia
     assert np.linalg.eigvalsh(diagonal.tensor) == pytest.approx([6.46, 12.04, 13.48])
 
 
 def test_ballast_makes_it_neutral():
-    trimmed = load_vehicle('investigator90', arm='false', ballast='21.865')
+    trimmed = vehicle_of('investigator90', arm='false', ballast='21.865')
     net = buoyancy(trimmed, DEEP, STILL)[2] - trimmed.inertia.mass * 9.8
     assert net == pytest.approx(0, abs=0.01)
 
@@ -141,14 +142,15 @@ def test_pitch_cannot_be_commanded_wherever_the_centre_of_mass_is(center):
     assert found.rank == 5
 
 
+@pytest.mark.long
 def test_what_the_thrusters_controllability():
     found = controllability(ROV.thrusters, ROV.inertia.center_of_mass)
     assert found.unreachable == ('pitch',)
-    heavy = load_vehicle('bluerov2_heavy')
+    heavy = vehicle_of('bluerov2_heavy')
     assert controllability(heavy.thrusters, heavy.inertia.center_of_mass).unreachable == ()
     assert controllability(heavy.thrusters, heavy.inertia.center_of_mass).rank == 6
-    assert 'pitch' in controllability(load_vehicle('bluerov2').thrusters, np.zeros(3)).unreachable
-    assert controllability(load_vehicle('simple_rov').thrusters, np.zeros(3)).rank == 5
+    assert 'pitch' in controllability(vehicle_of('bluerov2').thrusters, np.zeros(3)).unreachable
+    assert controllability(vehicle_of('simple_rov').thrusters, np.zeros(3)).rank == 5
 
 
 def test_free_trim():

@@ -117,6 +117,7 @@ def test_the_arm_is_weighed_where_it_is_at_each_moment():
 RUNS = {'turning_circle': lambda: turning(0.0), 'helix': lambda: turning(-0.1)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('name', experiment_names())
 def test_every_experiment_gets_its_metrics_pictures_and_report(name, tmp_path):
     experiment = load_experiment(name)

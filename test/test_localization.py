@@ -137,6 +137,7 @@ def estimated():
     return estimate()
 
 
+@pytest.mark.long
 def test_the_errors_of_a_filter_are_those_that_it_expects(estimated):
     """Pose and velocity of 50 seeds; dead reckoning where nothing tells the position."""
     nees, velocity, depth, errors, _ = estimated
@@ -149,6 +150,7 @@ def test_the_errors_of_a_filter_are_those_that_it_expects(estimated):
     assert np.abs(errors[-1, :, :2]).max() < 1e-3  # rad; gravity and the DVL hold the level
 
 
+@pytest.mark.long
 def test_a_filter_that_does_not_know_the_drift_of_the_gyroscopes_is_found_out():
     nees, *_ = estimate(deaf='gyro_bias_instability')
     assert np.nanmean(nees) > bounds(9)[1]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, vehicle_of
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
@@ -27,7 +27,7 @@ from marine_sim_ros.physics.manipulator import (
 )
 from marine_sim_ros.sim.simulation import Simulation
 
-ROV = load_vehicle('investigator90')
+ROV = vehicle_of('investigator90')
 ARM = ROV.manipulator
 STOWED = np.array([0, -np.pi / 2, np.radians(170), 0, 0, 0])
 # Data of the arm: length, mass, litres, axis.
@@ -81,6 +81,7 @@ def test_trim_by_statics(q, pitch):
     assert trim(posed(ROV, link_poses(ARM, q))) == pytest.approx(pitch, abs=5e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(('q', 'pitch'), [(np.zeros(6), 6.229), (STOWED, 1.928)])
 def test_trim_where_it_comes_to_rest(q, pitch):
     neutral = Environment(water_density=120.46 / 0.1362)
@@ -163,6 +164,7 @@ def afloat_in_nothing():
     return Simulation(bare, environment=Environment(gravity=0.0), initial=rest((0, 0, -20)))
 
 
+@pytest.mark.long
 def test_momentum_and_centre_of_mass_stay_while_the_arm_swings():
     simulation = afloat_in_nothing()
     centers, momenta, energies = [], [], []
@@ -187,6 +189,7 @@ def test_momentum_and_centre_of_mass_stay_while_the_arm_swings():
     assert np.max(np.abs(turned)) > 0.5  # the vehicle did turn under its arm
 
 
+@pytest.mark.long
 def test_energy_stays_bounded_while_the_arm_moves_at_random():
     rng = np.random.default_rng(4)
     simulation = Simulation(ROV, initial=rest((0, 0, -5)))
@@ -223,14 +226,14 @@ def test_joints_arrive():
 
 
 def test_on_massless_and_off():
-    bare, massless = (load_vehicle('investigator90', arm=a) for a in ('false', 'massless'))
+    bare, massless = (vehicle_of('investigator90', arm=a) for a in ('false', 'massless'))
     assert bare.manipulator is None
     assert bare.inertia.mass == massless.inertia.mass == 114.46
     assert massless.manipulator.mass.sum() == 0
     moved = posed(massless, link_poses(massless.manipulator, STOWED))
     assert moved.inertia.tensor == pytest.approx(bare.inertia.tensor)
     assert trim(moved) == pytest.approx(-6.52, abs=5e-3)
-    plain = load_vehicle('bluerov2')
+    plain = vehicle_of('bluerov2')
     assert posed(plain, None) is plain
 
 
@@ -294,7 +297,7 @@ FLOATS = '<buoyancy link="mast"><volume>0.01</volume><height>0.3</height></buoya
         ORCA3.replace('</robot>', TILT + FLOATS.replace('mast', 'eye')),
         SLIDE.format(limit=LIMIT).replace('</robot>', FLOATS),
         SLIDE.format(limit=LIMIT),
-        load_vehicle('investigator90').urdf,
+        vehicle_of('investigator90').urdf,
     ],
     ids=['plugin', 'plugin and arm', 'arm alone', 'nothing', 'both'],
 )
@@ -319,10 +322,10 @@ def test_a_hull_that_should_move_is_told():
     text = SLIDE.format(limit=LIMIT).replace('<link name="mast">', foam)
     (told,) = [w for w in load_vehicle(text).warnings if 'moves' in w]
     assert "link 'mast' moves" in told
-    assert not load_vehicle('investigator90').warnings
+    assert not vehicle_of('investigator90').warnings
 
 
 @pytest.mark.parametrize('arguments', [{'arm': 'maybe'}, {'arm': 'False'}, {'inertia': 'printd'}])
 def test_arguments_that_do_not_exist_are_refused(arguments):
     with pytest.raises(ModelError):
-        load_vehicle('investigator90', **arguments)
+        vehicle_of('investigator90', **arguments)

@@ -127,6 +127,7 @@ def test_whole_cells_are_exact_but_for_their_own_inertia():
     assert found.inertia + own == pytest.approx(800 * inertia, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.long
 def test_points_meet_a_body_that_lies_anyhow_without_bias():
     rng = np.random.default_rng(1)
     radius, size = 0.12, 0.06

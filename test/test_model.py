@@ -218,6 +218,7 @@ BLUEROV = load_vehicle('bluerov2').urdf
 TOKENS = sorted(set(re.findall(r'[\w.:/-]+', BLUEROV)))
 
 
+@pytest.mark.long
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(TOKENS),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.control.allocation import PilotMixer
@@ -47,6 +48,7 @@ def no_thrust(vehicle):
     return np.full(len(vehicle.thrusters), 1500.0)
 
 
+@pytest.mark.long
 def test_sphere_starts_and_ends_as_theory_says():
     vehicle = sphere()
     volume = vehicle.buoyancy.volume
@@ -61,8 +63,9 @@ def test_sphere_starts_and_ends_as_theory_says():
     assert simulation.state.velocity[2] == pytest.approx(terminal, rel=1e-6)
 
 
+@pytest.mark.long
 def test_free_roll_period():
-    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    vehicle = vehicle_of('bluerov2', coefficients='wu2018')
     quiet = replace(
         vehicle,
         damping=replace(vehicle.damping, linear=np.zeros((6, 6)), quadratic=np.zeros((6, 6))),
@@ -87,6 +90,7 @@ def test_free_roll_period():
     assert period == pytest.approx(2 * np.pi * np.sqrt(effective / restoring), rel=1e-3)
 
 
+@pytest.mark.long
 def test_energy_never_rises_without_thrust(vehicle):
     rng = np.random.default_rng(0)
     start = State(np.array([0, 0, -999.0]), quaternion_from_rpy(0.5, -0.4, 1), rng.normal(0, 1, 6))
@@ -138,7 +142,7 @@ def test_rigid_body_mass_matrix_moves_with_h(vehicle):
 
 
 def test_a_body_that_drifts_and_turns_with_the_water_feels_nothing():
-    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    vehicle = vehicle_of('bluerov2', coefficients='wu2018')
     current = np.array([0.7, -0.4, 0.1])
     moving = Environment(current=current)
     q = quaternion_from_rpy(0.2, 0.3, 0.4)
@@ -166,7 +170,7 @@ def test_implicit_and_explicit_step_of_heave():
 
 
 def test_rk4_converges_with_the_fourth_order():
-    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    vehicle = vehicle_of('bluerov2', coefficients='wu2018')
     velocity = np.array([1, 0.2, -0.3, 0.4, -0.5, 0.6])
     start = State(np.array([0, 0, -5.0]), quaternion_from_rpy(0.3, 0.2, 0), velocity)
 
@@ -188,9 +192,10 @@ def test_rk4_converges_with_the_fourth_order():
     assert 3.5 < np.log(errors[0] / errors[1]) / np.log(4) < 4.6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('integrator', ['semi_implicit', 'rk4', 'conserving'])
 def test_all_integrators_converge_to_the_same_motion(integrator):
-    vehicle = load_vehicle('bluerov2', coefficients='wu2018', rotor_time_constant='0')
+    vehicle = vehicle_of('bluerov2', coefficients='wu2018', rotor_time_constant='0')
 
     def end(dt):
         simulation = Simulation(vehicle, initial=rest((0, 0, -5)), dt=dt, integrator=integrator)
@@ -209,7 +214,7 @@ def test_orca_buoyancy_numbers():
     assert near_surface_fraction(0.0, height=0.25) == 0.5
     assert near_surface_fraction(0.0625, height=0.25) * 997 * 0.01 * 9.8 == pytest.approx(24.4265)
     assert near_surface_fraction(np.array([-1, 0, 1.0]), height=1) == pytest.approx([1, 0.5, 0])
-    vehicle = load_vehicle('bluerov2', coefficients='orca3')
+    vehicle = vehicle_of('bluerov2', coefficients='orca3')
     state = rest((0, 0, -1))
     net = buoyancy(vehicle, state, STILL) + weight(vehicle, state, STILL)
     assert net[2] == pytest.approx(0.686, abs=5e-4)
@@ -217,7 +222,7 @@ def test_orca_buoyancy_numbers():
 
 def test_net_buoyancy_of_the_published_sets():
     def net(name):
-        vehicle = load_vehicle('bluerov2', coefficients=name)
+        vehicle = vehicle_of('bluerov2', coefficients=name)
         state = rest((0, 0, -1))
         return (buoyancy(vehicle, state, STILL) + weight(vehicle, state, STILL))[2]
 
@@ -230,13 +235,13 @@ def test_top_speeds_of_the_sets_disagree_as_published():
     force = 4 * 51.485 * np.sqrt(0.5)
 
     def top(name):
-        d = load_vehicle('bluerov2', coefficients=name).damping
+        d = vehicle_of('bluerov2', coefficients=name).damping
         c1, c2 = d.linear[0, 0], d.quadratic[0, 0]
         return (-c1 + np.sqrt(c1**2 + 4 * c2 * force)) / (2 * c2)
 
     assert top('wu2018') == pytest.approx(2.72, abs=0.01)
     assert top('von_benzon2022') == pytest.approx(0.97, abs=0.01)
-    gz = load_vehicle('bluerov2', coefficients='bluerov2_gz').damping.quadratic[0, 0]
+    gz = vehicle_of('bluerov2', coefficients='bluerov2_gz').damping.quadratic[0, 0]
     assert np.sqrt(50 / gz) == pytest.approx(1.2175, abs=5e-5)
 
 
@@ -251,7 +256,7 @@ def test_top_speeds_of_the_sets_disagree_as_published():
     ],
 )
 def test_damping_rates_and_step_limits(name, axis, speed, rate):
-    vehicle = load_vehicle('bluerov2', coefficients=name)
+    vehicle = vehicle_of('bluerov2', coefficients=name)
     c1, c2 = vehicle.damping.linear[axis, axis], vehicle.damping.quadratic[axis, axis]
     mass = vehicle.added_mass[axis, axis]
     mass += vehicle.inertia.mass if axis < 3 else vehicle.inertia.tensor[axis - 3, axis - 3]
@@ -262,7 +267,7 @@ def test_damping_rates_and_step_limits(name, axis, speed, rate):
 
 
 def test_added_mass_over_a_topic_would_diverge_for_wu():
-    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    vehicle = vehicle_of('bluerov2', coefficients='wu2018')
     ratio = np.diag(vehicle.added_mass)[:3] / vehicle.inertia.mass
     assert ratio[1:] == pytest.approx([1.104, 1.267], abs=5e-4)
 
@@ -270,7 +275,7 @@ def test_added_mass_over_a_topic_would_diverge_for_wu():
 def test_drag_coefficients_of_orca3_come_from_its_box():
     box, cd = (0.457, 0.338, 0.254), (0.8, 0.95, 0.95)
     areas = (box[1] * box[2], box[0] * box[2], box[0] * box[1])
-    d = load_vehicle('bluerov2', coefficients='orca3').damping.quadratic
+    d = vehicle_of('bluerov2', coefficients='orca3').damping.quadratic
     for i in range(3):
         assert d[i, i] == pytest.approx(0.5 * 997 * areas[i] * cd[i], abs=5e-5)
 
@@ -317,7 +322,7 @@ def test_pressure_at_ten_metres_and_above():
 
 @pytest.mark.parametrize('offset', [-0.3, 0.0, 0.3])
 def test_the_barometer_reads_where_it_sits(offset):
-    sensor = load_vehicle('bluerov2').barometer
+    sensor = vehicle_of('bluerov2').barometer
     sensor = replace(sensor, reference_offset=offset, fluid_density=997.0)
     reading = barometer(sensor, rest((0, 0, -10)), STILL)
     assert reading.pressure == pytest.approx(199006 - 997 * 9.8 * offset)
@@ -326,6 +331,7 @@ def test_the_barometer_reads_where_it_sits(offset):
     assert stern_low.pressure == pytest.approx(199006 + 997 * 9.8 * (0.19 - offset))
 
 
+@pytest.mark.long
 def test_stable_at_the_default_step(vehicle):
     """At top speed, spinning, and afloat: three vehicles as one batch, 600 s (hulls: 60 s)."""
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
@@ -376,7 +382,7 @@ def test_a_batch_of_vehicles_is_one_call(vehicle):
 
 def test_the_core_runs_on_the_array_api_standard_alone():
     xp = pytest.importorskip('array_api_strict')
-    vehicle = load_vehicle('bluerov2', coefficients='wu2018')
+    vehicle = vehicle_of('bluerov2', coefficients='wu2018')
     state = State(np.array([0.1, 0.2, -0.05]), quaternion_from_rpy(0.1, 0.2, 0.3), np.ones(6))
     strict = State(*(xp.asarray(x) for x in state))
     from marine_sim_ros.physics.thrusters import thrusters

@@ -85,6 +85,7 @@ def unfitting(allocator, plan, rng, count):
     return np.stack(patterns)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('engine', ['numpy', 'jax'])
 @pytest.mark.parametrize(('name', 'gone'), [('bluerov2', ()), ('bluerov2_heavy', (1,))])
 def test_what_does_not_fit_is_scaled_back_as_with_daqp(name, gone, engine):

@@ -83,6 +83,7 @@ def test_it_never_gives_more_than_it_took_but_for_the_steps_swing(modes, dt):
     assert most <= start * (1 + swing)
 
 
+@pytest.mark.long
 def test_both_engines_agree():
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
     from marine_sim_ros.engine.compiled import simulate_compiled

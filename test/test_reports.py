@@ -40,6 +40,7 @@ def record(folder, name):
     write_recording(folder, vehicle, settings, run)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('name', SCENARIOS)
 def test_every_scenario_gives_a_report_with_data_in_every_chart(tmp_path, name):
     record(tmp_path / 'run', name)

@@ -23,6 +23,7 @@ from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.trajectory import TrajectoryHash
 
 
+@pytest.mark.long
 def test_the_dive_holds_for_every_vehicle(shipped):
     scenario = load_scenario('dive')
     trajectory = simulate(shipped, scenario)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, vehicle_of
 from scipy.spatial.transform import Rotation
 
 from marine_sim_ros import (
@@ -204,6 +204,7 @@ def overlapping_allan(rates, dt, taus):
     return np.array(result)
 
 
+@pytest.mark.long
 def test_six_hours_of_readings_give_the_parameters_back():
     """Noise N, bias instability B and random walk K of six axes, from their Allan variances.
 
@@ -440,7 +441,7 @@ def test_usbl_is_deaf_beyond_its_range_and_wrong_by_its_speed_of_sound():
 
 
 def test_battery_tells_the_power_of_the_thrusters_and_the_sag():
-    vehicle, scenario = load_vehicle('bluerov2'), load_scenario('dive')
+    vehicle, scenario = vehicle_of('bluerov2'), load_scenario('dive')
     plain = simulate(vehicle, scenario, duration=2.0).sensors['battery']
     assert np.allclose(plain['voltage'], 16.0, atol=0.01)
     assert np.isnan(plain['used']).all()
@@ -525,7 +526,7 @@ def test_faults_of_any_sensor():
 def test_a_fault_of_an_unknown_sensor_is_one_line():
     from marine_sim_ros.faults.fitting import unfit
 
-    told = unfit(parse_faults('[{kind: sensor_freeze, sensor: sonar}]'), load_vehicle('bluerov2'))
+    told = unfit(parse_faults('[{kind: sensor_freeze, sensor: sonar}]'), vehicle_of('bluerov2'))
     assert told.startswith("sensor 'sonar' is unknown; expected one of those of bluerov2: baro")
 
 
@@ -536,7 +537,7 @@ def test_the_compiled_engine_reads_the_same():
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
     from marine_sim_ros.engine.compiled import simulate_compiled
 
-    vehicle = load_vehicle('bluerov2', usbl='true', thermometer='true', leak='true')
+    vehicle = vehicle_of('bluerov2', usbl='true', thermometer='true', leak='true')
     faults = parse_faults('[{kind: battery}, {kind: sensor_freeze, sensor: usbl, at: 1}]')
     scenario = replace(load_scenario('dive'), faults=faults)
     one = simulate(vehicle, scenario, duration=2.0, seed=3)
@@ -554,7 +555,7 @@ def test_the_compiled_engine_reads_the_same():
 
 
 def test_readings_of_a_batch_are_arrays():
-    vehicle = load_vehicle('bluerov2', usbl='true', thermometer='true', leak='true')
+    vehicle = vehicle_of('bluerov2', usbl='true', thermometer='true', leak='true')
     rng = np.random.default_rng(3)
     states = random_states(rng, 7)
     supply = np.stack([rng.uniform(0, 500, 7), np.full(7, np.nan), np.full(7, np.nan)], axis=1)

@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 import pytest
-from graph import NotInTime, Watcher, start_graph
+from graph import NotInTime, Watcher
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.allocation import PilotMixer
@@ -380,7 +380,7 @@ def test_a_lost_terminal_stops_the_thrusters(watcher, processes, terminal, how):
 
     watcher.listen('thrusters/state', JointState)
     watcher.listen('thrusters/pwm', UInt16MultiArray)
-    start_graph(processes)
+    processes.marine_sim('run', 'bluerov2')
     window = terminal('bluerov2')
     state, pwm = watcher.seen['thrusters/state'], watcher.seen['thrusters/pwm']
     watcher.until(lambda: len(state) > 20 and pwm)
@@ -441,7 +441,7 @@ def test_a_real_controller_follows_the_pilot_and_holds_still_without_one(
 
     watcher.listen('odom', Odometry)
     watcher.listen('cmd_pose', PoseStamped)
-    start_graph(processes, controller='modern')
+    processes.marine_sim('run', 'bluerov2', '--controller', 'modern')
     window = terminal('bluerov2', '--output', 'pose')
     odom = watcher.seen['odom']
 

@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,7 +94,7 @@ def test_linear_thrust_takes_arrays():
 
 @pytest.mark.parametrize(('pwm', 'newtons', 'watts', 'rpm'), T200)
 def test_t200_curve_at_16_volts(pwm, newtons, watts, rpm):
-    vehicle = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0')
+    vehicle = vehicle_of('bluerov2', coefficients='maker', rotor_time_constant='0')
     output, _ = run(vehicle, pwm)
     assert output.thrust == pytest.approx([newtons] * 6, abs=1e-9)
     assert output.power == pytest.approx([watts] * 6, abs=1e-6)
@@ -102,7 +103,7 @@ def test_t200_curve_at_16_volts(pwm, newtons, watts, rpm):
 
 
 def test_the_dead_zone_is_exactly_zero():
-    vehicle = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0')
+    vehicle = vehicle_of('bluerov2', coefficients='maker', rotor_time_constant='0')
     for pwm in (1472, 1490, 1500, 1528):
         output, _ = run(vehicle, pwm)
         assert not output.thrust.any()
@@ -110,8 +111,8 @@ def test_the_dead_zone_is_exactly_zero():
 
 
 def test_rotor_lag_is_the_exact_exponential_whatever_the_step():
-    vehicle = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0.2')
-    full, _ = run(load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0'), 1700)
+    vehicle = vehicle_of('bluerov2', coefficients='maker', rotor_time_constant='0.2')
+    full, _ = run(vehicle_of('bluerov2', coefficients='maker', rotor_time_constant='0'), 1700)
     for steps in (1, 4, 40):
         memory = np.zeros(6)
         for _ in range(steps):
@@ -121,17 +122,17 @@ def test_rotor_lag_is_the_exact_exponential_whatever_the_step():
 
 
 def test_thrust_matrix_of_the_vectored_frame():
-    b = load_vehicle('bluerov2', coefficients='maker').thrusters.effectiveness
+    b = vehicle_of('bluerov2', coefficients='maker').thrusters.effectiveness
     c = np.sqrt(0.5)
     assert b[0] == pytest.approx([-c, -c, c, c, 0, 0], abs=1e-12)  # surge
     assert b[1] == pytest.approx([-c, c, -c, c, 0, 0], abs=1e-12)  # sway
     assert b[2] == pytest.approx([0, 0, 0, 0, -1, -1], abs=1e-12)  # heave
     assert np.linalg.matrix_rank(b) == 5
-    assert np.linalg.matrix_rank(load_vehicle('bluerov2_heavy').thrusters.effectiveness) == 6
+    assert np.linalg.matrix_rank(vehicle_of('bluerov2_heavy').thrusters.effectiveness) == 6
 
 
 def test_a_force_at_a_point_gives_r_cross_f():
-    vehicle = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0')
+    vehicle = vehicle_of('bluerov2', coefficients='maker', rotor_time_constant='0')
     pwm = np.full(6, 1500.0)
     pwm[0] = 1700
     output, _ = run(vehicle, pwm)
@@ -144,7 +145,7 @@ def test_reaction_torque_is_off_by_default_and_turns_with_the_hand():
     vehicle = load_vehicle(
         'bluerov2', coefficients='maker', rotor_time_constant='0', reaction_torque='0.02'
     )
-    plain = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0')
+    plain = vehicle_of('bluerov2', coefficients='maker', rotor_time_constant='0')
     pwm = np.full(6, 1500.0)
     pwm[4] = 1700  # counter-clockwise, thrust down
     with_torque, _ = run(vehicle, pwm)
@@ -154,7 +155,7 @@ def test_reaction_torque_is_off_by_default_and_turns_with_the_hand():
 
 
 def test_inflow_loss_takes_all_thrust_at_the_zero_thrust_advance():
-    text = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0').urdf
+    text = vehicle_of('bluerov2', coefficients='maker', rotor_time_constant='0').urdf
     text = text.replace(
         '<diameter>0.076</diameter>',
         '<diameter>0.076</diameter><zero_thrust_advance_ratio>0.8</zero_thrust_advance_ratio>',
@@ -173,7 +174,7 @@ def test_inflow_loss_takes_all_thrust_at_the_zero_thrust_advance():
 
 
 def test_voltage_interpolates_between_tables():
-    text = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0').urdf
+    text = vehicle_of('bluerov2', coefficients='maker', rotor_time_constant='0').urdf
     low = '<curve name="t200" voltage="12">1100 -30 1 2 1500 0 0 0 1900 40 1 2</curve>'
     text = text.replace('<thrusters>', '<thrusters>' + low)
     full = {v: run(load_vehicle(text, voltage=v), 1900)[0].thrust[0] for v in (10, 12, 14, 16, 20)}
@@ -184,7 +185,7 @@ def test_voltage_interpolates_between_tables():
 
 
 def test_t200_table_against_the_published_fits():
-    vehicle = load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0')
+    vehicle = vehicle_of('bluerov2', coefficients='maker', rotor_time_constant='0')
     for pwm in range(1532, 1901, 4):
         x = pwm - 1528
         fit = 7.055762e-2 * x + 1.959120e-4 * x**2
@@ -197,7 +198,7 @@ def test_t200_table_against_the_published_fits():
 
 @pytest.mark.parametrize(('pwm', 'factor'), [(1900, 4.0727e-6), (1100, -3.2465e-6)])
 def test_t200_thrust_goes_with_the_square_of_the_speed(pwm, factor):
-    output, _ = run(load_vehicle('bluerov2', coefficients='maker', rotor_time_constant='0'), pwm)
+    output, _ = run(vehicle_of('bluerov2', coefficients='maker', rotor_time_constant='0'), pwm)
     rpm = output.rotor_speed[0] * 60 / (2 * np.pi)
     assert output.thrust[0] == pytest.approx(factor * rpm**2, rel=0.03)
 

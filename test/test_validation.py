@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import OTHERS, ROOT, SETS, VEHICLES
+from conftest import OTHERS, ROOT, SETS, VEHICLES, vehicle_of
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -76,9 +76,10 @@ def box(mass=100.0, size='1 1 0.2'):
 both = pytest.mark.parametrize(('name', 'coefficients'), [(v, s) for v in VEHICLES for s in SETS])
 
 
+@pytest.mark.long
 @both
 def test_top_speeds_are_those_of_the_closed_form(cards, name, coefficients):
-    vehicle, card = load_vehicle(name, coefficients=coefficients), cards[name, coefficients]
+    vehicle, card = vehicle_of(name, coefficients=coefficients), cards[name, coefficients]
     pairs = 1 if name == 'bluerov2' else 2
     extra = card['net_buoyancy'].value
     for axis, quantity, lift in (
@@ -102,7 +103,7 @@ def test_top_speeds_are_those_of_the_closed_form(cards, name, coefficients):
     ('coefficients', 'expected'), [('wu2018', 2.72), ('von_benzon2022', 0.97)]
 )
 def test_speeds_with_four_full_forward_thrusters(coefficients, expected):
-    vehicle = load_vehicle('bluerov2', coefficients=coefficients)
+    vehicle = vehicle_of('bluerov2', coefficients=coefficients)
 
     def symmetric(pwm):
         return AHEAD * (pwm - 1500.0) / 400.0
@@ -112,15 +113,17 @@ def test_speeds_with_four_full_forward_thrusters(coefficients, expected):
     assert speed.held_speed(alike, 'surge', -1.0) == pytest.approx(-expected, abs=0.005)
 
 
+@pytest.mark.long
 @both
 def test_terminal_speed_is_that_of_the_closed_form(cards, name, coefficients):
-    vehicle, card = load_vehicle(name, coefficients=coefficients), cards[name, coefficients]
+    vehicle, card = vehicle_of(name, coefficients=coefficients), cards[name, coefficients]
     net = card['net_buoyancy'].value
     expected = math.copysign(speed_of(abs(net), *drag_of(vehicle, 2)), net)
     assert card['terminal_speed'].value == pytest.approx(expected, rel=3e-3)
     assert card['terminal_speed'].note == ('rises' if net > 0 else 'sinks')
 
 
+@pytest.mark.long
 def test_net_buoyancies_are_those_of_the_sources(cards, validations):
     expected = {'orca3': 0.686, 'bluerov2_gz': 0.277, 'wu2018': 2.0, 'von_benzon2022': -0.98}
     for name, force in expected.items():
@@ -131,7 +134,7 @@ def test_net_buoyancies_are_those_of_the_sources(cards, validations):
 
 @pytest.mark.parametrize('axis', ['roll', 'pitch'])
 def test_natural_period_is_that_of_a_metacentric_pendulum(axis):
-    vehicle = load_vehicle('bluerov2_heavy', coefficients='von_benzon2022')
+    vehicle = vehicle_of('bluerov2_heavy', coefficients='von_benzon2022')
     inertia = {'roll': 0.26 + 0.189, 'pitch': 0.23 + 0.135}[axis]
     expected = 2 * math.pi * math.sqrt(inertia / (13.5 * G * 0.01))
     assert decay.natural_period(vehicle, axis) == pytest.approx(expected, rel=1e-5)
@@ -139,7 +142,7 @@ def test_natural_period_is_that_of_a_metacentric_pendulum(axis):
 
 @both
 def test_an_undamped_vehicle_swings_with_its_natural_period(name, coefficients):
-    vehicle = load_vehicle(name, coefficients=coefficients)
+    vehicle = vehicle_of(name, coefficients=coefficients)
     damping = replace(vehicle.damping, linear=np.zeros((6, 6)), quadratic=np.zeros((6, 6)))
     free = replace(vehicle, damping=damping)
     for axis in ('roll', 'pitch'):
@@ -151,7 +154,7 @@ def test_an_undamped_vehicle_swings_with_its_natural_period(name, coefficients):
 
 @pytest.mark.parametrize('ratio', [0.05, 0.2, 0.4])
 def test_decrement_and_period_of_linear_damping(ratio):
-    vehicle = load_vehicle('bluerov2_heavy', coefficients='von_benzon2022')
+    vehicle = vehicle_of('bluerov2_heavy', coefficients='von_benzon2022')
     natural, inertia = decay.natural_period(vehicle, 'roll'), 0.26 + 0.189
     linear = np.zeros((6, 6))
     linear[3, 3] = 2 * ratio * inertia * 2 * math.pi / natural
@@ -162,19 +165,21 @@ def test_decrement_and_period_of_linear_damping(ratio):
     assert found.period == pytest.approx(natural / root, rel=5e-3)
 
 
+@pytest.mark.long
 def test_what_is_damped_enough_does_not_swing():
-    vehicle = load_vehicle('bluerov2_heavy')
+    vehicle = vehicle_of('bluerov2_heavy')
     damping = replace(vehicle.damping, linear=5.0 * np.eye(6))
     stiff = replace(vehicle, damping=damping)
     assert decay.period(stiff, 'roll') == Measurement('period, roll', 's', None, 'does not swing')
 
 
 def test_what_has_its_weight_above_its_buoyancy_has_no_period():
-    vehicle = load_vehicle('bluerov2', coefficients='bluerov2_gz')
+    vehicle = vehicle_of('bluerov2', coefficients='bluerov2_gz')
     low = replace(vehicle.buoyancy, center_of_volume=np.zeros(3))
     assert decay.natural_period(replace(vehicle, buoyancy=low), 'roll') is None
 
 
+@pytest.mark.long
 def test_which_sets_turn_over_at_full_speed(cards):
     for name in VEHICLES:
         tilt = {s: cards[name, s]['largest_tilt'] for s in SETS}
@@ -187,7 +192,7 @@ def test_which_sets_turn_over_at_full_speed(cards):
 
 
 def test_a_stick_gives_a_vehicle_that_stays_level_its_held_speed():
-    vehicle = load_vehicle('bluerov2_heavy', coefficients='bluerov2_gz')
+    vehicle = vehicle_of('bluerov2_heavy', coefficients='bluerov2_gz')
     for axis, name in (('surge', 'surge_ahead'), ('yaw', 'yaw_port')):
         measured = WHERE_MEASURED[f'stick_{name}_50_speed'](vehicle)
         assert measured.value == pytest.approx(speed.held_speed(vehicle, axis, 0.5), rel=0.03)
@@ -200,7 +205,7 @@ def test_a_stick_gives_a_vehicle_that_stays_level_its_held_speed():
 
 
 def test_a_decay_from_further_out_starts_there():
-    vehicle = load_vehicle('bluerov2_heavy', coefficients='von_benzon2022')
+    vehicle = vehicle_of('bluerov2_heavy', coefficients='von_benzon2022')
     near, far = (decay.undershoot(vehicle, 'roll', degrees).value for degrees in (10.0, 40.0))
     assert near == pytest.approx(10 * math.exp(-decay.free_decay(vehicle, 'roll').decrement / 2))
     # Quadratic damping takes a larger share of a larger swing.
@@ -228,14 +233,14 @@ def test_the_identified_set_swims_as_measured(validations):
 
 @pytest.mark.parametrize('name', VEHICLES)
 def test_with_equal_added_masses_nothing_turns_over(name):
-    vehicle = load_vehicle(name, coefficients='wu2018')
+    vehicle = vehicle_of(name, coefficients='wu2018')
     alike = vehicle.added_mass.copy()
     alike[2, 2] = alike[0, 0]  # no Munk moment
     assert free_run.largest_tilt(replace(vehicle, added_mass=alike)).value < 45.0
 
 
 def test_trim_of_the_investigator(validations):
-    vehicle = load_vehicle('investigator90', arm='false')
+    vehicle = vehicle_of('investigator90', arm='false')
     card = validations['investigator90'].cards[0].measured
     expected = trim(vehicle.inertia.center_of_mass, vehicle.buoyancy.center_of_volume)
     found = [math.radians(card[f'trim_{a}'].value) for a in ('roll', 'pitch')]
@@ -254,7 +259,7 @@ def test_a_box_floats_at_its_density(mass):
     assert balance.draught(vehicle).value == pytest.approx(mass / 1000.0, abs=1e-6)
     assert balance.trim_angle(vehicle, 'roll').value == pytest.approx(0.0, abs=1e-6)
     assert speed.terminal_speed(vehicle).value is None
-    assert balance.draught(load_vehicle('bluerov2')).value is None
+    assert balance.draught(vehicle_of('bluerov2')).value is None
 
 
 def test_period_of_a_floating_box():
@@ -346,7 +351,7 @@ def test_no_set_as_published_has_all_the_values_of_the_maker(validations):
 
 def test_the_makers_set_is_made_of_published_ones():
     own, body, drag = (
-        load_vehicle('bluerov2', coefficients=c) for c in ('maker', 'wu2018', 'von_benzon2022')
+        vehicle_of('bluerov2', coefficients=c) for c in ('maker', 'wu2018', 'von_benzon2022')
     )
     np.testing.assert_array_equal(own.mass_matrix, body.mass_matrix)
     np.testing.assert_array_equal(own.buoyancy.lever, body.buoyancy.lever)
@@ -521,7 +526,7 @@ def test_the_command(capsys, tmp_path):
 
 def test_a_vehicle_of_ones_own_has_no_published_values(capsys, tmp_path):
     own = tmp_path / 'bluerov2.urdf'
-    own.write_text(load_vehicle('bluerov2').urdf, encoding='utf-8')
+    own.write_text(vehicle_of('bluerov2').urdf, encoding='utf-8')
     code, out, _ = run(capsys, str(own))
     assert code == 0
     assert 'Nothing is published of this vehicle.' in out

@@ -112,7 +112,7 @@ def _row(item: YamlReader) -> Expected:
         name=item.child('name').text(),
         metric=item.child('metric').text(),
         unit=item.child('unit').text(),
-        printed=None if printed.value is None else _span(printed),
+        printed=None if printed.value is None else printed.span(),
         decimals=_decimals(printed.value),
         better=item.child('better', 'smaller').choice(('smaller', 'nearer')),
         band=_band(item.child('band')),
@@ -121,24 +121,12 @@ def _row(item: YamlReader) -> Expected:
     )
 
 
-def _span(reader: YamlReader) -> tuple[float, float]:
-    if not isinstance(reader.value, list):
-        value = reader.number()
-        return value, value
-    if len(reader.value) != 2:
-        raise reader.error(f' is {reader.value!r}; expected a number or a list [lowest, highest]')
-    low, high = (r.number() for r in reader.items())
-    if low > high:
-        raise reader.error(f' is {reader.value!r}; expected the lowest value first')
-    return low, high
-
-
 def _band(reader: YamlReader) -> tuple[float, float] | None:
     if reader.value is None:
         return None
     if not isinstance(reader.value, list):
         raise reader.error(f' is {reader.value!r}; expected a list [lowest, highest]')
-    return _span(reader)
+    return reader.span()
 
 
 def _decimals(value: object) -> int:

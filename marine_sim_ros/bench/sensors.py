@@ -39,7 +39,7 @@ _TICK = 0.005
 _COUNT = 60
 
 
-def reading_seconds(sensor: Sensor, environment: str, count: int = _COUNT) -> float:
+def reading_seconds(sensor: Sensor, environment: str) -> float:
     """Return the processor time of a reading and of its messages' fields, s."""
     around = load_environment(environment)
     reader, period = SensorReader(sensor, 0), sensor.period or round(_TICK * NANOSECONDS)
@@ -62,9 +62,9 @@ def reading_seconds(sensor: Sensor, environment: str, count: int = _COUNT) -> fl
     for i in range(5):
         read(i)
     start = time.process_time()
-    for i in range(5, 5 + count):
+    for i in range(5, 5 + _COUNT):
         read(i)
-    return (time.process_time() - start) / count
+    return (time.process_time() - start) / _COUNT
 
 
 CAMERAS = {'320 x 240': (320.0, 240.0), '640 x 480': (640.0, 480.0), '1280 x 720': (1280.0, 720.0)}

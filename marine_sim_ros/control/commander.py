@@ -132,11 +132,6 @@ class Commander:
         """Return whether a velocity or a wrench was not renewed in time (s)."""
         return self.mode in ('velocity', 'wrench') and time > self._until
 
-    @property
-    def waypoints_left(self) -> int:
-        """How many waypoints are still to come, the present one included."""
-        return len(self._path)
-
     def wanted(self, time: float, state: State) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
         if not self.armed or (self.mode == 'wrench' and not self.stale(time)):

@@ -16,18 +16,11 @@ __all__ = [
     'CONTROLLER_FILES',
     'ControllerSettings',
     'autopilot',
-    'controller_names',
     'law_of',
     'load_controller',
     'model_of',
     'parse_controller',
 ]
-
-
-def controller_names() -> list[str]:
-    """Return the names of the controllers: shipped files, then autopilots of their own."""
-    autopilots = [name for name in CONTROLLERS if autopilot(name) is not None]
-    return [*CONTROLLER_FILES.names(), *autopilots]
 
 
 def autopilot(name: str) -> ControllerModel | None:

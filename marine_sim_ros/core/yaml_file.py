@@ -107,6 +107,18 @@ class YamlReader:
             raise self.error(f' is {shown(self.value)}; expected a list of three numbers')
         return np.array([r.number(low, high) for r in self.items()])
 
+    def span(self) -> tuple[float, float]:
+        """Return the lowest and the highest of a list of two numbers; of a number, it twice."""
+        if not isinstance(self.value, list):
+            value = self.number()
+            return value, value
+        if len(self.value) != 2:
+            raise self.error(f' is {self.value!r}; expected a number or a list [lowest, highest]')
+        low, high = (r.number() for r in self.items())
+        if low > high:
+            raise self.error(f' is {self.value!r}; expected the lowest value first')
+        return low, high
+
     def truth(self) -> bool:
         """Return true or false."""
         if not isinstance(self.value, bool):

@@ -27,7 +27,7 @@ from marine_sim_ros.model.materials import Materials, load_materials
 from marine_sim_ros.scene.payloads import read_payloads
 from marine_sim_ros.scene.reader import SCENE_KEYS, read_scene, water_depth
 
-__all__ = ['environment_names', 'load_environment', 'parse_environment', 'run_environment']
+__all__ = ['ENVIRONMENTS', 'load_environment', 'parse_environment', 'run_environment']
 
 _KEYS = {
     'description',
@@ -232,5 +232,4 @@ def _profile(reader: YamlReader) -> CurrentProfile:
 
 
 ENVIRONMENTS = ConfigFiles('environments', _environment)
-environment_names = ENVIRONMENTS.names
 load_environment, parse_environment = ENVIRONMENTS.load, ENVIRONMENTS.parse

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml, shown
 from marine_sim_ros.faults.kinds import (
     KINDS,
@@ -73,21 +73,18 @@ def read_fault(item: YamlReader, now: float = 0.0) -> Fault:
     return kind(start=start, end=_read_end(item, start), **values)
 
 
-def parse_faults(
-    text: str, now: float = 0.0, error: type[MarineSimError] = ParameterError
-) -> tuple[Fault, ...]:
+def parse_faults(text: str, now: float = 0.0) -> tuple[Fault, ...]:
     """Return the faults of a YAML text; an empty one has none.
 
     Args:
         text: a list of mappings.
         now: start of faults that give none, s.
-        error: exception class to raise.
 
     Raises:
-        MarineSimError: of the given kind; one line with what, where, and what was expected.
+        ParameterError: one line with what, where, and what was expected.
     """
-    content = parse_yaml(text, 'faults', error)
-    items = YamlReader('faults', [] if content is None else content, error).items()
+    content = parse_yaml(text, 'faults', ParameterError)
+    items = YamlReader('faults', [] if content is None else content, ParameterError).items()
     return tuple(read_fault(item, now) for item in items)
 
 

@@ -190,13 +190,13 @@ class Reader:
             raise self.error(f'has a number beyond {LARGEST:g}')
         return values
 
-    def matrix6(self, *, positive: bool = True) -> np.ndarray:
-        """Return a (6, 6) matrix given as 6 diagonal or 36 row-major numbers."""
+    def matrix6(self) -> np.ndarray:
+        """Return a (6, 6) matrix, no diagonal number below 0, given as 6 or 36 numbers by row."""
         values = self.numbers({6, 36})
         if np.max(np.abs(values)) > LARGEST:
             raise self.error(f'has a number beyond {LARGEST:g}')
         matrix = np.diag(values) if len(values) == 6 else values.reshape(6, 6)
-        if positive and np.any(np.diag(matrix) < 0):
+        if np.any(np.diag(matrix) < 0):
             raise self.error(
                 'has a negative number on the diagonal; expected positive coefficients '
                 "(a force that opposes the motion), unlike the literature's X_u < 0"

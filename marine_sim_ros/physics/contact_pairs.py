@@ -20,7 +20,7 @@ from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.physics.contact_touch import layout
 from marine_sim_ros.scene.scene import Scene
 
-__all__ = ['PairTable', 'hertz_force', 'hertz_stiffness', 'linear_stiffness', 'pair_table']
+__all__ = ['PairTable', 'hertz_force', 'linear_stiffness', 'pair_table']
 
 _LEAST_INDENTATION = 1e-6
 """m; a sphere that only just touches is as stiff as here, not infinitely soft."""
@@ -37,12 +37,6 @@ def hertz_force(indentation: Array, *, modulus: Array, radius: Array) -> Array:
     xp = namespace(indentation)
     depth = xp.maximum(indentation, xp.zeros_like(indentation))
     return 4 / 3 * modulus * radius**0.5 * depth**1.5
-
-
-def hertz_stiffness(indentation: Array, *, modulus: Array, radius: Array) -> Array:
-    """Return ∂F/∂δ = 2 E* √(R δ) (...), N/m; arguments as for :func:`hertz_force`."""
-    xp = namespace(indentation)
-    return 2 * modulus * xp.sqrt(radius * xp.maximum(indentation, xp.zeros_like(indentation)))
 
 
 def linear_stiffness(modulus: Array, area: Array, length: Array) -> Array:

@@ -9,12 +9,30 @@ from collections.abc import Iterable
 from typing import Any
 
 import rclpy
+from rclpy.node import Node
 
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.throttled_publisher import NEWEST, throttled_name
 from marine_sim_ros.ros.topics import Topic
 
-__all__ = ['LatestMessageReader']
+__all__ = ['LatestMessageReader', 'hidden_node', 'uncalled']
+
+
+def hidden_node(node: SuiteNode, name: str) -> Node:
+    """Return a node beside another one that no executor serves."""
+    return rclpy.create_node(
+        f'_{node.get_name()}_{name}',
+        namespace=node.get_namespace(),
+        context=node.context,
+        use_global_arguments=False,
+        enable_rosout=False,
+        start_parameter_services=False,
+    )
+
+
+def uncalled(message: Any) -> None:
+    """Stand where rclpy wants a callback; nobody calls it."""
+    del message
 
 
 class LatestMessageReader:
@@ -25,14 +43,7 @@ class LatestMessageReader:
 
     def __init__(self, node: SuiteNode, topics: Iterable[Topic]) -> None:
         """Subscribe in a node's namespace."""
-        self._eyes = rclpy.create_node(
-            f'_{node.get_name()}_eyes',
-            namespace=node.get_namespace(),
-            context=node.context,
-            use_global_arguments=False,
-            enable_rosout=False,
-            start_parameter_services=False,
-        )
+        self._eyes = hidden_node(node, 'eyes')
         self._topics = {topic.name: topic for topic in topics}
         self._subscriptions: dict[str, Any] = {}
         self._slow: dict[str, bool] = {}
@@ -50,7 +61,7 @@ class LatestMessageReader:
                 self._eyes.destroy_subscription(self._subscriptions[name])
             lane = throttled_name(name) if slow else name
             self._subscriptions[name] = self._eyes.create_subscription(
-                topic.type, lane, _nothing, NEWEST
+                topic.type, lane, uncalled, NEWEST
             )
             self._slow[name] = slow
 
@@ -67,8 +78,3 @@ class LatestMessageReader:
     def close(self) -> None:
         """Give the subscriptions up."""
         self._eyes.destroy_node()
-
-
-def _nothing(message: Any) -> None:
-    """Stand where rclpy wants a callback; nobody calls it."""
-    del message

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import rclpy
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
@@ -18,6 +17,7 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.console_backend import ConsoleBackend
 from marine_sim_ros.ros.graph_monitor import GraphMonitor
+from marine_sim_ros.ros.latest_message import hidden_node, uncalled
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.throttled_publisher import NEWEST, throttled_name
 
@@ -76,14 +76,7 @@ class SensorMonitor:
     def _listen(self, now: float) -> None:
         node = self._node
         self.rows, self._since = self._fresh(), now
-        self._eyes = rclpy.create_node(
-            f'_{node.get_name()}_sensors',
-            namespace=node.get_namespace(),
-            context=node.context,
-            use_global_arguments=False,
-            enable_rosout=False,
-            start_parameter_services=False,
-        )
+        self._eyes = hidden_node(node, 'sensors')
         for row in self.rows.rows:
             told = {topic.name: topic for topic in topics.told_topics(row.sensor)}
             for name, every in row.wanted.items():
@@ -94,7 +87,7 @@ class SensorMonitor:
                 quality = QoSProfile(
                     depth=depth, reliability=NEWEST.reliability, durability=NEWEST.durability
                 )
-                heard = self._eyes.create_subscription(topic.type, lane, _nothing, quality)
+                heard = self._eyes.create_subscription(topic.type, lane, uncalled, quality)
                 self._heard.append((row, topic, name, heard, depth))
 
     def _take(
@@ -174,8 +167,3 @@ class SensorPanel:
         self.rows: list[dict[str, Any]] | None = None
         self.pictures: dict[str, bytes] = {}
         self._monitor.close()
-
-
-def _nothing(message: Any) -> None:
-    """Stand where rclpy wants a callback; nobody calls it."""
-    del message

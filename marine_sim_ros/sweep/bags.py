@@ -15,12 +15,11 @@ import numpy as np
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.sim.trajectory import Trajectory
 from marine_sim_ros.sweep.change import Case
 from marine_sim_ros.sweep.plan import Plan
 from marine_sim_ros.sweep.report import worst_runs
-from marine_sim_ros.sweep.runs import case_of, seed_of
+from marine_sim_ros.sweep.runs import case_of, seed_of, simulated
 
 __all__ = ['chosen_runs', 'parse_choice', 'run_alone', 'write_bag', 'write_bags']
 
@@ -52,15 +51,7 @@ def run_alone(plan: Plan, run: int) -> tuple[Case, Trajectory]:
         MarineSimError: there is no such run.
     """
     case = case_of(plan, run)
-    return case, simulate(
-        case.vehicle,
-        case.scenario,
-        environment=case.environment,
-        dt=plan.dt,
-        seed=seed_of(plan, run),
-        controller=case.controller,
-        partly=True,
-    )
+    return case, simulated(plan, run, case)
 
 
 def write_bag(folder: Path, plan: Plan, run: int, case: Case, trajectory: Trajectory) -> None:

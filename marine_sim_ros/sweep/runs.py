@@ -21,12 +21,13 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
+from marine_sim_ros.sim.trajectory import Trajectory
 from marine_sim_ros.sweep.change import Case, changed, described
 from marine_sim_ros.sweep.design import design
 from marine_sim_ros.sweep.metrics import metrics
 from marine_sim_ros.sweep.plan import Plan
 
-__all__ = ['blocks', 'case_of', 'run_block', 'seed_of']
+__all__ = ['blocks', 'case_of', 'run_block', 'seed_of', 'simulated']
 
 
 @lru_cache(maxsize=2)
@@ -136,19 +137,21 @@ def _with_jax(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.nd
     return program.kept / 1e9, State(*(np.moveaxis(kept[n], -1, 1) for n in State._fields))
 
 
+def simulated(plan: Plan, run: int, case: Case) -> Trajectory:
+    """Return the trajectory of a run of a case, by NumPy, as long as it is finite."""
+    return simulate(
+        case.vehicle,
+        case.scenario,
+        environment=case.environment,
+        dt=plan.dt,
+        seed=seed_of(plan, run),
+        controller=case.controller,
+        partly=True,
+    )
+
+
 def _with_numpy(plan: Plan, cases: list[Case], runs: Sequence[int]) -> tuple[np.ndarray, State]:
-    found = [
-        simulate(
-            c.vehicle,
-            c.scenario,
-            environment=c.environment,
-            dt=plan.dt,
-            seed=seed_of(plan, run),
-            controller=c.controller,
-            partly=True,
-        )
-        for c, run in zip(cases, runs, strict=True)
-    ]
+    found = [simulated(plan, run, case) for run, case in zip(runs, cases, strict=True)]
     ticks = ticks_of(cases[0].scenario.duration, plan.dt)
 
     def whole(rows: np.ndarray) -> np.ndarray:

@@ -31,26 +31,18 @@ __all__ = [
 _METAVARS = {3: ('EAST', 'NORTH', 'UP')}
 
 
-class _PackagePath(argparse.Action):
-    """Lets packages be looked for in a folder; the processes of a run inherit it."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        del parser, option_string
-        add_package_paths([values])
-        setattr(namespace, self.dest, [*getattr(namespace, self.dest), values])
+def _package_path(folder: str) -> str:
+    """Let packages be looked for in a folder; the processes of a run inherit it."""
+    add_package_paths([folder])
+    return folder
 
 
 def _add_package_path(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--package-path',
         dest='package_paths',
-        action=_PackagePath,
+        action='append',
+        type=_package_path,
         default=[],
         metavar='DIR',
         help='folder with ROS packages that are not installed, for package:// and $(find); may '
@@ -62,26 +54,13 @@ def _add_base_link(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--base-link',
         dest='vehicle_arguments',
-        action=_BaseLink,
+        action='append',
+        type='base_link:={}'.format,
         default=[],
         metavar='LINK',
         help="link that is the vehicle's body, the same as --set base_link:=LINK (default: "
         'base_link, a link NAME/base_link, or the root of the tree)',
     )
-
-
-class _BaseLink(argparse.Action):
-    """Adds the vehicle argument base_link:=NAME."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        del parser, option_string
-        setattr(namespace, self.dest, [*getattr(namespace, self.dest), f'base_link:={values}'])
 
 
 class _Deprecated(argparse.Action):

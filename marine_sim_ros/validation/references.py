@@ -87,7 +87,7 @@ def _mapping(reader: YamlReader) -> dict[str, YamlReader]:
 
 def _reference(item: YamlReader) -> Reference:
     item.mapping(_REFERENCE, {'quantity', 'value', 'source'})
-    low, high = _span(item.child('value'))
+    low, high = item.child('value').span()
     source = item.child('source').text()
     if not source.strip():
         raise item.child('source').error(' is empty; expected document and place')
@@ -100,18 +100,6 @@ def _reference(item: YamlReader) -> Reference:
         source=source,
         doubt=item.child('doubt', '').text(),
     )
-
-
-def _span(reader: YamlReader) -> tuple[float, float]:
-    if not isinstance(reader.value, list):
-        value = reader.number()
-        return value, value
-    if len(reader.value) != 2:
-        raise reader.error(f' is {reader.value!r}; expected a number or a list [lowest, highest]')
-    low, high = (r.number() for r in reader.items())
-    if low > high:
-        raise reader.error(f' is {reader.value!r}; expected the lowest value first')
-    return low, high
 
 
 PUBLISHED = ConfigFiles('validation', _published)

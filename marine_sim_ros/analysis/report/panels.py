@@ -112,7 +112,6 @@ def chart(
     *,
     columns: int = 1,
     row_height: int = 165,
-    wide: bool = True,
 ) -> dict[str, Any]:
     """Return a chart of panels over one time axis, filled column by column.
 
@@ -158,7 +157,7 @@ def chart(
         'note': note,
         'data': data,
         'layout': layout,
-        'wide': wide,
+        'wide': True,
     }
 
 

@@ -77,12 +77,6 @@ class Shape:
         return self.bounds[1] - self.bounds[0]
 
     @property
-    def inertia_of_unit_density(self) -> np.ndarray:
-        """(3, 3) tr(Q) E − Q of the second moment Q: inertia about the center per density, m⁵."""
-        second = self.second_moment
-        return np.trace(second) * np.eye(3) - second
-
-    @property
     def area(self) -> float:
         """m²."""
         a, b, c = np.moveaxis(self.vertices[self.faces], 1, 0)
