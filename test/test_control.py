@@ -249,9 +249,9 @@ def test_heading_step(name, environment):
     )
     assert np.max(np.abs(run.last(run.rpy[:, 2]) - 90)) < 0.2
     # The BlueROV2s' stern has three times the drag of their bow: on the way the moment of a
-    # current across leaves faster than the integral, and the turn ends 9 % too far.
+    # current across leaves faster than the integral, and the turn ends 11 % too far.
     swung = name != 'investigator90' and environment is CROSS
-    assert run.rpy[:, 2].max() < 90 * (1.10 if swung else 1.05)
+    assert run.rpy[:, 2].max() < 90 * (1.12 if swung else 1.05)
     assert np.max(np.abs(run.last(run.position) - [0, 0, -5])) < 0.01
 
 
