@@ -18,18 +18,31 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.step import Stepping
-from marine_sim_ros.tools.options import add_run_arguments, run_options
+from marine_sim_ros.tools.options import add_option, run_options
 from marine_sim_ros.tools.progress import waiting
 
 __all__ = ['add_arguments', 'execute']
 
 DEPTH = 5.0
 """m; programs do not depend on where a vehicle starts."""
+SETTINGS = (
+    'vehicle_arguments',
+    'hull_forces',
+    'scenario',
+    'environment',
+    'current',
+    'dt',
+    'duration',
+    'seed',
+    'integrator',
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add this verb's options."""
-    add_run_arguments(parser)
+    """Add this verb's options: what a program depends on."""
+    add_option(parser, 'vehicle', positional=True)
+    for name in SETTINGS:
+        add_option(parser, name)
 
 
 def _graph(vehicle: Vehicle, environment: Environment, options: RunOptions) -> float:
