@@ -75,8 +75,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker('ros') or item.get_closest_marker('browser'):
             item.add_marker(again)
-        if item.get_closest_marker('ros'):  # a file at a time; ros_domain keeps files apart
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        if item.get_closest_marker('ros'):
+            item.add_marker(pytest.mark.xdist_group('graphs'))  # one at a time
         for marker, absent in missing.items():
             if absent and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f'{marker}: not on this machine'))

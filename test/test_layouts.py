@@ -59,6 +59,10 @@ ON_REQUEST = 'only where the element asks for it'
 CAMERA = {
     'camera/image/compressed': 'the same picture as image',
     'camera/depth': ON_REQUEST,
+    'camera/segmentation': ON_REQUEST,
+    'camera/right/image': ON_REQUEST,
+    'camera/right/image/compressed': ON_REQUEST,
+    'camera/right/camera_info': ON_REQUEST,
     'barometer/pose': ON_REQUEST,
 }
 LEFT_OUT = {

@@ -26,16 +26,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Joy
 
 from marine_sim_ros.control.gamepad import Grip, load_gamepad, read_sticks
-from marine_sim_ros.control.pilot import (
-    GRIP,
-    OUTPUTS,
-    SWITCHES,
-    Pilot,
-    follow,
-    nudge,
-    perform,
-    stop,
-)
+from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES, Pilot, follow, nudge, perform, stop
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros import topics
@@ -107,8 +98,7 @@ class TeleopNode(SuiteNode):
         if function in SWITCHES:
             self.switches.ask(*SWITCHES[function])
             return
-        if function == GRIP:
-            self.arm.grip()
+        self.arm.perform(function)
         if function in ('stop', 'output'):
             self._grip = replace(self._grip, centred=frozenset())
             self.halt(function == 'output')

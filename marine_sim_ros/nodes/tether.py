@@ -23,8 +23,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped
-from nav_msgs.msg import Path
 from sensor_msgs.msg import JointState
 
 from marine_sim_ros.core.errors import ParameterError
@@ -34,7 +32,7 @@ from marine_sim_ros.physics.cable import CableState
 from marine_sim_ros.physics.force import ForceInputs
 from marine_sim_ros.physics.tether import check_reach, reel_state
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.convert import set_stamp
+from marine_sim_ros.ros.convert import path_message, set_stamp
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.parameters import COMMAND_HOLD, Parameter, shared
 from marine_sim_ros.ros.process import run
@@ -142,21 +140,7 @@ class TetherNode(ModelNode):
         set_stamp(tension.header.stamp, tick.stamp)
         tension.effort = np.linalg.norm(cable.pull, axis=-1).tolist()
         self._tension.publish(tension)
-        self._shape.publish(_path(tick.stamp, cable.position))
-
-
-def _path(stamp: int, points: np.ndarray) -> Path:
-    """Return points (n, 3) of map, m, as a Path with a stamp in ns."""
-    path = Path()
-    path.header.frame_id = 'map'
-    set_stamp(path.header.stamp, stamp)
-    for x, y, z in points.tolist():
-        pose = PoseStamped(header=path.header)
-        position = pose.pose.position
-        position.x, position.y, position.z = x, y, z
-        pose.pose.orientation.w = 1.0
-        path.poses.append(pose)
-    return path
+        self._shape.publish(path_message(tick.stamp, cable.position))
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+from marine_sim_ros.control.pilot import GRIP
 from marine_sim_ros.model.gripper import GRIPPER
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.node import SuiteNode
@@ -70,6 +71,11 @@ class ArmOperator:
         """Send joints to positions, rad or m, by name."""
         if self._out is not None:
             self._out.publish(JointState(name=list(joints), position=list(joints.values())))
+
+    def perform(self, function: str) -> None:
+        """Do what the key or the button of a function does, where it is the gripper's."""
+        if function == GRIP:
+            self.grip()
 
     def grip(self, closed: bool | None = None) -> None:
         """Close or open the gripper; None: open one that holds something, and close another."""

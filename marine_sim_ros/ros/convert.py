@@ -14,8 +14,14 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import AccelStamped, TransformStamped, Vector3Stamped, WrenchStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import (
+    AccelStamped,
+    PoseStamped,
+    TransformStamped,
+    Vector3Stamped,
+    WrenchStamped,
+)
+from nav_msgs.msg import Odometry, Path
 
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
@@ -24,6 +30,7 @@ __all__ = [
     'acceleration_from',
     'finite',
     'odometry_numbers',
+    'path_message',
     'set_acceleration',
     'set_fields',
     'set_odometry',
@@ -129,6 +136,20 @@ def set_acceleration(message: AccelStamped, acceleration: np.ndarray) -> None:
     """Write six numbers into an acceleration."""
     a, w = message.accel.linear, message.accel.angular
     a.x, a.y, a.z, w.x, w.y, w.z = acceleration.tolist()
+
+
+def path_message(stamp: int, points: np.ndarray) -> Path:
+    """Return points (n, 3) of map, m, as a Path with a stamp in ns."""
+    path = Path()
+    path.header.frame_id = 'map'
+    set_stamp(path.header.stamp, stamp)
+    for x, y, z in points.tolist():
+        pose = PoseStamped(header=path.header)
+        position = pose.pose.position
+        position.x, position.y, position.z = x, y, z
+        pose.pose.orientation.w = 1.0
+        path.poses.append(pose)
+    return path
 
 
 def set_fields(message: Any, values: Mapping[str, Any]) -> None:
