@@ -23,7 +23,7 @@ from test_graph import Watcher
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.console.replay import Replay
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.graph import describe, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.tools.main import main
 
@@ -165,7 +165,10 @@ def start(processes, options, **console):
         replace(options, console=False).to_json(),
         stdout=None,
     )
-    spec = next(s for s in describe(options) if s.executable == 'console')
+    *others, spec = (s for s in describe(options) if has_own_process(s, options))
+    for other in others:
+        processes.node(other, stdout=None)
+    assert spec.executable == 'console'
     # A machine that draws with its processor and is busy with tests leaves a page little time.
     spec.parameters.update({'port': 0, 'operator_timeout': 60.0, **console})
     return address_of(processes.node(spec))

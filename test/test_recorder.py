@@ -248,7 +248,7 @@ def test_transforms_of_others_are_recorded_beside_every_one_of_the_run(
     rosbags = pytest.importorskip('rosbags.highlevel')
     if recorder == 'ros2_bag' and not REAL:
         processes.environment = {**processes.environment, **install(tmp_path / 'mock')}
-    options = {'vehicle': 'bluerov2', 'scenario': 'dive', 'duration': 2.0, 'recorder': recorder}
+    options = {'vehicle': 'bluerov2', 'scenario': 'dive', 'duration': 5.0, 'recorder': recorder}
     with transforms_of_others():
         _, output = record(processes, tmp_path / 'run', composed=composed, **options)
     assert 'incompatible QoS' not in output
@@ -259,7 +259,7 @@ def test_transforms_of_others_are_recorded_beside_every_one_of_the_run(
             if connection.topic == '/tf'
         ]
     assert found.count('propeller') > 10
-    assert len(found) - found.count('propeller') == manifest(tmp_path / 'run')['ticks'] == 401
+    assert len(found) - found.count('propeller') == manifest(tmp_path / 'run')['ticks'] == 1001
 
 
 def test_ros2_bag_record_in_processes_hashes_as_simulate(bag_processes, tmp_path):
