@@ -16,6 +16,8 @@ from marine_sim_ros.analysis.bags.reading import read
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.tools.main import main
 
+pytestmark = pytest.mark.long
+
 PULSES = (1400, 1500, 1600, 0, 1700, 0, 0, 0)
 YAW = 90.0
 """deg, east: our x axis of map."""

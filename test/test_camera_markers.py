@@ -23,6 +23,8 @@ from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS, SensorInputs
 from marine_sim_ros.sensors.camera import Camera, lens_of
 
+pytestmark = pytest.mark.long
+
 OPTICAL = np.array([-0.5, 0.5, -0.5, 0.5])
 
 

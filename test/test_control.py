@@ -340,6 +340,7 @@ def test_free_means_free():
     assert all(np.all(o.pwm == 1500) for o in nothing.outputs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('method', ['bounded', 'pseudo_inverse'])
 def test_either_allocation_holds(method):
     run = Run(vehicle_of('bluerov2_heavy'), HOLD, environment=CROSS, method=method, duration=30)

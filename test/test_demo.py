@@ -125,6 +125,7 @@ def test_a_pipe_gets_plain_lines_and_the_trajectory_of_simulate(piped):
         assert float(depth) == pytest.approx(-trajectory.position[tick, 2], abs=0.006)
 
 
+@pytest.mark.long
 def test_commands_at_the_end_are_verbs_that_exist(piped):
     verbs = re.findall(r'^  marine_sim (\S+)', piped.stdout, re.MULTILINE)
     assert len(verbs) >= 5
@@ -165,6 +166,7 @@ def test_a_terminal_shows_the_dive_within_80_columns(terminal):
     assert [line for line in lines if len(line) > 80] == []
 
 
+@pytest.mark.long
 def test_ctrl_c_leaves_the_dive_and_gives_the_cursor_back(terminal):
     screen = terminal('--no-ros')
     screen.read(until='thrusters, pulse width and thrust')

@@ -210,6 +210,7 @@ def test_sensors_are_observed():
 SEEING = {'dvl': 'true', 'altimeter': 'true'}
 
 
+@pytest.mark.long
 def test_sensors_that_see_the_seabed_read_what_they_read_in_simulate(monkeypatch):
     """A DVL and an altimeter drift over sand with a pipeline, by the current alone."""
     monkeypatch.setattr('marine_sim_ros.gym.sensing.LATEST', 1)  # stamps from 0 on

@@ -20,6 +20,8 @@ from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sim.scenario import parse_scenario
 from marine_sim_ros.sim.simulation import Simulation
 
+pytestmark = pytest.mark.long
+
 WATER = Environment(water_density=1000.0)
 FATHOM = CABLES.load('fathom')
 UNBREAKABLE = replace(FATHOM, breaking_load=1e12)

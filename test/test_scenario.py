@@ -153,6 +153,7 @@ def marine_sim(*arguments):
     )
 
 
+@pytest.mark.long
 def test_simulate_writes_a_recording(tmp_path):
     done = marine_sim('simulate', 'bluerov2', '--scenario', 'dive', '--record', tmp_path / 'run')
     assert done.returncode == 0, done.stderr

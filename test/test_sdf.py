@@ -300,6 +300,7 @@ izz="1"/></inertial><visual><geometry><cylinder radius="0.1" length="1"/></geome
 <hydrodynamics><added_mass>5 6 7 1 1 1</added_mass></hydrodynamics></robot>"""
 
 
+@pytest.mark.long
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(mutated(ARM))
 def test_whatever_loads_is_exported_or_told_in_one_line(text):

@@ -20,6 +20,8 @@ from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.sensors.barometer import barometer
 from marine_sim_ros.sim.simulation import Simulation
 
+pytestmark = pytest.mark.long
+
 G = 9.81
 HEIGHT, PERIOD = 0.4, 7.0
 LONG = Environment(gravity=G, waves=regular_waves(HEIGHT, PERIOD, gravity=G))

@@ -31,6 +31,8 @@ from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
 
+pytestmark = pytest.mark.long
+
 FLOOR = Environment(scene=Scene((Plane('floor', [0, 0, -10], [0, 0, 1], 'sand'),)))
 HOUR = np.arange(2 * 3600, dtype=np.int64) * 500_000_000
 

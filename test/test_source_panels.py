@@ -24,6 +24,8 @@ from marine_sim_ros.model.geometry.panel_mesh import panel_mesh
 from marine_sim_ros.model.geometry.shapes import box, moved, shape_of, sphere
 from marine_sim_ros.model.geometry.source_panels import _panel_integrals, solve_panels
 
+pytestmark = pytest.mark.long
+
 
 def added_mass(*shapes):
     return solve_panels(panel_mesh(shapes)[0]).matrix

@@ -4,10 +4,13 @@
 """A fin-steered AUV mows the lawn, a WAM-V sails a figure of eight, as shipped."""
 
 import numpy as np
+import pytest
 
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.sim.scenario import load_scenario
+
+pytestmark = pytest.mark.long
 
 
 def at(run, time):

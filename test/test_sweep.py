@@ -28,6 +28,8 @@ from marine_sim_ros.sweep.design import design
 from marine_sim_ros.sweep.metrics import metrics
 from marine_sim_ros.sweep.plan import SWEEPS, load_plan, parse_plan
 
+pytestmark = pytest.mark.long
+
 PLAN = """
 vehicle: bluerov2
 scenario: dive

@@ -12,6 +12,8 @@ from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.physics.integration import carried, displaced
 from marine_sim_ros.physics.rigid_body import kinetic_energy, step
 
+pytestmark = pytest.mark.long
+
 STILL = Environment()
 SPIN = np.array([0.3, -0.2, 0.1, 0.05, 3.0, 0.05])  # about the middle axis: it tumbles over
 

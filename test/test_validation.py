@@ -213,6 +213,7 @@ def test_a_decay_from_further_out_starts_there():
     assert decay.period_from(vehicle, 'roll', 10.0).value == decay.period(vehicle, 'roll').value
 
 
+@pytest.mark.long
 def test_the_identified_set_swims_as_measured(validations):
     validation = validations['bluerov2_heavy']
     missed = {card.name: 0 for card in validation.cards}
@@ -239,6 +240,7 @@ def test_with_equal_added_masses_nothing_turns_over(name):
     assert free_run.largest_tilt(replace(vehicle, added_mass=alike)).value < 45.0
 
 
+@pytest.mark.long
 def test_trim_of_the_investigator(validations):
     vehicle = vehicle_of('investigator90', arm='false')
     card = validations['investigator90'].cards[0].measured

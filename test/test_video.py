@@ -20,6 +20,8 @@ from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
+pytestmark = pytest.mark.long
+
 SDP = """v=0
 o=- 0 0 IN IP4 127.0.0.1
 s=camera

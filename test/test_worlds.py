@@ -18,6 +18,8 @@ from sdf_reader import own_pose, values
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.materials import shipped_materials
 
+pytestmark = pytest.mark.long
+
 specification = importlib.util.spec_from_file_location(
     'worlds', ROOT / 'docs' / 'scripts' / 'make_worlds.py'
 )
