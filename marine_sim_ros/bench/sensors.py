@@ -36,11 +36,10 @@ EVERYTHING: dict[str, Any] = {
 }
 """xacro arguments of a BlueROV2 with every sensor but imaging sonar and camera, at real rates."""
 _TICK = 0.005
-_COUNT = 60
 
 
-def reading_seconds(sensor: Sensor, environment: str) -> float:
-    """Return the processor time of a reading and of its messages' fields, s."""
+def reading_seconds(sensor: Sensor, environment: str, count: int = 60) -> float:
+    """Return the processor time of a reading and of its messages' fields, s, of so many."""
     around = load_environment(environment)
     reader, period = SensorReader(sensor, 0), sensor.period or round(_TICK * NANOSECONDS)
     ground = -20.0 if around.scene is None else around.scene.ground(0.0, 0.0)
@@ -62,9 +61,9 @@ def reading_seconds(sensor: Sensor, environment: str) -> float:
     for i in range(5):
         read(i)
     start = time.process_time()
-    for i in range(5, 5 + _COUNT):
+    for i in range(5, 5 + count):
         read(i)
-    return (time.process_time() - start) / _COUNT
+    return (time.process_time() - start) / count
 
 
 CAMERAS = {'320 x 240': (320.0, 240.0), '640 x 480': (640.0, 480.0), '1280 x 720': (1280.0, 720.0)}
