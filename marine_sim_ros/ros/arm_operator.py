@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any
 
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -17,6 +15,7 @@ from marine_sim_ros.control.pilot import GRIP
 from marine_sim_ros.model.gripper import GRIPPER
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.triggers import ask_trigger
 
 __all__ = ['ArmOperator']
 
@@ -81,13 +80,7 @@ class ArmOperator:
         """Close or open the gripper; None: open one that holds something, and close another."""
         name = 'detach' if (self.holds if closed is None else not closed) else 'attach'
         client = self._clients.get(name)
-        if client is None or not client.service_is_ready():
-            reason = 'the vehicle has no gripper' if client is None else 'no manipulator answers'
-            self._node.warn_throttled(f'{name}: {reason}')
-            return
-        client.call_async(Trigger.Request()).add_done_callback(partial(self._answered, name))
-
-    def _answered(self, name: str, future: Any) -> None:
-        answer = future.result()
-        if answer is not None and not answer.success:
-            self._node.warn_throttled(f'{name}: refused: {answer.message}')
+        if client is None:
+            self._node.warn_throttled(f'{name}: the vehicle has no gripper')
+        else:
+            ask_trigger(self._node, name, client, absent='no manipulator answers')

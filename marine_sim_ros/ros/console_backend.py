@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,7 @@ from marine_sim_ros.ros.graph_monitor import GraphMonitor
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.service_owner import service_owner
 from marine_sim_ros.ros.switches import Switches
+from marine_sim_ros.ros.triggers import ask_trigger
 
 __all__ = ['ConsoleBackend']
 
@@ -347,12 +347,4 @@ class ConsoleBackend:
 
     def _trigger(self, name: str) -> None:
         client = self._triggers[name]
-        if not client.service_is_ready():
-            self._node.warn_throttled(f'{name}: no node owns the state')
-            return
-        client.call_async(Trigger.Request()).add_done_callback(partial(self._told, name))
-
-    def _told(self, name: str, future: Any) -> None:
-        answer = future.result()
-        if answer is not None and not answer.success:
-            self._node.warn_throttled(f'{name}: refused: {answer.message}')
+        ask_trigger(self._node, name, client, absent='no node owns the state')
