@@ -27,7 +27,8 @@ def noble(session: nox.Session) -> None:
     """Tests with what Ubuntu 24.04 has; arguments go to pytest, default: all but ROS processes."""
     prefix = session.virtualenv.location
     # Matplotlib 3.6 has no wheel for Python 3.12; its build downloads FreeType unless told.
-    settings = os.path.abspath(os.path.join(session.create_tmp(), 'matplotlib.cfg'))
+    # Not in nox's own folder for such files, which would become TMPDIR of the tests.
+    settings = os.path.abspath(os.path.join(prefix, 'matplotlib.cfg'))
     with open(settings, 'w') as file:
         file.write(SYSTEM_LIBRARIES if _installed('freetype2', 'qhull_r') else '')
     session.install('-r', 'requirements/noble.txt', env={'MPLSETUPCFG': settings})

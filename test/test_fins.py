@@ -109,9 +109,8 @@ def test_fins_give_no_energy_at_any_deflection():
     states = State(np.zeros((4000, 3)), np.tile([0, 0, 0, 1.0], (4000, 1)), motion)
     angles = generator.uniform(-3, 3, (4000, 4))
     angles[:500] = 0
-    power = np.vecdot(
-        np.asarray(fin_wrench(AUV, states, STILL, angles, np.zeros((4000, 1)))), motion
-    )
+    force = np.asarray(fin_wrench(AUV, states, STILL, angles, np.zeros((4000, 1))))
+    power = np.sum(force * motion, axis=-1)
     assert power.max() < 0
     assert np.all(wrench(AUV, moving(0, 0, 0, 0, 0, 0), 0.3) == 0)
 
