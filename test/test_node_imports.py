@@ -9,8 +9,8 @@ import sys
 import pytest
 
 HEAVY = (
-    'coacd', 'cv2', 'em', 'fastapi', 'gymnasium', 'jax', 'lark', 'manifold3d', 'matplotlib', 'moderngl',
-    'networkx', 'nicegui', 'numpy.testing', 'pandas', 'PIL', 'plotly', 'pymavlink', 'pytest',
+    'coacd', 'cv2', 'em', 'fastapi', 'gymnasium', 'jax', 'lark', 'manifold3d', 'matplotlib',
+    'moderngl', 'networkx', 'nicegui', 'numpy.testing', 'pandas', 'PIL', 'plotly', 'pymavlink', 'pytest',
     'rich', 'rosbags', 'scipy', 'shapely', 'sympy', 'trimesh', 'xarray',
 )  # fmt: skip
 OWN = ('bench', 'engine.ticks', 'gym', 'identification', 'importers', 'sweep', 'validation')
