@@ -10,8 +10,8 @@ import pytest
 
 HEAVY = (
     'coacd', 'cv2', 'em', 'fastapi', 'gymnasium', 'jax', 'lark', 'manifold3d', 'matplotlib',
-    'moderngl', 'networkx', 'nicegui', 'numpy.testing', 'pandas', 'PIL', 'plotly', 'pymavlink', 'pytest',
-    'rich', 'rosbags', 'scipy', 'shapely', 'sympy', 'trimesh', 'xarray',
+    'moderngl', 'networkx', 'nicegui', 'numpy.testing', 'pandas', 'PIL', 'plotly', 'pymavlink',
+    'pytest', 'rich', 'rosbags', 'scipy', 'shapely', 'sympy', 'trimesh', 'xarray',
 )  # fmt: skip
 OWN = ('bench', 'engine.ticks', 'gym', 'identification', 'importers', 'sweep', 'validation')
 """Rooms and a module that no node of a plain run has a use for."""
