@@ -174,6 +174,31 @@ def test_a_restart_gives_the_same_bits(rov):
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.long
+def test_vehicles_of_one_kind_share_their_programs_until_one_has_another_fault(rov):
+    def made(speed=0.1):
+        water = run_environment('', current=(speed, 0, 0))
+        vehicle = TickedVehicle(rov, water, START, STEPPING)
+        return vehicle, water
+
+    def moved(vehicle, water, ticks, faults=None):
+        for stamp in ticks:
+            vehicle.change(water, faults)
+            _, state = vehicle.tick(stamp * STEP, Commands(AHEAD))
+        return np.concatenate(state)
+
+    first, other, elsewhere = made(), made(), made(speed=0.2)
+    assert other[0].compile_time < 0.1 < elsewhere[0].compile_time
+    alone = moved(*first, range(20))
+    before = moved(*other, range(10))
+    assert not np.array_equal(before, alone)
+    failed = tables_of((Dead(thruster='thruster_5'),), rov.thrusters.names, 0)
+    assert not np.array_equal(moved(*other, range(10, 20), failed), alone)
+    first[0].restart()
+    np.testing.assert_array_equal(moved(*first, range(20)), alone)
+    np.testing.assert_array_equal(moved(*made(), range(20)), alone)
+
+
 def test_what_does_not_trace_is_refused_in_one_line(rov, monkeypatch):
     def step(vehicle, state, environment, inputs, memory, /, *, dt):
         depth = float(state.position[2])  # a number, which a traced position is not

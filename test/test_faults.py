@@ -13,7 +13,7 @@ from scipy.integrate import trapezoid
 
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.core.errors import ScenarioError
-from marine_sim_ros.core.random import stamp_words, threefry
+from marine_sim_ros.core.random import gaussian, in_blocks, stamp_words, threefry
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.faults.barometer import pressure_error
 from marine_sim_ros.faults.battery import Supply, battery_voltage
@@ -150,6 +150,28 @@ def test_draws_are_those_of_the_published_known_answers():
     ):
         assert threefry(words(*key), words(*counter)) == words(*expected)
         assert threefry(key, counter) == expected
+
+
+def test_numbers_that_are_drawn_ahead_are_those_of_their_stamps_in_any_order():
+    calls = []
+
+    @in_blocks
+    def drawn(seed, name, stamps):
+        calls.append(stamps)
+        return gaussian.__wrapped__(seed, name, stamps)
+
+    step = 5_000_000
+    series = [step * i for i in range(200)]
+    jumps = [7, 7, 3, 8, step, 2 * step, 2 * step + 1, 0, step * 64, step * 128, step * 130]
+    for seed in 1, 2:
+        for stamp in [*series, *jumps, *series[:70]]:
+            value = drawn(seed, 'imu', stamp)
+            assert value.shape == ()
+            assert value == gaussian.__wrapped__(seed, 'imu', stamp)
+    assert len(calls) < 2 * 40
+    np.testing.assert_array_equal(
+        drawn(1, 'imu', np.array(series)), [drawn(1, 'imu', s) for s in series]
+    )
 
 
 def test_draws_are_uniform_and_of_seed_name_and_stamp():

@@ -36,14 +36,14 @@ vehicles:
 TICKS = 201
 
 
-def alone(run):
+def alone(run, simulated=simulate):
     """Return the hash of the trajectory of a vehicle's own run."""
     scenario = load_scenario(run.scenario)
     scenario = replace(
         scenario, position=run.initial_position, rpy=run.initial_rpy or scenario.rpy
     )
     vehicle = load_vehicle(run.vehicle, **xacro_arguments(run.vehicle_arguments))
-    return simulate(vehicle, scenario, seed=run.seed, duration=run.duration).sha256
+    return simulated(vehicle, scenario, seed=run.seed, duration=run.duration).sha256
 
 
 @pytest.fixture(scope='module')
@@ -217,3 +217,19 @@ def test_a_silent_vehicle_holds_the_others_up_for_a_moment_only(processes, tmp_p
     output, _ = fleet.communicate(timeout=60)
     assert output.count('/simple_rov_2 is silent at') == 1
     assert '/simple_rov_2 is back at' in output
+
+
+def test_a_compiled_fleet_moves_as_each_vehicle_does_alone_compiled(processes, tmp_path, runs):
+    pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+    from marine_sim_ros.engine.compiled import simulate_compiled
+
+    def compiled(vehicle, scenario, **options):
+        return simulate_compiled(vehicle, scenario, **options)[0]
+
+    output = start(processes, tmp_path, tmp_path / 'jax', '--composed', '--engine', 'compiled')
+    assert output.count('engine jax: all forces of') == 3
+    told = manifest(tmp_path / 'jax')['vehicles']
+    expected = {f'/{run.namespace}': alone(run, compiled) for run in runs}
+    assert {name: part['trajectory_sha256'] for name, part in told.items()} == expected
+    assert all(part['ticks'] == TICKS for part in told.values())
+    assert not set(expected.values()) & {alone(run) for run in runs}  # NumPy rounds otherwise

@@ -11,13 +11,15 @@ a restart, one by one or many at once, and compiled.
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array
 
-__all__ = ['gaussian', 'key_bits', 'stamp_words', 'threefry', 'uniform']
+__all__ = ['gaussian', 'in_blocks', 'key_bits', 'stamp_words', 'threefry', 'uniform']
 
 _TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
@@ -67,6 +69,58 @@ def stamp_words(stamps: np.ndarray) -> np.ndarray:
     return np.stack([whole >> 32, whole & _WORD], axis=-1).astype(np.uint32)
 
 
+Draw = Callable[[int, str, 'int | np.ndarray'], np.ndarray]
+
+
+class _Block(NamedTuple):
+    """Numbers of the stamps start, start + step, ...; None where only one stamp was asked for."""
+
+    start: int
+    step: int
+    values: np.ndarray | None
+
+
+_AHEAD = 64
+"""Numbers that are drawn at once."""
+_MOST = 1024
+"""Blocks that are kept."""
+
+
+def in_blocks(draw: Draw) -> Draw:
+    """Return a function of seed, name and stamps (ns) that draws the next ones of a series ahead.
+
+    The numbers are those of ``draw``, which depend on nothing else. A node that asks for one stamp
+    after the other pays for one call in so many.
+    """
+    blocks: dict[tuple[int, str], _Block] = {}
+
+    @wraps(draw)
+    def drawn(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
+        if not isinstance(stamps, int):
+            return draw(seed, name, stamps)
+        start, step, values = blocks.get((seed, name), (stamps, 0, None))
+        if values is None:
+            step = stamps - start
+            series = step > 0
+        else:
+            place, rest = divmod(stamps - start, step)
+            if not rest and 0 <= place < _AHEAD:
+                return values[place, ...]
+            series = not rest and place == _AHEAD
+        if len(blocks) >= _MOST:
+            blocks.clear()
+        if not series:
+            blocks[seed, name] = _Block(stamps, 0, None)
+            return draw(seed, name, stamps)
+        values = draw(seed, name, stamps + step * np.arange(_AHEAD))
+        values.flags.writeable = False
+        blocks[seed, name] = _Block(stamps, step, values)
+        return values[0, ...]
+
+    return drawn
+
+
+@in_blocks
 def gaussian(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
     """Return standard normal numbers (...) for stamps (...) in ns.
 

@@ -112,6 +112,23 @@ class _Program(NamedTuple):
     told: _Layout
 
 
+_shared: list[tuple[Any, dict[Any, _Program]]] = []
+"""What programs were made for, and the programs, of the last kinds of vehicles."""
+_KINDS = 16
+
+
+def _programs_of(
+    vehicle: Vehicle, environment: Environment, faults: Tables | None, settings: Any
+) -> dict[Any, _Program]:
+    """Return the programs that vehicles of one kind share: the same vehicle in the same water."""
+    for (known, *others), programs in _shared:
+        if known is vehicle and same(tuple(others), (environment, faults, settings)):
+            return programs
+    _shared.append(((vehicle, environment, faults, settings), {}))
+    del _shared[:-_KINDS]
+    return _shared[-1][1]
+
+
 class TickedVehicle:
     """A vehicle that a compiled program moves on by a tick at a time.
 
@@ -141,7 +158,8 @@ class TickedVehicle:
             MarineSimError: what cannot be compiled, or cannot start there.
         """
         _wait_for_programs()
-        for force in acting_forces(vehicle, environment):
+        forces = acting_forces(vehicle, environment)
+        for force in forces:
             if force.check is not None:
                 force.check(vehicle, initial, environment)
         self._vehicle = derived(with_curves(vehicle))
@@ -153,7 +171,7 @@ class TickedVehicle:
         self._given_current = False
         self._written_out = self._scalarisable
         self._asked = faults
-        self._programs: dict[Any, _Program] = {}
+        self._programs = _programs_of(vehicle, environment, faults, (stepping, forces))
         self._pwm = np.zeros(0)
         self.compile_time = 0.0
         self.restart()
@@ -193,13 +211,13 @@ class TickedVehicle:
             return
         if not np.array_equal(environment.current, before.current) and not self._given_current:
             self._given_current = True
-            self._programs.clear()
+            self._programs = {}
         if not same(environment.gusts, before.gusts):
-            self._programs.clear()
+            self._programs = {}
         self._environment = derived(environment)
         asked, self._asked = self._asked, faults
         if not same(faults, asked):
-            self._programs.clear()
+            self._programs = {}
             self._change_faults(faults)
 
     def _change_faults(self, faults: Tables | None) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
@@ -139,35 +138,34 @@ def load_vehicle(
     return _switched(vehicle, hull_forces)
 
 
-def vehicle_of(parameters: Mapping[str, Any]) -> Vehicle:
+def vehicle_of(parameters: Mapping[str, Any], progress: Progress = no_progress) -> Vehicle:
     """Return the vehicle that the parameters of a node name, loaded once in a process.
+
+    It is loaded anew where its file has changed, not where only a file that it includes has.
 
     Args:
         parameters: ``vehicle`` or ``robot_description``, and if they are there ``voltage``,
             ``hull_forces`` and ``vehicle_arguments``, as texts ``name:=value``.
+        progress: function that is called with the completed share of long work.
 
     Raises:
         MarineSimError: it cannot be found, read or used.
     """
-    return _cached(
-        parameters.get('robot_description') or parameters['vehicle'],
-        parameters.get('voltage') or None,
-        tuple(filter(None, parameters.get('hull_forces', ()))),
-        tuple(xacro_arguments(parameters.get('vehicle_arguments', ())).items()),
-    )
+    source = parameters.get('robot_description') or parameters['vehicle']
+    voltage = parameters.get('voltage') or None
+    hull_forces = tuple(filter(None, parameters.get('hull_forces', ())))
+    arguments = xacro_arguments(parameters.get('vehicle_arguments', ()))
+    version = 0 if source.lstrip().startswith('<') else vehicle_path(source).stat().st_mtime_ns
+    key = source, version, voltage, hull_forces, tuple(arguments.items())
+    if key not in _loaded:
+        _loaded[key] = load_vehicle(
+            source, voltage=voltage, hull_forces=hull_forces or None, progress=progress,
+            **arguments,
+        )  # fmt: skip
+    return _loaded[key]
 
 
-@lru_cache(maxsize=4)
-def _cached(
-    source: str,
-    voltage: float | None,
-    hull_forces: tuple[str, ...],
-    arguments: tuple[tuple[str, Any], ...],
-) -> Vehicle:
-    """Load a vehicle once in a process."""
-    return load_vehicle(
-        source, voltage=voltage, hull_forces=hull_forces or None, **dict(arguments)
-    )
+_loaded: dict[Any, Vehicle] = {}
 
 
 def vehicle_beside(name_or_path: str, text: str, base_link: str = '') -> Vehicle:

@@ -57,7 +57,7 @@ class CompiledOwner(StateOwner):
         self._none = np.zeros(len(self.vehicle.thrusters))
         self._run = 0
         graph.serve(self._on_commands)
-        self.create_timer(0.05, self._watch_commands, clock=self.wall_clock)
+        self.create_timer(0.2, self._watch_commands, clock=self.wall_clock)
 
     def on_reset(self) -> None:
         """Start the vehicle anew."""

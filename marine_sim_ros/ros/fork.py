@@ -19,6 +19,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
+from marine_sim_ros.ros.type_support import import_type_support
+
 __all__ = ['Fork', 'can_fork', 'import_shared']
 
 _PR_SET_NAME = 15  # prctl(2)
@@ -49,7 +51,7 @@ def import_shared() -> None:
         import_module(f'marine_sim_ros.{name}')
     for name in _MESSAGES:
         import_module(f'{name}.msg')
-    import_module('rosidl_generator_py')  # what makes their C types known, with a parser
+    import_type_support()
     gc.freeze()  # a collection in a fork would copy every page that it looks at
 
 

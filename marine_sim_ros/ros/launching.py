@@ -21,6 +21,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.library import vehicle_path, xacro_arguments
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.ros import localization, ros2_bag
+from marine_sim_ros.ros.discovery import quick_discovery
 from marine_sim_ros.ros.gazebo_launch import gazebo_actions
 from marine_sim_ros.ros.launch_arguments import ARGUMENTS, given_options
 from marine_sim_ros.ros.layouts import layout_for
@@ -53,7 +54,7 @@ def _node(spec: NodeSpec) -> Node:
         namespace=spec.namespace or None,
         parameters=[spec.parameters],
         output='screen',
-        additional_env=as_parent(),
+        additional_env={**as_parent(), **quick_discovery()},
         **ends,
     )
 
@@ -175,7 +176,7 @@ def actions(
                 arguments=arguments,
                 output='screen',
                 on_exit=required,
-                additional_env=as_parent(),
+                additional_env={**as_parent(), **quick_discovery()},
                 **WRITES_LAST,
             )
         )

@@ -150,9 +150,14 @@ class SuiteNode(Node):
             self._follow_bus_clock(bus)
 
     def _follow_bus_clock(self, bus: Bus) -> None:
-        """Do for this node what use_sim_time does, without a subscription."""
+        """Do for this node what use_sim_time does, without a subscription.
+
+        The clock is set where it is read, once a second: one delivery a tick for all nodes.
+        """
         self.keep_time()
-        bus.subscribe(topics.CLOCK.name, lambda message: self.tell_time(stamp_ns(message.clock)))
+        if bus.time is None:
+            bus.time = 0
+            bus.subscribe(topics.CLOCK.name, lambda m: setattr(bus, 'time', stamp_ns(m.clock)))
 
     def take_time_from_ticks(self) -> None:
         """Do what use_sim_time does with the newest tick, without a subscription to /clock.
@@ -318,7 +323,9 @@ class SuiteNode(Node):
             hardware_id=self.vehicle.name,
             values=[KeyValue(key=k, value=str(v)) for k, v in self.health.items()],
         )
-        if self._ticks_tell_time:
+        if self.bus is not None:
+            self.tell_time(self.bus.time or 0)
+        elif self._ticks_tell_time:
             self.tell_time(self.newest)
         array = DiagnosticArray(status=[status])
         array.header.stamp = self.get_clock().now().to_msg()

@@ -19,6 +19,7 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.ros.bus import Bus
 from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.parent import end_with_parent
+from marine_sim_ros.ros.type_support import import_type_support
 
 __all__ = ['Shutdown', 'executor', 'own_words', 'run', 'run_named', 'spin']
 
@@ -85,6 +86,7 @@ def run(
     """Make nodes, serve them, and end the process with their exit code (2: bad input)."""
     shutdown = Shutdown()
     end_with_parent()
+    import_type_support()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     code = 1
     try:

@@ -40,7 +40,10 @@ from marine_sim_ros.sensors.dead_reckoning import start_pose
 from marine_sim_ros.sensors.series import SensorReader
 from marine_sim_ros.sensors.video_stream import VideoStream, video_address
 
-__all__ = ['SensorNode', 'SensorsNode']
+__all__ = ['PARAMETERS', 'SensorNode', 'SensorsNode']
+
+PARAMETERS = (NEIGHBOURS, VIDEO)
+"""Of the node of one sensor, beside the common ones."""
 
 DELIVERY = Duration(seconds=1)
 """That a picture may be on its way; then somebody listens who does not live any more."""
@@ -252,7 +255,7 @@ class SensorNode(SensorsNode):
     def __init__(
         self,
         name: str = SHARED,
-        parameters: Sequence[Parameter] = (NEIGHBOURS, VIDEO),
+        parameters: Sequence[Parameter] = PARAMETERS,
         **options: Any,
     ) -> None:
         """Create the node; send video where it is asked for."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from marine_sim_ros.model.library import vehicle_of
+from marine_sim_ros.ros.discovery import quick_discovery
 from marine_sim_ros.ros.fork import Fork, can_fork, import_shared
 from marine_sim_ros.ros.parent import as_parent
 from marine_sim_ros.sim.graph import NodeSpec, has_own_process
@@ -26,8 +27,8 @@ GRACE = 5.0
 
 
 def environment() -> dict[str, str]:
-    """Return the environment for child processes: an ament prefix, unbuffered output."""
-    result = dict(os.environ, PYTHONUNBUFFERED='1', **as_parent())
+    """Return the environment for child processes: ament prefix, output, discovery."""
+    result = dict(os.environ, PYTHONUNBUFFERED='1', **as_parent(), **quick_discovery())
     result.setdefault('AMENT_PREFIX_PATH', sys.prefix)
     return result
 

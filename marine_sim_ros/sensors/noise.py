@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from marine_sim_ros.core.random import key_bits, stamp_words, threefry
+from marine_sim_ros.core.random import in_blocks, key_bits, stamp_words, threefry
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.faults.draws import key_of, share_of
 
@@ -44,6 +44,7 @@ def gaussians(seed: int, name: str, high: np.ndarray | int, low: np.ndarray | in
     return np.asarray(np.sqrt(-2.0 * np.log(u)) * np.cos(2 * np.pi * v))
 
 
+@in_blocks
 def _normal(seed: int, name: str, stamps: int | np.ndarray) -> np.ndarray:
     """Return three independent standard normal numbers (..., 3) for stamps (...), ns."""
     bits = key_bits(seed, name) >> 64

@@ -19,7 +19,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.registry import CONTROLLERS, SENSORS
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.reading import fault_text
-from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
@@ -154,10 +154,20 @@ def _autopilot(options: RunOptions) -> ControllerModel | None:
     return program
 
 
+def _vehicle(options: RunOptions) -> dict[str, Any]:
+    """Return the parameters that name the vehicle."""
+    named: dict[str, Any] = {'vehicle': options.vehicle}
+    if options.vehicle_arguments:
+        named['vehicle_arguments'] = list(options.vehicle_arguments)
+    if options.hull_forces:
+        named['hull_forces'] = list(options.hull_forces)
+    return named
+
+
 def _common(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
     """Return the parameters of every node."""
     common: dict[str, Any] = {
-        'vehicle': options.vehicle,
+        **_vehicle(options),
         'seed': options.seed,
         'current': [float(x) for x in options.current],
         'frame_prefix': options.frame_prefix,
@@ -165,10 +175,6 @@ def _common(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
         'environment': options.environment,
         'use_sim_time': True,
     }
-    if options.vehicle_arguments:
-        common['vehicle_arguments'] = list(options.vehicle_arguments)
-    if options.hull_forces:
-        common['hull_forces'] = list(options.hull_forces)
     if scenario is not None and scenario.faults:
         common['faults'] = fault_text(scenario.faults)
     return common
@@ -189,10 +195,7 @@ def describe(
     Raises:
         MarineSimError: a vehicle or a scenario that cannot be used.
     """
-    arguments = xacro_arguments(options.vehicle_arguments)
-    vehicle = load_vehicle(
-        options.vehicle, hull_forces=options.hull_forces or None, progress=progress, **arguments
-    )
+    vehicle = vehicle_of(_vehicle(options), progress)
     warn(vehicle.warnings)
     environment = run_environment(options.environment, current=options.current)
     forces = acting_forces(vehicle, environment)

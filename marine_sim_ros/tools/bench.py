@@ -60,6 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='measure only the load of recorder, markers and console',
     )
     only.add_argument(
+        '--fleet',
+        action='store_true',
+        help='measure only composed fleets: the cost of a vehicle against their number',
+    )
+    only.add_argument(
         '--gazebo',
         action='store_true',
         help="measure only Gazebo: its own underwater plugins against this package's",
@@ -182,15 +187,16 @@ def execute(options: argparse.Namespace) -> int:
     def add(name: str, form: str, value: float) -> None:
         rows.setdefault(name, (form, []))[1].append(value)
 
-    if options.sensors:
+    if options.sensors or options.fleet:
         for _ in range(options.rounds):
-            _sensors(add, options.seconds)
+            (_sensors if options.sensors else _fleet)(add, options.seconds)
         _print(options.rounds, rows, {})
         return 0
     for _ in range(options.rounds):
         _steps(add)
         if not options.steps_only:
             _graph(add, options.seconds)
+            _fleet(add, options.seconds)
     for _ in range(options.rounds):
         _engine(add)
     _print(options.rounds, rows, {} if options.steps_only else _node_costs(options.seconds))
@@ -218,6 +224,12 @@ def _sensors(add: Add, seconds: float) -> None:
     if importlib.util.find_spec('moderngl'):
         camera_rows(add)
         camera_graph_rows(add, seconds)
+
+
+def _fleet(add: Add, seconds: float) -> None:
+    from marine_sim_ros.bench.fleet import fleet_rows
+
+    fleet_rows(add, seconds)
 
 
 def _graph(add: Add, seconds: float) -> None:

@@ -5,13 +5,24 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from typing import Any
 
 __all__ = ['bar', 'waiting']
+
+
+def _terminal() -> Any:
+    """Return rich's console of standard error, or None where it is no terminal."""
+    forced = any(os.environ.get(name) for name in ('FORCE_COLOR', 'TTY_COMPATIBLE'))
+    if not (forced or sys.stderr.isatty()):
+        return None  # rich is not even imported
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console if console.is_terminal else None
 
 
 @contextmanager
@@ -25,10 +36,12 @@ def bar(
         total: the value at the end; None where it is unknown.
         transient: whether the bar goes when the work is done.
     """
-    console = Console(stderr=True)
-    if not console.is_terminal:  # rich before 13.8 prints a blank line for a disabled bar
+    console = _terminal()
+    if console is None:  # rich before 13.8 prints a blank line for a disabled bar
         yield lambda done: None
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn())
     progress = Progress(*columns, console=console, transient=transient)
     task = progress.add_task(description, total=total)
@@ -46,8 +59,8 @@ def bar(
 @contextmanager
 def waiting(description: str) -> Iterator[None]:
     """Show on a terminal that something takes a while."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    console = _terminal()
+    if console is None:
         yield
         return
     with console.status(description):

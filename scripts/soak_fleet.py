@@ -1,0 +1,107 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A soak of a fleet: many vehicles for a long time, memory flat, no tick lost, hashes as alone.
+
+    python scripts/soak_fleet.py --vehicles 20 --duration 3600 --engine jax --real-time-factor 1
+
+Records a composed run of BlueROV2s in a grid that dive, each with its own noise, and samples the
+memory of its processes. Then each vehicle's scenario is simulated alone. Exit code 1 where a tick
+is missing, a trajectory differs, or memory grew by more than 5 % from the second quarter of the
+run to the last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from marine_sim_ros import load_scenario, load_vehicle
+from marine_sim_ros.bench.processes import cpu_seconds, resident
+from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
+from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.simulation import simulate
+
+FLEET = """description: A soak
+pattern: {{shape: grid, spacing: 3.0, position: [0.0, 0.0, -2.0]}}
+vehicles: [{{vehicle: bluerov2, name: soaked, count: {count}, scenario: {scenario}}}]
+"""
+GROWTH = 0.05
+DT = 0.005
+
+
+def hash_alone(run: RunOptions) -> str:
+    """Return the hash of the trajectory of a vehicle that is simulated alone."""
+    scenario = load_scenario(run.scenario)
+    rpy = run.initial_rpy or scenario.rpy
+    scenario = replace(scenario, position=run.initial_position, rpy=rpy)
+    settings = {'seed': run.seed, 'duration': run.duration}
+    vehicle = load_vehicle(run.vehicle)
+    if run.engine == 'numpy':
+        return simulate(vehicle, scenario, **settings).sha256
+    from marine_sim_ros.engine.compiled import simulate_compiled
+
+    return simulate_compiled(vehicle, scenario, **settings)[0].sha256
+
+
+def sampled(command: list[str], period: float) -> tuple[list[float], float, float]:
+    """Run a command; return its memory over time (MB), its processor time and wall time (s)."""
+    memory, used, start = [], 0.0, time.monotonic()
+    process = subprocess.Popen(command)
+    while process.poll() is None:
+        memory.append(resident([process.pid]))
+        used = max(used, cpu_seconds([process.pid]))
+        time.sleep(period)
+    return memory, used, time.monotonic() - start
+
+
+def main() -> int:
+    """Run the soak; print what was found."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--vehicles', type=int, default=20, help='1 to 100 (default 20)')
+    parser.add_argument('--duration', type=float, default=60.0, help='simulated time, s')
+    parser.add_argument('--engine', choices=('numpy', 'jax'), default='numpy')
+    parser.add_argument('--scenario', default='dive', help='of every vehicle (default dive)')
+    parser.add_argument(
+        '--real-time-factor', type=float, default=0.0, help='0: as fast as it goes'
+    )
+    parser.add_argument('--period', type=float, default=2.0, help='s between looks at the memory')
+    given = parser.parse_args()
+    text = FLEET.format(count=given.vehicles, scenario=given.scenario)
+    runs = fleet_runs(
+        FLEETS.parse(text, 'soak'), RunOptions(duration=given.duration, engine=given.engine)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        file, record = Path(folder, 'soak.yaml'), Path(folder, 'recording')
+        file.write_text(text, encoding='utf-8')
+        command = [sys.executable, '-m', 'marine_sim_ros.tools.main', 'run', '--fleet', str(file)]
+        command += ['--composed', '--engine', given.engine, '--record', str(record)]
+        command += ['--duration', str(given.duration)]
+        command += ['--real-time-factor', str(given.real_time_factor)]
+        memory, used, wall = sampled(command, given.period)
+        told = json.loads((record / 'manifest.json').read_text(encoding='utf-8'))['vehicles']
+    ticks = round(given.duration / DT) + 1
+    lost = {name: ticks - part['ticks'] for name, part in told.items() if part['ticks'] != ticks}
+    expected = {f'/{run.namespace}': hash_alone(run) for run in runs}
+    other = [name for name, part in told.items() if part['trajectory_sha256'] != expected[name]]
+    quarter = max(len(memory) // 4, 1)
+    before, after = (
+        statistics.median(part) for part in (memory[quarter : 2 * quarter], memory[-quarter:])
+    )
+    cost = 1e6 * used / (ticks * len(runs))
+    print(f'{len(runs)} vehicles, {ticks} ticks in {wall:.0f} s; {cost:.0f} us CPU a vehicle-tick')
+    print(f'memory: {before:.0f} MB in the second quarter, {after:.0f} MB in the last')
+    print(f'ticks lost: {lost or "none"}; trajectories unlike those alone: {other or "none"}')
+    failed = lost or other or len(told) != len(runs) or after > before * (1 + GROWTH)
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
