@@ -85,6 +85,41 @@ def test_a_fleet_in_processes_is_one_process_to_the_bit_and_moves_as_if_alone(
     check_report(tmp_path / 'composed', runs[0])  # which hovers above the heavy one
 
 
+@pytest.mark.parametrize('ways', [(['--composed'], ['--composed']), (['--composed'], [])])
+def test_parts_of_a_fleet_in_runs_of_their_own_are_one_fleet(processes, tmp_path, runs, ways):
+    path = tmp_path / 'fleet.yaml'
+    path.write_text(FILE)
+    parts = [['bluerov2_1'], ['bluerov2_2', 'heavy']]
+    started = [
+        processes.marine_sim(
+            'run', '--fleet', path, '--only', *part, '--scenario', 'dive', '--duration', 1,
+            '--real-time-factor', 0, '--record', tmp_path / part[0], *way,
+        )
+        for part, way in zip(parts, ways, strict=True)
+    ]  # fmt: skip
+    for process in started:
+        output, _ = process.communicate(timeout=240)
+        assert process.returncode == 1, output
+        assert 'silent' not in output
+    expected = {f'/{run.namespace}': alone(run) for run in runs}
+    first, others = (manifest(tmp_path / part[0]) for part in parts)
+    found = {'/bluerov2_1': first, **others['vehicles']}
+    assert {n: m['trajectory_sha256'] for n, m in found.items()} == expected
+    assert {m['ticks'] for m in found.values()} == {TICKS}
+    for i, run in enumerate(runs[:2]):
+        ranges = altimeters(tmp_path / parts[i][0])
+        assert [r for _, r in ranges[f'/{run.namespace}/altimeter/range']]
+    assert altimeters(tmp_path / 'bluerov2_1') == {
+        '/bluerov2_1/altimeter/range': apart(processes, tmp_path)
+    }
+
+
+def apart(processes, tmp_path):
+    """Return what the first vehicle's altimeter reads in a run of the whole fleet."""
+    start(processes, tmp_path, tmp_path / 'whole', '--composed')
+    return altimeters(tmp_path / 'whole')['/bluerov2_1/altimeter/range']
+
+
 def altimeters(folder):
     """Return stamps and ranges of the altimeters of a recording, by topic."""
     from rosbags.highlevel import AnyReader

@@ -21,6 +21,7 @@ from marine_sim_ros.ros.bus import Bus
 from marine_sim_ros.ros.compiled_graph import CompiledGraph
 from marine_sim_ros.ros.fleet_recording import FleetRecording
 from marine_sim_ros.ros.process import own_words, run
+from marine_sim_ros.sim.fleet import elsewhere
 from marine_sim_ros.sim.graph import NodeSpec, describe, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 
@@ -62,10 +63,14 @@ def main() -> None:
         sys.stderr.write('ERROR: composed: expected the run options as one JSON argument\n')
         sys.exit(2)
     fleet = FleetRecording() if len(texts) > 1 else None
-    bus = Bus()
+    runs = [RunOptions.from_json(text) for text in texts]
+    bus = Bus(
+        clock_is_here=any(run.clock == 'publish' for run in runs),
+        elsewhere=tuple(f'{name}/' for name in elsewhere(runs)),
+    )
     makers = [
         partial(_make, spec, bus, fleet, graph)
-        for options in map(RunOptions.from_json, texts)
+        for options in runs
         for specs in [describe(options)]
         for graph in [_graph(options, specs)]
         for spec in specs

@@ -24,13 +24,25 @@ class Bus:
 
     Attributes:
         time: newest stamp of /clock, ns; None before anybody keeps it here.
+        clock_is_here: whether a node of this process publishes /clock.
     """
 
-    def __init__(self) -> None:
-        """Start with no handlers."""
+    def __init__(self, *, clock_is_here: bool = True, elsewhere: tuple[str, ...] = ()) -> None:
+        """Start with no handlers.
+
+        Args:
+            clock_is_here: whether a node of this process publishes /clock.
+            elsewhere: beginnings of the names of topics that other processes publish.
+        """
         self.time: int | None = None
+        self.clock_is_here = clock_is_here
+        self._elsewhere = elsewhere
         self._handlers: dict[str, list[Callable[[Any], None]]] = {}
         self._queue: deque[tuple[Callable[[Any], None], Any]] = deque()
+
+    def carries(self, name: str) -> bool:
+        """Return whether a topic of every tick is published in this process."""
+        return not name.startswith(self._elsewhere)
 
     def subscribe(self, name: str, handler: Callable[[Any], None]) -> None:
         """Deliver what is published on a topic to a handler."""

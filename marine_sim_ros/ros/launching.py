@@ -215,7 +215,7 @@ def _start(context: LaunchContext) -> list[Any]:
             raise ParameterError('localization:=true estimates one vehicle; expected no fleet')
         if start.backend == 'gazebo':
             raise ParameterError('backend:=gazebo has one vehicle; expected no fleet')
-        options, *followers = fleet_runs(FLEETS.load(start.fleet), options)
+        options, *followers = fleet_runs(FLEETS.load(start.fleet), options, start.only)
     if start.backend == 'gazebo':
         options, gazebo = gazebo_actions(
             options, world=start.world, delivery=start.delivery, gui=start.gui

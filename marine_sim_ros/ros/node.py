@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,10 @@ class SuiteNode(Node):
         if bus.time is None:
             bus.time = 0
             bus.subscribe(topics.CLOCK.name, lambda m: setattr(bus, 'time', stamp_ns(m.clock)))
+            if not bus.clock_is_here:  # one subscription serves all nodes of the process
+                relay = partial(bus.publish, topics.CLOCK.name)
+                clock = topics.CLOCK
+                self.create_subscription(clock.type, clock.name, relay, clock.qos)
 
     def take_time_from_ticks(self) -> None:
         """Do what use_sim_time does with the newest tick, without a subscription to /clock.
@@ -248,7 +253,7 @@ class SuiteNode(Node):
 
         Over DDS they are read in the bytes, for to make a message of them costs more than that.
         """
-        if self.bus is not None and topic.per_tick:
+        if self._bus_of(topic):
             self.listen(topic, lambda message: callback(*stamped_numbers(message)))
         else:
             self.listen(topic, lambda data: callback(*read(topic.type, data)), raw=True)
@@ -270,10 +275,16 @@ class SuiteNode(Node):
             except Exception as error:  # whatever a message brings: a node does not die of it
                 self.warn_throttled(f'{topic.name}: {type(error).__name__}: {error}', error=True)
 
-        if self.bus is not None and topic.per_tick:
-            self.bus.subscribe(self.resolve_topic_name(topic.name), guarded)
+        if bus := self._bus_of(topic):
+            bus.subscribe(self.resolve_topic_name(topic.name), guarded)
             return None
         return self.create_subscription(topic.type, topic.name, guarded, topic.qos, raw=raw)
+
+    def _bus_of(self, topic: topics.Topic) -> Bus | None:
+        """Return the bus that brings a topic; None: it comes over DDS."""
+        if self.bus is None or not topic.per_tick:
+            return None
+        return self.bus if self.bus.carries(self.resolve_topic_name(topic.name)) else None
 
     def publisher(self, topic: topics.Topic) -> Any:
         """Return something with ``publish`` for a topic."""

@@ -176,7 +176,9 @@ FLEETS = ConfigFiles('fleets', _fleet)
 """The fleets that are shipped, and the user's own."""
 
 
-def fleet_runs(fleet: Fleet, common: RunOptions) -> tuple[RunOptions, ...]:
+def fleet_runs(
+    fleet: Fleet, common: RunOptions, only: Sequence[str] = ()
+) -> tuple[RunOptions, ...]:
     """Return the options of the run of each vehicle.
 
     The first publishes /clock, and the others follow. All run for the same time: the given one,
@@ -186,10 +188,17 @@ def fleet_runs(fleet: Fleet, common: RunOptions) -> tuple[RunOptions, ...]:
         fleet: the vehicles.
         common: options that all have; scenario and controller are those of vehicles that name
             neither.
+        only: names of the vehicles that run here, while others run elsewhere; empty: all.
 
     Raises:
-        ParameterError: an option that only one vehicle can have.
+        ParameterError: an option that only one vehicle can have, or a name that no vehicle has.
     """
+    names = [vehicle.name for vehicle in fleet.vehicles]
+    for name in only:
+        if name not in names:
+            raise ParameterError(
+                f'only is {name!r}; expected vehicles of the fleet: {", ".join(names)}'
+            )
     plain = RunOptions()
     for name in _OF_ONE:
         if getattr(common, name) != getattr(plain, name):
@@ -215,7 +224,14 @@ def fleet_runs(fleet: Fleet, common: RunOptions) -> tuple[RunOptions, ...]:
             neighbours={n: v for n, v in described.items() if n != namespace_of(run)},
         )
         for run in runs
+        if not only or run.namespace in only
     )
+
+
+def elsewhere(runs: Sequence[RunOptions]) -> tuple[str, ...]:
+    """Return the namespaces of those vehicles of a fleet that run in other processes."""
+    here = {'/' + run.namespace.strip('/') for run in runs}
+    return tuple(sorted({name for run in runs for name in run.neighbours} - here))
 
 
 def _run(place: int, vehicle: FleetVehicle, common: RunOptions) -> RunOptions:

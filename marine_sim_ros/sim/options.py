@@ -283,6 +283,10 @@ class StartOptions:
         '', 'several vehicles in one run, in place of one: shipped name or YAML file',
         empty='one vehicle', metavar='FILE', graph=True,
     )  # fmt: skip
+    only: tuple[str, ...] = option(
+        (), 'vehicles of the fleet that run here, while others run on other machines',
+        empty='all', metavar='NAME', graph=True,
+    )  # fmt: skip
     composed: bool = option(False, 'run all nodes in one process', graph=True)
     overwrite: bool = option(False, 'replace an old recording', launch=False)
     backend: str = option(

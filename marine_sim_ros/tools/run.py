@@ -10,7 +10,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
@@ -55,8 +55,12 @@ def _runs(options: argparse.Namespace) -> tuple[RunOptions, ...]:
     """Return the options of each vehicle."""
     if bool(options.vehicle) == bool(options.fleet):
         raise ParameterError('run: expected either VEHICLE or --fleet FILE')
+    if options.only and not options.fleet:
+        raise ParameterError('--only names vehicles of a fleet; expected --fleet FILE too')
     settings = run_options(options)
-    return fleet_runs(FLEETS.load(options.fleet), settings) if options.fleet else (settings,)
+    if not options.fleet:
+        return (settings,)
+    return fleet_runs(FLEETS.load(options.fleet), settings, options.only)
 
 
 def run_graph(
@@ -85,27 +89,45 @@ def run_graph(
     supervisor.catch_signals()
     supervisor.start_run(settings, specs, composed=composed, followers=followers)
     start = time.monotonic()
-    _wait(supervisor, duration / settings.real_time_factor if settings.real_time_factor else 0)
+    last = _last(supervisor, settings)
+    factor = settings.real_time_factor
+    _wait(supervisor, duration / factor if factor else 0, last)
     wall = time.monotonic() - start
-    early = _breaking(supervisor.ended())
+    early = _breaking(supervisor.ended(), last)
     codes = supervisor.stop(last='recorder')
     if settings.record and summary:
         _summary(Path(settings.record), wall)
     return _conclude(supervisor.asked, early, codes)
 
 
-def _wait(supervisor: Supervisor, expected: float) -> None:
+def _wait(supervisor: Supervisor, expected: float, last: Set[str]) -> None:
     """Wait for the first process that ends or a signal, with a bar on a terminal."""
     with bar('running', expected or None, transient=False) as tell:
         start = time.monotonic()
-        while not supervisor.asked and not _breaking(supervisor.ended()):
+        while not supervisor.asked and not _breaking(supervisor.ended(), last):
             time.sleep(PERIOD)
             tell(min(time.monotonic() - start, expected or 0))
 
 
-def _breaking(ended: dict[str, int]) -> dict[str, int]:
-    """Return those of the ended processes that end the run: all but a follower at its end."""
-    return {n: code for n, code in ended.items() if code or not n.endswith('/dynamics')}
+def _last(supervisor: Supervisor, settings: RunOptions) -> set[str]:
+    """Return the processes with which the run ends.
+
+    That of the first vehicle, which waits for its followers; where the clock is that of another
+    machine, those of all vehicles.
+    """
+    own = {n for n in supervisor.processes if _moves(n)}
+    return own if settings.clock == 'follow' else own & {'dynamics', 'composed'}
+
+
+def _moves(process: str) -> bool:
+    return process.rpartition('/')[2] in ('dynamics', 'composed')
+
+
+def _breaking(ended: dict[str, int], last: Set[str]) -> dict[str, int]:
+    """Return those of the ended processes that end the run: all but a vehicle before the last."""
+    if last and last <= ended.keys():
+        return ended
+    return {n: code for n, code in ended.items() if code or not _moves(n)}
 
 
 def _conclude(asked: bool, early: dict[str, int], codes: dict[str, int]) -> int:
