@@ -2,7 +2,7 @@
 PYTHON ?= python3
 ARGS ?=
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder
 # A graph is a dozen processes; without bytecode each compiles its modules, twice the processor time.
 unexport PYTHONDONTWRITEBYTECODE
 

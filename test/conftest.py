@@ -4,6 +4,7 @@
 """What tests share: shipped vehicles, a ROS domain of their own, processes that are ended."""
 
 import fcntl
+import io
 import itertools
 import os
 import shutil
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from hypothesis import settings
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MissingPackageError
+from marine_sim_ros.tools.main import main
 
 ROOT = Path(__file__).resolve().parent.parent
 SETS = ('maker', 'orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
@@ -53,6 +56,14 @@ def ardusub():
     return os.environ.get('ARDUSUB') or shutil.which('ardusub')
 
 
+def marine_sim(*words):
+    """Run the command in this process; return its exit code and what it printed."""
+    told = io.StringIO()
+    with redirect_stdout(told), redirect_stderr(told), pytest.raises(SystemExit) as ended:
+        main([str(word) for word in words])
+    return ended.value.code, told.getvalue()
+
+
 def pytest_runtest_teardown(item):
     # tmp_path, when it ends, asks for the result of the test; a second try has reported none.
     item.stash.setdefault(tmppath_result_key, {})
@@ -75,8 +86,10 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker('ros') or item.get_closest_marker('browser'):
             item.add_marker(again)
-        if item.get_closest_marker('ros'):
-            item.add_marker(pytest.mark.xdist_group('graphs'))  # one at a time
+        # Graphs run one at a time; what the tests of another file share is made in one worker.
+        if not item.get_closest_marker('xdist_group'):
+            group = 'graphs' if item.get_closest_marker('ros') else item.path.stem
+            item.add_marker(pytest.mark.xdist_group(group))
         for marker, absent in missing.items():
             if absent and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f'{marker}: not on this machine'))
@@ -84,8 +97,8 @@ def pytest_collection_modifyitems(items):
 
 
 def _turn(item):
-    """Long files of graphs first and short tests last, so that no worker waits for another."""
-    return not item.get_closest_marker('ros'), not item.get_closest_marker('slow')
+    """Graphs first and files of short tests last, so that no worker waits for another."""
+    return [not item.get_closest_marker(name) for name in ('ros', 'slow', 'long')]
 
 
 @pytest.hookimpl(wrapper=True)

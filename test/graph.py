@@ -12,6 +12,7 @@ from collections import defaultdict
 from contextlib import contextmanager, nullcontext
 
 import numpy as np
+from conftest import marine_sim
 
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
@@ -49,12 +50,14 @@ def numbers(message):
 
 def simulated(*arguments):
     """Return the hash of the trajectory that ``marine_sim simulate`` computes."""
-    command = [sys.executable, '-m', 'marine_sim_ros.tools.main', 'simulate', *map(str, arguments)]
-    # 1 is a scenario whose expectations do not hold, as when it is cut short.
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    return done.stdout.split('trajectory_sha256 ')[1].strip()
+    _, told = marine_sim('simulate', *arguments)
+    return told.split('trajectory_sha256 ')[1].split()[0]
 
 
+STEP = 0.01
+"""s; twice the default step, so half the messages, in runs whose subject is not the step."""
+ONE_PROCESS = ('--composed', '--dt', STEP)
+"""Options of runs whose subject is neither the step nor processes."""
 WAYS = {
     'simulate': ('simulate',),
     'separate': ('run', '--real-time-factor', 0),
@@ -68,7 +71,7 @@ def run_everywhere(processes, folder, *arguments, ways=tuple(WAYS), separate=(),
     Args:
         processes: the fixture.
         folder: where the recordings go.
-        *arguments: of all.
+        *arguments: of all; the step is STEP.
         ways: names of ``WAYS``.
         separate: options of separate processes alone.
         busy: whether separate processes have to wait for their turn.
@@ -82,7 +85,7 @@ def run_everywhere(processes, folder, *arguments, ways=tuple(WAYS), separate=(),
         more = separate if way == 'separate' else ()
         with busy_machine() if busy and way == 'separate' else nullcontext():
             process = processes.marine_sim(
-                verb, *arguments, *options, *more, '--record', folder / way
+                verb, *arguments, '--dt', STEP, *options, *more, '--record', folder / way
             )
             outputs[way], _ = process.communicate(timeout=400)
         # 1 is a scenario whose expectations do not hold, as when it is cut short.
@@ -118,9 +121,9 @@ def servos_move_everywhere(processes, folder, kind, wrench, *arguments):
 
 @contextmanager
 def busy_machine():
-    """Keep every core busy, twice over."""
+    """Keep every core busy."""
     command = [sys.executable, '-c', 'while True: pass']
-    others = [subprocess.Popen(command) for _ in range(2 * (os.cpu_count() or 1))]
+    others = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
     try:
         yield
     finally:
@@ -130,8 +133,12 @@ def busy_machine():
 
 
 def start_graph(processes, **options):
-    """Start every node of a run; return the processes and the specifications by name."""
-    specs = {s.executable: s for s in describe(RunOptions(**options))}
+    """Start every node of a run, in steps of STEP if no other is given.
+
+    Returns:
+        the processes and the specifications by name.
+    """
+    specs = {s.executable: s for s in describe(RunOptions(**{'dt': STEP, **options}))}
     return {name: processes.node(spec) for name, spec in specs.items()}, specs
 
 

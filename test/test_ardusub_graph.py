@@ -8,12 +8,13 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from graph import Watcher, manifest, recorded, start_graph, statuses
+from graph import Watcher, busy_machine, manifest, recorded, start_graph, statuses
 from stand_in_autopilot import free_instance, make_firmware
 
 STAND_IN = Path(__file__).with_name('stand_in_autopilot.py')
@@ -69,31 +70,26 @@ def test_the_run_starts_an_autopilot_that_holds_its_depth(
 
 def test_the_run_does_not_depend_on_the_load_or_on_processes(processes, tmp_path, firmware):
     program, hashes, replies = firmware('--log', tmp_path / 'replies'), set(), set()
-    kinds = {'composed': ['--composed'], 'busy': ['--composed'], 'separate': []}
-    for kind, more in kinds.items():
-        busy = []
-        if kind == 'busy':
-            busy = [processes.start(sys.executable, '-c', 'while True: pass') for _ in range(2)]
-        process = processes.marine_sim(
-            'run',
-            'bluerov2',
-            '--autopilot',
-            'ardusub',
-            '--ardusub',
-            program,
-            '--autopilot-instance',
-            free_instance(),
-            '--real-time-factor',
-            0,
-            '--duration',
-            2,
-            '--record',
-            tmp_path / kind,
-            *more,
-        )
-        output, _ = process.communicate(timeout=200)
-        for one in busy:
-            one.kill()
+    for kind, more in {'busy': ['--composed'], 'separate': []}.items():
+        with busy_machine() if kind == 'busy' else nullcontext():
+            process = processes.marine_sim(
+                'run',
+                'bluerov2',
+                '--autopilot',
+                'ardusub',
+                '--ardusub',
+                program,
+                '--autopilot-instance',
+                free_instance(),
+                '--real-time-factor',
+                0,
+                '--duration',
+                2,
+                '--record',
+                tmp_path / kind,
+                *more,
+            )
+            output, _ = process.communicate(timeout=200)
         assert process.returncode == 0, output
         hashes.add(manifest(tmp_path / kind)['trajectory_sha256'])
         replies.add((tmp_path / 'replies').read_bytes())
@@ -121,7 +117,7 @@ def test_two_vehicles_have_an_autopilot_each(processes, tmp_path, firmware):
                 '--real-time-factor',
                 0,
                 '--duration',
-                6,
+                4,
                 '--composed',
                 '--record',
                 tmp_path / f'out{k}',
@@ -161,7 +157,7 @@ def test_a_fleet_has_an_autopilot_for_each_and_depends_on_no_load(processes, tmp
             '--real-time-factor',
             0,
             '--duration',
-            8,
+            4,
             '--record',
             tmp_path / kind,
             *more,

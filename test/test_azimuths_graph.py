@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from graph import Watcher, servos_move_everywhere
+from graph import ONE_PROCESS, Watcher, servos_move_everywhere
 
 pytestmark = pytest.mark.ros
 
@@ -39,7 +39,7 @@ def test_the_latest_command_holds_and_nonsense_is_ignored(processes):
     pilot = Watcher('/wamv')
     try:
         pilot.listen('azimuths/state', JointState)
-        processes.marine_sim('run', 'wamv', '--real-time-factor', 2)
+        processes.marine_sim('run', 'wamv', '--real-time-factor', 2, *ONE_PROCESS)
         publisher = pilot.node.create_publisher(JointState, 'azimuths/command', 10)
         pilot.until(lambda: publisher.get_subscription_count() and pilot.seen['azimuths/state'])
 
@@ -58,7 +58,7 @@ def test_the_latest_command_holds_and_nonsense_is_ignored(processes):
             send(**nonsense)
         pilot.until(lambda: send(name=['port'], position=[-5.0]) and now()[0] < -1.57)
         count = len(pilot.seen['azimuths/state'])
-        pilot.until(lambda: len(pilot.seen['azimuths/state']) > count + 600)  # 3 s and more
+        pilot.until(lambda: len(pilot.seen['azimuths/state']) > count + 300)  # 3 s and more
         told = np.array([m.position for m in pilot.seen['azimuths/state']])
         assert np.all(told[:, 1] == 0)
         assert told[:, 0].min() >= -np.pi / 2 - 1e-12

@@ -40,7 +40,7 @@ def test_the_graph_is_the_simulation_in_a_pool(processes, tmp_path):
     common += ['--scenario', scenario, '--environment', 'pool']
     run_everywhere(processes, tmp_path, *common, separate=['--markers'])
     for name in ('separate', 'composed'):
-        assert manifest(tmp_path / name)['ticks'] == 401
+        assert manifest(tmp_path / name)['ticks'] == 201
         _check_wrenches(recorded(tmp_path / name))
     _check_markers(recorded(tmp_path / 'separate')['scene/markers'])
 

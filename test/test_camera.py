@@ -4,16 +4,14 @@
 """The camera against OpenCV, the ray-caster, and the formulas of light in water."""
 
 import math
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from conftest import vehicle_of
-from graph import busy_machine, manifest
+from graph import run_everywhere
 
 from marine_sim_ros import load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import MissingPackageError, ModelError, ParameterError
@@ -412,7 +410,7 @@ segments:
 @pytest.mark.ros
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures('renderer')
-def test_node_and_simulate_publish_the_same_pictures(ros_environment, tmp_path):
+def test_node_and_simulate_publish_the_same_pictures(processes, tmp_path):
     from rosbags.highlevel import AnyReader
 
     def messages(folder):
@@ -432,22 +430,11 @@ def test_node_and_simulate_publish_the_same_pictures(ros_environment, tmp_path):
     scenario.write_text(SCENARIO)
     given = ['bluerov2', '--scenario', scenario, '--environment', 'shallow_sand', '--seed', '5']
     given += ['--set', 'camera:=true']
-    ways = {
-        'direct': ['simulate', *given, '--record'],
-        'separate': ['run', *given, '--real-time-factor', '0', '--record'],
-    }
-    bags = {}
-    for way, arguments in ways.items():
-        command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *arguments, tmp_path / way]
-        with busy_machine() if way == 'separate' else nullcontext():
-            done = subprocess.run(
-                command, capture_output=True, text=True, env=ros_environment, check=False
-            )
-        assert done.returncode in (0, 1), done.stdout + done.stderr
-        bags[way] = messages(tmp_path / way)
-    assert len({manifest(tmp_path / way)['trajectory_sha256'] for way in ways}) == 1
+    ways = ('simulate', 'separate')
+    run_everywhere(processes, tmp_path, *given, ways=ways, busy=True)
+    bags = {way: messages(tmp_path / way) for way in ways}
     for kind in ('image', 'camera_info'):
-        found, expected = bags['separate'][kind], bags['direct'][kind]
+        found, expected = bags['separate'][kind], bags['simulate'][kind]
         assert len(expected) >= 14
         assert set(found) == set(expected)
         for stamp in expected:

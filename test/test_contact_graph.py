@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from conftest import marine_sim
 from graph import recorded, run_everywhere
 
 from marine_sim_ros.core.errors import ParameterError
@@ -46,19 +47,18 @@ def test_the_graph_is_the_simulation_on_the_bottom(processes, tmp_path, vehicle,
         assert set(wrenches) == set(topics['odom'])
         up = np.array([wrenches[stamp].wrench.force.z for stamp in sorted(wrenches)])
         assert up[0] == 0.0  # the first tick has none
-        assert np.count_nonzero(up) > 50
+        assert np.count_nonzero(up) > 25
     # Pressed points are red.
     markers = [m.markers[0] for m in topics['contact/markers'].values()]
     assert any(m.action == 0 and any(c.g < 0.2 for c in m.colors) for m in markers)
     assert all(m.header.frame_id == 'base_link' for m in markers)
 
 
-def test_a_wrong_material_file_is_one_line(processes, tmp_path):
+def test_a_wrong_material_file_is_one_line(tmp_path):
     (tmp_path / 'e.yaml').write_text('seabed: {depth: 3.0}\nmaterials: m.yaml\n')
     (tmp_path / 'm.yaml').write_text('materials: [{name: tin, densty: 3}]')
-    process = processes.marine_sim('run', 'bluerov2', '--environment', tmp_path / 'e.yaml')
-    output, _ = process.communicate(timeout=120)
-    assert process.returncode == 2
+    code, output = marine_sim('run', 'bluerov2', '--environment', tmp_path / 'e.yaml')
+    assert code == 2
     assert "m.yaml: materials[0]: unknown key 'densty'" in output
     assert 'Traceback' not in output
 

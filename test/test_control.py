@@ -30,6 +30,8 @@ CROSS = Environment(current=np.array([0.0, 0.3, 0.0]))
 HOLD = {'x': 0, 'y': 0, 'z': -5, 'roll': 0, 'pitch': 0, 'yaw': 0}
 STEP = 0.02
 """s; a run with the default step has four times as many."""
+FAILURE = 5.0
+"""s, when thrusters fail."""
 small = st.floats(-1.2, 1.2)
 
 
@@ -44,14 +46,14 @@ class Run:
         law='modern',
         environment=None,
         start=(0, 0, -5),
-        duration=40.0,
+        duration=25.0,
         later=None,
         failed=(),
         method='bounded',
     ):
         loop = ClosedLoop(vehicle, load_controller(law), method=method)
         state = State(np.array(start, float), quaternion_from_rpy(0, 0, 0), np.zeros(6))
-        dead = [Dead(start=10.0, thruster=name) for name in failed]
+        dead = [Dead(start=FAILURE, thruster=name) for name in failed]
         simulation = Simulation(
             vehicle, environment=environment, initial=state, faults=dead, dt=STEP
         )
@@ -59,7 +61,7 @@ class Run:
         for k in range(round(duration / STEP) + 1):
             time = k * STEP
             targets = setpoints(wanted if later is None or time < later[0] else later[1])
-            gone = np.isin(vehicle.thrusters.names, failed) & (time >= 10)
+            gone = np.isin(vehicle.thrusters.names, failed) & (time >= FAILURE)
             output, memory = loop.step(targets, time, simulation.state, memory, failed=gone)
             ticks.append(simulation.tick(output.pwm))
             self.outputs.append(output)
@@ -245,7 +247,7 @@ def test_heading_step(name, environment):
         HOLD,
         environment=environment,
         later=(10, turned),
-        duration=50,
+        duration=35,
     )
     assert np.max(np.abs(run.last(run.rpy[:, 2]) - 90)) < 0.2
     # The BlueROV2s' stern has three times the drag of their bow: on the way the moment of a
@@ -265,12 +267,12 @@ def test_transit(name, environment):
         start,
         environment=environment,
         start=(-4, 0, -5),
-        later=(10, end),
-        duration=50,
+        later=(5, end),
+        duration=40,
     )
     assert run.position[:, 0].max() < 4.1
     assert np.max(np.abs(run.last(run.position) - [4, 0, -5])) < 0.01
-    after = run.position[round(10 / STEP) :]
+    after = run.position[round(5 / STEP) :]
     # Straight; across, the thesis's drag grows with the speed ahead.
     assert np.max(np.abs(after[:, 1:] - [0, -5])) < (0.1 if environment is None else 0.15)
 
@@ -289,8 +291,8 @@ def test_transit(name, environment):
 def test_circle_and_helix(name, environment):
     speeds = {'surge': 0.4, 'sway': 0, 'heave': -0.08, 'yaw_rate': 0.16, 'roll': 0, 'pitch': 0}
     vehicle = vehicle_of(name, **LEVEL.get(name, {}))
-    run = Run(vehicle, speeds, duration=70, environment=environment)
-    late = run.position[round(30 / STEP) :]  # one turn
+    run = Run(vehicle, speeds, duration=55, environment=environment)
+    late = run.position[round(15 / STEP) :]  # one turn
     a = np.c_[2 * late[:, :2], np.ones(len(late))]
     x, y, c = np.linalg.lstsq(a, (late[:, :2] ** 2).sum(axis=1), rcond=None)[0]
     assert np.sqrt(c + x**2 + y**2) == pytest.approx(0.4 / 0.16, rel=0.02)
@@ -308,8 +310,8 @@ def test_the_heavy_holds_its_place_without_a_horizontal_thruster(environment):
     ]
     assert len(horizontal) == 4
     for name in horizontal[::3]:
-        run = Run(heavy, HOLD, environment=environment, failed=(name,), duration=40)
-        after = run.position[round(10 / STEP) :]
+        run = Run(heavy, HOLD, environment=environment, failed=(name,))
+        after = run.position[round(FAILURE / STEP) :]
         assert np.max(np.abs(after - [0, 0, -5])) < 0.1
         assert np.max(np.abs(run.last(run.position) - [0, 0, -5])) < 0.01
         assert all(t.thrusters.thrust[names.index(name)] < 1e-6 for t in run.ticks[-10:])

@@ -8,7 +8,8 @@ import signal
 
 import numpy as np
 import pytest
-from graph import Watcher, run_everywhere, start_graph, statuses
+from conftest import marine_sim
+from graph import ONE_PROCESS, STEP, Watcher, run_everywhere, start_graph, statuses
 
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
@@ -45,8 +46,8 @@ def messages(directory, *topics):
 def test_a_closed_loop_with_arm_and_fault_is_the_same_everywhere(processes, tmp_path, law):
     script = tmp_path / 'script.yaml'
     script.write_text(SCRIPT % law)
-    # One law in one process is enough.
-    ways = ('simulate', 'separate', *(['composed'] if law == 'modern' else []))
+    # One law in separate processes is enough.
+    ways = ('simulate', 'composed', *(['separate'] if law == 'modern' else []))
     run_everywhere(processes, tmp_path, 'investigator90', '--scenario', script, ways=ways)
     for way in ways[1:]:
         names = (
@@ -59,11 +60,11 @@ def test_a_closed_loop_with_arm_and_fault_is_the_same_everywhere(processes, tmp_
         )
         topics = [f'/investigator90/{name}' for name in names]
         joints, wanted, pwm, thrust, reaction, odom = messages(tmp_path / way, *topics)
-        assert {len(m) for m in (joints, wanted, pwm, thrust, reaction, odom)} == {801}
+        assert {len(m) for m in (joints, wanted, pwm, thrust, reaction, odom)} == {401}
         assert joints[-1].position[1] < -0.3
         assert np.isfinite([m.wrench.force.x for m in reaction]).all()
-        assert math.isnan(wanted[300].position[0])
-        assert wanted[100].position[2] == -5.2
+        assert math.isnan(wanted[150].position[0])
+        assert wanted[50].position[2] == -5.2
         failed = list(thrust[0].name).index('sf')
         assert thrust[-1].effort[failed] == pytest.approx(0, abs=1e-6)
         direct = messages(tmp_path / 'simulate', *topics[1:3])
@@ -153,15 +154,12 @@ def pilot(ros_environment):
     result.close()
 
 
-def start(processes, **more):
-    nodes, _ = start_graph(
-        processes,
-        vehicle='bluerov2_heavy',
-        controller='modern',
-        initial_position=(0.0, 0.0, -3.0),
-        **more,
+def start(processes):
+    """Start a run at twice the real time."""
+    where = '--controller', 'modern', '--initial-position', 0, 0, -3
+    return processes.marine_sim(
+        'run', 'bluerov2_heavy', *where, *ONE_PROCESS, '--real-time-factor', 2
     )
-    return nodes
 
 
 def test_command_mode_and_joystick_mode(processes, pilot):
@@ -234,7 +232,7 @@ def test_live_parameters_free_an_axis_and_drop_a_thruster(processes, pilot):
     from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
     from rcl_interfaces.srv import SetParameters
 
-    nodes = start(processes)
+    run = start(processes)
     pilot.until(lambda: len(pilot.seen['odom']) > 50)
     pilot.switch('arm')
 
@@ -265,7 +263,7 @@ def test_live_parameters_free_an_axis_and_drop_a_thruster(processes, pilot):
     assert "'up'" in answer.reason
     pilot.spin(1.0)
     assert np.linalg.norm(pilot.at()[1:] - [0, -3.3]) < 0.05
-    assert all(node.poll() is None for node in nodes.values())
+    assert run.poll() is None
 
 
 def test_an_arm_is_commanded_and_a_lost_one_is_held(processes, ros_environment):
@@ -283,7 +281,7 @@ def test_an_arm_is_commanded_and_a_lost_one_is_held(processes, ros_environment):
     pilot.until(lambda: len(joints) > 50)
     target = JointState(name=['arm_2_joint', 'arm_3_joint'], position=[-1.0, 1.2])
     pilot.say(command, target, lambda: joints[-1].position[1] < -0.5)
-    rates = np.diff([m.position for m in joints[-200:]], axis=0) / 0.005
+    rates = np.diff([m.position for m in joints[-200:]], axis=0) / STEP
     assert np.max(np.abs(rates)) <= 0.6 + 1e-9
     for bad in (
         JointState(name=['elbow'], position=[1.0]),
@@ -314,7 +312,7 @@ def test_an_arm_is_commanded_and_a_lost_one_is_held(processes, ros_environment):
 def test_a_lost_controller_stops_the_thrusters(processes, pilot, late):
     from geometry_msgs.msg import Twist
 
-    nodes = start(processes)
+    nodes, _ = start_graph(processes, vehicle='bluerov2_heavy', controller='modern')
     pilot.until(lambda: len(pilot.seen['odom']) > 50)
     pilot.switch('arm')
     ahead = Twist()
@@ -363,7 +361,7 @@ expect:
   - {from: 0.0, to: 0.5, depth: [1.0, 2.0]}
 """)
     process = processes.marine_sim(
-        'run', 'bluerov2', '--scenario', script, '--real-time-factor', 0
+        'run', 'bluerov2', '--scenario', script, '--real-time-factor', 0, *ONE_PROCESS
     )
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 1
@@ -409,13 +407,12 @@ def test_commands_answer_the_state_of_their_stamp(ros_environment):
         context.try_shutdown()
 
 
-def test_a_controller_that_makes_no_sense_is_refused(processes):
+def test_a_controller_that_makes_no_sense_is_refused():
     for more, expected in (
         (['--controller', 'fuzzy'], "controller 'fuzzy' is neither"),
         (['--controller', 'modern', '--scenario', 'dive'], 'brings its own controller'),
     ):
-        process = processes.marine_sim('run', 'bluerov2', *more)
-        output, _ = process.communicate(timeout=120)
-        assert process.returncode == 2
+        code, output = marine_sim('run', 'bluerov2', *more)
+        assert code == 2
         assert expected in output
         assert 'Traceback' not in output

@@ -66,7 +66,7 @@ def compare(vehicle, scenario, **settings):
 @pytest.mark.parametrize(
     ('name', 'duration'),
     [
-        ('bluerov2', 60.0),
+        ('bluerov2', 20.0),
         ('bluerov2_heavy', 5.0),
         ('simple_rov', 1.0),
         ('surface_vessel', 1.0),

@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from graph import Watcher, servos_move_everywhere
+from graph import ONE_PROCESS, Watcher, servos_move_everywhere
 
 pytestmark = pytest.mark.ros
 
@@ -49,7 +49,7 @@ def test_a_command_holds_for_a_second_and_nonsense_is_ignored(processes):
     pilot = Watcher('/torpedo_auv')
     try:
         pilot.listen('fins/state', JointState)
-        processes.marine_sim('run', 'torpedo_auv', '--real-time-factor', 2)
+        processes.marine_sim('run', 'torpedo_auv', '--real-time-factor', 2, *ONE_PROCESS)
         publisher = pilot.node.create_publisher(JointState, 'fins/command', 10)
         pilot.until(lambda: publisher.get_subscription_count() and pilot.seen['fins/state'])
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import psutil
 import pytest
-from graph import Watcher, manifest
+from graph import STEP, Watcher, manifest
 
 from marine_sim_ros import load_scenario, load_vehicle
 from marine_sim_ros.analysis.bags.description import (
@@ -33,7 +33,7 @@ vehicles:
   - {vehicle: bluerov2, count: 2, arguments: {altimeter: true}}
   - {vehicle: bluerov2_heavy, name: heavy, initial: {position: [0.1, 0, -3], rpy: [0, 0.1, 1]}}
 """
-TICKS = 201
+TICKS = 101
 
 
 def alone(run, simulated=simulate):
@@ -43,12 +43,12 @@ def alone(run, simulated=simulate):
         scenario, position=run.initial_position, rpy=run.initial_rpy or scenario.rpy
     )
     vehicle = load_vehicle(run.vehicle, **xacro_arguments(run.vehicle_arguments))
-    return simulated(vehicle, scenario, seed=run.seed, duration=run.duration).sha256
+    return simulated(vehicle, scenario, seed=run.seed, dt=run.dt, duration=run.duration).sha256
 
 
 @pytest.fixture(scope='module')
 def runs():
-    options = RunOptions(scenario='dive', duration=1.0)
+    options = RunOptions(scenario='dive', duration=1.0, dt=STEP)
     return fleet_runs(FLEETS.parse(FILE, 'fleet.yaml'), options)
 
 
@@ -57,8 +57,8 @@ def start(processes, tmp_path, folder, *more):
     path = tmp_path / 'fleet.yaml'
     path.write_text(FILE)
     process = processes.marine_sim(
-        'run', '--fleet', path, '--scenario', 'dive', '--duration', 1, '--real-time-factor', 0,
-        '--record', folder, *more,
+        'run', '--fleet', path, '--scenario', 'dive', '--duration', 1, '--dt', STEP,
+        '--real-time-factor', 0, '--record', folder, *more,
     )  # fmt: skip
     output, _ = process.communicate(timeout=240)
     assert process.returncode == 1, output  # the run ends before what the scenario expects
@@ -93,7 +93,7 @@ def test_parts_of_a_fleet_in_runs_of_their_own_are_one_fleet(processes, tmp_path
     started = [
         processes.marine_sim(
             'run', '--fleet', path, '--only', *part, '--scenario', 'dive', '--duration', 1,
-            '--real-time-factor', 0, '--record', tmp_path / part[0], *way,
+            '--dt', STEP, '--real-time-factor', 0, '--record', tmp_path / part[0], *way,
         )
         for part, way in zip(parts, ways, strict=True)
     ]  # fmt: skip
@@ -231,7 +231,7 @@ def test_a_silent_vehicle_holds_the_others_up_for_a_moment_only(processes, tmp_p
     for name in names:
         watcher.listen(name, Odometry)
     first, second = (watcher.seen[name] for name in names)
-    fleet = processes.marine_sim('run', '--fleet', path)
+    fleet = processes.marine_sim('run', '--fleet', path, '--dt', STEP)
     watcher.until(lambda: len(second) > 50, timeout=120)
     (silent,) = (
         child

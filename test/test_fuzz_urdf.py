@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""5,800 mutated descriptions: each is a valid vehicle or one clear error."""
+"""3,800 mutated descriptions: each is a valid vehicle or one clear error."""
 
 import re
 from copy import deepcopy
@@ -215,7 +215,7 @@ def memory():
 
 
 @pytest.mark.long
-@usual(3000)
+@usual(1000)
 @given(mutated(ROV))
 def test_mutated_boxes(text):
     check(text if text.lstrip().startswith('<') else '<' + text)

@@ -108,7 +108,7 @@ def test_energy_never_rises_without_thrust(vehicle):
         return kinetic_energy(vehicle, state) + up - lift
 
     values = []
-    for _ in range(4000):
+    for _ in range(2000):
         values.append(energy(simulation.state))
         simulation.tick(no_thrust(vehicle))
     values = np.array(values)

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from threading import Event, Thread
 
 import pytest
-from graph import Watcher, manifest, recorded, simulated, start_graph
+from graph import STEP, Watcher, manifest, recorded, simulated, start_graph
 from mock_ros2_bag import install
 
 from marine_sim_ros import load_vehicle
@@ -97,7 +97,7 @@ def bag_processes(request, processes, tmp_path):
 
 def record(processes, folder, *, composed, recorder='ros2_bag', **options):
     """Run to the end; return the recorder's process and its output."""
-    options = {**options, 'record': str(folder), 'recorder': recorder}
+    options = {'dt': STEP, **options, 'record': str(folder), 'recorder': recorder}
     if composed:
         text = RunOptions(**options).to_json()
         process = processes.start(sys.executable, '-m', 'marine_sim_ros.nodes.composed', text)
@@ -206,7 +206,7 @@ def test_ros2_bag_record_has_the_recorders_topics_and_every_tick(
     _, output = record(bag_processes, tmp_path / 'bag', composed=composed, **ARM)
     assert 'Traceback' not in output, output
     told = manifest(tmp_path / 'bag')
-    assert told['ticks'] == 301
+    assert told['ticks'] == 151
     assert told['lost_messages'] == {}, output
     _, output = record(bag_processes, tmp_path / 'own', composed=True, recorder='suite', **ARM)
     own, bag = recorded(tmp_path / 'own'), bag_counts(tmp_path / 'bag' / 'bag')
@@ -215,7 +215,7 @@ def test_ros2_bag_record_has_the_recorders_topics_and_every_tick(
     assert set(own) <= spoken
     assert {'controller/setpoints', 'joint_states', 'wrench/manipulator'} <= spoken
     for name in ('controller/setpoints', 'joint_states', 'thrusters/pwm', 'odom', 'wrench/total'):
-        assert bag[f'/investigator90/{name}'] == len(own[name]) == 301, name
+        assert bag[f'/investigator90/{name}'] == len(own[name]) == 151, name
 
 
 @contextmanager
@@ -259,7 +259,7 @@ def test_transforms_of_others_are_recorded_beside_every_one_of_the_run(
             if connection.topic == '/tf'
         ]
     assert found.count('propeller') > 10
-    assert len(found) - found.count('propeller') == manifest(tmp_path / 'run')['ticks'] == 1001
+    assert len(found) - found.count('propeller') == manifest(tmp_path / 'run')['ticks'] == 501
 
 
 def test_ros2_bag_record_in_processes_hashes_as_simulate(bag_processes, tmp_path):
@@ -267,7 +267,7 @@ def test_ros2_bag_record_in_processes_hashes_as_simulate(bag_processes, tmp_path
     _, output = record(bag_processes, tmp_path / 'run', composed=False, **dive)
     told = manifest(tmp_path / 'run')
     assert told['lost_messages'] == {}, output
-    expected = simulated('bluerov2', '--scenario', 'dive', '--duration', 2)
+    expected = simulated('bluerov2', '--scenario', 'dive', '--duration', 2, '--dt', STEP)
     assert told['trajectory_sha256'] == expected
 
 
@@ -279,8 +279,8 @@ def test_messages_that_are_lost_are_in_a_warning_and_in_the_manifest(processes, 
     }
     dive = {'vehicle': 'bluerov2', 'scenario': 'dive', 'duration': 1.0, 'real_time_factor': 0.0}
     _, output = record(processes, tmp_path / 'run', composed=True, **dive)
-    assert manifest(tmp_path / 'run')['lost_messages'] == {'/bluerov2/barometer/pressure': 20}
-    assert 'lost messages: /bluerov2/barometer/pressure 20 of 201' in output
+    assert manifest(tmp_path / 'run')['lost_messages'] == {'/bluerov2/barometer/pressure': 10}
+    assert 'lost messages: /bluerov2/barometer/pressure 10 of 101' in output
 
 
 def test_a_recorder_that_dies_ends_with_one_line(processes, tmp_path):
@@ -311,7 +311,7 @@ def test_without_ros2_bag_one_line_says_how_to_get_it(processes, tmp_path):
 @pytest.mark.skipif(find_spec('rosbag2_py') is None, reason='no rosbag2_py on this machine')
 def test_without_rosbags_the_recorder_writes_the_same_by_rosbag2_py(processes, tmp_path):
     dive = {'vehicle': 'bluerov2', 'scenario': 'dive', 'duration': 2.0, 'real_time_factor': 0.0}
-    text = RunOptions(**dive, record=str(tmp_path / 'run')).to_json()
+    text = RunOptions(**dive, dt=STEP, record=str(tmp_path / 'run')).to_json()
     code = (
         "import sys; sys.modules['rosbags'] = None; "
         'from marine_sim_ros.nodes.composed import main; main()'
@@ -321,10 +321,10 @@ def test_without_rosbags_the_recorder_writes_the_same_by_rosbag2_py(processes, t
     assert 'Traceback' not in output, output
     record(processes, tmp_path / 'own', composed=True, recorder='suite', **dive)
     other, own = recorded(tmp_path / 'run'), recorded(tmp_path / 'own')
-    assert manifest(tmp_path / 'run')['ticks'] == 401
+    assert manifest(tmp_path / 'run')['ticks'] == 201
     hashes = {manifest(tmp_path / d)['trajectory_sha256'] for d in ('run', 'own')}
     assert len(hashes) == 1
-    per_tick = {name for name, messages in own.items() if len(messages) == 401}
+    per_tick = {name for name, messages in own.items() if len(messages) == 201}
     assert len(per_tick) > 8
     for name in per_tick:
         assert list(other[name]) == list(own[name]), name

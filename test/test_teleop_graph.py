@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 import pytest
-from graph import NotInTime, Watcher
+from graph import ONE_PROCESS, NotInTime, Watcher
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.allocation import PilotMixer
@@ -380,7 +380,7 @@ def test_a_lost_terminal_stops_the_thrusters(watcher, processes, terminal, how):
 
     watcher.listen('thrusters/state', JointState)
     watcher.listen('thrusters/pwm', UInt16MultiArray)
-    processes.marine_sim('run', 'bluerov2')
+    processes.marine_sim('run', 'bluerov2', *ONE_PROCESS)
     window = terminal('bluerov2')
     state, pwm = watcher.seen['thrusters/state'], watcher.seen['thrusters/pwm']
     watcher.until(lambda: len(state) > 20 and pwm)
@@ -441,7 +441,7 @@ def test_a_real_controller_follows_the_pilot_and_holds_still_without_one(
 
     watcher.listen('odom', Odometry)
     watcher.listen('cmd_pose', PoseStamped)
-    processes.marine_sim('run', 'bluerov2', '--controller', 'modern')
+    processes.marine_sim('run', 'bluerov2', '--controller', 'modern', *ONE_PROCESS)
     window = terminal('bluerov2', '--output', 'pose')
     odom = watcher.seen['odom']
 
@@ -488,8 +488,8 @@ def test_keys_move_the_arm_and_pick_up_a_brick(watcher, processes, terminal, tmp
     sea = tmp_path / 'sea.yaml'
     sea.write_text(BRICK)
     arm = ('--set', 'arm:=true')
-    options = ('--environment', sea, '--composed', '--namespace', 'bluerov2')
-    processes.marine_sim('run', 'bluerov2_heavy', *arm, *options)
+    options = ('--environment', sea, '--namespace', 'bluerov2')
+    processes.marine_sim('run', 'bluerov2_heavy', *arm, *options, *ONE_PROCESS)
     watcher.listen('joint_states', JointState)
 
     def now():

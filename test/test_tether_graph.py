@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from graph import Watcher, numbers, recorded, run_everywhere, start_graph
+from graph import ONE_PROCESS, Watcher, numbers, recorded, run_everywhere
 
 pytestmark = pytest.mark.ros
 
@@ -101,8 +101,8 @@ def test_the_graph_is_the_simulation_of_a_reel(processes, tmp_path):
     assert found['separate'] == found['composed'] == found['simulate']
     name, length, rate, pull = zip(*found['simulate'], strict=True)
     assert set(name) == {'reel'}
-    assert len(length) == 301
-    assert length[100] == pytest.approx(5.2 + 0.5 * 0.3, abs=0.2)
+    assert len(length) == 151
+    assert length[50] == pytest.approx(5.2 + 0.5 * 0.3, abs=0.2)
     assert max(pull) > 10
     assert max(length) > length[-1]
     assert min(rate) < 0 < max(rate)
@@ -131,9 +131,9 @@ def test_a_reel_follows_its_command_for_a_second_and_ignores_nonsense(processes)
     pilot = Watcher()
     try:
         pilot.listen('tether/state', JointState)
-        arguments = ('tether:=fathom', 'tether_length:=20', 'tether_reel_rate:=0.5')
-        arguments += ('tether_maximum:=50',)
-        start_graph(processes, vehicle='bluerov2', vehicle_arguments=arguments)
+        reel = ('tether:=fathom', 'tether_length:=20', 'tether_reel_rate:=0.5')
+        sets = [word for each in (*reel, 'tether_maximum:=50') for word in ('--set', each)]
+        processes.marine_sim('run', 'bluerov2', *sets, *ONE_PROCESS)
         publisher = pilot.node.create_publisher(JointState, 'tether/command', 10)
         pilot.until(lambda: publisher.get_subscription_count() and pilot.seen['tether/state'])
 

@@ -83,11 +83,15 @@ class Lens:
         points = seen
         for _ in range(_ROUNDS):
             error = self.distorted(points) - seen
-            points = points - np.linalg.solve(self._slope(points), error[..., None])[..., 0]
+            xx, xy, yy = self._slope(points)
+            x, y, whole = error[..., 0], error[..., 1], xx * yy - xy * xy
+            move = [(yy * x - xy * y) / whole, (xx * y - xy * x) / whole]
+            points = points - np.stack(move, axis=-1)
             if not np.all(np.isfinite(points)) or np.max(np.abs(error)) < 1e-13:
                 break
         found = np.max(np.abs(self.distorted(points) - seen))
-        if not found < 1e-9 or np.any(np.linalg.det(self._slope(points)) <= 0):
+        xx, xy, yy = self._slope(points)
+        if not found < 1e-9 or np.any(xx * yy - xy * xy <= 0):
             raise ParameterError(
                 f'distortion {list(self.distortion)} folds the image at its edges; expected '
                 'coefficients that keep directions apart, or a narrower field_of_view'
@@ -99,11 +103,18 @@ class Lens:
         across = points * np.sinc(angle / np.pi)
         return np.concatenate([across, np.cos(angle)], axis=-1)
 
-    def _slope(self, points: np.ndarray) -> np.ndarray:
-        """Return ∂distorted/∂points (..., 2, 2), by central differences."""
-        step = 1e-6
-        sides = [
-            (self.distorted(points + move) - self.distorted(points - move)) / (2 * step)
-            for move in step * np.eye(2)
-        ]
-        return np.stack(sides, axis=-1)
+    def _slope(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return xx, xy and yy (...) of ∂distorted/∂points, which is symmetric in both models."""
+        x, y = points[..., 0], points[..., 1]
+        r2 = x * x + y * y
+        d = self.distortion
+        k1, k2, k3 = d[0], d[1], d[2 if self.model == EQUIDISTANT else 4]
+        k4 = d[3] if self.model == EQUIDISTANT else 0.0
+        p1, p2 = (0.0, 0.0) if self.model == EQUIDISTANT else d[2:4]
+        radial = 1 + r2 * (k1 + r2 * (k2 + r2 * (k3 + r2 * k4)))
+        steeper = 2 * (k1 + r2 * (2 * k2 + r2 * (3 * k3 + r2 * 4 * k4)))
+        return (
+            radial + steeper * x * x + 2 * p1 * y + 6 * p2 * x,
+            steeper * x * y + 2 * p1 * x + 2 * p2 * y,
+            radial + steeper * y * y + 6 * p1 * y + 2 * p2 * x,
+        )
