@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Takes the film of a recorded run: every picture is rendered from what the bag says."""
+"""Takes the film of a recorded run: pictures are rendered from what the bag says, or are in it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ import numpy as np
 from marine_sim_ros.analysis.film.cameras import FilmCamera
 from marine_sim_ros.analysis.film.motion import Motion
 from marine_sim_ros.analysis.film.overlay import overlay_text, with_text
+from marine_sim_ros.analysis.film.recorded import RecordedPictures
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.bodies import Body
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors.camera import picture
 
-__all__ = ['Cast', 'Film', 'film_times', 'frames']
+__all__ = ['Cast', 'Film', 'film_times', 'frames', 'recorded_frames']
 
 _EPOCH = 1e8
 """s; stamps beyond are of a wall clock, and are shown since the start."""
@@ -83,8 +84,7 @@ def frames(film: Film, times: np.ndarray) -> Iterator[np.ndarray]:
     Raises:
         MissingPackageError: what renders is missing.
     """
-    stamps = film.main.motion.stamps
-    zero = float(stamps[0]) if stamps[0] > _EPOCH else 0.0
+    zero = _zero(film.main.motion)
     for time in times.tolist():
         state = film.main.motion.state(time)
         eye, turn = film.camera.pose(state)
@@ -95,6 +95,32 @@ def frames(film: Film, times: np.ndarray) -> Iterator[np.ndarray]:
         )
         image = picture(film.camera.spec, around, state, eye, turn, time - zero).image
         yield with_text(image, overlay_text(time - zero, state)) if film.overlay else image
+
+
+def recorded_frames(
+    pictures: RecordedPictures, motion: Motion, times: np.ndarray, *, overlay: bool
+) -> Iterator[np.ndarray]:
+    """Yield the recorded pictures (h, w, 3) uint8 at stamps (n,) in s, from the first one on.
+
+    Args:
+        pictures: of the bag.
+        motion: of the vehicle, for the overlay.
+        times: s.
+        overlay: whether time, depth and heading are told.
+
+    Raises:
+        RecordingError: a picture cannot be decoded.
+    """
+    zero = _zero(motion)
+    for time, image in pictures.at(times):
+        text = overlay_text(time - zero, motion.state(time))
+        yield with_text(image, text) if overlay else image
+
+
+def _zero(motion: Motion) -> float:
+    """Return the stamp, s, that a film shows as 0."""
+    first = float(motion.stamps[0])
+    return first if first > _EPOCH else 0.0
 
 
 def _body(name: str, one: Cast, time: float) -> Body:
