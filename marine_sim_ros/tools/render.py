@@ -26,6 +26,7 @@ from marine_sim_ros.analysis.film.film import Cast, Film, film_times, frames, re
 from marine_sim_ros.analysis.film.motion import Motion, read_motion
 from marine_sim_ros.analysis.film.outputs import FrameFolder, Output, VideoFile
 from marine_sim_ros.analysis.film.recorded import recorded_pictures
+from marine_sim_ros.analysis.film.tether import recorded_tether
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
@@ -181,7 +182,8 @@ def _film(
         if found is not None:
             others[other] = Cast(motions[other], Appearance(found))
     cast = Cast(motions[name], looks)
-    return Film(camera, cast, others, environment, not options.no_overlay), rate
+    tether = recorded_tether(bag, name, vehicle)
+    return Film(camera, cast, others, environment, not options.no_overlay, tether), rate
 
 
 def _vehicle(options: argparse.Namespace, bag: Bag, name: str) -> Vehicle:

@@ -15,6 +15,7 @@ from marine_sim_ros.analysis.film.cameras import FilmCamera
 from marine_sim_ros.analysis.film.motion import Motion
 from marine_sim_ros.analysis.film.overlay import overlay_text, with_text
 from marine_sim_ros.analysis.film.recorded import RecordedPictures
+from marine_sim_ros.analysis.film.tether import RecordedTether, tube
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.bodies import Body
@@ -47,6 +48,7 @@ class Film:
         others: further vehicles, by name.
         environment: water and scene.
         overlay: whether time, depth and heading are told.
+        tether: of the main vehicle, or None.
     """
 
     camera: FilmCamera
@@ -54,6 +56,7 @@ class Film:
     others: dict[str, Cast]
     environment: Environment
     overlay: bool = True
+    tether: RecordedTether | None = None
 
 
 def film_times(motion: Motion, rate: float, start: float, end: float | None) -> np.ndarray:
@@ -91,7 +94,7 @@ def frames(film: Film, times: np.ndarray) -> Iterator[np.ndarray]:
         around = replace(
             film.environment.at(time - zero),
             looks=partial(film.main.looks.parts_at, film.main.motion.joints(time)),
-            bodies=tuple(_body(name, one, time) for name, one in film.others.items()),
+            bodies=tuple(_bodies(film, time)),
         )
         image = picture(film.camera.spec, around, state, eye, turn, time - zero).image
         yield with_text(image, overlay_text(time - zero, state)) if film.overlay else image
@@ -121,6 +124,16 @@ def _zero(motion: Motion) -> float:
     """Return the stamp, s, that a film shows as 0."""
     first = float(motion.stamps[0])
     return first if first > _EPOCH else 0.0
+
+
+def _bodies(film: Film, time: float) -> Iterator[Body]:
+    """Yield what else is seen at a stamp in s: the other vehicles, and the tether."""
+    for name, one in film.others.items():
+        yield _body(name, one, time)
+    if film.tether is not None:
+        parts = tube(film.tether.at(time), film.tether.diameter)
+        still = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+        yield Body('tether', *_NONE, *still, looks=lambda: parts)
 
 
 def _body(name: str, one: Cast, time: float) -> Body:

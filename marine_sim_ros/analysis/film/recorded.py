@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.bags.reading import Bag, bag_path, opened
+from marine_sim_ros.analysis.bags.reading import Bag
+from marine_sim_ros.analysis.film.messages import messages_of
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp
 
 __all__ = ['RecordedPictures', 'recorded_pictures']
 
@@ -53,7 +53,11 @@ class RecordedPictures:
             RecordingError: a picture cannot be decoded.
         """
         numbers = np.searchsorted(self.stamps, times + 1e-6, side='right') - 1
-        messages, last, image = _messages(self.bag, self.topic), -1, np.zeros((0, 0, 3), np.uint8)
+        messages, last, image = (
+            messages_of(self.bag, self.topic),
+            -1,
+            np.zeros((0, 0, 3), np.uint8),
+        )
         for time, number in zip(times.tolist(), numbers.tolist(), strict=True):
             if number < 0:
                 continue  # before the first picture
@@ -88,19 +92,8 @@ def recorded_pictures(bag: Bag, namespace: str, camera: str) -> RecordedPictures
             f'{bag.path}: has no recorded pictures{which}; its topics of pictures: {known}; '
             'leave out --recorded to render them'
         )
-    stamps = [stamp for stamp, _ in _messages(bag.path, found[0])]
+    stamps = [stamp for stamp, _ in messages_of(bag.path, found[0])]
     return RecordedPictures(bag.path, found[0], np.maximum.accumulate(stamps))
-
-
-def _messages(bag: str, topic: str) -> Iterator[tuple[float, Any]]:
-    """Yield the stamp in s of each message of a topic, and what deserialises it."""
-    with opened(bag_path(bag), bag) as reader:
-        connections = [c for c in reader.connections if c.topic == topic]
-        for connection, _, data in reader.messages(connections):
-            yield (
-                header_stamp(data) / NANOSECONDS,
-                lambda data=data, kind=connection.msgtype: reader.deserialize(data, kind),
-            )
 
 
 def _decoded(message: Any, topic: str) -> np.ndarray:
