@@ -6,6 +6,7 @@
 With MARINE_SIM_PICTURES=DIR the pictures of what is done are kept there.
 """
 
+import io
 import json
 import math
 import os
@@ -631,6 +632,52 @@ def test_sensors_are_heard_while_they_are_looked_at(processes, chromium, watcher
     assert page.wrong == []
     page.tab.close()
     vehicle.until(lambda: listeners() == [])
+
+
+POOL = """
+description: Hold a depth before the wall of the pool
+duration: 900.0
+initial: {position: [-8.0, 2.0, -1.8], rpy: [0.0, 0.2, -0.2]}
+segments:
+  - {at: 0.0, depth: 1.8}
+"""
+
+
+@pytest.mark.ros
+@pytest.mark.skipif(not has('moderngl'), reason='the extra camera is not installed')
+def test_the_page_shows_what_the_camera_sees(processes, chromium, watcher, tmp_path):
+    from PIL import Image
+
+    vehicle = watcher('/bluerov2')
+    scenario = tmp_path / 'pool.yaml'
+    scenario.write_text(POOL)
+    options = RunOptions(
+        vehicle='bluerov2', vehicle_arguments=('camera:=true',), scenario=str(scenario),
+        environment='pool', console=True, dt=0.02,
+    )  # fmt: skip
+    page = Page(chromium, start(processes, options))
+
+    def listeners():
+        return vehicle.node.get_subscriptions_info_by_topic('/bluerov2/camera/image/compressed')
+
+    assert listeners() == []
+    page.tab.get_by_role('combobox', name='Camera').click()
+    page.tab.get_by_role('option', name='Video: main', exact=True).click()
+    page.tab.wait_for_selector('.view[data-eye="video:camera"]')
+    screen = page.tab.locator('img.video')
+    page.tab.wait_for_function("() => document.querySelector('img.video').naturalWidth === 640")
+    assert len(listeners()) == 1
+    picture = np.asarray(Image.open(io.BytesIO(screen.screenshot())).convert('RGB'), float)
+    middle = picture[len(picture) // 3 : -len(picture) // 3]
+    assert middle.mean() > 40  # the pool in daylight, no black screen
+    assert middle.std() > 5
+    if PICTURES:
+        page.tab.screenshot(path=Path(PICTURES) / 'console_video.png')
+    page.choose('follow', 'Follow')
+    assert screen.is_hidden()
+    vehicle.until(lambda: listeners() == [])
+    assert [text for text in page.wrong if '/video/' not in text] == []  # the page cut it off
+    page.tab.close()
 
 
 @pytest.mark.ros

@@ -3,7 +3,9 @@
 
 """Films of recorded runs, decoded again: how many pictures, how large, and what is where."""
 
+import io
 import math
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +20,7 @@ from marine_sim_ros.core.errors import MissingPackageError, ParameterError, Reco
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors.camera import Camera, lens_of, picture
 from marine_sim_ros.tools.main import main
@@ -117,9 +120,62 @@ def test_frames_of_a_chase_camera_have_the_vehicle_in_the_middle(run, tmp_path):
     assert np.abs(image[50:71, 70:91] - background).sum(axis=-1).mean() > 40
 
 
+@pytest.fixture(scope='module', params=['raw', 'compressed'])
+def seen_run(request, tmp_path_factory, renderer):
+    """Record a short run with a small camera, and return the pictures of its bag."""
+    folder = tmp_path_factory.mktemp('seen')
+    (folder / 'sea.yaml').write_text(ENVIRONMENT)
+    (folder / 'run.yaml').write_text(SCENARIO.replace(', 1500, 1500', ', 1500'))
+    compressed = int(request.param == 'compressed')
+    spec = (
+        '<sensor type="camera" name="front" link="base_link" rate="10"><width>64</width>'
+        f'<height>48</height><compressed>{compressed}</compressed></sensor>'
+    )
+    text = vehicle_path('simple_rov').read_text()
+    (folder / 'seeing.urdf').write_text(text.replace('</robot>', f'{spec}</robot>'))
+    given = [folder / 'seeing.urdf', '--scenario', folder / 'run.yaml']
+    given += ['--environment', folder / 'sea.yaml', '--record', folder / 'run']
+    assert verb('simulate', *given) in (0, 1)
+    return folder / 'run', request.param
+
+
+def test_recorded_pictures_are_those_of_the_bag(seen_run, tmp_path, capsys, monkeypatch):
+    from rosbags.highlevel import AnyReader
+
+    pillow = pytest.importorskip('PIL.Image')
+    run, kind = seen_run
+    monkeypatch.setitem(sys.modules, 'moderngl', None)  # nothing is rendered
+    given = ['--recorded', '--no-overlay', '--start', 0.4, '--frames', tmp_path / 'frames']
+    assert verb('render', run, *given) == 0
+    assert '12 pictures at 10 Hz' in capsys.readouterr().out
+    with AnyReader([run / 'bag']) as reader:
+        found = [
+            reader.deserialize(data, connection.msgtype)
+            for connection, _, data in reader.messages()
+            if connection.topic.endswith('/front/image' + '/compressed' * (kind != 'raw'))
+        ]
+    assert len(found) == 16
+    names = sorted((tmp_path / 'frames').iterdir())
+    assert len(names) == 12
+    for name, message in zip(names, found[4:], strict=True):
+        image = np.asarray(pillow.open(name))
+        if kind == 'raw':
+            expected = message.data.reshape(48, 64, 3)
+        else:
+            expected = np.asarray(pillow.open(io.BytesIO(message.data.tobytes())))
+        assert np.array_equal(image, expected)
+    # A slower film shows the newest one each time.
+    given = ['--recorded', '--no-overlay', '--fps', 4, '--frames', tmp_path / 'slow']
+    assert verb('render', run, '--camera', 'front', *given) == 0
+    slow = np.asarray(pillow.open(tmp_path / 'slow/frame_00004.png'))
+    assert np.array_equal(slow, np.asarray(pillow.open(names[3])))  # at 0.75 s that of 0.7 s
+
+
 @pytest.mark.parametrize(
     ('arguments', 'expected'),
     [
+        (['-o', 'a.mp4', '--recorded'], 'has no recorded pictures; its topics of pictures: none'),
+        (['-o', 'a.mp4', '--recorded', '--size', '64x48'], 'no --size'),
         ([], '--frames FOLDER'),
         (['-o', 'film.gif'], '.mp4'),
         (['-o', 'a.mp4', '--size', 'large'], '1280x720'),

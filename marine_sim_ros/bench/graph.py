@@ -132,7 +132,7 @@ def camera_graph_rows(add: Add, seconds: float) -> None:
     for around in ('pool', 'shallow_sand'):
         options = RunOptions(
             namespace='bench', scenario='dive', duration=1e5, environment=around,
-            vehicle_arguments=('camera:=true',),
+            vehicle_arguments=('camera:=true', 'camera_height:=480'),
         )  # fmt: skip
         supervisor = Supervisor()
         supervisor.start_run(options, describe(options), composed=True)
@@ -150,7 +150,7 @@ def camera_graph_rows(add: Add, seconds: float) -> None:
                 shown, used = len(pictures) - shown, cpu_seconds([pid]) - used
         finally:
             supervisor.stop()
-        name = f'composed in real time, camera of 640 x 360 at 15 Hz, {around}'
+        name = f'composed in real time, camera of 640 x 480 at 15 Hz, {around}'
         add(f'{name}: ticks/s (goal 200)', '.0f', ticks / passed)
         add(f'{name}: pictures/s (goal 15)', '.1f', shown / passed)
         add(f'{name}: CPU of the camera, % of a core', '.0f', 100 * used / passed)

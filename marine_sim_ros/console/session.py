@@ -44,6 +44,8 @@ class Session:
         lease: lease of the page that has control.
         history: recent telemetry frames, for curves and path.
         pictures: newest pictures of sonars, by the sensor's name, for who looks at sensors.
+        videos: number and JPEG of the newest pictures of cameras that are watched, by name.
+        watched: names of the cameras that pages show, one for each page.
     """
 
     scenery: dict[str, Any]
@@ -51,6 +53,8 @@ class Session:
     lease: ControlLease = field(default_factory=ControlLease)
     history: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=HISTORY))
     pictures: dict[str, bytes] = field(default_factory=dict)
+    videos: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    watched: tuple[str, ...] = ()
     _inbox: SimpleQueue[tuple[str, Request]] = field(default_factory=SimpleQueue)
 
     def refuse(self, data: Any, page: str) -> str:

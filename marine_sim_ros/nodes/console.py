@@ -5,7 +5,7 @@
 
 Subscribes: odom, wrench/*, thrusters/*, barometer/*, controller/setpoints, joint_states (the
 newest of each, ``rate`` times a second of wall time); /diagnostics; while a page shows the
-sensors, best effort, the topics of the vehicle's sensors.
+sensors, best effort, the topics of the vehicle's sensors, or a camera's <name>/image/compressed.
 Publishes, for the operator: thrusters/pwm, cmd_vel or cmd_pose; cmd_path, joint_commands, lights
 (Float32MultiArray, 0 to 1), /ocean_current.
 Calls: arm, auto_depth, auto_heading, station_keeping, attach, detach, pause, step, reset, end;
@@ -38,6 +38,7 @@ from marine_sim_ros.ros.node import SuiteNode
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.recording import Recording
 from marine_sim_ros.ros.sensor_monitor import SILENCE, SensorPanel
+from marine_sim_ros.ros.video_monitor import VideoMonitor
 
 __all__ = ['PARAMETERS', 'ConsoleNode', 'main']
 
@@ -62,7 +63,7 @@ class ConsoleNode(SuiteNode):
         look = vehicle_visuals(self.vehicle, base)
         for text in look['told']:
             self.warn_throttled(text)
-        self._sensors = SensorPanel(self)
+        self._sensors, self._video = SensorPanel(self), VideoMonitor(self)
         self.session = Session(
             {
                 'look': look,
@@ -70,6 +71,7 @@ class ConsoleNode(SuiteNode):
                 'colours': force_colours(),
                 'sources': self.wrench_sources,
                 'sensors': self._sensors.scenery(),
+                'videos': self._video.names,
             }
         )
         self._weight = self.vehicle.inertia.mass * (self.environment.gravity or STANDARD_GRAVITY)
@@ -101,6 +103,7 @@ class ConsoleNode(SuiteNode):
     def _tick(self) -> None:
         monitor, backend = self._monitor, self._backend
         monitor.look()
+        self.session.videos = self._video.look(self.session.watched)
         backend.serve(self._now(), monitor)
         if monitor.state is not None:
             self.tell_time(monitor.stamp)
@@ -145,6 +148,7 @@ class ConsoleNode(SuiteNode):
         self._server.close()
         self._monitor.close()
         self._sensors.close()
+        self._video.close()
 
 
 def main() -> None:

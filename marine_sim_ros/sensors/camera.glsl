@@ -5,9 +5,8 @@
 // Places are relative to the eye, axes are those of map; colours are linear.
 #version 330
 
-uniform sampler2D rays;         // (w n, h n) directions, map after `turn`
+uniform sampler2D rays;         // (w n, h n), n = SAMPLES: directions, map after `turn`
 uniform sampler2D centres;      // (w, h) directions of the middles of pixels
-uniform int samples;            // n
 uniform mat3 turn;              // v_map = turn v_camera
 uniform float gain;
 uniform float eye_z;            // m, map
@@ -18,16 +17,16 @@ uniform float time;
 uniform vec4 planes[3 * PLANES];  // each: a point, tile; normal, label; colour, unevenness
 #endif
 uniform sampler2D surfaces;     // six texels for each obstacle and part
-uniform sampler2D lists;        // for each tile: how many surfaces may be in it, and their numbers
+uniform sampler2D lists;        // for each tile: how many surfaces may be in it, their numbers,
+                                // and again those that the water may mirror there
 uniform int tiles_across;
 uniform sampler2D meshes;       // trees of triangles, in rows of MESH_COLUMNS texels
 uniform sampler2D fiducials;    // for each marker: cells along its side, then its cells
-uniform int count;
-uniform sampler2D ground;       // heights, m, map
-uniform sampler2D blocks;       // highest places of 8 by 8 cells
+uniform sampler2D patches;      // noise
+uniform sampler2D ground;       // for each cell: the heights of its corners, m, map
+uniform sampler2D blocks;       // highest places of 2^level by 2^level cells
 uniform vec2 ground_corner;
 uniform float spacing;
-uniform float steepest;
 uniform float top;              // highest place, relative to the eye
 uniform vec4 ground_colour;     // and how uneven it is
 uniform float reach;
@@ -46,7 +45,7 @@ uniform float haze;             // 1/m, what particles take from that
 layout(location = 0) out vec4 colour;
 layout(location = 1) out vec2 measured;  // depth, label
 
-const float BLOCK = 8.0;
+const int LEVELS = 6;
 const int MESH_COLUMNS = 1024;
 const int NOTHING = 0, SURFACE = 1, TERRAIN = 2;  // labels; all above are solid too
 const int OWN = 5;              // and what is above it: parts of bodies
@@ -55,44 +54,28 @@ const float PORT = 0.05;        // m: a ray begins in what is there, water or ai
 
 struct Hit { float t; vec3 n; vec3 albedo; float uneven; float tile; int what; };
 
-float hash(ivec3 p) {
-  uint h = uint(p.x) * 73856093u ^ uint(p.y) * 19349663u ^ uint(p.z) * 83492791u;
-  h = (h ^ (h >> 15)) * 2246822519u;
-  h = (h ^ (h >> 13)) * 3266489917u;
-  return float((h ^ (h >> 16)) & 0xffffffu) / 16777215.0;
-}
-
+// Smooth noise, -1 to 1, about 1 wide; it repeats after 64. Slanted, so that no wall has stripes.
 float noise(vec3 p) {
-  ivec3 i = ivec3(floor(p));
-  vec3 f = p - floor(p);
-  f = f * f * (3.0 - 2.0 * f);
-  float low = mix(mix(hash(i), hash(i + ivec3(1, 0, 0)), f.x),
-                  mix(hash(i + ivec3(0, 1, 0)), hash(i + ivec3(1, 1, 0)), f.x), f.y);
-  float high = mix(mix(hash(i + ivec3(0, 0, 1)), hash(i + ivec3(1, 0, 1)), f.x),
-                   mix(hash(i + ivec3(0, 1, 1)), hash(i + ivec3(1, 1, 1)), f.x), f.y);
-  return 2.0 * mix(low, high, f.z) - 1.0;
+  return 2.0 * textureLod(patches, (p.xy + vec2(0.61, 0.83) * p.z) / 64.0, 0.0).r - 1.0;
 }
 
 // Height above the eye (x), and its slopes (y, z), bilinear between the points of the grid.
 vec3 height(vec2 place) {
-  ivec2 size = textureSize(ground, 0);
+  ivec2 cells = textureSize(ground, 0);
   vec2 u = (place - ground_corner) / spacing;
-  vec2 inside = clamp(u, vec2(0.0), vec2(size - 1));
-  ivec2 cell = min(ivec2(inside), size - 2);
+  vec2 inside = clamp(u, vec2(0.0), vec2(cells));
+  ivec2 cell = min(ivec2(inside), cells - 1);
   vec2 f = inside - vec2(cell);
-  float a = texelFetch(ground, cell, 0).r, b = texelFetch(ground, cell + ivec2(1, 0), 0).r;
-  float c = texelFetch(ground, cell + ivec2(0, 1), 0).r;
-  float d = texelFetch(ground, cell + ivec2(1, 1), 0).r;
-  vec2 slope = vec2(mix(b - a, d - c, f.y), mix(c - a, d - b, f.x)) / spacing;
+  vec4 h = texelFetch(ground, cell, 0);
+  vec2 slope = vec2(mix(h.y - h.x, h.w - h.z, f.y), mix(h.z - h.x, h.w - h.y, f.x)) / spacing;
   slope *= vec2(equal(inside, u));
-  return vec3(mix(mix(a, b, f.x), mix(c, d, f.x), f.y) - eye_z, slope);
+  return vec3(mix(mix(h.x, h.y, f.x), mix(h.z, h.w, f.x), f.y) - eye_z, slope);
 }
 
 // How far on (m, negative for not at all) a ray that begins at height z above the eye meets a cell.
 float meet_cell(ivec2 cell, vec2 f, vec2 change, float z, float rise, float far) {
-  float a = texelFetch(ground, cell, 0).r - eye_z, b = texelFetch(ground, cell + ivec2(1, 0), 0).r - eye_z;
-  float c = texelFetch(ground, cell + ivec2(0, 1), 0).r - eye_z;
-  float d = texelFetch(ground, cell + ivec2(1, 1), 0).r - eye_z;
+  vec4 h = texelFetch(ground, cell, 0) - eye_z;
+  float a = h.x, b = h.y, c = h.z, d = h.w;
   if (min(z, z + far * rise) > max(max(a, b), max(c, d))) return -1.0;
   float twist = d - c - b + a;
   float left = z - (a + f.x * (b - a) + f.y * (c - a) + f.x * f.y * twist);
@@ -110,8 +93,15 @@ float meet_cell(ivec2 cell, vec2 f, vec2 change, float z, float rise, float far)
   return s <= far ? s : -1.0;
 }
 
-// From cell to cell; a block of cells whose highest place is below the ray is passed at once.
-// Beyond the grid the heights at its edge go on, and steps are by the steepest slope of all.
+// How far on a ray comes to the first of two ends; what lies behind is none.
+float leave(vec2 u, vec2 end, vec2 slow) {
+  vec2 on = mix((end - u) * slow, vec2(1e30), lessThanEqual(end, u));
+  return min(on.x, on.y);
+}
+
+// Down the pyramid of the highest places to a cell that the ray may meet, and up again behind what it
+// passes above. Beyond the grid the heights at its edge go on, as if its cells there had no end.
+// Axes along which the ray goes back are turned around, so that it goes forward along both.
 void meet_ground(vec3 o, vec3 d, inout Hit hit) {
   float t = 0.0;
   if (o.z > top) {
@@ -119,38 +109,34 @@ void meet_ground(vec3 o, vec3 d, inout Hit hit) {
     t = (top - o.z) / d.z;
   }
   float most = min(hit.t, reach);
-  vec2 cells = vec2(textureSize(ground, 0) - 1), change = d.xy / spacing;
-  vec2 safe = mix(d.xy, vec2(1e-9), lessThan(abs(d.xy), vec2(1e-9)));
-  vec2 forward = step(vec2(0.0), safe), begin = o.xy - ground_corner;
+  vec2 cells = vec2(textureSize(ground, 0)), all_cells = vec2(textureSize(blocks, 0));
+  vec2 back = step(d.xy, vec2(0.0)), way = 1.0 - 2.0 * back, turned = back * all_cells;
+  vec2 rate = max(abs(d.xy) / spacing, vec2(1e-9)), slow = 1.0 / rate;
+  vec2 begin = turned + way * (o.xy - ground_corner) / spacing;
+  vec2 low = back * (all_cells - cells), high = low + cells;
   bool met = false;
-  for (int i = 0; i < 600 && t < most; ++i) {
-    vec2 u = (begin + t * d.xy) / spacing;
-    float z = o.z + t * d.z, leave;
-    if (all(greaterThanEqual(u, vec2(0.0))) && all(lessThan(u, cells))) {
-      vec2 block = floor(u / BLOCK);
-      vec2 way = ((block + forward) * BLOCK * spacing - begin) / safe;
-      leave = max(min(way.x, way.y), t);
-      if (min(z, o.z + leave * d.z) <= texelFetch(blocks, ivec2(block), 0).r - eye_z) {
-        vec2 cell = floor(u);
-        way = ((cell + forward) * spacing - begin) / safe;
-        leave = max(min(way.x, way.y), t);
-        float on = meet_cell(ivec2(cell), u - cell, change, z, d.z, leave - t);
-        if (on >= 0.0) {
-          t += on;
-          met = true;
-          break;
-        }
-      }
-    } else {
-      float left = z - height(o.xy + t * d.xy).x, closing = steepest * length(d.xy) - d.z;
-      if (left < 1e-4) {
-        met = true;
-        break;
-      }
-      if (closing <= 0.0) return;
-      leave = t + left / closing;
+  int level = 2;
+  for (int i = 0; i < 300 && t < most && !met; ++i) {
+    bool near = false;
+    for (int k = 0; k < 300 && t < most && !near; ++k) {
+      float side = float(1 << level), z = o.z + t * d.z;
+      vec2 u = begin + t * rate, end = clamp((floor(u / side) + 1.0) * side, low, high);
+      float on = leave(u, end, slow);
+      ivec2 cell = ivec2(turned + way * (clamp(floor(u), low, high - 1.0) + back));
+      bool under = min(z, z + min(on, most - t) * d.z) <= texelFetch(blocks, cell >> level, level).r - eye_z;
+      near = under && level == 0;
+      if (!under) t += on + max(2e-5, 1e-6 * t);
+      level = clamp(level + (under ? -1 : 1), 0, LEVELS);
     }
-    t = leave + max(2e-5, 1e-6 * t);
+    if (near) {
+      vec2 u = begin + t * rate, cell = floor(u), on_grid = clamp(cell, low, high - 1.0);
+      float on = min(leave(u, clamp(cell + 1.0, low, high), slow), most - t);
+      vec2 f = clamp(u - on_grid, vec2(0.0), vec2(1.0)), change = way * rate * vec2(equal(cell, on_grid));
+      float found = meet_cell(ivec2(turned + way * (on_grid + back)), mix(f, 1.0 - f, back), change,
+                              o.z + t * d.z, d.z, on);
+      met = found >= 0.0;
+      t += met ? found : on + max(2e-5, 1e-6 * t);
+    }
   }
   if (!met || t >= most) return;
   vec3 h = height(o.xy + t * d.xy);
@@ -269,6 +255,17 @@ void meet_surface(int k, vec3 begin, vec3 d, inout Hit hit) {
   hit = Hit(t, n, matter.rgb, matter.a, own.x, int(own.y));
 }
 
+// Of what may be in a tile, from its row of the lists.
+float listed(int i) {
+  ivec2 tile = ivec2(gl_FragCoord.xy / TILE);
+  return texelFetch(lists, ivec2(i, tile.y * tiles_across + tile.x), 0).r;
+}
+
+void meet_surfaces(int first, vec3 o, vec3 d, inout Hit hit) {
+  int most = int(listed(first));
+  for (int i = 1; i <= most; ++i) meet_surface(int(listed(first + i)), o, d, hit);
+}
+
 // Height of the eye above the water before the camera's port; small waves there bend the line of a
 // picture that is half under water.
 float above_water(vec3 d) {
@@ -290,17 +287,16 @@ void meet_planes(vec3 begin, vec3 d, inout Hit hit) {
 }
 #endif
 
-// What a ray of a pixel meets first. A processor computes both sides of a branch, but no more rounds
-// of a loop than any pixel needs: hence the list of what may be in a tile.
+// What a ray of a pixel meets first. A processor computes both sides of a branch, and slows down
+// where a shader has a loop: what a tile cannot show is left out of the shader that draws it.
 Hit meet_first(vec3 d) {
   Hit hit = Hit(1e30, vec3(0.0), vec3(0.0), 0.0, 0.0, NOTHING);
 #ifdef PLANES
   meet_planes(vec3(0.0), d, hit);
 #endif
-  ivec2 tile = ivec2(gl_FragCoord.xy / TILE);
-  int row = tile.y * tiles_across + tile.x, most = int(texelFetch(lists, ivec2(0, row), 0).r);
-  for (int i = 1; i <= most; ++i)
-    meet_surface(int(texelFetch(lists, ivec2(i, row), 0).r), vec3(0.0), d, hit);
+#ifdef SURFACES
+  meet_surfaces(0, vec3(0.0), d, hit);
+#endif
 #ifdef GROUND_AHEAD
   meet_ground(vec3(0.0), d, hit);
 #endif
@@ -398,49 +394,55 @@ Hit meet_again(vec3 o, vec3 d, float t) {
 #ifdef PLANES
   meet_planes(o, d, hit);
 #endif
-  for (int k = 0; k < count; ++k) meet_surface(k, o, d, hit);
+#ifdef MIRRORED
+  meet_surfaces(textureSize(lists, 0).x / 2, o, d, hit);
+#endif
 #ifdef GROUND
   meet_ground(o, d, hit);
 #endif
   return hit;
 }
 
-// From below it mirrors, or shows the sky; from above it mirrors the sky, or shows what is below.
-// Ripples turn the normal of the surface, not its place.
-vec3 water_surface(Hit hit, vec3 d) {
+// What comes back from the water's surface: from below it mirrors, or shows the sky; from above it
+// mirrors the sky, or shows what is below. Ripples turn the normal of the surface, not its place.
+struct Back { Hit hit; vec3 o; vec3 d; float share; vec3 sky; };
+
+Back water_surface(Hit hit, vec3 d) {
   vec2 p = eye.xy + hit.t * d.xy;
   vec2 slope = 0.035 * vec2(cos(3.1 * p.x + 1.3 * p.y + 1.9 * time), cos(2.3 * p.y - 1.1 * p.x + 1.6 * time))
              + 0.03 * vec2(cos(7.9 * p.x - 5.2 * p.y - 3.0 * time), cos(6.7 * p.y + 4.3 * p.x + 2.8 * time));
   slope *= exp(-hit.t / 25.0);
   vec3 n = normalize(vec3(-slope, 1.0)) * hit.n.z;
-  float ratio = hit.n.z < 0.0 ? 1.34 : 1.0 / 1.34;
-  float share = fresnel(max(-dot(d, n), 0.0), ratio);
   bool below = hit.n.z < 0.0;
-  vec3 mirrored = reflect(d, n), through = refract(d, n, ratio), back = veil_at_surface;
+  float ratio = below ? 1.34 : 1.0 / 1.34, share = fresnel(max(-dot(d, n), 0.0), ratio);
+  vec3 mirrored = reflect(d, n), through = refract(d, n, ratio);
   vec3 on = below ? mirrored : through, o = hit.t * d - vec3(0.0, 0.0, 1e-4);
   on.z = min(on.z, -0.001);
   Hit other = meet_again(o, on, max(visible - (below ? hit.t : 0.0), 0.0));
-  if (other.what >= TERRAIN) {
-    vec3 left = exp(-attenuation * other.t);
-    back = shade(other, o, on) * left + veil_at_surface * (1.0 - left);
-  }
-  if (share > 0.999) return below ? back : sky(mirrored);
-  return below ? share * back + (1.0 - share) * sky(through) : share * sky(mirrored) + (1.0 - share) * back;
+  return Back(other, o, on, below ? share : 1.0 - share, sky(below ? through : mirrored));
 }
 #endif
 
 vec3 seen(Hit hit, vec3 d) {
   bool under = above_water(d) + PORT * d.z < 0.0;
-#ifdef MIRROR
-  if (hit.what == NOTHING) return under ? veil : sky(d);
-  vec3 light = hit.what == SURFACE ? water_surface(hit, d) : shade(hit, vec3(0.0), d);
-#else  // the water's surface is too far away to be seen
-  if (hit.what < TERRAIN) return under ? veil : sky(d);
-  vec3 light = shade(hit, vec3(0.0), d);
+  vec3 light = under ? veil : sky(d);
+#ifdef MIRROR  // else the water's surface is too far away to be seen
+  Back back = Back(hit, vec3(0.0), d, 1.0, vec3(0.0));
+  if (hit.what == SURFACE) back = water_surface(hit, d);
+  if (hit.what != NOTHING) {
+    light = veil_at_surface;
+    if (back.hit.what >= TERRAIN) light = shade(back.hit, back.o, back.d);
+    if (hit.what == SURFACE) {
+      vec3 left = exp(-attenuation * back.hit.t);
+      light = mix(back.sky, mix(veil_at_surface, light, left), back.share);
+    }
+  }
+#else
+  if (hit.what < TERRAIN) return light;
+  light = shade(hit, vec3(0.0), d);
 #endif
-  if (!under) return light;
-  vec3 left = exp(-attenuation * hit.t);
-  return light * left + veil * (1.0 - left);
+  if (!under || hit.what == NOTHING) return light;
+  return mix(veil, light, exp(-attenuation * hit.t));
 }
 
 vec3 encoded(vec3 linear) {  // IEC 61966-2-1
@@ -451,10 +453,10 @@ vec3 encoded(vec3 linear) {  // IEC 61966-2-1
 // With one sample for each pixel its ray is the one of the depth too.
 void main() {
   ivec2 pixel = ivec2(gl_FragCoord.xy);
-  int all_samples = samples * samples, rounds = samples > 1 ? all_samples + 1 : 1;
+  int all_samples = SAMPLES * SAMPLES, rounds = SAMPLES > 1 ? all_samples + 1 : 1;
   vec3 sum = vec3(0.0);
   for (int i = 0; i < rounds; ++i) {
-    ivec2 own = samples * pixel + ivec2(i % samples, i / samples);
+    ivec2 own = SAMPLES * pixel + ivec2(i % SAMPLES, i / SAMPLES);
     vec3 ray = i < all_samples ? texelFetch(rays, own, 0).xyz : texelFetch(centres, pixel, 0).xyz;
     vec3 d = turn * ray;
     Hit hit = meet_first(d);

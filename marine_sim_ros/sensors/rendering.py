@@ -53,15 +53,20 @@ _PORT = 0.05
 _KINDS = {'box': 0, 'cylinder': 1, 'sphere': 2, 'mesh': 4}
 _MESH_COLUMNS = 1024
 """Of the texture of meshes, as in the shader."""
-_BLOCK = 8
-"""Cells along each side of a block of the terrain, as in the shader."""
+_LEVELS = 6
+"""Of the pyramid of the terrain's highest places, as in the shader."""
+_RIPPLES = 0.25
+"""rad, that ripples turn what the water's surface mirrors, at most, and some more."""
 _UNEVEN = {'sand': 0.3, 'rock': 0.5, 'concrete': 0.1}
 """Change of brightness over a surface, its share."""
 _TILE = {'concrete': 0.5}
 """m, of planes."""
 _TEXTURES = (
     'rays', 'centres', 'surfaces', 'ground', 'blocks', 'meshes', 'fiducials', 'lists',
+    'patches',
 )  # fmt: skip
+_OF_TILES = ('MIRROR', 'GROUND_AHEAD', 'SURFACES', 'MIRRORED')
+"""Features of the shader that tiles have or lack."""
 _VERTEX = 'in vec2 p; void main() { gl_Position = vec4(p, 0, 1); }'
 _NEEDS = (
     'camera: no OpenGL 3.3 without a display; expected: the driver of a graphics card, or Mesa: '
@@ -132,6 +137,20 @@ def _linear(values: np.ndarray) -> np.ndarray:
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
 
 
+def _patches() -> np.ndarray:
+    """Return smooth noise (256, 256) uint8 that repeats: numbers of 64 by 64 places, blurred."""
+    corners = np.random.default_rng(0).random((64, 64))
+    share = (np.arange(4) + 0.5) / 4
+    share = (share * share * (3.0 - 2.0 * share))[:, None]
+    for _ in range(2):  # along y, then along x
+        between = corners[:, None] * (1 - share) + np.roll(corners, -1, axis=0)[:, None] * share
+        corners = between.reshape(256, -1).T
+    return np.ascontiguousarray(np.round(255 * corners), np.uint8)
+
+
+_PATCHES = _patches()
+
+
 def _rays(lens: Lens, samples: int) -> np.ndarray:
     """Return the directions (h n, w n, 3) of n by n samples of each pixel."""
     across, down = (
@@ -186,13 +205,19 @@ def _part_rows(parts: Sequence[SeenPart], begins: Mapping[int, int]) -> np.ndarr
     return rows
 
 
-def _blocks(terrain: HeightMap) -> np.ndarray:
-    """Return (by, bx, 1) the highest places of blocks of cells, m."""
+def _corners(terrain: HeightMap) -> np.ndarray:
+    """Return (ny - 1, nx - 1, 4) the heights at the corners of cells, m."""
     h = terrain.heights
-    cells = np.maximum(np.maximum(h[:-1, :-1], h[:-1, 1:]), np.maximum(h[1:, :-1], h[1:, 1:]))
-    padded = np.pad(cells, [(0, -n % _BLOCK) for n in cells.shape], mode='edge')
-    rows, columns = (n // _BLOCK for n in padded.shape)
-    return padded.reshape(rows, _BLOCK, columns, _BLOCK).max(axis=(1, 3))[..., None]
+    return np.stack([h[:-1, :-1], h[:-1, 1:], h[1:, :-1], h[1:, 1:]], axis=-1)
+
+
+def _pyramid(highest: np.ndarray) -> list[np.ndarray]:
+    """Return the highest places of cells (m, n), and of 2 by 2, 4 by 4 ... of them, m."""
+    levels = [np.pad(highest, [(0, -n % 2**_LEVELS) for n in highest.shape], mode='edge')]
+    for _ in range(_LEVELS):
+        pairs = np.maximum(levels[-1][::2], levels[-1][1::2])
+        levels.append(np.maximum(pairs[:, ::2], pairs[:, 1::2]))
+    return levels
 
 
 class _Renderer:
@@ -208,7 +233,7 @@ class _Renderer:
         self.tiles = tiles_of(rays, _TILE_SIDE * samples)
 
     def _make(self, rays: np.ndarray, centres: np.ndarray, samples: int) -> None:
-        self.textures = [self._texture(rays), self._texture(centres), *[None] * 6]
+        self.textures = [self._texture(rays), self._texture(centres), *[None] * 6, self._noise()]
         colours = self.context.texture(self.size, 4)
         depths = self.context.texture(self.size, 2, dtype='f4')
         self.target = self.context.framebuffer([colours, depths])
@@ -234,7 +259,7 @@ class _Renderer:
             )
         self.program = self.screens[features].program
         self._set(**{name: number for number, name in enumerate(_TEXTURES)})
-        self._set(samples=self.samples, reach=REACH)
+        self._set(reach=REACH)
         return self.screens[features]
 
     def _texture(self, values: np.ndarray) -> Any:
@@ -246,6 +271,11 @@ class _Renderer:
         texture.filter = (self.context.NEAREST, self.context.NEAREST)
         return texture
 
+    def _noise(self) -> Any:
+        texture = self.context.texture(_PATCHES.shape, 1, _PATCHES.tobytes(), alignment=1)
+        texture.filter = (self.context.LINEAR, self.context.LINEAR)
+        return texture
+
     def _set(self, **values: Any) -> None:
         """Write uniforms; those that a driver left out are passed over."""
         for name, value in values.items():
@@ -255,8 +285,14 @@ class _Renderer:
     def _ground(self, terrain: HeightMap | None, eye: np.ndarray) -> dict[str, Any]:
         """Bring a terrain to the card when it is another one; return its uniforms."""
         if terrain is not None and self.terrain is not terrain:
-            self.textures[3] = self._texture(terrain.heights[..., None])
-            self.textures[4] = self._texture(_blocks(terrain))
+            corners = _corners(terrain)
+            self.textures[3] = self._texture(corners)
+            highest = _pyramid(corners.max(axis=-1))
+            self.textures[4] = self._texture(highest[0][..., None])
+            self.textures[4].build_mipmaps(0, _LEVELS)
+            self.textures[4].filter = (self.context.NEAREST_MIPMAP_NEAREST, self.context.NEAREST)
+            for level, values in enumerate(highest):
+                self.textures[4].write(values.astype('f4').tobytes(), level=level, alignment=4)
             self.terrain = terrain
         if terrain is None:
             return {}
@@ -264,7 +300,6 @@ class _Renderer:
         return {
             'ground_corner': tuple(terrain.origin - eye[:2]),
             'spacing': terrain.spacing,
-            'steepest': terrain.steepest,
             'top': float(terrain.heights.max() - eye[2]),
             'ground_colour': tuple(_matter(material)),
         }
@@ -299,7 +334,7 @@ class _Renderer:
         parts = seen_parts(environment, view, self.widest)
         planes, rows = _plane_rows(scene, eye), _obstacle_rows(scene, eye)
         rows = np.concatenate([rows, self._parts(parts)])
-        seen = self.tiles.sees(view.turn, rows[:, 0, :3], rows[:, 1:4, :3], rows[:, 1:4, 3])
+        seen = self._seen(view, rows)
         # Mirror images of parts that are not in the picture are left out too.
         used = seen.any(axis=0) | (np.arange(len(rows)) < len(scene.obstacles))
         rows, seen = rows[used], seen[:, used]
@@ -309,18 +344,17 @@ class _Renderer:
             'FIDUCIALS': bool(self.fiducials),
             'SUN': environment.optics.sun > 0,
             'GROUND': scene.terrain is not None,
+            f'SAMPLES {self.samples}': True,
             f'PLANES {len(planes)}': len(planes) > 0,
         }
         self.textures[2] = self._texture(rows) if len(rows) else None
         uniforms = {
             **self._ground(scene.terrain, eye),
             **_light(environment, view),
-            'count': len(rows),
             'planes': [tuple(row) for row in planes.reshape(-1, 4).tolist()],
             'tiles_across': self.tiles.across,
         }
-        tiles, blended = self._tiles(environment, view, seen)
-        self.textures[7] = blended
+        tiles, self.textures[7] = self._tiles(environment, view, seen, rows)
         for number, texture in enumerate(self.textures):
             if texture is not None:
                 texture.use(number)
@@ -342,26 +376,38 @@ class _Renderer:
             measured[..., 1].astype(np.uint16),
         )
 
+    def _seen(
+        self, view: View, rows: np.ndarray, mirror: float = 1.0, slack: float = 0.0
+    ) -> np.ndarray:
+        """Return whether surfaces may be in tiles (m, k); −1: their images in the water."""
+        places, axes = rows[:, 0, :3].copy(), rows[:, 1:4, :3] * [1.0, 1.0, mirror]
+        places[:, 2] = mirror * (places[:, 2] + view.eye[2]) - view.eye[2]
+        return self.tiles.sees(view.turn, places, axes, rows[:, 1:4, 3], slack)
+
     def _tiles(
-        self, environment: Environment, view: View, seen: np.ndarray
+        self, environment: Environment, view: View, seen: np.ndarray, rows: np.ndarray
     ) -> tuple[list[tuple[dict[str, bool], int]], Any]:
         """Put the corners of all tiles on the card, those with the same features together.
 
         Returns:
             Features and the number of tiles that have them; the texture of the surfaces of tiles.
         """
-        counts = seen.sum(axis=1)
-        order = np.argsort(~seen, axis=1, kind='stable')[:, : int(counts.max(initial=0))]
-        lists = np.concatenate([counts[:, None], order], axis=1)[..., None]
         mirror, ground = _near(environment, view, self.tiles.steepest(view.turn))
+        mirrored = np.repeat(mirror[:, None], len(rows), axis=1)
+        if view.eye[2] < -2 * _PORT and mirrored.any():
+            mirrored &= self._seen(view, rows, -1.0, _RIPPLES)
+        both = np.concatenate([seen, mirrored]).reshape(2, *seen.shape)
+        counts = both.sum(axis=-1)
+        order = np.argsort(~both, axis=-1, kind='stable')[..., : int(counts.max(initial=0))]
+        lists = np.concatenate([counts[..., None], order], axis=-1)
+        features = np.stack([mirror, ground, *(counts > 0)])
         groups, corners = [], []
-        for code in range(4):
-            chosen = np.flatnonzero(mirror + 2 * ground == code)
-            if len(chosen):
-                groups.append(({'MIRROR': code % 2 > 0, 'GROUND_AHEAD': code > 1}, len(chosen)))
-                corners.append(self.tiles.corners(chosen, _TILE_SIDE, self.size))
+        for kind in np.unique(features, axis=1).T:
+            chosen = np.flatnonzero((kind == features.T).all(axis=-1))
+            groups.append((dict(zip(_OF_TILES, kind.tolist(), strict=True)), len(chosen)))
+            corners.append(self.tiles.corners(chosen, _TILE_SIDE, self.size))
         self.corners.write(np.concatenate(corners).astype('f4').tobytes())
-        return groups, self._texture(lists)
+        return groups, self._texture(np.concatenate(lists, axis=-1)[..., None])
 
 
 def _with_meshes(parts: Sequence[SeenPart]) -> list[SeenPart]:

@@ -45,7 +45,12 @@ class Tiles:
         return np.sin(np.clip(angles, -np.pi / 2, np.pi / 2))
 
     def sees(
-        self, turn: np.ndarray, places: np.ndarray, axes: np.ndarray, halves: np.ndarray
+        self,
+        turn: np.ndarray,
+        places: np.ndarray,
+        axes: np.ndarray,
+        halves: np.ndarray,
+        slack: float = 0.0,
     ) -> np.ndarray:
         """Return whether boxes may be in tiles, (m, k); false only where they are not.
 
@@ -57,6 +62,7 @@ class Tiles:
             places: (k, 3) middles from the eye, map, m.
             axes: (k, 3, 3) axes of each box in map, row by row.
             halves: (k, 3) half of each size, m.
+            slack: angle by which rays may be turned, rad.
         """
         if not len(places):
             return np.zeros((len(self.axes), 0), bool)
@@ -74,7 +80,7 @@ class Tiles:
         size = np.arcsin(np.where(around, 0.0, radii / np.where(around, 1.0, far)))
         cosine = np.einsum('mi,kbi->mkb', rays, balls) / np.where(far > 0, far, 1.0)
         angle = np.arccos(np.clip(cosine, -1.0, 1.0))
-        spread = self.spread[:, None, None] + _SLACK
+        spread = self.spread[:, None, None] + _SLACK + slack
         inside = np.any(around | (angle <= spread + size), axis=-1)
         eye = -np.einsum('kji,ki->kj', axes, places)  # in the axes of the box
         beyond = np.abs(eye) > halves

@@ -1,23 +1,32 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Make a film of a recorded run, from a camera of the vehicle or from behind it; needs no ROS."""
+"""Make a film of a recorded run, from a camera of the vehicle or from behind it; needs no ROS.
+
+Pictures are rendered anew; with ``--recorded`` they are those of the bag.
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from marine_sim_ros.analysis.bags.description import recorded_environment, recorded_vehicle
 from marine_sim_ros.analysis.bags.mapping import parse_maps
 from marine_sim_ros.analysis.bags.reading import Bag
 from marine_sim_ros.analysis.film.cameras import CHASE, FilmCamera, camera_of, chase_camera
-from marine_sim_ros.analysis.film.film import Cast, Film, film_times, frames
+from marine_sim_ros.analysis.film.film import Cast, Film, film_times, frames, recorded_frames
 from marine_sim_ros.analysis.film.motion import Motion, read_motion
 from marine_sim_ros.analysis.film.outputs import FrameFolder, Output, VideoFile
+from marine_sim_ros.analysis.film.recorded import recorded_pictures
+from marine_sim_ros.analysis.film.tether import recorded_tether
 from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
@@ -55,6 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f'camera, else {CHASE})',
     )
     parser.add_argument(
+        '--recorded',
+        action='store_true',
+        help='show the pictures that the bag has of the camera, in place of rendering them',
+    )
+    parser.add_argument(
         '--size', default='', metavar='WxH', help="pixels (default: the camera's, 1280x720)"
     )
     parser.add_argument(
@@ -78,14 +92,19 @@ def execute(options: argparse.Namespace) -> int:
         raise ParameterError('render: nowhere to write; expected -o FILE.mp4 or --frames FOLDER')
     if options.fps and not 0.1 <= options.fps <= 240:
         raise ParameterError(f'--fps {options.fps:g}: expected 0.1 to 240 Hz')
-    size = _size(options.size)
+    if options.recorded and (options.size or options.vehicle or options.environment):
+        raise ParameterError(
+            '--recorded: pictures are as they were recorded; expected no --size, --vehicle or '
+            '--environment'
+        )
     with ExitStack() as stack:
         # What is missing is told before the bag is read.
         video = VideoFile(Path(options.output)) if options.output else None
         bag, motions = read_motion(options.bag, parse_maps(options.maps))
-        film, rate = _film(options, bag, motions, size)
-        rate = Fraction(options.fps or rate).limit_denominator(1000)
-        times = film_times(film.main.motion, float(rate), options.start, options.end)
+        name = _name(options, bag, motions)
+        shown, found = _shown(options, bag, motions, name)
+        rate = Fraction(options.fps or found).limit_denominator(1000)
+        times = film_times(motions[name], float(rate), options.start, options.end)
         outputs: list[Output] = []
         if video is not None:
             video.rate = rate
@@ -95,11 +114,13 @@ def execute(options: argparse.Namespace) -> int:
         for output in outputs:
             stack.callback(output.close)
         told = stack.enter_context(bar('rendering'))
-        for i, image in enumerate(frames(film, times), 1):
+        count = 0
+        for image in shown(times):
+            count += 1
             for output in outputs:
                 output.add(image)
-            told(i / len(times))
-    print(f'{len(times)} pictures at {float(rate):g} Hz: {options.output or options.frames}')
+            told(count / len(times))
+    print(f'{count} pictures at {float(rate):g} Hz: {options.output or options.frames}')
     return 0
 
 
@@ -115,18 +136,34 @@ def _size(text: str) -> tuple[int, int] | None:
     return size
 
 
-def _film(
-    options: argparse.Namespace,
-    bag: Bag,
-    motions: dict[str, Motion],
-    size: tuple[int, int] | None,
-) -> tuple[Film, float]:
-    """Return what the film is made of, and the rate of its camera, Hz."""
+def _name(options: argparse.Namespace, bag: Bag, motions: dict[str, Motion]) -> str:
+    """Return the namespace of the vehicle of the film."""
     name = options.namespace.strip('/') or next(iter(motions))
     if name not in motions:
         known = ', '.join(motions)
         raise RecordingError(f'{bag.path}: has no vehicle {name!r} with odom; it has {known}')
-    vehicle = _vehicle(options, bag, name)
+    return name
+
+
+def _shown(
+    options: argparse.Namespace, bag: Bag, motions: dict[str, Motion], name: str
+) -> tuple[Callable[[np.ndarray], Iterator[np.ndarray]], float]:
+    """Return what yields the pictures at stamps in s, and the rate of its camera, Hz."""
+    if not options.recorded:
+        film, rate = _film(options, bag, motions, name)
+        return partial(frames, film), rate
+    pictures, overlay = recorded_pictures(bag, name, options.camera), not options.no_overlay
+    return partial(recorded_frames, pictures, motions[name], overlay=overlay), pictures.rate
+
+
+def _film(
+    options: argparse.Namespace,
+    bag: Bag,
+    motions: dict[str, Motion],
+    name: str,
+) -> tuple[Film, float]:
+    """Return what the film is made of, and the rate of its camera, Hz."""
+    size, vehicle = _size(options.size), _vehicle(options, bag, name)
     sensor = camera_of(vehicle, options.camera)
     looks = Appearance(vehicle)
     print_warnings(looks.told)
@@ -145,7 +182,8 @@ def _film(
         if found is not None:
             others[other] = Cast(motions[other], Appearance(found))
     cast = Cast(motions[name], looks)
-    return Film(camera, cast, others, environment, not options.no_overlay), rate
+    tether = recorded_tether(bag, name, vehicle)
+    return Film(camera, cast, others, environment, not options.no_overlay, tether), rate
 
 
 def _vehicle(options: argparse.Namespace, bag: Bag, name: str) -> Vehicle:

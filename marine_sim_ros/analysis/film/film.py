@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Takes the film of a recorded run: every picture is rendered from what the bag says."""
+"""Takes the film of a recorded run: pictures are rendered from what the bag says, or are in it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ import numpy as np
 from marine_sim_ros.analysis.film.cameras import FilmCamera
 from marine_sim_ros.analysis.film.motion import Motion
 from marine_sim_ros.analysis.film.overlay import overlay_text, with_text
+from marine_sim_ros.analysis.film.recorded import RecordedPictures
+from marine_sim_ros.analysis.film.tether import RecordedTether, tube
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.bodies import Body
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors.camera import picture
 
-__all__ = ['Cast', 'Film', 'film_times', 'frames']
+__all__ = ['Cast', 'Film', 'film_times', 'frames', 'recorded_frames']
 
 _EPOCH = 1e8
 """s; stamps beyond are of a wall clock, and are shown since the start."""
@@ -46,6 +48,7 @@ class Film:
         others: further vehicles, by name.
         environment: water and scene.
         overlay: whether time, depth and heading are told.
+        tether: of the main vehicle, or None.
     """
 
     camera: FilmCamera
@@ -53,6 +56,7 @@ class Film:
     others: dict[str, Cast]
     environment: Environment
     overlay: bool = True
+    tether: RecordedTether | None = None
 
 
 def film_times(motion: Motion, rate: float, start: float, end: float | None) -> np.ndarray:
@@ -83,18 +87,53 @@ def frames(film: Film, times: np.ndarray) -> Iterator[np.ndarray]:
     Raises:
         MissingPackageError: what renders is missing.
     """
-    stamps = film.main.motion.stamps
-    zero = float(stamps[0]) if stamps[0] > _EPOCH else 0.0
+    zero = _zero(film.main.motion)
     for time in times.tolist():
         state = film.main.motion.state(time)
         eye, turn = film.camera.pose(state)
         around = replace(
             film.environment.at(time - zero),
             looks=partial(film.main.looks.parts_at, film.main.motion.joints(time)),
-            bodies=tuple(_body(name, one, time) for name, one in film.others.items()),
+            bodies=tuple(_bodies(film, time)),
         )
         image = picture(film.camera.spec, around, state, eye, turn, time - zero).image
         yield with_text(image, overlay_text(time - zero, state)) if film.overlay else image
+
+
+def recorded_frames(
+    pictures: RecordedPictures, motion: Motion, times: np.ndarray, *, overlay: bool
+) -> Iterator[np.ndarray]:
+    """Yield the recorded pictures (h, w, 3) uint8 at stamps (n,) in s, from the first one on.
+
+    Args:
+        pictures: of the bag.
+        motion: of the vehicle, for the overlay.
+        times: s.
+        overlay: whether time, depth and heading are told.
+
+    Raises:
+        RecordingError: a picture cannot be decoded.
+    """
+    zero = _zero(motion)
+    for time, image in pictures.at(times):
+        text = overlay_text(time - zero, motion.state(time))
+        yield with_text(image, text) if overlay else image
+
+
+def _zero(motion: Motion) -> float:
+    """Return the stamp, s, that a film shows as 0."""
+    first = float(motion.stamps[0])
+    return first if first > _EPOCH else 0.0
+
+
+def _bodies(film: Film, time: float) -> Iterator[Body]:
+    """Yield what else is seen at a stamp in s: the other vehicles, and the tether."""
+    for name, one in film.others.items():
+        yield _body(name, one, time)
+    if film.tether is not None:
+        parts = tube(film.tether.at(time), film.tether.diameter)
+        still = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+        yield Body('tether', *_NONE, *still, looks=lambda: parts)
 
 
 def _body(name: str, one: Cast, time: float) -> Body:

@@ -94,11 +94,14 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
     eyes = {'follow': 'Follow', 'free': 'Free'}
     eyes |= {name: f'Camera: {_plain(name)}' for name in look['cameras']}
     eyes |= {name: f'Parallel, from {name}' for name in SIDES}
+    eyes |= {f'video:{name}': f'Video: {_plain(name)}' for name in scenery.get('videos', ())}
     view = Part('view').classes('view')
 
     def choose(event: Any) -> None:
         view.call('choose', event.value)
 
+    with view:
+        ui.element('img').classes('video').props('alt="What the camera sees" hidden')
     with view, ui.row().classes('over'):
         eye = ui.select(eyes, value='follow', label='Camera', on_change=choose)
         eye.props('dense options-dense outlined').classes('eye').mark('eye')

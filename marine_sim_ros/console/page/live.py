@@ -26,6 +26,7 @@ from marine_sim_ros.console.page.more_panels import arm_panel, health_panel, wat
 from marine_sim_ros.console.page.panels import Ask, Panel, command_panel, drive_panel, press
 from marine_sim_ros.console.page.parts import Part
 from marine_sim_ros.console.page.server import application, finish, wire
+from marine_sim_ros.console.page.video import video
 from marine_sim_ros.console.session import Session
 from marine_sim_ros.core.errors import ParameterError
 
@@ -40,6 +41,7 @@ def live_application(session: Session, rate: float) -> Any:
     title = f'{session.scenery["look"]["name"]} · console'
     app = application(partial(_page, session), title)
     wire(app, session, rate)
+    video(app, session, rate)
     return finish(app)
 
 

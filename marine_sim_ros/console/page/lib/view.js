@@ -28,6 +28,8 @@ export class View {
     element.prepend(this.canvas);
     this.scene = new THREE.Scene();
     this.legend = element.querySelector(".legend");
+    this.screen = element.querySelector(".video");
+    document.addEventListener("visibilitychange", () => this.stream());
     this.shown = { picture: true, forces: true, trail: true, voxels: false, box: false, water: true };
     this.arrows = {};
     this.waypoints = [];
@@ -135,12 +137,23 @@ export class View {
   }
 
   choose(name) {
-    if (!this.eye) return;
-    this.eye.choose(name);
+    this.video = name.startsWith("video:") ? name.slice(6) : "";
+    this.stream();
     this.element.dataset.eye = name;
+    if (this.video) this.apply();
+    if (this.video || !this.eye) return;
+    this.eye.choose(name);
     this.element.querySelector("[data-scale]").hidden = !SIDES[name];
     this.apply();
     this.shade();
+  }
+
+  // The camera sends pictures only while they are seen.
+  stream() {
+    const seen = this.video && !document.hidden, source = `/video/${encodeURIComponent(this.video)}`;
+    this.screen.hidden = !this.video;
+    if (!seen) this.screen.removeAttribute("src");
+    else if (this.screen.getAttribute("src") !== source) this.screen.src = source;
   }
 
   show(name, on) {
@@ -153,7 +166,7 @@ export class View {
     const off = !this.shown.picture;
     this.canvas.hidden = off;
     this.element.querySelector(".blank").hidden = !off;
-    this.legend.hidden = off || !this.shown.forces;
+    this.legend.hidden = off || Boolean(this.video) || !this.shown.forces;
     this.forces.visible = this.shown.forces;
     this.trail.visible = this.shown.trail;
     for (const one of this.boxes) one.visible = this.shown.box;
@@ -290,7 +303,7 @@ export class View {
   // Draws what is new, at most 20 times a second, and never so often or so fine that the rest starves.
   loop() {
     const now = performance.now();
-    if (!this.stale || now < this.due || !this.element.offsetParent || !this.shown.picture) {
+    if (!this.stale || now < this.due || !this.element.offsetParent || !this.shown.picture || this.video) {
       setTimeout(() => this.loop(), Math.max(20, (this.due ?? 0) - now));
       return;
     }
