@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from marine_sim_ros.model.manipulator import Manipulator
+from marine_sim_ros.model.manipulator import BANDWIDTH, Manipulator
 from marine_sim_ros.model.xml import Element
-from marine_sim_ros.physics.manipulator import BANDWIDTH, link_poses
 from marine_sim_ros.sdf.elements import add
 
 __all__ = ['DRIVES', 'add_drives', 'joint_inertia']
@@ -30,15 +29,19 @@ def joint_inertia(arm: Manipulator) -> np.ndarray:
     I_j = Σ_i aᵀ R_i I_i R_iᵀ a + m_i |a × (c_i − p_j)|² over the links i that hang on joint j, in
     kg·m², or Σ m_i, in kg, where it slides.
     """
-    poses = link_poses(arm, np.zeros(len(arm)))
-    axes = (poses.rotation @ arm.axis[..., None])[..., 0]
-    centers = poses.translation + (poses.rotation @ arm.center_of_mass[..., None])[..., 0]
-    tensors = poses.rotation @ arm.tensor @ np.swapaxes(poses.rotation, -1, -2)
+    places, turns = arm.translation.copy(), arm.rotation.copy()
+    for i, parent in enumerate(arm.parent):
+        if parent >= 0:
+            places[i] = places[parent] + turns[parent] @ places[i]
+            turns[i] = turns[parent] @ turns[i]
+    axes = (turns @ arm.axis[..., None])[..., 0]
+    centers = places + (turns @ arm.center_of_mass[..., None])[..., 0]
+    tensors = turns @ arm.tensor @ np.swapaxes(turns, -1, -2)
     result = np.zeros(len(arm))
     for i in range(len(arm)):
         j = i
         while j >= 0:
-            lever = np.cross(axes[j], centers[i] - poses.translation[j])
+            lever = np.cross(axes[j], centers[i] - places[j])
             turning = axes[j] @ tensors[i] @ axes[j] + arm.mass[i] * (lever @ lever)
             result[j] += arm.mass[i] if arm.sliding[j] else turning
             j = arm.parent[j]
