@@ -113,6 +113,9 @@ FAULTS = {
     'lateral pushes ahead': (ROV, put('rpy="-1.5707963267948966 0 0"',
                                       'rpy="0 1.5707963267948966 0"'),
                              'thruster-names', WARNING),
+    'tethered to itself': (
+        ROV, put('</robot>', '<tether type="fathom" length="9" vehicle="simple_rov"/></robot>'),
+        'tether-anchor', ERROR),
     'no thrust ahead': (ROV, put('pos_force="20"', 'pos_force="0"'), 'pulse', ERROR),
     'all push one way': (ROV, lambda t: t.replace('0 1.5707963267948966 0', '0 0 0'),
                          'reachable-axes', WARNING),

@@ -84,6 +84,7 @@ FORCES = Registry(
     'marine_sim_ros.physics.manipulator:MANIPULATOR',
     'marine_sim_ros.physics.boundary:BOUNDARY',
     'marine_sim_ros.physics.tether:TETHER',
+    'marine_sim_ros.physics.towing:TOWING',
     'marine_sim_ros.physics.contact:CONTACT',
 )
 """Every :class:`marine_sim_ros.physics.ForceModel`, in the order in which wrenches are summed."""

@@ -24,6 +24,7 @@ from marine_sim_ros.doctor import (
     signs,
     steps,
     tags,
+    tethers,
     thrusters,
 )
 from marine_sim_ros.doctor.context import DescriptionContext
@@ -78,6 +79,7 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
         'added-mass': hydrodynamics.added_mass,
         'undamped': hydrodynamics.undamped_axes,
         'top-speed': hydrodynamics.top_speed,
+        'tether-anchor': tethers.anchor,
         'munk-pitch': hydrodynamics.munk_pitch,
         'munk-yaw': hydrodynamics.munk_yaw,
         'drag-step': steps.drag_step,

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from marine_sim_ros.control.allocation import controllability
@@ -67,9 +69,12 @@ def reachable_axes(context: DescriptionContext) -> list[Diagnostic]:
 def pulse(context: DescriptionContext) -> list[Diagnostic]:
     """Run a few steps of the simulation with a pulse on one thruster at a time.
 
-    The velocity gained along its axis, at its place, must be positive: cᵀ H ν > 0.
+    The velocity gained along its axis, at its place, must be positive: cᵀ H ν > 0. A tether, which
+    would pull from wherever it ends, is left off.
     """
     vehicle = context.vehicle
+    others = {k: v for k, v in vehicle.extensions.items() if k != 'tether'}
+    vehicle = replace(vehicle, extensions=others)
     elements = context.thruster_elements()
     deep = rest(position=(0.0, 0.0, -100.0))
     gained = []

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -95,11 +94,15 @@ class Environment:
 
     def at(self, time: float) -> Environment:
         """Return the environment at a time in s."""
-        if self.waves is None and self.fluctuation is None and self.gusts is None:
-            return self
-        result = copy.copy(self)  # cheaper than replace(): nothing is to be checked again
-        object.__setattr__(result, 'time', time)
+        # Cheaper than replace() and copy(): nothing is to be checked again.
+        result = object.__new__(type(self))
+        vars(result).update(vars(self), time=time)
         return result
+
+    @property
+    def steady(self) -> bool:
+        """Whether the water is the same at all times."""
+        return self.waves is None and self.fluctuation is None and self.gusts is None
 
     @cached_property
     def still(self) -> bool:

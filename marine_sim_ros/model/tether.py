@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.yaml_file import YamlReader
+from marine_sim_ros.model.reel import REEL, Reel, read_reel
+from marine_sim_ros.model.ship import Ship, read_ship
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
 
@@ -34,8 +35,6 @@ FEWEST, MOST = 10, 100
 """Segments then."""
 FRESH_WATER = 1000.0
 """kg/m³, to which a datasheet's weight in water belongs."""
-REEL = 'reel'
-"""Name of the reel in tether/command and tether/state."""
 
 
 @dataclass(frozen=True)
@@ -103,24 +102,6 @@ CABLES: ConfigFiles[Cable] = ConfigFiles('tethers', _read_cable)
 
 
 @dataclass(frozen=True, eq=False)
-class Reel:
-    """A drum at the anchor that pays the cable out and hauls it in.
-
-    Attributes:
-        rate: largest speed of the cable, m/s.
-        tension: pull of the cable on the drum above which its clutch slips, N.
-        minimum: shortest length off the drum, m.
-        maximum: longest length off the drum, which is all of the cable, m.
-    """
-
-    rate: float
-    tension: float
-    minimum: float
-    maximum: float
-    names: ClassVar[tuple[str, ...]] = (REEL,)
-
-
-@dataclass(frozen=True, eq=False)
 class Tether:
     """A cable from a vehicle to an anchor.
 
@@ -130,9 +111,13 @@ class Tether:
         segments: number of pieces of equal length into which it is divided; with a reel all that
             the drum has is.
         position: (3,) of the vehicle's end, body frame, m.
-        anchor: (3,) of the other end, map, m; above the water's surface where it is afloat.
-        afloat: whether the anchor follows the water's surface, as on a small ship.
+        anchor: (3,) of the other end, m: in map; above the water's surface where it is afloat;
+            ahead, to port and up from the waterplane's centre of a ship; or in the body frame of
+            another vehicle.
+        afloat: whether the anchor follows the water's surface, as on a small buoy.
         reel: the drum at the anchor, or None: the length stays.
+        ship: the ship that carries the anchor, or None.
+        vehicle: namespace of the other vehicle that carries it, or empty.
     """
 
     cable: Cable
@@ -142,6 +127,8 @@ class Tether:
     anchor: np.ndarray
     afloat: bool = False
     reel: Reel | None = None
+    ship: Ship | None = None
+    vehicle: str = ''
 
     @cached_property
     def piece(self) -> float:
@@ -156,31 +143,20 @@ def reel_of(vehicle: Vehicle) -> Reel | None:
     return None if tether is None else tether.reel
 
 
-def _read_reel(reader: Reader, length: float, maximum: float, shortest: float) -> Reel:
-    """Return the reel of an element: the length at the start, all of it, and the least, m."""
-    reader.attribute('rate')
-    minimum = reader.attribute_number('minimum', shortest, shortest, maximum)
-    if length < minimum:
-        raise reader.error(
-            f'the length is {length:g} m; expected at least {minimum:g} m: the minimum, or half a '
-            'segment'
-        )
-    rate = reader.attribute_number('rate', 0.0, 0.0, 100.0)
-    return Reel(rate, reader.attribute_number('tension', 1e12, 0.1, 1e12), minimum, maximum)
-
-
 def read_tether(reader: Reader) -> Tether:
     """Return the tether of an element.
 
     ``<tether type="fathom" length="50" xyz="-0.2 0 0.1" anchor="0 0 0" afloat="false"
     segments="17"/>``; ``type`` is a name in ``config/tethers`` or the path of such a file. A child
-    ``<reel rate="0.5" tension="200" minimum="5" maximum="100"/>`` makes the length change.
+    ``<reel rate="0.5" tension="200" minimum="5" maximum="100"/>`` makes the length change. The
+    anchor is on a ship with a child ``<ship>``, and on another vehicle with ``vehicle="its
+    namespace"``.
 
     Raises:
         MarineSimError: a value that cannot be used.
     """
     length = reader.number(0.1, 1e5, reader.attribute('length'))
-    reader.children({'reel'})
+    reader.children({'reel', 'ship'})
     drum = reader.child('reel')
     whole = length if drum is None else drum.attribute_number('maximum', length, length, 1e5)
     usual = min(max(math.ceil(whole / SEGMENT), FEWEST), MOST)
@@ -190,6 +166,9 @@ def read_tether(reader: Reader) -> Tether:
     afloat = reader.attribute('afloat', 'false')
     if afloat not in ('true', 'false'):
         raise reader.error(f'afloat is {afloat!r}; expected true or false')
+    ship, vehicle = reader.child('ship'), reader.attribute('vehicle', '').strip('/')
+    if (afloat == 'true') + (ship is not None) + bool(vehicle) > 1:
+        raise reader.error('has several anchors; expected one of: afloat, vehicle, <ship>')
     return Tether(
         CABLES.load(reader.attribute('type')),
         length,
@@ -198,5 +177,7 @@ def read_tether(reader: Reader) -> Tether:
         reader.numbers({3}, reader.attribute('anchor', '0 0 0')),
         afloat == 'true',
         # Less than half a segment at the drum would have no bound to its stiffness.
-        None if drum is None else _read_reel(drum, length, whole, whole / segments / 2),
+        None if drum is None else read_reel(drum, length, whole, whole / segments / 2),
+        None if ship is None else read_ship(ship),
+        vehicle,
     )

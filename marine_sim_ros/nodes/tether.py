@@ -4,18 +4,19 @@
 """Tether: the pull of a cable from the vehicle to an anchor.
 
 Subscribes: odom; with a reel tether/command (JointState: ``velocity`` in m/s at which ``reel``
-pays out, below 0 hauls in).
+pays out, below 0 hauls in); of a vehicle that carries the anchor <namespace>/odom.
 Publishes, one per odom, same stamp: wrench/tether; with a reel tether/state (JointState of
 ``reel``: position is the length off it in m, velocity its rate in m/s, effort the pull there in
-N). ``rate`` times per second of simulated time: tether/tension (JointState: effort is the cable's
-pull in N at ``vehicle`` and at ``anchor``) and tether/shape (Path in map, from the vehicle to the
-anchor).
+N); for a vehicle that carries the anchor tether/anchor_wrench, on it, in its body frame. ``rate``
+times per second of simulated time: tether/tension (JointState: effort is the cable's pull in N at
+``vehicle`` and at ``anchor``) and tether/shape (Path in map, from the vehicle to the anchor).
 Parameters: the common ones, and those below; the cable is the vehicle's <tether>.
 Failure: an odom that is not finite is answered with a zero wrench and a warning. A vehicle
 without a tether, and one that starts farther from the anchor than its tether reaches, end the node
 with one line. A tether that parts is reported once; it pulls no more until time goes back. A
 command that is not one finite number for ``reel`` is ignored and warned of; beyond the reel's
-limits it is clamped. The latest one holds, and ``command_timeout`` after it the reel stops.
+limits it is clamped. The latest one holds, and ``command_timeout`` after it the reel stops. A
+silent vehicle at the anchor stays where it was last after 10 s.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.parameters import COMMAND_HOLD, Parameter, shared
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.servo_commands import ServoCommands
+from marine_sim_ros.ros.tether_anchor import TetherAnchor
 from marine_sim_ros.sim.player import reel_rate
 
 __all__ = ['TetherNode', 'main']
@@ -71,12 +73,12 @@ class TetherNode(ModelNode):
         tether = self.vehicle.extensions.get('tether')
         if tether is None:
             raise ParameterError(
-                f'{self.vehicle.name} has no <tether>; expected a vehicle with one, such as '
-                'bluerov2 with tether:=fathom'
+                f'{self.vehicle.name} has no <tether>; expected one, as of bluerov2 tether:=fathom'
             )
         self._shown = -(10**18)
         self._tension = self.publisher(topics.TETHER_TENSION)
         self._shape = self.publisher(topics.TETHER_SHAPE)
+        self._anchor = TetherAnchor(self, tether, self._on_anchor)
         self._reel: ServoCommands | None = None
         if tether.reel is None:
             return
@@ -89,21 +91,26 @@ class TetherNode(ModelNode):
         )  # fmt: skip
 
     def inputs(self, stamp: int) -> ForceInputs:
-        """Return the commanded rate of the reel at a stamp in ns."""
-        return super().inputs(stamp)._replace(**self.commands(stamp))
+        """Return the reel's commanded rate at a stamp in ns, and who carries the anchor."""
+        known = super().inputs(stamp)
+        return known._replace(anchor=self._anchor.state, **self.commands(stamp))
 
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return the commanded rate of the reel at a stamp in ns, for a compiled graph."""
         return {} if self._reel is None else {'reel': self._reel.wanted(stamp)}
 
     def on_state(self, stamp: int, state: State) -> None:
-        """Answer; where nothing is computed, the reel stands."""
-        if self._reel is None:
-            super().on_state(stamp, state)
+        """Answer when it is known where the anchor is; where nothing is computed, all stands."""
+        if self.values['compute']:
+            self._anchor.wait(stamp, state)
             return
-        if not self.values['compute']:
+        self._anchor.tell(stamp, None)
+        if self._reel is not None:
             self._tell(stamp, self._start)
-        self._reel.wait(stamp, state)
+        self._on_anchor(stamp, state)
+
+    def _on_anchor(self, stamp: int, state: State) -> None:
+        (super().on_state if self._reel is None else self._reel.wait)(stamp, state)
 
     def _tell(self, stamp: int, reel: np.ndarray) -> None:
         """Publish length, rate and pull (3,) of the reel."""
@@ -117,7 +124,7 @@ class TetherNode(ModelNode):
         """Return the pull; a tether that cannot reach ends the node."""
         try:
             if self._stamp is None:
-                check_reach(self.vehicle, state, self.environment_at(stamp))
+                check_reach(self.vehicle, state, self.environment_at(stamp), self._anchor.state)
             return super().wrench(stamp, state)
         except ParameterError as error:
             if not self.finished:
@@ -128,6 +135,7 @@ class TetherNode(ModelNode):
     def on_wrench(self, tick: ForceTick) -> None:
         """Publish the reel, tension and shape, and report a tether that parts."""
         cable: CableState = tick.after
+        self._anchor.tell(tick.stamp, cable.pull[1])
         if (reel := reel_state(cable)) is not None:
             self._tell(tick.stamp, reel)
         if cable.attached == 0 and (tick.before is None or tick.before.attached > 0):

@@ -28,6 +28,7 @@ class ForceInputs(NamedTuple):
         actuated: (..., 6) wrenches of the actuators, which act before the forces, by name.
         fins: (..., m) commanded deflections of the fins, rad; None: 0.
         reel: (..., 1) commanded rate of paying out the tether, m/s; None: 0.
+        anchor: state of the vehicle at the other end of the tether, or None.
     """
 
     thrust: Array
@@ -35,6 +36,7 @@ class ForceInputs(NamedTuple):
     actuated: dict[str, Wrench]
     fins: Array | None = None
     reel: Array | None = None
+    anchor: State | None = None
 
     @classmethod
     def idle(cls, vehicle: Vehicle, state: State) -> ForceInputs:

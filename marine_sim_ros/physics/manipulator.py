@@ -27,7 +27,7 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.core.tracking import approach
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.gripper import read_gripper
-from marine_sim_ros.model.manipulator import Manipulator
+from marine_sim_ros.model.manipulator import BANDWIDTH, Manipulator
 from marine_sim_ros.model.vehicle import Buoyancy, Inertia, Vehicle
 from marine_sim_ros.physics.force import ForceModel, actuated
 from marine_sim_ros.physics.payload import Load, added_mass_of, gripper_joint, water_wrench
@@ -48,9 +48,6 @@ __all__ = [
     'move_joints',
     'posed',
 ]
-
-BANDWIDTH = 5.0
-"""rad/s of the joints' drives: critically damped, 90 % of a small step after 0.8 s."""
 
 
 class JointMotion(NamedTuple):

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tether: the pull of a cable that runs from the vehicle to a point of map, or to the surface."""
+"""Tether: the pull of a cable from the vehicle to a fixed point, a ship, or another vehicle."""
 
 from __future__ import annotations
 
@@ -18,15 +18,40 @@ from marine_sim_ros.model.tether import Tether, read_tether
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.cable import CableState, cable_step, hung_between
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
+from marine_sim_ros.physics.ship import on_ship
 
 __all__ = ['TETHER', 'check_reach', 'reel_state', 'tether_ends']
 
 
-def tether_ends(tether: Tether, state: State, environment: Environment) -> Array:
-    """Return the points (..., 2, 3) on the vehicle and of the anchor, map, m."""
+def tether_ends(
+    tether: Tether, state: State, environment: Environment, other: State | None = None
+) -> Array:
+    """Return the points (..., 2, 3) on the vehicle and of the anchor, map, m.
+
+    Args:
+        tether: cable and anchor.
+        state: of the vehicle.
+        environment: environment at the state's time.
+        other: of the vehicle that carries the anchor, at the same time; None: none does.
+
+    Raises:
+        ParameterError: a vehicle carries the anchor, and its state is not known.
+    """
     xp = namespace(state.position)
     start = in_map(state.position, state.orientation, constant(xp, tether.position[None, :]))
-    anchor = constant(xp, tether.anchor) + xp.zeros_like(state.position)
+    if tether.vehicle:
+        if other is None:
+            raise ParameterError(
+                f'tether: its anchor is vehicle {tether.vehicle!r}, which is not in this run; '
+                'expected a fleet with it (--fleet)'
+            )
+        end = in_map(other.position, other.orientation, constant(xp, tether.anchor[None, :]))
+        return xp.concat([start, end], axis=-2)
+    if tether.ship is not None:
+        fixed = on_ship(tether.ship, tether.anchor, environment)
+    else:
+        fixed = constant(xp, tether.anchor)
+    anchor = fixed + xp.zeros_like(state.position)
     if tether.afloat:
         up = constant(xp, np.array([0.0, 0.0, 1.0]))
         anchor = anchor + environment.elevation(anchor)[..., None] * up
@@ -38,17 +63,19 @@ def _has_tether(vehicle: Vehicle, environment: Environment) -> bool:
     return 'tether' in vehicle.extensions
 
 
-def check_reach(vehicle: Vehicle, state: State, environment: Environment) -> None:
+def check_reach(
+    vehicle: Vehicle, state: State, environment: Environment, other: State | None = None
+) -> None:
     """Check that a vehicle's tether, if it has one, reaches from its start to the anchor.
 
     Raises:
-        ParameterError: it would break at once.
+        ParameterError: it would break at once, or ends at a vehicle that is not there.
     """
     tether: Tether | None = vehicle.extensions.get('tether')
     if tether is None:
         return
     longest = tether.length * (1 + tether.cable.breaking_load / tether.cable.axial_stiffness)
-    start, anchor = tether_ends(tether, state, environment)
+    start, anchor = tether_ends(tether, state, environment, other)
     distance = float(np.linalg.norm(anchor - start))
     if distance > longest:
         raise ParameterError(
@@ -83,7 +110,7 @@ def _step(
     tether: Tether = vehicle.extensions['tether']
     rate = None if inputs.reel is None else inputs.reel[..., 0]
     xp = namespace(state.position)
-    ends = tether_ends(tether, state, environment)
+    ends = tether_ends(tether, state, environment, inputs.anchor)
     cable = hung_between(tether, ends) if memory is None else memory
     density = environment.density_for(vehicle.buoyancy.fluid_density)
     cable = cable_step(tether, environment, cable, ends, dt, density=density, rate=rate)

@@ -79,6 +79,7 @@ __all__ = [
     'SCENE_MARKERS',
     'SERVOS',
     'SETPOINTS',
+    'TETHER_ANCHOR',
     'TETHER_SHAPE',
     'TETHER_STATE',
     'TETHER_TENSION',
@@ -231,6 +232,8 @@ MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
 TETHER_TENSION = Topic('tether/tension', JointState, QUEUE, per_tick=False, open_ended=True)
 """name: vehicle, anchor; effort: pull of the cable there, N."""
+TETHER_ANCHOR = Topic('tether/anchor_wrench', WrenchStamped, LOCKSTEP)
+"""On the vehicle that carries the anchor, in its body frame; where one does."""
 TETHER_SHAPE = Topic('tether/shape', Path, QUEUE, per_tick=False)
 TETHER_STATE = Topic('tether/state', JointState, LOCKSTEP, open_ended=True)
 """name: reel; position: length off it, m; velocity: rate of that, m/s; effort: pull there, N."""
@@ -394,6 +397,8 @@ def recorded(
         result = (*result, TETHER_TENSION, TETHER_SHAPE)
         if reel_of(vehicle) is not None:
             result = (*result, TETHER_STATE, servo_commands('tether'))
+        if vehicle.extensions['tether'].vehicle:
+            result = (*result, TETHER_ANCHOR)
     if controller:
         commands = (COMMAND_VELOCITY, COMMAND_POSE, COMMAND_PATH, COMMAND_WRENCH)
         result = (*result, SETPOINTS, CONTROLLER_WRENCH, *commands)

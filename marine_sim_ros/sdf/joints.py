@@ -5,13 +5,23 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from marine_sim_ros.model.manipulator import Manipulator
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.sdf.bodies import Joint
 from marine_sim_ros.sdf.elements import add, add_pose
 from marine_sim_ros.sdf.poses import read_origin
 
-__all__ = ['add_joint']
+__all__ = ['add_joint', 'effort_of']
+
+
+def effort_of(joint: Joint) -> float:
+    """Return the greatest effort of a joint, N·m or N; inf where it is not given."""
+    given = joint.reader.child('limit')
+    if given is None or not given.element.get('effort'):
+        return float('inf')
+    return given.attribute_number('effort', 0.0, 0.0)
 
 
 def add_joint(
@@ -50,9 +60,8 @@ def add_joint(
     limit = add(axis, 'limit')
     add(limit, 'lower', arm.lower[i])
     add(limit, 'upper', arm.upper[i])
-    given = reader.child('limit')
-    if given is not None and given.element.get('effort'):
-        add(limit, 'effort', given.attribute_number('effort', 0.0, 0.0))
+    if np.isfinite(effort := effort_of(joint)):
+        add(limit, 'effort', effort)
     add(limit, 'velocity', arm.max_rate[i])
     dynamics = reader.child('dynamics')
     if dynamics is not None:

@@ -20,10 +20,11 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.sdf.bodies import Body, bodies, frame_poses
 from marine_sim_ros.sdf.collisions import add_collision
+from marine_sim_ros.sdf.drives import add_drives
 from marine_sim_ros.sdf.elements import add, add_pose, document, to_text
 from marine_sim_ros.sdf.geometry import Meshes
 from marine_sim_ros.sdf.inertial import add_inertial
-from marine_sim_ros.sdf.joints import add_joint
+from marine_sim_ros.sdf.joints import add_joint, effort_of
 from marine_sim_ros.sdf.names import Names
 from marine_sim_ros.sdf.poses import Pose
 from marine_sim_ros.sdf.surfaces import Surface, surface_of, surface_on
@@ -61,6 +62,7 @@ def sdf_model(
     materials: Materials | None = None,
     ground: str = '',
     fixed: bool = False,
+    drives: str = '',
 ) -> SdfModel:
     """Return the SDF model of a vehicle.
 
@@ -77,18 +79,22 @@ def sdf_model(
         ground: name of the material for which friction and restitution are to be right; empty
             takes those of each collision's material alone.
         fixed: let the arm's joints stay at 0.
+        drives: commands that the arm's joints take from Gazebo's own systems, of
+            :data:`~marine_sim_ros.sdf.drives.DRIVES`; empty: none, so that they swing freely.
 
     Raises:
         ModelError: something in a visual or a mesh name that cannot be read.
-        ParameterError: a ground that is no material.
+        ParameterError: a ground that is no material, or drives of no arm.
     """
+    if drives and vehicle.manipulator is None:
+        raise ParameterError(f'drives: {vehicle.name} has no arm; expected a vehicle with joints')
     known = materials or shipped_materials()
     if ground and ground not in known.names:
         raise ParameterError(
             f'ground is {ground!r}; expected one of: {", ".join(known.names) or "(none defined)"}'
         )
     writer = _Writer(vehicle, source, Meshes(meshes, base), known, ground)
-    writer.fixed = fixed
+    writer.fixed, writer.drives = fixed, drives
     root = document(_COMMENT)
     writer.write(add(root, 'model', name=writer.names.model(vehicle.name), canonical_link=''))
     return SdfModel(to_text(root), tuple(dict.fromkeys(writer.warnings)), writer.meshes)
@@ -104,7 +110,7 @@ class _Writer:
         self.meshes = meshes
         self.root = Reader(xml.parse(vehicle.urdf, source), source)
         self.warnings: list[str] = []
-        self.fixed = False
+        self.fixed, self.drives = False, ''
         self.bodies = bodies(vehicle, self.root)
         self.poses = frame_poses(vehicle)
         self.names = Names([m for b in self.bodies for m in b.links], self.warnings)
@@ -146,6 +152,14 @@ class _Writer:
                 )
                 add_pose(frame, body.pose.seen(self.poses[name]))
         self._tell_joints()
+        arm = self.vehicle.manipulator
+        if self.drives and arm is not None:
+            efforts = np.array([effort_of(b.joint) for b in self.bodies if b.joint is not None])
+            add_drives(model, arm, self.names.joint, efforts, self.drives)
+            self.warnings.append(
+                "the arm's links have no added mass, drag and buoyancy in Gazebo: the joints do "
+                'not feel the water'
+            )
 
     def _joint(self, model: Element, body: Body) -> None:
         joint, arm = body.joint, self.vehicle.manipulator

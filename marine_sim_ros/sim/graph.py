@@ -24,8 +24,10 @@ from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.gripping import Gripping
+from marine_sim_ros.physics.towing import towed
 from marine_sim_ros.sensors import sensor_nodes
 from marine_sim_ros.sensors.video_stream import next_address
+from marine_sim_ros.sim.anchors import check_anchor, towed_by
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
@@ -118,7 +120,7 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
             'expected lockstep'
         )
     if options.engine == 'jax':
-        _check_compiled(options)
+        _check_compiled(options, vehicle)
     if options.controller and autopilot(options.controller) is None:
         load_controller(options.controller)
     if options.autopilot not in ('', MAVLINK) and options.controller:
@@ -132,9 +134,12 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
     return scenario
 
 
-def _check_compiled(options: RunOptions) -> None:
+def _check_compiled(options: RunOptions, vehicle: Vehicle) -> None:
     """Raise for what no compiled program does in a graph."""
+    tether = vehicle.extensions.get('tether')
+    joined = 'towing' in vehicle.extensions or (tether is not None and bool(tether.vehicle))
     for wrong, expected in (
+        (joined, 'no tether between vehicles'),
         (options.gazebo, 'that Gazebo does not own the state'),
         (not options.lockstep, 'lockstep'),
         (not options.compute, 'that forces are computed'),
@@ -197,6 +202,10 @@ def describe(
     """
     vehicle = vehicle_of(_vehicle(options), progress)
     warn(vehicle.warnings)
+    namespace = namespace_of(options, vehicle.name)
+    check_anchor(vehicle, namespace, options.neighbours)
+    pullers = towed_by(namespace, options.neighbours)
+    vehicle = towed(vehicle, pullers)
     environment = run_environment(options.environment, current=options.current)
     forces = acting_forces(vehicle, environment)
     if options.gazebo:
@@ -208,7 +217,6 @@ def describe(
             f'engine jax: it has no gripper, and environment {environment.name} has payloads for '
             f"{vehicle.name}'s; expected engine numpy"
         )
-    namespace = namespace_of(options, vehicle.name)
     script = {'scenario': options.scenario} if options.scenario else {}
     program = _autopilot(options)
     closed = bool(options.controller or options.autopilot) or (
@@ -230,6 +238,7 @@ def describe(
         'manipulator': script,
         'fins': servos,
         'tether': script,
+        'towing': {'towed_by': list(pullers)},
     }
     own |= {name: parameters for name, parameters in special.items() if name in own}
     own |= _controllers(options, program, script, closed=closed)

@@ -23,6 +23,7 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.cable import CableState
 from marine_sim_ros.physics.gripping import Gripping
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.sensors import SensorInputs
@@ -36,7 +37,9 @@ __all__ = [
     'DEFAULT_STEP',
     'Command',
     'Simulation',
+    'collected',
     'diverged',
+    'scripted_ticks',
     'simulate',
 ]
 
@@ -107,6 +110,12 @@ class Simulation:
         """At the present stamp."""
         return self._memory.state
 
+    @property
+    def tether(self) -> CableState | None:
+        """Cable of the tether at the last tick, or None before it and without one."""
+        cable: CableState | None = self._memory.forces.get('tether')
+        return cable
+
     def tick(
         self,
         pwm: np.ndarray,
@@ -116,6 +125,8 @@ class Simulation:
         azimuths: np.ndarray | None = None,
         reel: np.ndarray | None = None,
         closed: bool | None = None,
+        anchor: State | None = None,
+        towing: np.ndarray | None = None,
     ) -> StepOutput:
         """Apply commands at the present stamp, integrate one step, return what happened.
 
@@ -126,6 +137,8 @@ class Simulation:
             azimuths: angles (k,) that the azimuths go to, rad; None: 0.
             reel: rate (1,) at which the tether is paid out, m/s; None: 0.
             closed: whether the gripper closes from this tick on; None: as before.
+            anchor: state of the vehicle at the other end of the tether, or None.
+            towing: wrench (6,) of the tethers of other vehicles that end at this one, or None.
         """
         time = self.stamp / NANOSECONDS
         environment, faults = self.environment.at(time), None
@@ -137,7 +150,17 @@ class Simulation:
             self.vehicle,
             environment,
             self._memory,
-            Commands(pwm, joints, faults, fins, azimuths, self.gripping.load, reel=reel),
+            Commands(
+                pwm,
+                joints,
+                faults,
+                fins,
+                azimuths,
+                self.gripping.load,
+                reel=reel,
+                anchor=anchor,
+                towing=towing,
+            ),
             self._stepping,
             since=self._since_last,
         )
@@ -168,6 +191,8 @@ class Simulation:
         azimuths: Schedule | None = None,
         reel: Schedule | None = None,
         closed: Callable[[float], bool] | None = None,
+        anchor: Schedule | None = None,
+        towing: Schedule | None = None,
     ) -> Iterator[StepOutput]:
         """Yield every tick from now for a duration (s), both ends included.
 
@@ -179,6 +204,8 @@ class Simulation:
             azimuths: commanded angles of the azimuths of a time (s).
             reel: commanded rate of the reel of a time (s).
             closed: whether the gripper is closed at a time (s).
+            anchor: state of the vehicle at the other end of the tether, of a time (s).
+            towing: wrench of the tethers of other vehicles that end at this one, of a time (s).
 
         Raises:
             RunError: the state is no longer finite.
@@ -193,9 +220,60 @@ class Simulation:
                 azimuths=None if azimuths is None else azimuths(time),
                 reel=None if reel is None else reel(time),
                 closed=None if closed is None else closed(time),
+                anchor=None if anchor is None else anchor(time),
+                towing=None if towing is None else towing(time),
             )
             if not np.isfinite(np.sum(self.state.velocity) + np.sum(self.state.position)):
                 raise diverged(self.vehicle, time)
+
+
+def scripted_ticks(
+    simulation: Simulation, pilot: ScriptedPilot, scenario: Scenario, duration: float, **more: Any
+) -> Iterator[StepOutput]:
+    """Yield every tick of a scenario; see :meth:`Simulation.ticks`.
+
+    Args:
+        simulation: the vehicle, at time 0.
+        pilot: plays the scenario.
+        scenario: the scenario.
+        duration: s.
+        **more: schedules that are no part of a scenario.
+
+    Raises:
+        RunError: the state is no longer finite.
+    """
+    vehicle = simulation.vehicle
+    return simulation.ticks(
+        pilot.command,
+        duration,
+        joints=lambda time: joint_targets(scenario, vehicle, time),
+        fins=lambda _: pilot.fins,
+        azimuths=lambda _: pilot.azimuths,
+        reel=lambda time: reel_rate(scenario, vehicle, time),
+        closed=lambda time: gripper_closed(scenario, time),
+        **more,
+    )
+
+
+def collected(
+    simulation: Simulation,
+    pilot: ScriptedPilot,
+    scenario: Scenario,
+    ticks: list[StepOutput],
+    seed: int,
+) -> Trajectory:
+    """Return the trajectory of the ticks of a scenario, with what its pilot wanted.
+
+    Args:
+        simulation: the vehicle.
+        pilot: played the scenario.
+        scenario: the scenario.
+        ticks: all ticks.
+        seed: random seed of noise and faults.
+    """
+    trajectory = _collect(simulation.vehicle, simulation.environment, ticks, seed, scenario.faults)
+    targets = np.stack([pilot.setpoints(time) for time in trajectory.time.tolist()])
+    return replace(trajectory, targets=targets)
 
 
 def _collect(
@@ -290,22 +368,11 @@ def simulate(
         seed=seed,
     )
     ticks: list[StepOutput] = []
+    span = scenario.duration if duration is None else duration
     try:
         with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then
-            ticks.extend(
-                simulation.ticks(
-                    pilot.command,
-                    scenario.duration if duration is None else duration,
-                    joints=lambda time: joint_targets(scenario, vehicle, time),
-                    fins=lambda _: pilot.fins,
-                    azimuths=lambda _: pilot.azimuths,
-                    reel=lambda time: reel_rate(scenario, vehicle, time),
-                    closed=lambda time: gripper_closed(scenario, time),
-                )
-            )
+            ticks.extend(scripted_ticks(simulation, pilot, scenario, span))
     except RunError:
         if not partly:
             raise
-    trajectory = _collect(vehicle, simulation.environment, ticks, seed, scenario.faults)
-    targets = np.stack([pilot.setpoints(time) for time in trajectory.time.tolist()])
-    return replace(trajectory, targets=targets)
+    return collected(simulation, pilot, scenario, ticks, seed)

@@ -78,6 +78,8 @@ class Commands(NamedTuple):
         load: payload that the gripper holds, or None.
         external: wrench (..., 6) from outside of the model, or None.
         reel: rate (..., 1) at which the tether is paid out, m/s; None: 0.
+        anchor: state of the vehicle at the other end of the tether, or None.
+        towing: wrench (..., 6) of the tethers that end at this vehicle, or None.
     """
 
     pwm: Array
@@ -88,6 +90,8 @@ class Commands(NamedTuple):
     load: Load | None = None
     external: Wrench | None = None
     reel: Array | None = None
+    anchor: State | None = None
+    towing: Wrench | None = None
 
 
 class StepOutput(NamedTuple):
@@ -214,7 +218,11 @@ def advance(
     )
     body, reaction, joints, arm = _move_arm(vehicle, environment, memory, commands, since)
     actuated = {'thrusters': output.wrench, **reaction}
-    inputs = ForceInputs(output.thrust, body, actuated, commands.fins, commands.reel)
+    if commands.towing is not None:
+        actuated['towing'] = commands.towing
+    inputs = ForceInputs(
+        output.thrust, body, actuated, commands.fins, commands.reel, commands.anchor
+    )
     sources = {}
     for force in acting_forces(vehicle, environment):
         sources[force.name], forces[force.name] = force.step(

@@ -77,6 +77,8 @@ KINDS: Mapping[str, Callable[[], dict[str, str]]] = {
     'environments': partial(_configured, 'environments'),
     'scenarios': partial(_configured, 'scenarios'),
     'fleets': partial(_configured, 'fleets'),
+    'tethers': partial(_configured, 'tethers'),
+    'reels': partial(_configured, 'reels'),
     'experiments': partial(_configured, 'experiments'),
     'controllers': partial(_configured, 'controllers'),
     'forces': _forces,

@@ -11,6 +11,7 @@ from pathlib import Path
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.library import load_vehicle, vehicle_path
 from marine_sim_ros.model.materials import load_materials, shipped_materials, without_effect
+from marine_sim_ros.sdf.drives import DRIVES
 from marine_sim_ros.sdf.geometry import MESH_MODES
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.tools.options import add_option, xacro_arguments
@@ -44,6 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='material of the ground for which friction and restitution are written, such as sand',
     )
     parser.add_argument(
+        '--drives',
+        choices=DRIVES,
+        default='',
+        help="Gazebo's systems that move the arm's joints, by position or by effort "
+        '(default: none)',
+    )
+    parser.add_argument(
         '--materials',
         default='',
         metavar='FILE',
@@ -67,6 +75,7 @@ def execute(options: argparse.Namespace) -> int:
         meshes=options.meshes,
         materials=materials,
         ground=options.ground,
+        drives=options.drives,
     )
     unread = without_effect(materials, 'gazebo') if options.materials else {}
     told = (f'{options.materials}: {name} has no effect: {why}' for name, why in unread.items())

@@ -178,10 +178,20 @@ def add_recorded_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_run_arguments(parser: argparse.ArgumentParser, *, graph: bool = False) -> None:
-    """Add what describes a run; with a graph, also what only the node graph has."""
+def add_run_arguments(
+    parser: argparse.ArgumentParser, *, graph: bool = False, fleet: bool = False
+) -> None:
+    """Add what describes a run; with a graph, also what only the node graph has.
+
+    Args:
+        parser: parser of the verb.
+        graph: whether it starts a node graph.
+        fleet: whether it takes a fleet in place of a vehicle; a graph does.
+    """
     vehicle = add_option(parser, 'vehicle', positional=True)
-    if graph:  # a fleet names its vehicles
+    if fleet and not graph:
+        add_option(parser, 'fleet')
+    if graph or fleet:  # a fleet names its vehicles
         vehicle.nargs, vehicle.default, vehicle.required = '?', '', False
     for name, known in OPTIONS.items():
         if name != 'vehicle' and known.command_line and (graph or not known.graph):

@@ -14,6 +14,9 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.engine.availability import cache_folder, require_jax
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
+from marine_sim_ros.sim.fleet_simulation import simulate_fleet
+from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.sim.trajectory import Trajectory
@@ -26,7 +29,7 @@ __all__ = ['add_arguments', 'execute']
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    add_run_arguments(parser)
+    add_run_arguments(parser, fleet=True)
     parser.add_argument(
         '--precision',
         default='float64',
@@ -60,9 +63,29 @@ def _simulated(
     return done, time.perf_counter() - start - compiling, compiling
 
 
+def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
+    """Simulate a fleet, and print the hash of each of its vehicles."""
+    if settings.record or settings.engine != 'numpy':
+        raise ParameterError(
+            'simulate: a fleet is computed by the engine numpy and not recorded; expected '
+            'marine_sim run --fleet, or no --record and no --engine'
+        )
+    begun = time.perf_counter()
+    found = simulate_fleet(fleet_runs(FLEETS.load(options.fleet), settings))
+    wall = time.perf_counter() - begun
+    for name, trajectory in found.items():
+        print(f'{name} {len(trajectory.stamp)} ticks, trajectory_sha256 {trajectory.sha256}')
+    print(f'{len(found)} vehicles, {trajectory.time[-1]:g} s in {wall:.2f} s')
+    return 0
+
+
 def execute(options: argparse.Namespace) -> int:
     """Run it; 1 when an expectation of the scenario does not hold."""
     settings = run_options(options)
+    if bool(options.vehicle) == bool(options.fleet):
+        raise ParameterError('simulate: expected either VEHICLE or --fleet FILE')
+    if options.fleet:
+        return _fleet(options, settings)
     if not settings.scenario:
         raise ParameterError('simulate: --scenario is missing; expected a shipped name or a file')
     if settings.record:

@@ -1,0 +1,74 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Towing: the pull of the tethers of other vehicles that end at this one.
+
+Subscribes: odom; of each vehicle in ``towed_by`` <namespace>/tether/anchor_wrench.
+Publishes, one per odom, same stamp: wrench/towing.
+Parameters: the common ones, and those below.
+Failure: an odom that is not finite is answered with a zero wrench and a warning, and the last pull
+holds where one is not finite. A vehicle that is silent for 10 s is not waited for, and its last
+pull holds, until it is back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.state import State
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import finite, wrench_from
+from marine_sim_ros.ros.force_node import ForceNode
+from marine_sim_ros.ros.gathering import Gathering
+from marine_sim_ros.ros.others import OtherVehicles
+from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.process import run
+
+__all__ = ['TowingNode', 'main']
+
+PARAMETERS = (
+    Parameter('towed_by', [''], 'namespaces of the vehicles whose tethers end at this one'),
+)
+
+
+def _read(message: Any) -> np.ndarray | None:
+    wrench = wrench_from(message)
+    return wrench if finite(wrench) else None
+
+
+class TowingNode(ForceNode):
+    """The node."""
+
+    def __init__(self, **options: Any) -> None:
+        """Create it as ``towing``."""
+        super().__init__('towing', PARAMETERS, **options)
+        names = [name for name in self.values['towed_by'] if name]
+        others = OtherVehicles(
+            self, names, topics.TETHER_ANCHOR, _read,
+            first=np.zeros(6), meanwhile='its last pull holds',
+        )  # fmt: skip
+        self._gathering = Gathering(self._on_all, others.last, names)
+        others.listen(self._gathering)
+
+    def on_state(self, stamp: int, state: State) -> None:
+        """Answer when the pulls of this tick are there."""
+        if self.values['compute']:
+            self._gathering.main(stamp, state)
+        else:
+            self.publish_wrench(stamp, self._zero)
+
+    def _on_all(self, stamp: int, state: State, given: Mapping[str, np.ndarray]) -> None:
+        del state
+        self.publish_wrench(stamp, sum(given.values(), start=self._zero))
+
+
+def main() -> None:
+    """Run the executable."""
+    run(TowingNode)
+
+
+if __name__ == '__main__':
+    main()

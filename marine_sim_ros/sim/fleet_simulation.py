@@ -1,0 +1,141 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A fleet in one process, without ROS: vehicles tick by tick, joined by their tethers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+from marine_sim_ros.model.tether import Tether
+from marine_sim_ros.physics.tether import check_reach
+from marine_sim_ros.physics.towing import towed, towing_wrench
+from marine_sim_ros.sim.anchors import check_anchor, towed_by
+from marine_sim_ros.sim.graph import namespace_of
+from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.player import ScriptedPilot
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.simulation import Simulation, collected, scripted_ticks
+from marine_sim_ros.sim.step import StepOutput
+from marine_sim_ros.sim.trajectory import Trajectory
+
+__all__ = ['simulate_fleet']
+
+
+class _Member:
+    """One vehicle of the fleet: its simulation, and the ticks so far."""
+
+    def __init__(self, run: RunOptions, environment: Environment) -> None:
+        if not run.scenario:
+            raise ParameterError(
+                f'{run.namespace}: has no scenario; expected --scenario or one in the fleet'
+            )
+        self.name, self.seed = namespace_of(run), run.seed
+        arguments = xacro_arguments(run.vehicle_arguments)
+        vehicle = load_vehicle(run.vehicle, hull_forces=run.hull_forces or None, **arguments)
+        check_anchor(vehicle, self.name, run.neighbours)
+        self.tether: Tether | None = vehicle.extensions.get('tether')
+        self.by = towed_by(self.name, run.neighbours)
+        scenario = load_scenario(run.scenario)
+        place = run.initial_position or scenario.position
+        self.scenario = replace(scenario, position=place, rpy=run.initial_rpy or scenario.rpy)
+        self.pilot = ScriptedPilot(self.scenario, vehicle, None)
+        self.simulation = Simulation(
+            towed(vehicle, self.by),
+            environment=environment,
+            initial=self.scenario.initial_state(),
+            dt=run.dt,
+            integrator=run.integrator,
+            faults=scenario.faults,
+            seed=run.seed,
+        )
+        self.ticks: list[StepOutput] = []
+
+    def trajectory(self) -> Trajectory:
+        """Return all ticks so far."""
+        return collected(self.simulation, self.pilot, self.scenario, self.ticks, self.seed)
+
+
+def _in_order(members: Mapping[str, _Member]) -> list[_Member]:
+    """Return those that tow after those whose tethers end at them.
+
+    Raises:
+        ParameterError: tethers that go round in a circle.
+    """
+    done: dict[str, _Member] = {}
+    while len(done) < len(members):
+        ready = [n for n, m in members.items() if n not in done and set(m.by) <= done.keys()]
+        if not ready:
+            names = ', '.join(n.strip('/') for n in members if n not in done)
+            raise ParameterError(
+                f'tethers of {names} go round in a circle, which only the node graph computes; '
+                'expected marine_sim run'
+            )
+        done |= {name: members[name] for name in ready}
+    return list(done.values())
+
+
+def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
+    """Return the trajectory of each vehicle of a fleet, by its namespace.
+
+    In each tick all see the states of that tick, and a vehicle feels the pull of tethers that end
+    at it: what the node graph computes, to the bit.
+
+    Args:
+        runs: options of the vehicles, from :func:`~marine_sim_ros.sim.fleet.fleet_runs`.
+
+    Raises:
+        MarineSimError: a vehicle, scenario or tether that cannot be used.
+        RunError: a state that is no longer finite.
+    """
+    environment = run_environment(runs[0].environment, current=runs[0].current)
+    members = {m.name: m for m in (_Member(run, environment) for run in runs)}
+    states: dict[str, State] = {name: m.simulation.state for name, m in members.items()}
+
+    def other(member: _Member, time: float) -> State | None:
+        del time
+        tether = member.tether
+        return states['/' + tether.vehicle] if tether is not None and tether.vehicle else None
+
+    def towing(member: _Member, time: float) -> Wrench | None:
+        del time
+        total = None
+        for name in member.by:
+            puller = members[name]
+            cable = puller.simulation.tether
+            assert puller.tether is not None
+            assert cable is not None
+            wrench = towing_wrench(puller.tether, states[member.name], cable.pull[1])
+            total = wrench if total is None else total + wrench
+        return total
+
+    going: list[tuple[_Member, Iterator[StepOutput]]] = []
+    for member in _in_order(members):
+        state = states[member.name]
+        check_reach(member.simulation.vehicle, state, environment.at(0.0), other(member, 0.0))
+        ticks = scripted_ticks(
+            member.simulation,
+            member.pilot,
+            member.scenario,
+            runs[0].duration,
+            anchor=partial(other, member),
+            towing=partial(towing, member),
+        )
+        going.append((member, ticks))
+    with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then
+        while True:
+            states.update({name: m.simulation.state for name, m in members.items()})
+            for member, ticks in going:
+                done = next(ticks, None)
+                if done is None:
+                    return {name: m.trajectory() for name, m in members.items()}
+                member.ticks.append(done)
