@@ -26,6 +26,8 @@ class Bus:
         """Start with no handlers."""
         self._handlers: dict[str, list[Callable[[Any], None]]] = {}
         self._queue: deque[tuple[Callable[[Any], None], Any]] = deque()
+        self.wake: Callable[[], object] = bool
+        """Wakes the thread that makes deliveries."""
 
     def subscribe(self, name: str, handler: Callable[[Any], None]) -> None:
         """Deliver what is published on a topic to a handler."""
@@ -39,6 +41,11 @@ class Bus:
     def call(self, handler: Callable[[Any], None], message: Any) -> None:
         """Call a function with a message when what was published before is delivered."""
         self._queue.append((handler, message))
+
+    def call_from_thread(self, handler: Callable[[Any], None], message: Any) -> None:
+        """Have the thread that makes deliveries call a function, from another thread."""
+        self._queue.append((handler, message))
+        self.wake()
 
     @property
     def pending(self) -> int:

@@ -134,9 +134,13 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
 
 def _check_compiled(options: RunOptions) -> None:
     """Raise for what no compiled program does in a graph."""
+    compiled = options.gazebo.get('delivery') == 'compiled'
     for wrong, expected in (
-        (options.gazebo, 'that Gazebo does not own the state'),
-        (not options.lockstep, 'lockstep'),
+        (
+            options.gazebo and not compiled,
+            'that Gazebo does not own the state, or delivery:=compiled',
+        ),
+        (not options.lockstep and not compiled, 'lockstep'),
         (not options.compute, 'that forces are computed'),
     ):
         if wrong:
