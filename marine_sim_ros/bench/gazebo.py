@@ -228,18 +228,27 @@ def _delivery(case: Case) -> str:
 
 @contextmanager
 def _commands(made: GazeboWorld, case: Case) -> Iterator[list[int]]:
-    """Command the thrusters once, as of the plugins; the system waits for the first commands."""
+    """Command the thrusters five times a second; the system waits for the first commands."""
     from gz.msgs10.bytes_pb2 import Bytes
     from gz.transport13 import Node
 
     pwm = np.full(len(load_vehicle(case.vehicle).thrusters), float(PWM))
     writer = NumberWriter([('stamp', ()), ('pwm', pwm.shape)])
-    publisher = Node().advertise(f'/model/{made.model}/seat/commands', Bytes)
-    deadline = time.monotonic() + START
-    while not publisher.has_connections() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    publisher.publish_raw(writer.write(np.zeros(1), pwm), KIND)
-    yield []
+    node = Node()
+    publisher = node.advertise(f'/model/{made.model}/seat/commands', Bytes)
+    stop = threading.Event()
+
+    def send() -> None:
+        while not stop.wait(0.2):
+            publisher.publish_raw(writer.write(np.zeros(1), pwm), KIND)
+
+    worker = threading.Thread(target=send)
+    worker.start()
+    try:
+        yield []
+    finally:
+        stop.set()
+        worker.join()
 
 
 @contextmanager
