@@ -39,8 +39,9 @@ pytestmark = [
 ]
 launched = pytest.mark.skipif(not has('launch_ros'), reason='launch_ros: not on this machine')
 ways = pytest.mark.parametrize('way', ['in_server', 'stock'])
+all_ways = pytest.mark.parametrize('way', ['in_server', 'stock', 'compiled'])
 
-TOLERANCE = {'in_server': 1e-6, 'stock': 1e-5}
+TOLERANCE = {'in_server': 1e-6, 'stock': 1e-5, 'compiled': 1e-6}
 """m. PosePublisher tells a pose only when it is 1e-6 m from the one before."""
 
 SWIM = """duration: {}
@@ -141,7 +142,7 @@ def apart(stamps, position, run):
 
 
 @launched
-@ways
+@all_ways
 def test_twenty_seconds_of_dive_are_those_of_the_embedded_dynamics(processes, tmp_path, way):
     text = (ROOT / 'config' / 'scenarios' / 'dive.yaml').read_text()
     dive = tmp_path / 'dive.yaml'
@@ -191,7 +192,7 @@ OWN = """<sdf version="1.9"><world name="mine"><physics type="dart" name="p">
 
 
 @launched
-@ways
+@all_ways
 def test_free_running_in_a_world_of_one_s_own(processes, tmp_path, way):
     path = scenario(tmp_path, 3)
     (tmp_path / 'own.sdf').write_text(OWN)
@@ -216,10 +217,12 @@ def test_free_running_in_a_world_of_one_s_own(processes, tmp_path, way):
 
 
 @launched
-def test_an_arm_in_a_pool_is_held(processes, tmp_path):
+@pytest.mark.parametrize('way', ['auto', 'compiled'])
+def test_an_arm_in_a_pool_is_held(processes, tmp_path, way):
     run = launch(
         processes,
         tmp_path,
+        f'delivery:={way}',
         'vehicle:=investigator90',
         'environment:=pool',
         'controller:=modern',

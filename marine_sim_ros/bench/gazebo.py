@@ -28,9 +28,11 @@ from marine_sim_ros.bench.steps import PWM
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.bridge_file import bridge_command
+from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER
 from marine_sim_ros.gazebo.effort import exerted_wrench
 from marine_sim_ros.gazebo.installed import bridge_program, has_module
 from marine_sim_ros.gazebo.kinematics import stepped_velocity
+from marine_sim_ros.gazebo.named_numbers import KIND, NumberWriter
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.server import Correspondent, start_server, stop_server
 from marine_sim_ros.gazebo.world import GazeboWorld
@@ -44,6 +46,8 @@ from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
 __all__ = ['Case', 'Speed', 'check_gazebo', 'gazebo_table', 'measure']
 
 VEHICLE = 'bluerov2'
+HULLED = 'surface_vessel'
+"""The vehicle with hull panels: their drag and buoyancy are computed triangle by triangle."""
 WARM_UP = 1.0
 """s of wall time after the first steps."""
 START = 60.0
@@ -56,7 +60,8 @@ class Case:
 
     Attributes:
         name: display name.
-        forces: ``plugins``, ``process``, ``composed`` or ``separate``.
+        forces: ``plugins``, ``process``, ``composed`` or ``separate``; ``compiled`` inside the
+            server, with a ``hull`` of panels, or in lockstep with ``nodes``.
         period: time between wrenches, s.
         step: physics step of Gazebo, s.
     """
@@ -66,9 +71,17 @@ class Case:
     period: float
     step: float
 
+    @property
+    def vehicle(self) -> str:
+        """The vehicle that it moves."""
+        return HULLED if self.forces == 'compiled hull' else VEHICLE
+
 
 _NAMES = {
     'plugins': "Gazebo's own plugins",
+    'compiled': 'compiled, in the server',
+    'compiled hull': f'compiled, {HULLED}, hull panels',
+    'compiled nodes': 'compiled, lockstep with nodes',
     'process': 'one Python process, no ROS',
     'composed': 'nodes in one process',
     'separate': 'a process for each node',
@@ -79,7 +92,10 @@ CASES = (
         for step in (0.005, 0.001)
         for forces, name in _NAMES.items()
     ),
-    *(Case(_NAMES[forces], forces, 0.005, 0.001) for forces in ('process', 'composed')),
+    *(
+        Case(_NAMES[forces], forces, 0.005, 0.001)
+        for forces in ('compiled', 'process', 'composed')
+    ),
 )
 
 
@@ -181,13 +197,13 @@ def _nodes(
     program = bridge_program()
     assert program is not None
     command = bridge_command(program, made.name, folder / 'ros_gz_bridge.yaml')
-    own = bridge_parameters(made, case.period, delivery='in_server')
+    own = bridge_parameters(made, case.period, delivery=_delivery(case))
     options = replace(options, gazebo=own)
     supervisor = Supervisor()
     quiet = subprocess.DEVNULL
     bridge = subprocess.Popen(command, start_new_session=True, stdout=quiet, stderr=quiet)
     try:
-        supervisor.start_run(options, describe(options), composed=case.forces == 'composed')
+        supervisor.start_run(options, describe(options), composed=case.forces != 'separate')
         yield [bridge.pid, *(p.pid for p in supervisor.processes.values())]
     finally:
         supervisor.stop()
@@ -203,7 +219,36 @@ def _world(case: Case, options: RunOptions, folder: Path) -> GazeboWorld:
         (folder / 'world.sdf').write_text(made.text, encoding='utf-8')
         return made
     (folder / 'bare.sdf').write_text(bare, encoding='utf-8')
-    return write_run(options, folder, world=str(folder / 'bare.sdf'), delivery='in_server')
+    return write_run(options, folder, world=str(folder / 'bare.sdf'), delivery=_delivery(case))
+
+
+def _delivery(case: Case) -> str:
+    return COMPILED if case.forces.startswith(COMPILED) else IN_SERVER
+
+
+@contextmanager
+def _commands(made: GazeboWorld, case: Case) -> Iterator[list[int]]:
+    """Command the thrusters five times a second; the system waits for the first commands."""
+    from gz.msgs10.bytes_pb2 import Bytes
+    from gz.transport13 import Node
+
+    pwm = np.full(len(load_vehicle(case.vehicle).thrusters), float(PWM))
+    writer = NumberWriter([('stamp', ()), ('pwm', pwm.shape)])
+    node = Node()
+    publisher = node.advertise(f'/model/{made.model}/seat/commands', Bytes)
+    stop = threading.Event()
+
+    def send() -> None:
+        while not stop.wait(0.2):
+            publisher.publish_raw(writer.write(np.zeros(1), pwm), KIND)
+
+    worker = threading.Thread(target=send)
+    worker.start()
+    try:
+        yield []
+    finally:
+        stop.set()
+        worker.join()
 
 
 @contextmanager
@@ -230,13 +275,16 @@ def measure(case: Case, seconds: float) -> Speed:
         MarineSimError: Gazebo makes no steps.
     """
     options = RunOptions(
-        vehicle=VEHICLE,
+        vehicle=case.vehicle,
         namespace='bench',
-        scenario='dive',
+        scenario='dive' if case.vehicle == VEHICLE else '',
         dt=case.period,
         real_time_factor=0.0,
         duration=1e5,
+        lockstep=case.forces not in ('compiled', 'compiled hull'),
     )
+    if _delivery(case) == COMPILED:
+        options = replace(options, engine='jax', gazebo={'delivery': COMPILED})
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         made = _world(case, options, folder)
@@ -244,8 +292,10 @@ def measure(case: Case, seconds: float) -> Speed:
         ways: dict[str, Callable[[], Any]] = {
             'plugins': lambda: _plugins(made),
             'process': lambda: _process(made, case),
+            'compiled': lambda: _commands(made, case),
+            'compiled hull': lambda: _commands(made, case),
         }
-        server = start_server(folder / 'world.sdf')
+        server = start_server(folder / 'world.sdf', compiled=_delivery(case) == COMPILED)
         stack.callback(stop_server, server)
         way = ways.get(case.forces, lambda: _nodes(made, case, options, folder))
         pids = [server.pid, *stack.enter_context(way())]
@@ -275,6 +325,7 @@ def gazebo_table(rounds: int, seconds: float) -> Table:
         'steps/s',
         'x real time',
         'CPU µs/step',
+        'x CPU',
         'slower',
     ):
         table.add_column(column, justify='left' if column == 'forces' else 'right')
@@ -282,7 +333,8 @@ def gazebo_table(rounds: int, seconds: float) -> Table:
         rates = [speed.steps for speed in speeds]
         rate, cpu = median(rates), median(speed.cpu for speed in speeds)
         own = next(c for c in CASES if c.forces == 'plugins' and c.step == case.step)
-        ratio = median(a.steps / b.steps for a, b in zip(found[own], speeds, strict=True))
+        pairs = list(zip(found[own], speeds, strict=True))
+        ratio = median(a.steps / b.steps for a, b in pairs)
         table.add_row(
             case.name,
             f'{1e3 * case.period:g}',
@@ -290,6 +342,7 @@ def gazebo_table(rounds: int, seconds: float) -> Table:
             f'{rate:.0f} ({min(rates):.0f} to {max(rates):.0f})',
             f'{rate * case.step:.1f}',
             f'{1e6 * cpu:.0f}',
+            f'{median(b.cpu / a.cpu for a, b in pairs):.1f}',
             f'{ratio:.1f}',
         )
     return table

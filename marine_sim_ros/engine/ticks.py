@@ -287,10 +287,8 @@ class TickedVehicle:
                 external=self._inside(external),
                 reel=None if reel_of(vehicle) is None else self._inside(reel),
             )
-            happened, after = advance(
-                vehicle, around, memory, commands, self._stepping,
-                since=self._since(given, first=first),
-            )  # fmt: skip
+            since = self._since(given, first=first)
+            happened, after = self._advance(vehicle, around, memory, commands, since)
             after = settled(after, (), row.dtype)
             told = jax.tree.map(
                 lambda x: joined(x, (), row.dtype) if isinstance(x, Components) else x,
@@ -313,6 +311,12 @@ class TickedVehicle:
         hull = vehicle.hull is not None
         call = compiled(lowered, self._written_out, rows=hull, round_each=True)
         return _Program(call, found['after'], found['told'])
+
+    def _advance(
+        self, vehicle: Vehicle, around: Environment, memory: Memory, commands: Commands, since: Any
+    ) -> tuple[Any, Memory]:
+        """Return what a program tells of a tick, and the memory after it."""
+        return advance(vehicle, around, memory, commands, self._stepping, since=since)
 
     def _prepare(self) -> None:
         """Compile what this tick and the next ones need."""

@@ -1,17 +1,24 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The two ways a wrench gets to Gazebo, and which of them a machine can go."""
+"""The ways a wrench gets to Gazebo, and which of them a machine can go."""
 
 from __future__ import annotations
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.gazebo.installed import has_module, plugin_folders
 
-__all__ = ['DELIVERIES', 'IN_SERVER', 'STOCK', 'chosen_delivery', 'missing_for_in_server']
+__all__ = [
+    'COMPILED',
+    'DELIVERIES',
+    'IN_SERVER',
+    'STOCK',
+    'chosen_delivery',
+    'missing_for_in_server',
+]
 
-IN_SERVER, STOCK = 'in_server', 'stock'
-DELIVERIES = ('auto', IN_SERVER, STOCK)
+IN_SERVER, STOCK, COMPILED = 'in_server', 'stock', 'compiled'
+DELIVERIES = ('auto', IN_SERVER, STOCK, COMPILED)
 
 _LOADER = 'libgz-sim-python-system-loader-system.so'
 _MODULES = ('gz.sim8', 'gz.transport13', 'gz.msgs10', 'gz.math7', 'sdformat14')
@@ -25,19 +32,27 @@ def missing_for_in_server() -> list[str]:
 
 
 def chosen_delivery(asked: str) -> tuple[str, str]:
-    """Return ``in_server`` or ``stock``, and why, in words for the user.
+    """Return ``in_server``, ``stock`` or ``compiled``, and why, in words for the user.
 
     Args:
         asked: one of ``DELIVERIES``; ``auto`` takes ``in_server`` where all it needs is there.
 
     Raises:
-        ParameterError: another word.
+        ParameterError: another word, or ``compiled`` where something that it needs is missing.
     """
     if asked not in DELIVERIES:
         raise ParameterError(f'delivery:={asked}; expected one of: {", ".join(DELIVERIES)}')
-    if asked != 'auto':
+    if asked not in ('auto', COMPILED):
         return asked, 'as requested'
     missing = missing_for_in_server()
+    if asked == COMPILED:
+        missing += [] if has_module('jax') else ["the Python module jax (extra 'batch')"]
+        if missing:
+            raise ParameterError(
+                f'delivery:=compiled: {", ".join(missing)}: not found; expected them, or '
+                'delivery:=auto'
+            )
+        return asked, 'as requested'
     if missing:
         return STOCK, f'{", ".join(missing)}: not found'
     return IN_SERVER, 'its loader and modules are here'

@@ -27,6 +27,7 @@ def exerted_wrench(
     integrator: str = 'semi_implicit',
     implicit_drag: bool = True,
     physics_step: float | None = None,
+    after: State | None = None,
 ) -> Wrench:
     """Return the wrench (..., 6) under which Gazebo's body makes this simulation's step.
 
@@ -49,19 +50,21 @@ def exerted_wrench(
         integrator: integrator of the step.
         implicit_drag: whether drag counts as linearly implicit.
         physics_step: Gazebo's own, s; None takes ``dt``.
+        after: state after the step, where it is known already; None computes it.
     """
     xp = namespace(state.velocity)
     body = vehicle if carried is None else carried
     mass = constant(xp, body.mass_matrix)
-    after = step(
-        vehicle,
-        state,
-        environment,
-        wrench,
-        dt,
-        integrator=integrator,
-        implicit_drag=implicit_drag,
-    )
+    if after is None:
+        after = step(
+            vehicle,
+            state,
+            environment,
+            wrench,
+            dt,
+            integrator=integrator,
+            implicit_drag=implicit_drag,
+        )
     h = dt if physics_step is None else physics_step
     nu, told = state.velocity, reported_velocity(state.velocity, h)
     turning = (nu - told)[..., :3] / h - cross(nu[..., 3:], told[..., :3])

@@ -13,8 +13,10 @@ import numpy as np
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.stamps import step_nanoseconds
+from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.gazebo.bridge_file import bridge_text
+from marine_sim_ros.gazebo.delivery import COMPILED
 from marine_sim_ros.gazebo.world import GazeboWorld, absolute_uris, run_world
 from marine_sim_ros.model.library import load_vehicle, vehicle_path, xacro_arguments
 from marine_sim_ros.sdf.model import sdf_model
@@ -23,10 +25,17 @@ from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
-__all__ = ['bridge_parameters', 'write_run']
+__all__ = ['bridge_parameters', 'start_of', 'write_run']
 
 START = {'initial_position': [0.0, 0.0, -0.5], 'initial_rpy': [0.0, 0.0, 0.0]}
 """Where gazebo_bridge takes a vehicle to begin that nobody placed."""
+
+
+def start_of(options: RunOptions) -> State:
+    """Return the state in which the vehicle of a run begins, at rest."""
+    start = {**START, **describe(options)[-1].parameters}
+    turn = quaternion_from_rpy(*start['initial_rpy'])
+    return State(np.array(start['initial_position'], float), turn, np.zeros(6))
 
 
 def _world_text(options: RunOptions, file: str, folder: Path) -> tuple[str, str]:
@@ -52,7 +61,7 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
         options: options of the run.
         folder: existing folder.
         world: SDF file to put the vehicle into; empty: one made from the environment.
-        delivery: ``in_server`` or ``stock``.
+        delivery: ``in_server``, ``stock`` or ``compiled``.
 
     Raises:
         MarineSimError: a world or a vehicle that cannot be used.
@@ -62,20 +71,22 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
     path = vehicle_path(options.vehicle)
     model = sdf_model(vehicle, source=str(path), base=path.parent, meshes='copy', fixed=True)
     model.meshes.copy_to(folder)
-    start = {**START, **describe(options)[-1].parameters}
     text, source = _world_text(options, world, folder)
+    place = start_of(options)
+    run = folder / 'run.json' if delivery == COMPILED else None
+    if run is not None:
+        run.write_text(options.to_json(), encoding='utf-8')
     made = run_world(
         text,
         model.text,
         source=source,
         delivery=delivery,
         lockstep=options.lockstep,
-        pose=Pose(
-            np.array(start['initial_position'], float), quaternion_from_rpy(*start['initial_rpy'])
-        ),
+        pose=Pose(place.position, place.orientation),
         step=step_nanoseconds(options.dt),
         gravity=run_environment(options.environment).gravity,
         real_time_factor=options.real_time_factor,
+        run=run,
     )
     (folder / 'world.sdf').write_text(made.text, encoding='utf-8')
     namespace = describe(options)[-1].namespace

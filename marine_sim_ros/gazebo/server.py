@@ -9,6 +9,7 @@ import os
 import queue
 import signal
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +30,40 @@ def server_command(world: Path, *, gui: bool = False, run: bool = True) -> list[
     return ['gz', 'sim', *(['-r'] if run else []), *([] if gui else ['-s']), str(world)]
 
 
-def server_paths() -> dict[str, str]:
-    """Return the environment variables with which Gazebo finds the lockstep system."""
-    name = 'GZ_SIM_SYSTEM_PLUGIN_PATH'
-    paths = (str(SEAT_FOLDER), os.environ.get(name, ''))
-    return {name: os.pathsep.join(filter(None, paths))}
+def server_paths(*, compiled: bool = False) -> dict[str, str]:
+    """Return the environment variables with which Gazebo finds the systems of this package.
+
+    The compiled one imports this package and JAX, which a virtual environment may have that the
+    server's Python knows nothing of.
+    """
+    folders = {'GZ_SIM_SYSTEM_PLUGIN_PATH': [str(SEAT_FOLDER)]}
+    if compiled:
+        folders['PYTHONPATH'] = _package_folders()
+    return {
+        name: os.pathsep.join(filter(None, (*own, os.environ.get(name, ''))))
+        for name, own in folders.items()
+    }
 
 
-def start_server(world: Path, *, run: bool = True) -> subprocess.Popen[bytes]:
-    """Start a server with a world of a run, which begins to step at once, or stays paused."""
+def _package_folders() -> list[str]:
+    """Return the folders that have this package, NumPy and JAX."""
+    found = [find_spec(name) for name in ('marine_sim_ros', 'numpy', 'jax')]
+    folders = [Path(s.origin).parent.parent for s in found if s is not None and s.origin]
+    return list(dict.fromkeys(map(str, folders)))
+
+
+def start_server(
+    world: Path, *, run: bool = True, compiled: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start a server with a world of a run, which begins to step at once, or stays paused.
+
+    Args:
+        world: SDF file.
+        run: begin to step.
+        compiled: whether the compiled system is in that world.
+    """
     command = [*server_command(world, run=run), '-v', '1']
-    return subprocess.Popen(command, env={**os.environ, **server_paths()})
+    return subprocess.Popen(command, env={**os.environ, **server_paths(compiled=compiled)})
 
 
 def stop_server(server: subprocess.Popen[bytes]) -> int:

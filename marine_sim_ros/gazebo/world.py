@@ -12,7 +12,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.gazebo.delivery import IN_SERVER, STOCK
+from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER, STOCK
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.sdf.elements import GZ, add, add_pose, to_text
@@ -22,7 +22,7 @@ __all__ = ['PROBE', 'SEAT_FOLDER', 'GazeboWorld', 'absolute_uris', 'run_world']
 
 SEAT_FOLDER = Path(__file__).resolve().parent / 'system'
 """Entry of GZ_SIM_SYSTEM_PLUGIN_PATH by which the server finds the lockstep system."""
-_SEAT = 'marine_sim_lockstep'
+_SEATS = {IN_SERVER: 'marine_sim_lockstep', COMPILED: 'marine_sim_compiled'}
 PROBE = 'marine_sim_probe'
 """Name of the sensor at the link's origin by which the lockstep system reads the state."""
 _NEEDED = {
@@ -77,6 +77,7 @@ def run_world(
     delivery: str,
     lockstep: bool = True,
     real_time_factor: float = 1.0,
+    run: Path | None = None,
 ) -> GazeboWorld:
     """Return a world with a vehicle in it, ready for a run.
 
@@ -87,9 +88,10 @@ def run_world(
         pose: initial pose of the vehicle.
         step: control period, ns: from one wrench to the next.
         gravity: gravity of the environment of the forces, m/s².
-        delivery: ``in_server`` or ``stock``.
-        lockstep: whether a step waits for its wrench.
+        delivery: ``in_server``, ``stock`` or ``compiled``.
+        lockstep: whether a step waits for its wrench, or for its commands.
         real_time_factor: real-time factor of Gazebo where it does not wait; 0: unlimited.
+        run: file with the options of the run, which the system of ``compiled`` reads.
 
     Raises:
         ModelError: no <world>, a vehicle of that name in it already, or a physics step that does
@@ -114,9 +116,12 @@ def run_world(
         vehicle.remove(element)
     add_pose(vehicle, pose)
     link = vehicle.get('canonical_link', 'base_link')
-    if delivery == IN_SERVER:
-        _add_seat(found[0], label, link, step, lockstep=lockstep)
+    if delivery in _SEATS:
+        seat = _add_seat(found[0], _SEATS[delivery], label, link, step, lockstep=lockstep)
         _add_probe(vehicle, link)
+        if run is not None:
+            add(seat, 'run', str(run))
+            add(seat, 'physics_step', str(own))
     else:
         _add_pose_publisher(vehicle, label, 0.0 if lockstep else NANOSECONDS / step)
     found[0].append(vehicle)
@@ -184,19 +189,22 @@ def _add_systems(world: Element, systems: dict[str, str]) -> None:
             add(world, 'plugin', filename=library, name=f'gz::sim::systems::{system}')
 
 
-def _add_seat(world: Element, model: str, link: str, step: int, *, lockstep: bool) -> None:
+def _add_seat(
+    world: Element, module: str, model: str, link: str, step: int, *, lockstep: bool
+) -> Element:
     plugin = add(
         world,
         'plugin',
         filename='gz-sim-python-system-loader-system',
         name='gz::sim::systems::PythonSystemLoader',
     )
-    add(plugin, 'module_name', _SEAT)
+    add(plugin, 'module_name', module)
     add(plugin, 'model', model)
     add(plugin, 'link', link)
     add(plugin, 'probe', PROBE)
     add(plugin, 'period', str(step))
     add(plugin, 'lockstep', lockstep)
+    return plugin
 
 
 def _add_probe(vehicle: Element, link: str) -> None:
@@ -209,7 +217,7 @@ def _add_probe(vehicle: Element, link: str) -> None:
     for element in vehicle.findall('link'):
         if element.get('name') == link:
             probe = add(element, 'sensor', name=PROBE, type='custom')
-            probe.set(f'{{{GZ}}}type', _SEAT)
+            probe.set(f'{{{GZ}}}type', _SEATS[IN_SERVER])
 
 
 def _add_pose_publisher(vehicle: Element, model: str, frequency: float) -> None:

@@ -27,12 +27,19 @@ from marine_sim_ros.sim.options import RunOptions
 
 __all__ = ['main']
 
+COMPILED_OWNERS = {
+    'dynamics': ('compiled_owner', 'CompiledOwner'),
+    'gazebo_bridge': ('gazebo_compiled', 'CompiledGazeboNode'),
+}
+"""Owners of the state where a program computes all forces, in place of the executables."""
+
 
 def _make(
     spec: NodeSpec, bus: Bus, fleet: FleetRecording | None, graph: CompiledGraph | None
 ) -> Any:
-    if graph is not None and spec.executable == 'dynamics':
-        kind = import_module('marine_sim_ros.ros.compiled_owner').CompiledOwner
+    if graph is not None and spec.executable in COMPILED_OWNERS:
+        file, name = COMPILED_OWNERS[spec.executable]
+        kind = getattr(import_module(f'marine_sim_ros.ros.{file}'), name)
     else:
         module = import_module(f'marine_sim_ros.nodes.{spec.executable}')
         kind = getattr(module, f'{spec.executable.title().replace("_", "")}Node')
@@ -41,7 +48,7 @@ def _make(
     parameters = {**spec.parameters, 'use_sim_time': False}
     overrides = [Parameter(name, value=value) for name, value in parameters.items()]
     own: dict[str, Any] = {'fleet': fleet} if spec.executable == 'recorder' else {}
-    if graph is not None and spec.name in ('dynamics', *graph.sources):
+    if graph is not None and spec.name in (*COMPILED_OWNERS, *graph.sources):
         own['graph'] = graph
     return kind(
         *spec.arguments, parameter_overrides=overrides, namespace=spec.namespace, bus=bus, **own
@@ -52,7 +59,7 @@ def _graph(options: RunOptions, specs: Sequence[NodeSpec]) -> CompiledGraph | No
     """Return what the nodes of one vehicle's forces share where a program computes them."""
     if options.engine != 'jax':
         return None
-    owner = next(spec for spec in specs if spec.executable == 'dynamics')
+    owner = next(spec for spec in specs if spec.executable in COMPILED_OWNERS)
     return CompiledGraph(owner.parameters['wrench_sources'])
 
 

@@ -12,71 +12,51 @@ Subscribes: gazebo/state and gazebo/status, or gazebo/pose, from ros_gz_bridge; 
 each of ``wrench_sources``, wrench/external (WrenchStamped; holds for a second), joint_states where
 there is an arm, /ocean_current; recorder/written if configured.
 Services: pause (SetBool: Gazebo waits), reset (Trigger: Gazebo resets its world).
-Parameters: the common ones, those in ros/owner.py, and those below.
+Parameters: the common ones, those in ros/owner.py, and those in ros/gazebo_owner.py.
 Failure: that of dynamics; Gazebo silent, paused or without the vehicle is reported and waited for;
 a world that was reset starts a new run; a tick that never came is counted and reported. A Gazebo
 that never sends a state ends the node with exit code 1.
+With delivery ``compiled`` it is another class, ros/gazebo_compiled.py, in a composed process.
 """
 
 from __future__ import annotations
 
-import time as wall
 from typing import Any
 
 import numpy as np
-from std_srvs.srv import SetBool, Trigger
 
-from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.state import Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.gazebo.delivery import DELIVERIES, IN_SERVER
+from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER
 from marine_sim_ros.gazebo.effort import exerted_wrench
-from marine_sim_ros.gazebo.ticks import Arrival, TickAccount
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.ros.gazebo_owner import PARAMETERS, GazeboOwner
 from marine_sim_ros.ros.gazebo_stock_transport import StockTransport
-from marine_sim_ros.ros.gazebo_transport import InServerTransport, Place, Transport
-from marine_sim_ros.ros.pacing import Pacer
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.gazebo_transport import InServerTransport
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.summing import SummingOwner
 
-__all__ = ['GazeboBridgeNode', 'main']
-
-PARAMETERS = (
-    Parameter('delivery', IN_SERVER, 'transport of wrenches to Gazebo', choices=DELIVERIES[1:]),
-    Parameter('world', 'default', "name of Gazebo's world"),
-    Parameter('link', 'bluerov2::base_link', 'scoped name of the link that takes the wrench'),
-    Parameter('impulse_ratio', 1.0, 'physics steps of Gazebo in a simulation step', 1.0, 1e4),
-    Parameter('gazebo_timeout', 3.0, 'wall time after which a silent Gazebo is reported',
-              0.1, 1e6, unit='s'),
-    Parameter('start_timeout', 60.0, 'wall time that Gazebo may take to start', 0.1, 1e6,
-              unit='s'),
-)  # fmt: skip
+__all__ = ['PARAMETERS', 'GazeboBridgeNode', 'main']
 
 
-class GazeboBridgeNode(SummingOwner):
+class GazeboBridgeNode(GazeboOwner, SummingOwner):
     """The node: Gazebo in place of an integrator."""
 
     def __init__(self, **options: Any) -> None:
         """Create it as ``gazebo_bridge``."""
         super().__init__('gazebo_bridge', PARAMETERS, **options)
-        values = self.values
-        if not values['lockstep']:
-            self.pacer = Pacer(0.0)  # Gazebo keeps the pace
-        self.account = TickAccount(self._step)
-        self._awaits = True
-        self._heard = wall.monotonic()
-        self._sent: tuple[int, Wrench] = (-1, np.zeros(6))
-        place = Place(values['world'], values['link'], self._initial, self._step,
-                      values['lockstep'], values['impulse_ratio'])  # fmt: skip
-        kind = InServerTransport if values['delivery'] == IN_SERVER else StockTransport
-        self.transport: Transport = kind(self, place, self._on_gazebo)
-        self.get_logger().info(f'wrenches go to Gazebo {values["delivery"]}')
-        self.create_timer(0.5, self._watch_gazebo, clock=self.wall_clock)
+        delivery = self.values['delivery']
+        if delivery == COMPILED:
+            raise ParameterError(
+                'gazebo_bridge: delivery is compiled in a process of its own; expected it in a '
+                'composed process with engine jax, as delivery:=compiled starts it'
+            )
+        self.follow(InServerTransport if delivery == IN_SERVER else StockTransport)
 
-    def held(self) -> bool:
-        """Return whether the next state of Gazebo is still missing."""
-        return self._awaits or super().held()
+    def idle(self) -> Wrench:
+        """Return no wrench."""
+        return np.zeros(6)
 
     def on_published(self) -> None:
         """Wait for the forces, or without lockstep take the latest."""
@@ -84,9 +64,6 @@ class GazeboBridgeNode(SummingOwner):
             super().on_published()
         else:
             self.integrate()
-
-    def on_pace(self) -> None:
-        """Leave the pace to Gazebo."""
 
     def move(self, vehicle: Vehicle, environment: Environment, total: Wrench) -> None:
         """Give Gazebo the wrench of this step, and wait for the state after it."""
@@ -97,56 +74,7 @@ class GazeboBridgeNode(SummingOwner):
                 integrator=self.values['integrator'], implicit_drag=self.implicit,
                 physics_step=self.dt / self.values['impulse_ratio'],
             )  # fmt: skip
-        self._sent = (self.stamp, wrench)
-        self._awaits, self.published = True, False
-        self._heard = wall.monotonic()
-        self.transport.send(self.stamp, self.state, wrench)
-
-    def _on_gazebo(self, stamp: int, state: State) -> None:
-        """Take a state of Gazebo."""
-        self._heard = wall.monotonic()
-        arrival = self.account.take(stamp)
-        if arrival is Arrival.AGAIN:
-            if self._sent[0] == stamp:  # the answer was lost, or has crossed with the question
-                self.transport.send(stamp, state, self._sent[1])
-            return
-        if arrival is Arrival.BACK:
-            self.get_logger().info(f'Gazebo went back to {stamp / NANOSECONDS:.3f} s: a new run')
-            self.on_reset()
-            self.pacer.restart()
-        elif arrival is Arrival.LATE and self.values['lockstep']:
-            self.warn_throttled(f'{self.account.lost} ticks of Gazebo never came')
-        self.health.update(ticks_lost=self.account.lost, resets=self.account.resets)
-        self._awaits = False
-        self.stamp = stamp - self._step
-        self.advance(state)
-
-    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        super()._on_pause(request, response)
-        self.transport.pause(paused=self.paused)
-        return response
-
-    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        del request
-        response.success = self.transport.restart()
-        control = f'/world/{self.values["world"]}/control'
-        response.message = f'{control} {"was called" if response.success else "is not there"}'
-        if response.success and not self._awaits:  # it cannot be reset in the middle of a step
-            self.transport.send(self.stamp, self.state, np.zeros(6))
-        return response
-
-    def _watch_gazebo(self) -> None:
-        """Report when Gazebo is silent although its state is due."""
-        self.transport.look()
-        silent = wall.monotonic() - self._heard
-        if not self._awaits or self.finished:
-            return
-        if self.account.stamp < 0 and silent > self.values['start_timeout']:
-            self.fail(f'nothing from Gazebo for {silent:.0f} s; expected gz sim with the world '
-                      f'{self.values["world"]!r} and ros_gz_bridge')  # fmt: skip
-        elif self.account.stamp >= 0 and silent > self.values['gazebo_timeout']:
-            self.warn_throttled(f'nothing from Gazebo for {silent:.0f} s at {self.time:.3f} s: '
-                          'is it paused, or gone?', error=True)  # fmt: skip
+        self.answer(wrench)
 
 
 def main() -> None:

@@ -78,13 +78,15 @@ class ThrustersNode(ForceNode):
     def on_parameters(self) -> None:
         """Take what goes wrong."""
         names = [name for name in self.values['failed_thrusters'] if name]
-        self._live.take((*self.faults, *(Dead(thruster=name) for name in names)))
+        faults = (*self.faults, *(Dead(thruster=name) for name in names))
+        self._live.take(faults)
         if self.graph is None:
             return
         tables = self._live.tables
         if tables is not None and not self._commands.per_tick:
             tables = replace(tables, lost=None)  # here commands get lost as they come
         self.graph.faults = tables
+        self.graph.listed, self.graph.loses = faults, self._commands.per_tick
 
     def _answer(self, stamp: int, state: State) -> None:
         live = self._live

@@ -39,6 +39,8 @@ class Bus:
         self._elsewhere = elsewhere
         self._handlers: dict[str, list[Callable[[Any], None]]] = {}
         self._queue: deque[tuple[Callable[[Any], None], Any]] = deque()
+        self.wake: Callable[[], object] = bool
+        """Wakes the thread that makes deliveries."""
 
     def carries(self, name: str) -> bool:
         """Return whether a topic of every tick is published in this process."""
@@ -56,6 +58,11 @@ class Bus:
     def call(self, handler: Callable[[Any], None], message: Any) -> None:
         """Call a function with a message when what was published before is delivered."""
         self._queue.append((handler, message))
+
+    def call_from_thread(self, handler: Callable[[Any], None], message: Any) -> None:
+        """Have the thread that makes deliveries call a function, from another thread."""
+        self._queue.append((handler, message))
+        self.wake()
 
     @property
     def pending(self) -> int:

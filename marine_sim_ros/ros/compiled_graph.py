@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from marine_sim_ros.core.state import State
+from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import Tables
 from marine_sim_ros.faults.thrust import COMMAND_TIMEOUT
 
@@ -36,6 +37,8 @@ class CompiledGraph:
         sources: names of the forces, in the order of their sum.
         forces: nodes by their names.
         faults: what is wrong with the thrusters, or None.
+        listed: those faults as they were given, for a program in another process.
+        loses: whether commands are sent for a tick, and may get lost in it.
         timeout: time without a command after which the thrusters stop, s.
     """
 
@@ -44,6 +47,8 @@ class CompiledGraph:
         self.sources = tuple(sources)
         self.forces: dict[str, CompiledForce] = {}
         self.faults: Tables | None = None
+        self.listed: tuple[Fault, ...] = ()
+        self.loses = True
         self.timeout = COMMAND_TIMEOUT
         self._compute: Compute | None = None
         self._commanded: list[str] = []

@@ -10,6 +10,7 @@ commands of nodes (thrusters, fins, manipulator), the only ones that are waited 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from marine_sim_ros.ros.compiled_graph import CompiledGraph
 from marine_sim_ros.ros.external_wrench import ExternalWrench
 from marine_sim_ros.ros.force_node import CompiledTick
 from marine_sim_ros.ros.owner import START_TIMEOUT, StateOwner
+from marine_sim_ros.ros.parameters import Parameter
 from marine_sim_ros.sim.step import Commands, Stepping
 
 __all__ = ['CompiledOwner']
@@ -27,20 +29,36 @@ __all__ = ['CompiledOwner']
 class CompiledOwner(StateOwner):
     """The node."""
 
-    def __init__(self, *, graph: CompiledGraph, **options: Any) -> None:
+    def __init__(
+        self,
+        name: str = 'dynamics',
+        parameters: Sequence[Parameter] = (),
+        *,
+        graph: CompiledGraph,
+        **options: Any,
+    ) -> None:
         """Create it as ``dynamics``, after the nodes of all forces, and compile.
 
         Raises:
             MarineSimError: JAX is missing, or the vehicle cannot be compiled.
         """
-        super().__init__('dynamics', **options)
-        require_jax()
-        from marine_sim_ros.engine.ticks import TickedVehicle
-
+        super().__init__(name, parameters, **options)
         self._graph = graph
         self._external = ExternalWrench(self)
         self.follow_current()
         self.health['outages'] = 0
+        self._none = np.zeros(len(self.vehicle.thrusters))
+        self._run = 0
+        self._prepare()
+        graph.serve(self._on_commands)
+        self.create_timer(0.2, self._watch_commands, clock=self.wall_clock)
+
+    def _prepare(self) -> None:
+        """Compile."""
+        require_jax()
+        from marine_sim_ros.engine.ticks import TickedVehicle
+
+        graph = self._graph
         implicit = self.values['implicit_drag'] and 'drag' in graph.sources
         self._engine = TickedVehicle(
             self.vehicle,
@@ -54,16 +72,15 @@ class CompiledOwner(StateOwner):
             f'engine jax: all forces of {self.vehicle.name} in one program, compiled in '
             f'{self._compiling:.1f} s; programs are kept in {cache_folder()}'
         )
-        self._none = np.zeros(len(self.vehicle.thrusters))
-        self._run = 0
-        graph.serve(self._on_commands)
-        self.create_timer(0.2, self._watch_commands, clock=self.wall_clock)
 
     def on_reset(self) -> None:
         """Start the vehicle anew."""
         self._run += 1
         self._graph.forget()
         self._external.restart()
+        self._restart_engine()
+
+    def _restart_engine(self) -> None:
         self._engine.restart()
 
     def on_published(self) -> None:
@@ -99,11 +116,14 @@ class CompiledOwner(StateOwner):
         )
         output, state = self._engine.tick(stamp, given)
         self._tell_compiling()
-        tick = CompiledTick(stamp, environment, output, self._engine.remembered)
+        self._tell(CompiledTick(stamp, environment, output, self._engine.remembered))
+        self.advance(state)
+
+    def _tell(self, tick: CompiledTick) -> None:
+        """Have all nodes publish what acted in a tick."""
         for node in self._graph.forces.values():
             node.on_output(tick)
-        self.total.publish(stamp, output.total)
-        self.advance(state)
+        self.total.publish(tick.stamp, tick.output.total)
 
     def _tell_compiling(self) -> None:
         """Say that a change of faults or water took a while."""

@@ -17,7 +17,7 @@ from launch_ros.actions import Node
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.gazebo.bridge_file import control_service
-from marine_sim_ros.gazebo.delivery import IN_SERVER, chosen_delivery
+from marine_sim_ros.gazebo.delivery import COMPILED, STOCK, chosen_delivery
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.server import server_command, server_paths
 from marine_sim_ros.ros.required import required
@@ -26,17 +26,18 @@ from marine_sim_ros.sim.options import RunOptions
 __all__ = ['gazebo_actions']
 
 
-def _server(folder: Path, *, gui: bool, run: bool) -> ExecuteProcess:
+def _server(folder: Path, *, gui: bool, delivery: str) -> ExecuteProcess:
     if shutil.which('gz') is None:
         raise ParameterError(
             'backend:=gazebo: no command gz; expected Gazebo Harmonic '
             '(apt install ros-jazzy-ros-gz) and its setup file sourced'
         )
     return ExecuteProcess(
-        cmd=server_command(folder / 'world.sdf', gui=gui, run=run),
+        # The stock one starts with the first wrench.
+        cmd=server_command(folder / 'world.sdf', gui=gui, run=delivery != STOCK),
         output='screen',
         on_exit=required,
-        additional_env=server_paths(),
+        additional_env=server_paths(compiled=delivery == COMPILED),
     )
 
 
@@ -54,6 +55,8 @@ def gazebo_actions(
             'gui:=true: no display (DISPLAY, WAYLAND_DISPLAY); expected gui:=false'
         )
     options = replace(options, gazebo={'delivery': transport})
+    if transport == COMPILED:
+        options = replace(options, engine='jax')
     folder = Path(tempfile.mkdtemp(prefix='marine_sim_gazebo_'))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     made = write_run(options, folder, world=world, delivery=transport)
@@ -68,8 +71,7 @@ def gazebo_actions(
     )
     told = [LogInfo(msg=f'Gazebo: wrenches are delivered {transport}: {why}')]
     told += [LogInfo(msg=f'WARNING: {warning}') for warning in made.warnings]
-    runs = transport == IN_SERVER  # stock starts with the first wrench
     return (
         replace(options, gazebo=bridge_parameters(made, options.dt, delivery=transport)),
-        [*told, _server(folder, gui=gui, run=runs), bridge],
+        [*told, _server(folder, gui=gui, delivery=transport), bridge],
     )

@@ -83,9 +83,13 @@ class InServerTransport:
             self._world: ControlledWorld | None = ControlledWorld(node, place.world)
         except MarineSimError:  # only a pause and a reset need it
             self._world = None
+        node.listen(topics.GAZEBO_STATUS, self._on_status)
+        self._connect(node)
+
+    def _connect(self, node: SuiteNode) -> None:
+        """Open the topics of states and wrenches."""
         self._wrench = SpatialPublisher(node, topics.GAZEBO_WRENCH)
         node.listen(topics.GAZEBO_STATE, self._on_state)
-        node.listen(topics.GAZEBO_STATUS, self._on_status)
 
     def send(self, stamp: int, state: State, wrench: Wrench) -> None:
         """Publish the wrench with the stamp of the state that it answers."""

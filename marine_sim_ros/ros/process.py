@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -62,6 +63,7 @@ def spin(nodes: Sequence[SuiteNode], shutdown: Shutdown, bus: Bus | None = None)
     """
     bus = bus or Bus()
     engine = executor()
+    bus.wake = partial(engine.create_task, bool)  # its wake() looks through all of its nodes
     for node in nodes:
         engine.add_node(node)
     # Not spin(): without a timeout the EventsExecutor never looks at the signals.

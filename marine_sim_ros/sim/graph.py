@@ -136,12 +136,16 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
 
 def _check_compiled(options: RunOptions, vehicle: Vehicle) -> None:
     """Raise for what no compiled program does in a graph."""
+    compiled = options.gazebo.get('delivery') == 'compiled'
     tether = vehicle.extensions.get('tether')
     joined = 'towing' in vehicle.extensions or (tether is not None and bool(tether.vehicle))
     for wrong, expected in (
         (joined, 'no tether between vehicles'),
-        (options.gazebo, 'that Gazebo does not own the state'),
-        (not options.lockstep, 'lockstep'),
+        (
+            options.gazebo and not compiled,
+            'that Gazebo does not own the state, or delivery:=compiled',
+        ),
+        (not options.lockstep and not compiled, 'lockstep'),
         (not options.compute, 'that forces are computed'),
     ):
         if wrong:

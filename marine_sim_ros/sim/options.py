@@ -297,7 +297,7 @@ class StartOptions:
     )
     delivery: str = option(
         'auto', 'transport of the wrenches to Gazebo (backend gazebo)',
-        choices=('auto', 'in_server', 'stock'), command_line=False,
+        choices=('auto', 'in_server', 'stock', 'compiled'), command_line=False,
     )  # fmt: skip
     world: str = option(
         '', 'SDF file of the world (backend gazebo)', empty='made from the environment',

@@ -32,7 +32,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ['Exchange', 'LockstepSystem', 'get_system']
+__all__ = ['Exchange', 'Gazebo', 'LockstepSystem', 'get_system', 'system_of']
 
 POLL = 0.02
 """s; how soon a wait notices that the server is to end."""
@@ -83,6 +83,9 @@ class Exchange:
 class LockstepSystem:
     """The system; ``gz`` brings Gazebo's classes, so that a test can bring others."""
 
+    name = 'marine_sim_lockstep'
+    wanted = 'wrench'
+
     def __init__(self, gz: Any) -> None:
         """Wait for ``configure``."""
         self._gz = gz
@@ -99,9 +102,8 @@ class LockstepSystem:
         del ecm, event_manager
         try:
             self._open(entity, sdf)
-        except Exception:
-            traceback.print_exc()
-            self._end()
+        except Exception as error:
+            self._fail(error)
 
     def _open(self, entity: Any, sdf: Any) -> None:
         gz = self._gz
@@ -112,21 +114,30 @@ class LockstepSystem:
         self.lockstep = sdf.get_string('lockstep') == 'true'
         node = self._node = gz.Node()
         topic = f'/model/{self.model}/seat'
-        self._state = node.advertise(f'{topic}/state', gz.Odometry)
         self._status = node.advertise(f'{topic}/status', gz.StringMsg)
-        node.subscribe(gz.Wrench, f'{topic}/wrench', self._on_wrench)
+        self._connect(node, topic)
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, self._on_interrupt)
         kind = 'lockstep' if self.lockstep else 'free running'
-        sys.stderr.write(f'marine_sim_lockstep: {topic[7:-5]}::{self.link}, {kind}\n')
+        sys.stderr.write(f'{self.name}: {topic[7:-5]}::{self.link}, {kind}\n')
+
+    def _connect(self, node: Any, topic: str) -> None:
+        """Open the topics of states and wrenches."""
+        gz = self._gz
+        self._state = node.advertise(f'{topic}/state', gz.Odometry)
+        node.subscribe(gz.Wrench, f'{topic}/wrench', self._on_wrench)
 
     def pre_update(self, info: Any, ecm: Any) -> None:
         """Exert the wrench of this step."""
         try:
             self._step(info, ecm)
-        except Exception:  # an error would silently take the forces away
-            traceback.print_exc()
-            self._end()
+        except Exception as error:  # it would silently take the forces away
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """Tell an error, and end the server."""
+        traceback.print_exception(error)
+        self._end()
 
     def reset(self, info: Any, ecm: Any) -> None:
         """Start anew with the world."""
@@ -150,23 +161,32 @@ class LockstepSystem:
         stamp = _nanoseconds(info.sim_time) - _nanoseconds(info.dt)
         pose = self._probe.world_pose(ecm)
         if stamp % self.period == 0:
-            message = self._message(stamp, pose, ecm)
-            self._state.publish(message)
-            self._held = self._answer(stamp, message)
+            self._held = self._decide(stamp, pose, ecm)
         if self._held is not None:
-            force, torque = self._held.force, self._held.torque
             turn = pose.rot().rotate_vector
-            link.add_world_wrench(ecm, turn(self._gz.vector(force)), turn(self._gz.vector(torque)))
+            force, torque = self._held
+            link.add_world_wrench(ecm, turn(force), turn(torque))
+
+    def _decide(self, stamp: int, pose: Any, ecm: Any) -> Any:
+        """Return force and torque, body axes, for a state; None when it is time to end."""
+        message = self._message(stamp, pose, ecm)
+        self._publish(message)
+        answer = self._answer(stamp, message)
+        vector = self._gz.vector
+        return None if answer is None else (vector(answer.force), vector(answer.torque))
 
     def _answer(self, stamp: int, message: Any) -> Any:
         if not self.lockstep and self.exchange.wrench is not None:
             return self.exchange.wrench
 
         def again() -> None:
-            self._state.publish(message)
-            self._tell(f'waiting for the wrench of {stamp * 1e-9:.3f} s')
+            self._publish(message)
+            self._tell(f'waiting for the {self.wanted} of {stamp * 1e-9:.3f} s')
 
         return self.exchange.wait(stamp, lambda: self._stopped, again)
+
+    def _publish(self, message: Any) -> None:
+        self._state.publish(message)
 
     def _find(self, ecm: Any) -> Any:
         """Return the link, which may come, go and come back, or None."""
@@ -229,31 +249,45 @@ def _nanoseconds(duration: Any) -> int:
     return int(microseconds) * 1000
 
 
-class _Gazebo:
+class Gazebo:
     """Gazebo's classes."""
 
     def __init__(self) -> None:
+        """Import them; raises ImportError where one is missing."""
         from gz.math7 import Vector3d
+        from gz.msgs10.bytes_pb2 import Bytes
         from gz.msgs10.odometry_pb2 import Odometry
         from gz.msgs10.stringmsg_pb2 import StringMsg
         from gz.msgs10.wrench_pb2 import Wrench
         from gz.sim8 import K_NULL_ENTITY, Link, Model, World
-        from gz.transport13 import Node
+        from gz.transport13 import Node, SubscribeOptions
 
         self.none = K_NULL_ENTITY
         self.Link, self.Model, self.World, self.Node = Link, Model, World, Node
-        self.Odometry, self.StringMsg, self.Wrench = Odometry, StringMsg, Wrench
-        self.vector = lambda v: Vector3d(v.x, v.y, v.z)
+        self.Bytes, self.Odometry = Bytes, Odometry
+        self.StringMsg, self.Wrench = StringMsg, Wrench
+        self.Vector3d, self.SubscribeOptions = Vector3d, SubscribeOptions
+
+    def vector(self, message: Any) -> Any:
+        """Return a vector of a message as one to compute with."""
+        return self.Vector3d(message.x, message.y, message.z)
+
+
+def system_of(make: Callable[[], LockstepSystem], name: str, expected: str) -> LockstepSystem:
+    """Return a system; where something cannot be imported, say so in one line, and end."""
+    try:
+        return make()
+    except ImportError as error:
+        reason = str(error).strip().splitlines()[0]
+        sys.stderr.write(f'ERROR: {name}: {reason}; expected {expected}\n')
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise
 
 
 def get_system() -> LockstepSystem:
     """Return the system; the loader calls this."""
-    try:
-        return LockstepSystem(_Gazebo())
-    except ImportError as error:
-        sys.stderr.write(
-            f'ERROR: marine_sim_lockstep: {error}; expected the Python bindings of '
-            'Gazebo Harmonic: python3-gz-sim8 and python3-sdformat14\n'
-        )
-        os.kill(os.getpid(), signal.SIGTERM)
-        raise
+    return system_of(
+        lambda: LockstepSystem(Gazebo()),
+        LockstepSystem.name,
+        'the Python bindings of Gazebo Harmonic: python3-gz-sim8 and python3-sdformat14',
+    )

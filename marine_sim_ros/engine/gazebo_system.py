@@ -1,0 +1,254 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The system inside Gazebo's server that computes a vehicle's forces itself, compiled.
+
+SDF parameters: those of the lockstep system (gazebo/system/marine_sim_lockstep.py); ``run``, a
+file with the options of the run (RunOptions of sim/options.py) as JSON; ``physics_step``, ns.
+Publishes ``/model/<model>/seat/tick`` (gz.msgs.Bytes as gazebo/named_numbers.py writes them) where
+somebody listens, at every period: ``stamp`` (ns) and state as Gazebo reports it (``position``,
+``orientation``, ``velocity`` in the body frame), and ``output.*``, all that acted from the stamp
+``ticked`` on, a period before (-1: nothing yet); ``.../status`` (gz.msgs.StringMsg).
+Subscribes ``/model/<model>/seat/commands`` (gz.msgs.Bytes likewise): ``stamp`` of the state that
+they answer, ``pwm`` (n,) in µs, and of ``joints``, ``fins``, ``azimuths``, ``reel``, ``external``
+(6,) and ``current`` (3,) what there is; beside the numbers ``faults``, a YAML text,
+``lost_commands``, whether those of a tick may get lost, and ``remembered``, forces whose memory is
+to be published too, as ``memory.<force>``. Only ``stamp`` and ``pwm`` must be there.
+In lockstep the step waits for the commands of its stamp: that is all that goes to and fro. Without
+it the newest commands hold, and only the first are waited for.
+Failure: as of the lockstep system; commands that cannot be used end the server with one line.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.engine.availability import require_jax
+from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.faults.reading import fault_text, parse_faults
+from marine_sim_ros.faults.tables import tables_of
+from marine_sim_ros.faults.water import with_gusts
+from marine_sim_ros.gazebo.named_numbers import KIND, NumberReader, NumberWriter, named
+from marine_sim_ros.gazebo.run_files import start_of
+from marine_sim_ros.gazebo.system.marine_sim_lockstep import LockstepSystem
+from marine_sim_ros.model.contact import no_contact
+from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+from marine_sim_ros.physics import wrench_sources
+from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.step import Commands, Stepping
+
+__all__ = ['CompiledSystem', 'ServedVehicle']
+
+FIELDS = ('joints', 'fins', 'azimuths', 'reel', 'external')
+"""Of Commands, beside pulse widths."""
+
+LOOK = 0.05
+"""s of wall time from one look whether somebody listens to the next."""
+
+
+class ServedVehicle:
+    """The vehicle of a run, its water, its faults, and the program of its wrench."""
+
+    def __init__(self, options: RunOptions, physics_step: float) -> None:
+        """Compile; the physics step of Gazebo in s.
+
+        Raises:
+            MarineSimError: JAX is missing, or a vehicle that cannot be compiled.
+        """
+        require_jax()
+        import jax
+
+        from marine_sim_ros.engine.gazebo_ticks import GazeboTicks
+
+        jax.config.update('jax_enable_x64', True)  # this process computes nothing else
+        arguments = xacro_arguments(options.vehicle_arguments)
+        vehicle = load_vehicle(
+            options.vehicle, hull_forces=options.hull_forces or None, **arguments
+        )
+        self.vehicle = replace(vehicle, find_contact=no_contact)  # contact is Gazebo's
+        self._seed = options.seed
+        self._water = run_environment(options.environment, current=options.current)
+        faults = load_scenario(options.scenario).faults if options.scenario else ()
+        self._known = fault_text(faults), True
+        self.engine = GazeboTicks(
+            self.vehicle,
+            with_gusts(self._water, faults),
+            start_of(options),
+            Stepping(
+                options.dt,
+                options.integrator,
+                'drag' in wrench_sources(self.vehicle, self._water),
+            ),
+            faults=tables_of(faults, self.vehicle.thrusters.names, self._seed),
+            physics_step=physics_step,
+        )
+
+    def take(self, numbers: Mapping[str, np.ndarray], more: Mapping[str, Any]) -> Commands:
+        """Return commands of a message, and let happen what it says of faults and water.
+
+        Raises:
+            ParameterError: numbers that do not fit the vehicle.
+        """
+        pwm = numbers.get('pwm')
+        count = len(self.vehicle.thrusters)
+        if pwm is None or pwm.shape != (count,):
+            raise ParameterError(
+                f'commands: pwm is {None if pwm is None else pwm.tolist()}; expected {count} '
+                f"pulse widths, in the order of {self.vehicle.name}'s thrusters"
+            )
+        current = numbers.get('current')
+        if current is not None and not np.array_equal(current, self._water.current):
+            self._water = replace(self._water, current=current)
+            self._change(*self._known)
+        known = more.get('faults', self._known[0]), more.get('lost_commands', self._known[1])
+        if known != self._known:
+            self._known = known
+            self._change(*known)
+        given: dict[str, Any] = {name: numbers.get(name) for name in FIELDS}
+        return Commands(pwm, **given)
+
+    def _change(self, text: str, lost: bool) -> None:
+        faults = parse_faults(text)
+        tables = tables_of(faults, self.vehicle.thrusters.names, self._seed)
+        if tables is not None and not lost:
+            tables = replace(tables, lost=None)
+        self.engine.change(with_gusts(self._water, faults), tables)
+
+
+class CompiledSystem(LockstepSystem):
+    """The system; ``gz`` brings Gazebo's classes, so that a test can bring others."""
+
+    name = 'marine_sim_compiled'
+    wanted = 'commands'
+
+    def _open(self, entity: Any, sdf: Any) -> None:
+        file = Path(sdf.get_string('run'))
+        options = RunOptions.from_json(file.read_text(encoding='utf-8'))
+        step = int(sdf.get_string('physics_step')) / NANOSECONDS
+        self.served = ServedVehicle(options, step)
+        engine = self._engine = self.served.engine
+        sys.stderr.write(
+            f'{self.name}: all forces of {self.served.vehicle.name} in one program, compiled in '
+            f'{engine.compile_time:.1f} s\n'
+        )
+        self._reader = NumberReader()
+        self._row = np.zeros(15)
+        self._ticked = -1
+        self._remembered: tuple[str, ...] = ()
+        self._look, self._listeners = 0.0, False
+        self._taken: Any = None
+        self._writers: dict[Any, NumberWriter] = {}
+        super()._open(entity, sdf)
+
+    def _connect(self, node: Any, topic: str) -> None:
+        self._state = node.advertise(f'{topic}/tick', self._gz.Bytes)
+        options = self._gz.SubscribeOptions()
+        node.subscribe_raw(f'{topic}/commands', self._on_commands, KIND, options)
+
+    def _fail(self, error: Exception) -> None:
+        if isinstance(error, MarineSimError):
+            sys.stderr.write(f'ERROR: {self.name}: {error}\n')
+            self._end()
+        else:
+            super()._fail(error)
+
+    def reset(self, info: Any, ecm: Any) -> None:
+        """Start anew with the world."""
+        super().reset(info, ecm)
+        self._engine.restart()
+        self._ticked = -1
+
+    def _on_commands(self, raw: bytes, info: Any = None) -> None:
+        """Take commands, in the thread of the transport, which must not fail."""
+        del info
+        try:
+            numbers = self._reader.read(raw)
+            self.exchange.offer(int(numbers['stamp']), (numbers, self._reader.more))
+        except (MarineSimError, KeyError, ValueError) as error:
+            self._tell(f'commands: {error}')
+
+    def _publish(self, message: Any) -> None:
+        self._state.publish_raw(message, KIND)
+
+    def _decide(self, stamp: int, pose: Any, ecm: Any) -> Any:
+        """Compute the wrench of a tick by the state that Gazebo reports."""
+        self._read(stamp, pose, ecm)
+        message = self._message(stamp) if self._heard_by_somebody() else None
+        answer = self._answer(stamp, message)
+        if answer is None:
+            return None
+        if answer is not self._taken:
+            self._taken = answer
+            self._commands = self.served.take(*answer)
+            self._remembered = tuple(answer[1].get('remembered', ()))
+        x, y, z, k, m, n = self._engine.exert(stamp, self._row[2:], self._commands).tolist()
+        self._ticked = stamp
+        vector = self._gz.Vector3d
+        return vector(x, y, z), vector(k, m, n)
+
+    def _heard_by_somebody(self) -> bool:
+        """Whether a message is to be written; who is waited for may come yet."""
+        if self.lockstep or self.exchange.wrench is None:
+            return True
+        now = time.monotonic()
+        if now >= self._look:  # the question costs as much as half a wrench
+            self._look, self._listeners = now + LOOK, self._state.has_connections()
+        return self._listeners
+
+    def _answer(self, stamp: int, message: Any) -> Any:
+        if message is not None:
+            self._publish(message)
+        return super()._answer(stamp, message)
+
+    def _read(self, stamp: int, pose: Any, ecm: Any) -> None:
+        position, rotation, probe = pose.pos(), pose.rot(), self._probe
+        linear, angular = probe.world_linear_velocity(ecm), probe.world_angular_velocity(ecm)
+        if linear is None or angular is None:  # before the first step there is none
+            velocity: tuple[float, ...] = (0.0,) * 6
+        else:
+            back = rotation.rotate_vector_reverse
+            v, w = back(linear), back(angular)
+            velocity = v.x(), v.y(), v.z(), w.x(), w.y(), w.z()
+        self._row[:] = (
+            stamp,
+            self._ticked,
+            *(position.x(), position.y(), position.z()),
+            *(rotation.x(), rotation.y(), rotation.z(), rotation.w()),
+            *velocity,
+        )
+
+    def _message(self, stamp: int) -> bytes:  # type: ignore[override]
+        """Return the state, and what acted in the period before it."""
+        del stamp
+        names: list[tuple[str, tuple[int, ...]]] = [
+            ('stamp', ()),
+            ('ticked', ()),
+            ('position', (3,)),
+            ('orientation', (4,)),
+            ('velocity', (6,)),
+        ]
+        rows = [self._row]
+        if self._ticked < 0:
+            writer = NumberWriter(names)
+            return writer.write(*rows)
+        layout, row = self._engine.told
+        rows.append(row)
+        memory: dict[str, np.ndarray] = {}
+        for force in self._remembered:
+            memory |= named(self._engine.remembered(force)[1], f'memory.{force}')
+        rows += memory.values()
+        key = layout.key, self._remembered
+        if key not in self._writers:
+            found = {**named(layout.unpacked(row)), **memory}
+            self._writers[key] = NumberWriter([*names, *((n, x.shape) for n, x in found.items())])
+        return self._writers[key].write(*rows)

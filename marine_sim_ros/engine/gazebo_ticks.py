@@ -1,0 +1,113 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""One vehicle whose body Gazebo moves: the wrench of a tick is one call of a compiled program."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import Wrench
+from marine_sim_ros.engine.ticks import NO_WRENCH, TickedVehicle, _Layout
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.gazebo.effort import exerted_wrench
+from marine_sim_ros.gazebo.kinematics import stepped_velocity
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.sim.step import Commands, Memory, StepOutput, advance
+
+__all__ = ['GazeboTicks', 'Told']
+
+STATE = 13
+"""Numbers of a state, with which a memory begins."""
+
+
+class Told(NamedTuple):
+    """What a program tells of a tick.
+
+    Attributes:
+        exerted: (6,) see :func:`~marine_sim_ros.gazebo.effort.exerted_wrench`; first, so that it
+            lies in one place whatever else there is.
+        output: all that acted on the vehicle.
+    """
+
+    exerted: Wrench
+    output: StepOutput
+
+
+class GazeboTicks(TickedVehicle):
+    """A vehicle that Gazebo moves under the wrench that a compiled program computes.
+
+    The state of every tick is Gazebo's; all else that a vehicle remembers is the program's.
+    """
+
+    def __init__(self, *arguments: Any, physics_step: float, **options: Any) -> None:
+        """Compile; ``physics_step`` is Gazebo's own, s, the rest as for TickedVehicle."""
+        self._physics_step = physics_step
+        self._given: Commands | None = None
+        super().__init__(*arguments, **options)
+
+    def restart(self) -> None:
+        """Go back to the initial state, with everything at rest."""
+        super().restart()
+        self._given = None
+
+    def _advance(
+        self, vehicle: Vehicle, around: Environment, memory: Memory, commands: Commands, since: Any
+    ) -> tuple[Told, Memory]:
+        """Return the wrench and what acted, of a memory with the velocity that Gazebo reports."""
+        step, dt = self._physics_step, self._stepping.dt
+        velocity = stepped_velocity(memory.state.velocity, step)
+        state = memory.state._replace(velocity=velocity)
+        memory = memory._replace(state=state)
+        output, after = advance(vehicle, around, memory, commands, self._stepping, since=since)
+        exerted = exerted_wrench(
+            vehicle, state, around, output.total, dt, physics_step=step, after=after.state
+        )
+        return Told(exerted, output), after
+
+    def exert(self, stamp: int, state: np.ndarray, commands: Commands) -> np.ndarray:
+        """Return the wrench (6,) that Gazebo is to exert, body frame about ``base_link``.
+
+        Args:
+            stamp: stamp of the tick, ns.
+            state: (13,) position in map, m, quaternion, and velocity in the body frame, as Gazebo
+                reports it.
+            commands: as of :meth:`tick`; the same object as before where nothing has changed.
+        """
+        if not self._programs:
+            self._prepare()
+        size = self._layout.size
+        if commands is not self._given or len(self._inputs) != size + self._width:
+            self._take(commands)
+        row, inputs, since = self._row, self._inputs, 0.0 if self._first else self._stepping.dt
+        inputs[:STATE] = state
+        inputs[STATE:size] = row[STATE:]
+        at = size + self._moment
+        inputs[at : at + 4] = (stamp / NANOSECONDS, since, stamp >> 32, stamp & 0xFFFFFFFF)
+        inputs[-3:] = self._environment.current
+        program = self._program(self._layout, first=self._first)
+        # The program has its inputs when the call returns: it runs in this thread.
+        out = np.asarray(program.call(inputs))
+        size = program.after.size
+        self.before = self._layout, row
+        self._layout, self._row, self._told = program.after, out[:size], (program.told, out[size:])
+        self._first = False
+        return out[size : size + 6]
+
+    def _take(self, commands: Commands) -> None:
+        """Put commands where a program finds them."""
+        self._given, self._pwm = commands, commands.pwm
+        parts = (commands.pwm, commands.joints, commands.fins, commands.azimuths, commands.reel)
+        given = np.concatenate([x for x in parts if x is not None])
+        external = NO_WRENCH if commands.external is None else commands.external
+        self._moment, self._width = len(given), len(given) + 4 + 6 + 3
+        blank = np.zeros(self._layout.size)
+        self._inputs = np.concatenate([blank, given, np.zeros(4), external, np.zeros(3)])
+
+    @property
+    def told(self) -> tuple[_Layout, np.ndarray]:
+        """How and where what the last tick told lies: a layout of :class:`Told`, and its row."""
+        return self._told

@@ -1,0 +1,31 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The system of ``delivery:=compiled`` inside Gazebo's server, as its Python loader finds it.
+
+What it does is in engine/gazebo_system.py, which needs this package and JAX: those are looked for
+when the system is made, so that one line says what is missing.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+__all__ = ['get_system']
+
+
+def get_system() -> Any:
+    """Return the system; the loader calls this."""
+    from marine_sim_lockstep import Gazebo, system_of  # beside this file
+
+    def make() -> Any:
+        return import_module('marine_sim_ros.engine.gazebo_system').CompiledSystem(Gazebo())
+
+    version = '.'.join(map(str, sys.version_info[:2]))
+    expected = (
+        f"marine_sim_ros with the extra 'batch', and Gazebo's bindings, for Python {version}, "
+        "which is the server's; or delivery:=in_server"
+    )
+    return system_of(make, 'marine_sim_compiled', expected)
