@@ -19,9 +19,14 @@ from marine_sim_ros.physics import FORCES, wrench_sources
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact import contact
 from marine_sim_ros.physics.contact_pairs import hertz_force, linear_stiffness, pair_table
-from marine_sim_ros.physics.contact_touch import near_touches, touches
+from marine_sim_ros.physics.contact_touch import layout, near_touches, touches
 from marine_sim_ros.physics.drag import drag
-from marine_sim_ros.physics.manipulator import link_poses, posed
+from marine_sim_ros.physics.manipulator import (
+    arm_step,
+    joints_at_rest,
+    link_poses,
+    posed,
+)
 from marine_sim_ros.physics.rigid_body import kinetic_energy, step, weight
 from marine_sim_ros.physics.thrusters import thrusters
 from marine_sim_ros.scene.planes import Plane
@@ -259,7 +264,8 @@ def test_reference_frame_of_the_oriented_box():
         environment = ground(
             frictionModel='orientedBox', primaryDirection=[1, 0, 0], referenceBodyName=name
         )
-        direction = pair_table(vehicle, environment).primary_in_body(turned.orientation)
+        pairs = pair_table(vehicle, environment).picked(np.arange(26))
+        direction = pairs.primary_in_body(turned.orientation)
         assert direction[0] == pytest.approx(expected, abs=1e-12)
 
 
@@ -351,6 +357,16 @@ def test_bluerov2_rests_on_the_bottom_of_a_pool():
     assert np.abs(last.state.velocity).max() < 1e-6
     gap = touches(vehicle, last.state, environment).gap.min()
     assert -1e-3 < gap < 1e-6
+
+
+def test_eight_pairs_of_many_bear_a_vehicle(monkeypatch):
+    monkeypatch.setattr('marine_sim_ros.physics.contact.FEW', 8)
+    vehicle, environment = dry(BOX), ground(friction=0.5)
+    start = State(np.array([0, 0, 0.15]), quaternion_from_rpy(0.2, 0.1, 0), np.zeros(6))
+    states, _ = run(vehicle, environment, start, 2.0)
+    assert len(near_touches(vehicle, states[-1], environment, 0.01)[1]) == 9
+    assert np.abs(states[-1].velocity).max() < 1e-3
+    assert abs(touches(vehicle, states[-1], environment).gap.min()) < 1e-3
 
 
 def driven(name, environment, seed, seconds):
@@ -536,19 +552,78 @@ def with_arm():
       <link name="boom">
         <inertial><origin xyz="0.3 0 0"/><mass value="2"/>
           <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>
-        <collision><origin xyz="0.3 0 0"/><geometry><sphere radius="0.4"/></geometry></collision>
+        <collision><origin xyz="0.3 0 0"/><geometry><sphere radius="0.05"/></geometry></collision>
       </link>
       <joint name="turn" type="revolute"><parent link="base_link"/><child link="boom"/>
         <axis xyz="0 0 1"/><limit lower="-3.2" upper="3.2" effort="1" velocity="1"/></joint>
     </robot>""")
 
 
-def test_an_arm_touches_nothing_but_its_weight_counts_where_it_is():
+def with_lifting_arm():
+    """Return a box of 10 kg whose light arm turns down in front of it, a ball at its end."""
+    return load_vehicle("""
+    <robot name="crane"><contact_material name="thing"/>
+      <hydrodynamics><linear_damping>0 0 0 0 0 0</linear_damping></hydrodynamics>
+      <link name="base_link">
+        <inertial><mass value="9.9"/>
+          <inertia ixx="0.2" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.3"/></inertial>
+        <collision><geometry><box size="0.4 0.4 0.2"/></geometry></collision></link>
+      <link name="boom">
+        <inertial><origin xyz="0.2 0 0"/><mass value="0.1"/>
+          <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial>
+        <collision><origin xyz="0.3 0 0"/><geometry><sphere radius="0.02"/></geometry></collision>
+      </link>
+      <joint name="turn" type="revolute"><parent link="base_link"/><child link="boom"/>
+        <origin xyz="0.2 0 0"/>
+        <axis xyz="0 1 0"/><limit lower="-1" upper="1.5" effort="1" velocity="1"/></joint>
+    </robot>""")
+
+
+def test_a_link_that_pushes_into_the_ground_lifts_the_vehicle():
+    """At 0.6 rad its end would be 0.3 sin 0.6 + 0.02 = 0.19 m below, the ground is 0.1 m below."""
+    vehicle = with_lifting_arm()
+    environment = ground(friction=0.5)
+    target, seconds = np.array([0.6]), 5.0
+    joints, arm, memory, since = joints_at_rest(vehicle.manipulator), None, None, 0.0
+    state = rest((0.0, 0.0, 0.1))
+    for _ in range(round(seconds / DT)):
+        joints, body, reaction, arm = arm_step(
+            vehicle, state, joints, arm, target=target, dt=since
+        )
+        push, memory = contact(vehicle, state, environment, memory, dt=since, body=body)
+        total = push + reaction + weight(body, state, environment)
+        state, since = step(body, state, environment, total, DT), DT
+    assert joints.position[0] == pytest.approx(0.6, abs=1e-3)
+    assert np.abs(state.velocity).max() < 1e-4
+    turn = rotation_matrix(state.orientation)
+    points = body.contact.position @ turn.T + state.position
+    heights = points[:, 2] - body.contact.radius
+    end = int(np.argmax(body.contact.radius))
+    assert abs(heights[end]) < 1e-3
+    # It stands on its rear edge and on the ball: both are at z = 0.
+    rear = points[(body.contact.position[:, 0] < -0.19) & (body.contact.position[:, 2] < -0.09)]
+    assert np.abs(rear[:, 2]).max() < 1e-3
+    assert points[~np.isin(np.arange(len(points)), [end]), 2].max() > 0.2
+    front = (body.contact.position[:-1, 0] > 0.19) & (body.contact.position[:-1, 2] < -0.09)
+    assert heights[:-1][front].min() > 0.05
+    # Force balance: the ball bears W (c − r)/(e − r), moments about the rear edge.
+    center = turn @ body.inertia.center_of_mass + state.position
+    lever = points[end, 0] - rear[0, 0]
+    share = 10 * G * (center[0] - rear[0, 0]) / lever
+    pairs = layout(body.contact, environment.scene)
+    of_end = pairs.point[memory.pair.astype(int)] == end
+    assert memory.normal[of_end].sum() / DT == pytest.approx(share, rel=0.01)
+    assert memory.normal[~of_end].sum() / DT == pytest.approx(10 * G - share, rel=0.01)
+    assert (turn @ push[:3])[2] == pytest.approx(10 * G, rel=1e-3)
+
+
+def test_the_weight_of_an_arm_counts_where_it_is():
     vehicle = with_arm()
-    assert vehicle.contact.radius.max() == 0.0  # of the box alone
+    assert vehicle.contact.radius.max() == 0.05
     environment = ground(friction=0.5)
     turned = posed(vehicle, link_poses(vehicle.manipulator, np.array([np.pi / 2])))
     assert turned.inertia.center_of_mass == pytest.approx([0.0, 0.06, 0.0], abs=1e-12)
+    assert turned.contact.position[-1] == pytest.approx([0.0, 0.3, 0.0], abs=1e-12)
     state, memory, since = rest((0.0, 0.0, 0.1)), None, 0.0
     for _ in range(300):
         wrench, memory = contact(vehicle, state, environment, memory, dt=since, body=turned)

@@ -10,12 +10,15 @@ import pytest
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ModelError, ParameterError, ScenarioError
-from marine_sim_ros.core.spatial import skew
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.spatial import rotation_matrix, skew
+from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.model.geometry.shapes import box, cylinder, sphere
+from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.gripping import settled, terminal_speed
+from marine_sim_ros.physics.manipulator import link_poses, posed
+from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import Simulation, simulate
 
@@ -227,3 +230,27 @@ def test_the_shipped_scenario_picks_up_the_brick():
     scenario = load_scenario('pick_up')
     run = simulate(vehicle, scenario, environment=load_environment('brick_on_sand'))
     assert all(ok for ok, _ in scenario.verdicts(run.time, run.position[:, 2]))
+
+
+def test_a_held_brick_rests_on_the_sand():
+    """It bears itself and the vehicle: what it weighs in water, less what that floats with."""
+    vehicle, environment = (
+        load_vehicle('bluerov2_heavy', arm=True),
+        load_environment('brick_on_sand'),
+    )
+    run = Simulation(vehicle, environment=environment, initial=rest((0.0, 0.0, -4.55)))
+    pwm, joints = np.full(8, 1500.0), np.array([0.9, 0.0])
+    for i in range(1600):
+        tick = run.tick(pwm, joints=joints, closed=i > 500)
+    load = run.gripping.load
+    assert load is not None
+    poses = link_poses(vehicle.manipulator, tick.joints.position)._replace(load=load)
+    body = posed(vehicle, poses)
+    turn = rotation_matrix(tick.state.orientation)
+    lowest = (body.contact.position @ turn.T + tick.state.position)[-26:, 2].min()
+    assert lowest == pytest.approx(-5.0, abs=1e-4)
+    assert np.abs(tick.state.velocity).max() < 2e-3
+    brick = (2.0 - 0.0012 * load.density) * environment.gravity
+    afloat = weight(vehicle, tick.state, environment) + buoyancy(vehicle, tick.state, environment)
+    borne = brick - (turn @ afloat[:3])[2]
+    assert (turn @ tick.sources['contact'][:3])[2] == pytest.approx(borne, rel=0.03)

@@ -27,6 +27,7 @@ def _cumulative_sum(x: Any, /, *, axis: int = -1) -> Any:
 _LACKING = {
     'acos': np.arccos,
     'asin': np.arcsin,
+    'argsort': lambda x, /, *, axis=-1, stable=True: np.argsort(x, axis, kind='stable'),
     'astype': lambda x, dtype, /, *, copy=True: x.astype(dtype, copy=copy),
     'atan': np.arctan,
     'atan2': np.arctan2,

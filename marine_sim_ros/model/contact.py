@@ -50,7 +50,12 @@ class ContactPoints:
             reaches. Linear stiffness is E edge/4, that of a quarter of the cube's section.
         shape: (m,) which shape a point is of, 0 to s − 1.
         materials: s names, or materials given in place.
-        solids: what an obstacle's edge may get into between the points; none of a sphere.
+        solids: what an obstacle's edge may get into between the points; none of a sphere, none of
+            links that move.
+        joint: (m,) number of the joint that carries a point, −1: the body; None: no link moves.
+        local: (m, 3) places in the joints' frames, m.
+        farthest: no point gets farther from the body's origin, m; None: as they are.
+        described: the points before their links were posed; None: these.
     """
 
     position: np.ndarray
@@ -59,6 +64,10 @@ class ContactPoints:
     shape: np.ndarray
     materials: tuple[str | Material, ...]
     solids: Solids = field(default_factory=no_solids)
+    joint: np.ndarray | None = None
+    local: np.ndarray | None = None
+    farthest: float | None = None
+    described: ContactPoints | None = None
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -69,7 +78,14 @@ class ContactPoints:
         """m; nothing of the vehicle is farther from the body's origin."""
         if not len(self):
             return 0.0
+        if self.farthest is not None:
+            return self.farthest
         return float(np.max(np.linalg.norm(self.position, axis=1) + self.radius))
+
+    @cached_property
+    def round(self) -> bool:
+        """Whether some points are spheres."""
+        return bool(np.any(self.radius))
 
     @cached_property
     def depth(self) -> np.ndarray:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,8 +17,9 @@ from marine_sim_ros.model.collisions import Collision
 from marine_sim_ros.model.contact import ContactPoints, Solids, no_contact, no_solids
 from marine_sim_ros.model.contact_material import Material
 from marine_sim_ros.model.geometry.shapes import Shape
+from marine_sim_ros.model.manipulator import Manipulator
 
-__all__ = ['MAX_MESH_POINTS', 'contact_points']
+__all__ = ['MAX_MESH_POINTS', 'contact_points', 'solid_points', 'with_link_points']
 
 _RIM = 24
 """Points on each rim of a cylinder: in between it is at most r (1 − cos(π/24)) farther out."""
@@ -108,6 +110,35 @@ def _solids(hulls: Sequence[tuple[int, np.ndarray]]) -> Solids:
         np.stack([np.pad(b, (0, rows - len(b)), constant_values=_BEYOND) for _, (_, b) in found]),
         np.array([index for index, _ in found]),
     )
+
+
+def solid_points(kind: str, size: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return points (n, 3) of a box, cylinder or sphere of outer edges (3,), and their radius."""
+    if kind == 'box':
+        return _box(size), 0.0
+    if kind == 'cylinder':
+        return _cylinder(size[0] / 2, size[2]), 0.0
+    return np.zeros((1, 3)), float(size[0] / 2)
+
+
+def with_link_points(own: ContactPoints, arm: Manipulator, links: Sequence[str]) -> ContactPoints:
+    """Return points whose links move with an arm; ``links`` has the link of every shape."""
+    carriers = np.array([arm.carrier.get(link, -1) for link in links], int)
+    if not np.any(carriers >= 0):
+        return own
+    joint = carriers[own.shape]
+    places, turns, reaches = [np.zeros(3)], [np.eye(3)], [0.0]
+    for i, p in enumerate(arm.parent):
+        slide = max(abs(arm.lower[i]), abs(arm.upper[i])) * arm.sliding[i]
+        places.append(places[p + 1] + turns[p + 1] @ arm.translation[i])
+        turns.append(turns[p + 1] @ arm.rotation[i])
+        reaches.append(reaches[p + 1] + float(np.linalg.norm(arm.translation[i])) + slide)
+    place, turn = np.array(places)[joint + 1], np.array(turns)[joint + 1]
+    local = ((own.position - place)[:, None, :] @ turn)[:, 0]
+    far = np.array(reaches)[joint + 1] + np.linalg.norm(local, axis=1) + own.radius
+    still = carriers[own.solids.shape] < 0
+    solids = Solids(*(getattr(own.solids, name)[still] for name in ('normal', 'offset', 'shape')))
+    return replace(own, solids=solids, joint=joint, local=local, farthest=float(far.max()))
 
 
 def contact_points(

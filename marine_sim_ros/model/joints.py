@@ -176,5 +176,5 @@ def read_manipulator(
         body=combined_inertia(parts(inertias, -1)),
         body_buoyancy=combined_buoyancy(parts(volumes, -1) or [nothing]),
         buoyancies=tuple(floats),
-        links=frozenset(link for link, i in carriers.items() if i >= 0),
+        carrier={link: i for link, i in carriers.items() if i >= 0},
     )

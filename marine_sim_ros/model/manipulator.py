@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,7 +42,7 @@ class Manipulator:
         body: mass of the vehicle without the arm.
         body_buoyancy: displaced volume of the vehicle without the arm.
         buoyancies: buoyancies of the links on each joint, in the body frame, joints at zero.
-        links: moving links.
+        carrier: number of the joint that carries each moving link.
     """
 
     names: tuple[str, ...]
@@ -61,7 +62,12 @@ class Manipulator:
     body: Inertia
     body_buoyancy: Buoyancy
     buoyancies: tuple[Buoyancy, ...]
-    links: frozenset[str]
+    carrier: Mapping[str, int]
+
+    @property
+    def links(self) -> frozenset[str]:
+        """Moving links."""
+        return frozenset(self.carrier)
 
     @cached_property
     def rotation_by_sine(self) -> np.ndarray:

@@ -22,7 +22,7 @@ from marine_sim_ros.model import extensions, orca3, xml
 from marine_sim_ros.model.base import base_link_of, fix_locked_joints, reroot
 from marine_sim_ros.model.collisions import Collision, read_collisions
 from marine_sim_ros.model.contact import ContactPoints
-from marine_sim_ros.model.contact_points import contact_points
+from marine_sim_ros.model.contact_points import contact_points, with_link_points
 from marine_sim_ros.model.contact_tags import (
     ContactTags,
     read_contact_tags,
@@ -116,12 +116,12 @@ def _collision_meshes(root: Element, base: Path | None) -> list[Path]:
 
 
 def _contact(
-    shapes: Callable[[], list[Collision]], tags: ContactTags, moving: frozenset[str] = frozenset()
+    shapes: Callable[[], list[Collision]], tags: ContactTags, arm: Manipulator | None = None
 ) -> ContactPoints:
-    """Return what touches: collisions of links that do not move."""
-    pairs = zip(shapes(), tags.collisions, strict=True)
-    kept = [(shape, material) for shape, material in pairs if shape.link not in moving]
-    return contact_points([shape for shape, _ in kept], [material for _, material in kept])
+    """Return what touches: all collisions, those of an arm where its joints are at 0."""
+    found = shapes()
+    points = contact_points(found, tags.collisions)
+    return points if arm is None else with_link_points(points, arm, [s.link for s in found])
 
 
 def vehicle_from_urdf(
@@ -202,7 +202,7 @@ def vehicle_from_urdf(
         volumes[body] = equipped.buoyancy
     arm = read_manipulator(robot, frames, inertias, volumes, equipped.buoyancy, source)
     if arm is not None:
-        equipped = replace(equipped, find_contact=partial(_contact, shapes, tags, arm.links))
+        equipped = replace(equipped, find_contact=partial(_contact, shapes, tags, arm))
     return _check(_with_arm(equipped, arm, robot, source), source)
 
 

@@ -99,6 +99,12 @@ class Damping:
         """(6, 6): velocity of ``base_link`` -> velocity of the centre."""
         return transport(self.center)
 
+    @cached_property
+    def lift_arms(self) -> tuple[np.ndarray, ...]:
+        """(3, 6) each: velocity of the centre -> that of a centre of lift, m/s."""
+        places = () if self.lift is None else self.lift.center
+        return tuple(transport(place - self.center)[:3] for place in places)
+
     @property
     def by_axis(self) -> tuple[np.ndarray, np.ndarray]:
         """(6,) d₁ and (6,) d₂ of the drag d₁ |v| + d₂ v² against motion along one axis alone."""

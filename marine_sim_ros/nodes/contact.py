@@ -10,8 +10,9 @@ Parameters: the common ones, and those below; surfaces and materials are the env
 Failure: an odom that is not finite is answered with a zero wrench and a warning. The first tick
 after a start, and after time went back, has no contact. Unknown materials and parameters without
 effect are reported once at the start; a collision mesh that cannot be used ends the node with one
-line. The arm itself touches nothing; where it is silent its last joint positions hold. Wrenches
-are for exactly one step of the same length as the last: use lockstep.
+line. An arm touches with the collisions of its links, and with what its gripper holds; where it is
+silent its last joint positions hold. Wrenches are for exactly one step of the same length as the
+last: use lockstep.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.model.materials import shipped_materials, without_effect
+from marine_sim_ros.physics.contact import at_places
 from marine_sim_ros.physics.contact_touch import touches
 from marine_sim_ros.ros import topics
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
@@ -57,8 +59,6 @@ class ContactNode(ModelNode):
             self._report_materials(self.environment.scene.materials)
 
     def _report_materials(self, surfaces: tuple[str, ...]) -> None:
-        if self.arm is not None:
-            self.get_logger().info('the arm touches nothing; its weight and inertia count')
         materials = self.environment.materials or shipped_materials()
         own = tuple(m for m in self.vehicle.contact.materials if isinstance(m, str))
         for text in materials.warnings((*own, *surfaces)):
@@ -73,8 +73,10 @@ class ContactNode(ModelNode):
         if not due or not self._solid or tick.after is None:
             return
         self._shown = tick.stamp
-        touch = touches(self.vehicle, tick.state, self.environment)
-        pressed = np.asarray(tick.after.normal) > 0
+        body = at_places(self.inputs(tick.stamp).body, tick.after.places)
+        touch = touches(body, tick.state, self.environment)
+        pressed = np.zeros(len(touch.gap), bool)
+        pressed[np.asarray(tick.after.pair)[np.asarray(tick.after.normal) > 0].astype(int)] = True
         near = (touch.gap < 0.02) | pressed
         marker = contact_marker(self.body_frame, tick.stamp, touch.point[near], pressed[near])
         self._markers.publish(marker)

@@ -27,22 +27,29 @@ is held for longer than a step (``lockstep: false``) is an impulse given twice, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
-from marine_sim_ros.core.control_flow import traced
+from marine_sim_ros.core.control_flow import cond, traced
+from marine_sim_ros.core.linear import inverse
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.contact_compiled import solve_contacts_compiled
 from marine_sim_ros.physics.contact_impulse import Step, WarmStart, adhesion, solve_contacts
 from marine_sim_ros.physics.contact_pairs import pair_table
 from marine_sim_ros.physics.contact_touch import (
+    Touch,
+    few_touches,
+    foremost,
     layout,
     near_touches,
+    picked,
     reach_of_step,
     stays_off,
     touches,
@@ -52,55 +59,68 @@ from marine_sim_ros.physics.drag import damping_matrix, drag
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, has_scene
 from marine_sim_ros.physics.rigid_body import net_wrench, weight
 
-__all__ = ['CONTACT', 'ContactMemory', 'contact']
+__all__ = ['CONTACT', 'FEW', 'ContactMemory', 'at_places', 'contact']
+
+
+FEW = 24
+"""Pairs that are solved for: those nearest to touching at the end of the step. A box that lies on
+its side has 9 points and its edges', the rim of a cylinder 24."""
 
 
 class ContactMemory(NamedTuple):
-    """What contact remembers of the tick before.
+    """What contact remembers of the tick before, n pairs.
 
     Attributes:
         state: state of the body.
         wrench: (..., 6) that it answered.
-        known: (..., 6) what of M ν̇ followed from the state alone; None where nothing was near, but
-            for what is compiled, where a memory has the same parts in every tick.
-        normal: (..., c) normal impulses of all pairs (see physics/contact_touch.py), N·s.
-        tangent: (..., c, 3) friction's impulses, body frame, N·s.
+        terms: what followed from the state alone; None where nothing was near, but for what is
+            compiled, where a memory has the same parts in every tick.
+        pair: (..., n) numbers of pairs (see physics/contact_touch.py); below 0: none.
+        normal: (..., n) their normal impulses, N·s.
+        tangent: (..., n, 3) friction's impulses, body frame, N·s.
+        places: (..., m, 3) of the vehicle's points, m, where an arm moves some; else None.
     """
 
     state: State
     wrench: Wrench
-    known: Wrench | None
+    terms: Terms | None
+    pair: Array
     normal: Array
     tangent: Array
+    places: Array | None = None
+
+
+class Terms(NamedTuple):
+    """What follows from a state alone.
+
+    Attributes:
+        damping: D (..., 6, 6) of drag −D ν_r, about ``base_link``.
+        known: (..., 6) of M ν̇: weight, buoyancy, drag, Coriolis terms.
+    """
+
+    damping: Array
+    known: Wrench
+
+
+def _terms(vehicle: Vehicle, state: State, environment: Environment) -> Terms:
+    xp = namespace(state.velocity)
+    arm, velocity = constant(xp, vehicle.damping.lever_arm), relative_velocity(state, environment)
+    damping = arm.T @ damping_matrix(vehicle, matvec(arm, velocity)) @ arm
+    wrench = weight(vehicle, state, environment) + buoyancy(vehicle, state, environment)
+    lumped = vehicle.hull is None or vehicle.hull.panels is None
+    dragged = -matvec(damping, velocity) if lumped else drag(vehicle, state, environment)
+    return Terms(damping, net_wrench(vehicle, state, environment, wrench + dragged))
 
 
 def _step(
-    vehicle: Vehicle, state: State, environment: Environment, memory: ContactMemory, dt: float
-) -> tuple[Step, Wrench]:
-    """Return a step without contact, and what of M ν̇ follows from its state alone (..., 6)."""
-    xp = namespace(state.velocity)
-    before = memory.state
-    mass = _mass(vehicle, state, environment, dt)
-    done = matvec(_mass(vehicle, before, environment, dt), state.velocity - before.velocity)
-    known = _known(vehicle, state, environment)
-    earlier = _known(vehicle, before, environment) if memory.known is None else memory.known
-    others = done + dt * (known - earlier - memory.wrench)
-    free = state.velocity + xp.linalg.solve(mass, others[..., None])[..., 0]
-    return Step(mass, free, dt), known
-
-
-def _mass(vehicle: Vehicle, state: State, environment: Environment, dt: float) -> Array:
-    """Return M + dt D (..., 6, 6), what a force meets in a step with implicit drag."""
-    xp = namespace(state.velocity)
-    arm = constant(xp, vehicle.damping.lever_arm)
-    damping = damping_matrix(vehicle, matvec(arm, relative_velocity(state, environment)))
-    return constant(xp, vehicle.mass_matrix) + dt * (arm.T @ damping @ arm)
-
-
-def _known(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:
-    """Return what of M ν̇ follows from a state alone: weight, buoyancy, drag, Coriolis terms."""
-    wrench = weight(vehicle, state, environment) + buoyancy(vehicle, state, environment)
-    return net_wrench(vehicle, state, environment, wrench + drag(vehicle, state, environment))
+    rigid: Array, state: State, now: Terms, memory: ContactMemory, before: Terms, dt: float
+) -> Step:
+    """Return a step without contact; M + dt D is what a force meets with implicit drag."""
+    done = matvec(rigid + dt * before.damping, state.velocity - memory.state.velocity)
+    others = done + dt * (now.known - before.known - memory.wrench)
+    mass = rigid + dt * now.damping
+    inverted = inverse(mass)
+    return Step(mass, inverted, state.velocity + matvec(inverted, others), dt)
 
 
 def contact(
@@ -122,7 +142,7 @@ def contact(
         environment: environment with its scene and materials.
         memory: memory of the previous tick; None in the first.
         dt: time since then, s; the step to come is taken to be as long.
-        body: the vehicle as its arm is posed, whose mass and weight count; None: ``vehicle``.
+        body: the vehicle as its arm is posed: its mass, weight and points; None: ``vehicle``.
 
     Raises:
         ModelError: a collision mesh that cannot be used.
@@ -130,46 +150,129 @@ def contact(
     xp = namespace(state.velocity)
     none = xp.zeros_like(state.velocity)
     scene = environment.scene
+    vehicle = vehicle if body is None else body
     if scene is None or not len(scene) or not len(vehicle.contact):
         return none, None
-    body = vehicle if body is None else body
-    empty = none[..., :1] + constant(xp, np.zeros(len(layout(vehicle.contact, scene))))
-    wide = empty[..., None] + constant(xp, np.zeros(3))
-    nothing = ContactMemory(state, none, None, empty, wide)
-    if traced(xp):
-        nothing = nothing._replace(known=_known(body, state, environment))
+    quiet, own = traced(xp), vehicle.contact
+    size = 0 if xp is NUMPY else min(FEW, len(layout(own, scene)))
+    slots = none[..., :1] + constant(xp, np.zeros(size))
+    empty = slots - 1, slots, slots[..., None] + constant(xp, np.zeros(3))
+    now = _terms(vehicle, state, environment) if quiet else None
+    places = own.position if own.described is not None else None
+    nothing = ContactMemory(state, none, now, *empty, places)
     if memory is None or dt <= 0:
         return none, nothing
-    if traced(xp) and state.velocity.ndim == 1:
-        step, known = _step(body, state, environment, memory, dt)
-        wrench, held = solve_contacts_compiled(
-            vehicle, state, environment, step, WarmStart(memory.normal, memory.tangent)
+    rigid = constant(xp, vehicle.mass_matrix)
+    if quiet and state.velocity.ndim == 1:
+        reach = own.reach + reach_of_step(vehicle, state, dt)
+        near = xp.any(scene.clearances(state.position) <= reach)
+        felt = partial(_felt, vehicle, environment, dt)
+        wrench, *held = cond(xp, near, felt, _nothing, state, now, memory, rigid, places)
+        return wrench, nothing._replace(wrench=wrench, **_of_pairs(held))
+    if (
+        memory.places is not None and memory.places.shape != own.position.shape
+    ):  # it grips or lets go
+        memory = memory._replace(
+            pair=memory.pair[..., :0],
+            normal=memory.normal[..., :0],
+            tangent=memory.tangent[..., :0, :],
+            places=places,
         )
-        return wrench, ContactMemory(state, wrench, known, *held)
-    # A batch has all pairs; one body of NumPy those that are near.
-    alone = xp is NUMPY and state.velocity.ndim == 1
-    if alone:
+    if xp is NUMPY and state.velocity.ndim == 1:
         touch, near = near_touches(vehicle, state, environment, reach_of_step(vehicle, state, dt))
         if not len(near) or stays_off(touch, state.velocity, memory.normal, dt):
             return none, nothing
-    else:
-        touch, near = touches(vehicle, state, environment), np.arange(empty.shape[-1])
-    pairs = pair_table(vehicle, environment)
-    held = WarmStart(memory.normal, memory.tangent)
-    if alone:
-        pairs, held = pairs.picked(near), WarmStart(*(values[near] for values in held))
-    step, known = _step(body, state, environment, memory, dt)
-    wrench, held = solve_contacts(pairs, touch, state, step, held, adhesion(pairs, touch.gap))
-    if alone:
-        held = _put_back(held, near, empty.shape[-1])
-    return wrench, ContactMemory(state, wrench, known, *held)
+        touch, order = foremost(touch, state.velocity, dt, FEW)
+        near = near if order is None else near[order]
+    else:  # a batch begins with all pairs
+        touch = touches(vehicle, state, environment)
+        near = xp.zeros_like(touch.gap) + constant(xp, np.arange(touch.gap.shape[-1], dtype=float))
+        touch, order = foremost(touch, state.velocity, dt, FEW)
+        near = near if order is None else picked(near, order)
+    now = _terms(vehicle, state, environment) if now is None else now
+    before = memory.terms
+    if before is None:
+        before = _terms(vehicle, memory.state, environment)
+    step = _step(rigid, state, now, memory, before, dt)
+    wrench, *held = _answer(vehicle, environment, state, step, memory, touch, near)
+    return wrench, nothing._replace(wrench=wrench, terms=now, **_of_pairs(held))
 
 
-def _put_back(held: WarmStart, near: np.ndarray, count: int) -> WarmStart:
-    """Return impulses of all pairs: those picked out, and zeros."""
-    return WarmStart(
-        np.bincount(near, held.normal, minlength=count),
-        np.stack([np.bincount(near, t, minlength=count) for t in held.tangent.T], axis=-1),
+def _of_pairs(held: Sequence[Array]) -> dict[str, Array]:
+    """Return numbers and impulses of the pairs that were solved for, as fields of a memory."""
+    return dict(zip(('pair', 'normal', 'tangent'), held, strict=True))
+
+
+def _answer(
+    vehicle: Vehicle,
+    environment: Environment,
+    state: State,
+    step: Step,
+    memory: ContactMemory,
+    touch: Touch,
+    number: Array,
+) -> tuple[Wrench, Array, Array, Array]:
+    """Return the wrench (..., 6) of touches, and what to remember of the pairs solved for."""
+    xp, own, scene = namespace(state.velocity), vehicle.contact, environment.scene
+    assert scene is not None
+    index = xp.astype(number, xp.int32)
+    table = pair_table(vehicle, environment)
+    pairs = table.picked(index)
+    same = number[..., :, None] == memory.pair[..., None, :]
+    same = xp.astype(same, step.free.dtype)
+    held = WarmStart(matvec(same, memory.normal), same @ memory.tangent)
+    pull = adhesion(pairs, touch.gap) if table.sticky else None
+    drift = None
+    if memory.places is not None:
+        point = picked(constant(xp, layout(own, scene).point), index)
+        moved = (own.position - memory.places) / step.dt
+        moved = xp.concat([moved, xp.zeros_like(moved[..., :1, :])], axis=-2)
+        drift = picked(moved, point)
+    wrench, held = solve_contacts(pairs, touch, state, step, held, pull, drift)
+    return wrench, number, *held
+
+
+def _nothing(state: State, now: Terms, memory: ContactMemory, *others: Array) -> tuple[Array, ...]:
+    xp = namespace(memory.pair)
+    rest = (xp.zeros_like(x) for x in (memory.normal, memory.tangent))
+    return xp.zeros_like(state.velocity), xp.full_like(memory.pair, -1.0), *rest
+
+
+def at_places(vehicle: Vehicle, places: Array | None) -> Vehicle:
+    """Return a vehicle with its contact points at places (m, 3), body frame, m; None: as it is."""
+    if places is None:
+        return vehicle
+    own = vehicle.contact
+    points = replace(own, position=places, described=own.described or own)
+    return replace(vehicle, find_contact=lambda: points)
+
+
+def _felt(
+    vehicle: Vehicle,
+    environment: Environment,
+    dt: float,
+    state: State,
+    now: Terms,
+    memory: ContactMemory,
+    rigid: Array,
+    places: Array | None,
+) -> tuple[Array, ...]:
+    """Look where all pairs are, and answer what may touch: for what is compiled."""
+    xp = namespace(state.velocity)
+    within = reach_of_step(vehicle, state, dt)
+    vehicle = at_places(vehicle, places)
+    touch, number = few_touches(vehicle, state, environment, within, dt, FEW)
+
+    def answered(
+        state: State, now: Terms, memory: ContactMemory, rigid: Array, places: Any, *found: Any
+    ) -> Any:
+        assert memory.terms is not None
+        step = _step(rigid, state, now, memory, memory.terms, dt)
+        return _answer(at_places(vehicle, places), environment, state, step, memory, *found)
+
+    needed = ~stays_off(touch, state.velocity, memory.normal, dt)
+    return cond(  # type: ignore[no-any-return]
+        xp, needed, answered, _nothing, state, now, memory, rigid, places, touch, number
     )
 
 

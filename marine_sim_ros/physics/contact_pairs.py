@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +18,10 @@ from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.contact_material import ContactMaterial
 from marine_sim_ros.model.materials import Materials, shipped_materials
 from marine_sim_ros.model.vehicle import Frame, Vehicle
-from marine_sim_ros.physics.contact_touch import layout
+from marine_sim_ros.physics.contact_touch import layout, picked
 from marine_sim_ros.scene.scene import Scene
 
-__all__ = ['PairTable', 'hertz_force', 'linear_stiffness', 'pair_table']
+__all__ = ['PairTable', 'Pairs', 'hertz_force', 'linear_stiffness', 'pair_table']
 
 _LEAST_INDENTATION = 1e-6
 """m; a sphere that only just touches is as stiff as here, not infinitely soft."""
@@ -44,70 +45,95 @@ def linear_stiffness(modulus: Array, area: Array, length: Array) -> Array:
     return modulus * area / length
 
 
-@dataclass(frozen=True, eq=False)
-class PairTable:
-    """Coefficients of contacts, (c,): of all pairs of a layout, or of those picked out.
+class Pairs(NamedTuple):
+    """Coefficients of contacts, (..., c).
 
     Attributes:
-        youngs_modulus: Young's modulus of the pair, Pa.
+        column: stiffness E A/ℓ, N/m.
         effective_modulus: Hertz's E*, Pa.
         restitution: 0 to 1.
         spook_damping: τ, s.
-        friction: along the primary direction.
-        cross_friction: across it.
-        surface_viscosity: along, m/(s N).
-        cross_viscosity: across, m/(s N).
         adhesion_force: adhesion force of the shape, N.
         adhesive_overlap: m.
-        joint: 1 where friction is bounded in every direction alike (cone).
-        lagged: 1 where its bound is from the normal force of the step before (box).
+        joint: 1 where friction is bounded in every direction alike (cone); None: everywhere.
+        lagged: 1 where its bound is from the normal force of the step before (box);
+            None: nowhere.
         in_map: 1 where the primary direction turns with map, 0 with the body.
-        primary: (..., 3) primary direction; zero: any.
-        radius: radius of the point, m.
-        edge: edge length of the material behind the point, m.
         group: number of the surface and the shape together.
+        radius: radius of the point, m; None: all 0.
+        friction: (..., 2, c) along the primary direction and across it.
+        viscosity: (..., 2, c) of the surface, along and across, m/(s N).
+        primary: (..., c, 3) primary direction; None: any, of all.
     """
 
-    youngs_modulus: np.ndarray
-    effective_modulus: np.ndarray
-    restitution: np.ndarray
-    spook_damping: np.ndarray
-    friction: np.ndarray
-    cross_friction: np.ndarray
-    surface_viscosity: np.ndarray
-    cross_viscosity: np.ndarray
-    adhesion_force: np.ndarray
-    adhesive_overlap: np.ndarray
-    joint: np.ndarray
-    lagged: np.ndarray
-    in_map: np.ndarray
-    primary: np.ndarray
-    radius: np.ndarray
-    edge: np.ndarray
-    group: np.ndarray
-
-    def picked(self, index: Array) -> PairTable:
-        """Return some pairs of a table, in the namespace of their numbers (k,)."""
-        xp = namespace(index)
-        columns = (constant(xp, getattr(self, f.name)) for f in fields(self))
-        return PairTable(*(xp.take(column, index, axis=0) for column in columns))
+    column: Array
+    effective_modulus: Array
+    restitution: Array
+    spook_damping: Array
+    adhesion_force: Array
+    adhesive_overlap: Array
+    joint: Array | None
+    lagged: Array | None
+    in_map: Array
+    group: Array
+    radius: Array | None
+    friction: Array
+    viscosity: Array
+    primary: Array | None
 
     def stiffness(self, gap: Array) -> Array:
         """Return F/δ (..., c) at gaps (..., c), N/m: Hertz of spheres, else E A/ℓ."""
+        if self.radius is None:
+            return self.column
         xp = namespace(gap)
         depth = xp.maximum(-gap, xp.full_like(gap, _LEAST_INDENTATION))
-        modulus, radius = constant(xp, self.effective_modulus), constant(xp, self.radius)
-        sphere = hertz_force(depth, modulus=modulus, radius=radius) / depth
-        edge = constant(xp, self.edge)
-        column = linear_stiffness(constant(xp, self.youngs_modulus), edge**2 / 4, edge)
-        return xp.where(radius > 0, sphere, column + xp.zeros_like(gap))
+        sphere = hertz_force(depth, modulus=self.effective_modulus, radius=self.radius) / depth
+        return xp.where(self.radius > 0, sphere, self.column)
 
-    def primary_in_body(self, orientation: Array) -> Array:
-        """Return the primary directions (..., c, 3) in the body frame."""
-        xp = namespace(orientation)
-        primary = constant(xp, self.primary)
-        turned = to_body(orientation[..., None, :], primary)
-        return xp.where(constant(xp, self.in_map)[:, None] > 0, turned, primary)
+    def primary_in_body(self, orientation: Array) -> Array | None:
+        """Return the primary directions (..., c, 3) in the body frame; None: any."""
+        if self.primary is None:
+            return None
+        turned = to_body(orientation[..., None, :], self.primary)
+        return namespace(turned).where(self.in_map[..., None] > 0, turned, self.primary)
+
+
+@dataclass(frozen=True, eq=False)
+class PairTable:
+    """Coefficients of all c pairs of a layout.
+
+    Attributes:
+        rows: (c, 18), in the order of :class:`Pairs`.
+        sticky: whether some adhere.
+        round: whether some are of spheres.
+        oriented: whether some have a primary direction.
+        cones: whether friction is bounded in every direction alike, of all.
+    """
+
+    rows: np.ndarray
+    sticky: bool
+    round: bool
+    oriented: bool
+    cones: bool
+
+    def picked(self, index: Array) -> Pairs:
+        """Return the coefficients of some pairs (..., n)."""
+        xp = namespace(index)
+        values = picked(constant(xp, self.rows), index)
+        columns = xp.permute_dims(values, (values.ndim - 1, *range(values.ndim - 1)))
+        singles: list[Any] = [columns[i, ...] for i in range(_SINGLE)]
+        if self.cones:
+            singles[6] = singles[7] = None
+        rest = (
+            columns[_SINGLE, ...] if self.round else None,
+            xp.matrix_transpose(values[..., _SINGLE + 1 : _SINGLE + 3]),
+            xp.matrix_transpose(values[..., _SINGLE + 3 : _SINGLE + 5]),
+            values[..., -3:] if self.oriented else None,
+        )
+        return Pairs._make((*singles, *rest))
+
+
+_SINGLE = Pairs._fields.index('radius')
 
 
 def _primary(
@@ -124,10 +150,8 @@ def _primary(
     return direction, not (own or material.reference_body_name == name)
 
 
-def _row(
-    name: str, frames: tuple[Frame, ...], material: ContactMaterial
-) -> list[float | np.ndarray]:
-    """Return the coefficients of a pair in the order of PairTable's, up to ``primary``."""
+def _row(name: str, frames: tuple[Frame, ...], material: ContactMaterial) -> list[float]:
+    """Return what of PairTable's rows follows from a material, but for E first."""
     oriented = material.friction_model == 'orientedBox' and material.secondary_friction >= 0
     viscous = oriented and material.secondary_surface_viscosity >= 0
     primary, in_map = _primary(name, frames, material)
@@ -136,16 +160,16 @@ def _row(
         material.effective_modulus,
         material.restitution,
         material.spook_damping,
-        material.friction,
-        material.secondary_friction if oriented else material.friction,
-        material.surface_viscosity,
-        material.secondary_surface_viscosity if viscous else material.surface_viscosity,
         material.adhesion_force,
         material.adhesive_overlap,
         float(material.friction_model in ('default', 'cone')),
         float(material.friction_model == 'box'),
         float(in_map),
-        primary,
+        material.friction,
+        material.secondary_friction if oriented else material.friction,
+        material.surface_viscosity,
+        material.secondary_surface_viscosity if viscous else material.surface_viscosity,
+        *primary.tolist(),
     ]
 
 
@@ -154,23 +178,27 @@ def _table(
     name: str, frames: tuple[Frame, ...], own: ContactPoints, scene: Scene, materials: Materials
 ) -> PairTable:
     shapes, pairs = own.materials, layout(own, scene)
-    rows = [
-        [_row(name, frames, materials.contact(shape, surface)) for shape in shapes]
-        for surface in scene.materials
-    ]
-    columns = [
-        np.array([[pair[i] for pair in surface] for surface in rows], float)[
-            pairs.surface, pairs.shape
+    rows = np.array(
+        [
+            [_row(name, frames, materials.contact(shape, surface)) for shape in shapes]
+            for surface in scene.materials
         ]
-        for i in range(len(rows[0][0]))
-    ]
+    )[pairs.surface, pairs.shape]
+    rows[:, 0] = linear_stiffness(rows[:, 0], pairs.depth**2 / 4, pairs.depth)
     group = pairs.surface * len(shapes) + pairs.shape
-    rest = [pairs.radius, pairs.depth, group]
-    return PairTable(*columns, *rest)
+    table = np.column_stack([rows[:, :9], group, pairs.radius, rows[:, 9:]])
+    return PairTable(
+        table,
+        sticky=bool(np.any(table[:, 4])),
+        round=bool(np.any(pairs.radius)),
+        oriented=bool(np.any(table[:, -3:])),
+        cones=bool(np.all(table[:, 6])),
+    )
 
 
 def pair_table(vehicle: Vehicle, environment: Environment) -> PairTable:
     """Return the coefficients of all pairs of a vehicle and a scene."""
     assert environment.scene is not None
     materials = environment.materials or shipped_materials()
-    return _table(vehicle.name, vehicle.frames, vehicle.contact, environment.scene, materials)
+    own = vehicle.contact.described or vehicle.contact
+    return _table(vehicle.name, vehicle.frames, own, environment.scene, materials)

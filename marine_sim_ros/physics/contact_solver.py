@@ -23,10 +23,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import NUMPY, Array, matvec, namespace
-from marine_sim_ros.core.control_flow import while_loop
+from marine_sim_ros.core.control_flow import cond, while_loop
+from marine_sim_ros.core.linear import linear_solve
 
 __all__ = ['Impulses', 'Rows', 'impulse_work', 'solve']
 
+_WARM_STEPS = 3
+"""From the impulses of the step before; then from its velocity."""
+_QUICK_STEPS = 10
+_QUICK_PRECISION = 3e-8
+"""Of velocities, relative to the largest there are."""
+_LEAST_BOUND = 1e-12
+"""N·s; a bound of friction where nothing presses, to divide by."""
 _NEWTON_STEPS = 40
 _NEARLY = 1e-2
 """Of velocities, relative: so far the search goes on before Coulomb's bounds are renewed. Impulses
@@ -51,16 +59,18 @@ class Rows(NamedTuple):
             works towards it.
         compliance: r (..., 3, c), 1/kg.
         friction: μ (..., 2, c).
-        joint: (..., c) 1 where the bound is on the tangents' length, 0 where on each alone.
-        fixed_bound: (..., c) N·s, the normal impulse that bounds friction; below 0: the present.
+        joint: (..., c) 1 where the bound is on the tangents' length, 0 where on each alone;
+            None: 1 everywhere.
+        fixed_bound: (..., c) N·s, the normal impulse that bounds friction; below 0: the present;
+            None: that everywhere.
     """
 
     jacobian: Array
     target: Array
     compliance: Array
     friction: Array
-    joint: Array
-    fixed_bound: Array
+    joint: Array | None
+    fixed_bound: Array | None
 
 
 class Impulses(NamedTuple):
@@ -146,6 +156,7 @@ def _bound(rows: Rows, value: Array) -> _Bound:
     one, zero = xp.ones_like(value), xp.zeros_like(value)
     there = value > 0
     inverse = xp.where(there, 1 / xp.where(there, value, one), zero)
+    assert rows.joint is not None
     joint = (rows.joint[..., None, :] > 0) & (one > 0)
     return _Bound(value, inverse, xp.where(there, one, zero), joint, zero, one)
 
@@ -213,7 +224,7 @@ def _newton_step(rows: Rows, mass: Array, gradient: Array, reaction: _Reaction) 
     if _any(xp, reaction.along != 0):
         sliding = xp.sum(reaction.along[..., None] * rows.jacobian[..., 1:, :, :], axis=-3)
         hessian = hessian - xp.matrix_transpose(sliding) @ sliding
-    return -xp.linalg.solve(hessian, gradient[..., None])[..., 0]
+    return -linear_solve(hessian, gradient)
 
 
 def _share_of_step(
@@ -271,20 +282,219 @@ def _share_of_step(
     return found.share, found.answer
 
 
-def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> Impulses:
+class _Quick(NamedTuple):
+    """Newton's method with bounds that follow: velocity, its reaction, what is off in velocity.
+
+    Attributes:
+        steps: (...) so far.
+        velocity: (..., 6).
+        speeds: (..., 3, c) at which ``reaction`` is; those of the velocity, but at first.
+        reaction: answer of the contacts.
+        off: (..., 6) by how much the velocity is not what the reaction leads to.
+        size: (...) of that, of the largest velocity there is.
+    """
+
+    steps: Array
+    velocity: Array
+    speeds: Array
+    reaction: _Coupled
+    off: Array
+    size: Array
+
+
+class _Coupled(NamedTuple):
+    """Impulses γ (..., 3, c) with Coulomb's bounds of these very normals, and what slides.
+
+    Attributes:
+        impulse: γ.
+        presses: (..., 1, c) 1/r where the normal is more than 0.
+        holding: (..., 2, c) share of the stiffness that is left along and across.
+        sliding: (..., 2, c) direction of friction where it is at its bound, else 0.
+    """
+
+    impulse: Array
+    presses: Array
+    holding: Array
+    sliding: Array
+
+
+def _coupled(rows: Rows, speeds: Array) -> _Coupled:
+    xp = namespace(speeds)
+    wanted = (rows.target - speeds) / rows.compliance
+    across, normal = wanted[..., 1:, :], xp.maximum(wanted[..., :1, :], 0.0)
+    pressed = normal
+    if rows.fixed_bound is not None:
+        fixed = rows.fixed_bound[..., None, :]
+        pressed = xp.where(fixed < 0, normal, fixed)
+    bound = rows.friction * pressed
+    ratio = across / (bound + _LEAST_BOUND)
+    square = ratio * ratio
+    together = square[..., :1, :] + square[..., 1:, :]
+    if rows.joint is not None:
+        square = xp.where(rows.joint[..., None, :] > 0, together, square)
+    else:
+        square = together
+    slides = square > 1
+    keep = 1 / xp.sqrt(xp.maximum(square, 1.0))
+    share = ratio * keep
+    holding = xp.where(bound > 0, keep, 0.0)
+    if rows.joint is not None:
+        holding = xp.where(slides & (rows.joint[..., None, :] <= 0), 0.0, holding)
+    return _Coupled(
+        xp.concat([normal, share * bound], axis=-2),
+        xp.where(normal > 0, 1 / rows.compliance[..., :1, :], 0.0),
+        holding,
+        xp.where(slides, share, 0.0),
+    )
+
+
+def _coupled_step(rows: Rows, mass: Array, gradient: Array, at: _Coupled, apart: Array) -> Array:
+    """Return Newton's step (..., 6) with ∂γ/∂v of the normals that bound friction too.
+
+    Args:
+        rows: rows of the contacts.
+        mass: M.
+        gradient: M times what is off.
+        at: reaction, and how it changes.
+        apart: (..., 3, c) by how much the speeds of the reaction are not those of the velocity.
+    """
+    xp = namespace(gradient)
+    lines = xp.concat([rows.jacobian, apart[..., None]], axis=-1)
+    normal = at.presses[..., None] * lines[..., :1, :, :]
+    across = lines[..., 1:, :, :] / rows.compliance[..., 1:, :, None]
+    turning, lifting = at.sliding, rows.friction * at.sliding
+    if rows.joint is not None:
+        turning = xp.where(rows.joint[..., None, :] > 0, turning, 0.0)
+    if rows.fixed_bound is not None:
+        lifting = xp.where(rows.fixed_bound[..., None, :] < 0, lifting, 0.0)
+    turning = turning[..., None]
+    along = turning * across
+    across = across - turning * (along[..., :1, :, :] + along[..., 1:, :, :])
+    across = at.holding[..., None] * across + lifting[..., None] * normal
+    weighted = xp.concat([normal, across], axis=-3)
+    weighted = xp.reshape(weighted, (*weighted.shape[:-3], -1, 7))
+    hessian = xp.matrix_transpose(_flat(rows.jacobian)) @ weighted
+    return linear_solve(mass + hessian[..., :6], hessian[..., 6] - gradient)
+
+
+def solve(
+    rows: Rows, mass: Array, inverse: Array, free: Array, start: Array, guess: Array
+) -> Impulses:
     """Return velocities and impulses after a step.
+
+    Newton's method with friction's bounds in its derivatives, begun at the impulses of the step
+    before, finds what goes on as it did in a step or two; where it has not ended after eight, as
+    in impacts, :func:`_searched` begins anew.
 
     Args:
         rows: rows of the contacts.
         mass: M (..., 6, 6), symmetric, positive.
+        inverse: M⁻¹.
         free: ν* (..., 6), the velocity without contact.
         start: (..., 6), a velocity to start from.
-        guess: (..., c) normal impulses, N·s, to bound friction at first.
+        guess: (..., 3, c) impulses to start from, N·s.
     """
     xp = namespace(free)
+    begun = rows.target - rows.compliance * guess
+    quick, done = _quick(rows, mass, inverse, free, start, begun)
+    known = rows, mass, inverse, free, start, guess[..., 0, :], done, quick
+    return cond(xp, xp.any(~done), _surely, lambda *known: known[-1], *known)  # type: ignore[no-any-return]
+
+
+def _surely(
+    rows: Rows,
+    mass: Array,
+    inverse: Array,
+    free: Array,
+    start: Array,
+    guess: Array,
+    done: Array,
+    known: Impulses,
+) -> Impulses:
+    """Return what is known, or the answer of a search, made exact where that can be."""
+    searched = _searched(rows, mass, free, start, guess, done, known)
+    speeds = _speeds(rows, searched.velocity)
+    better, exact = _quick(rows, mass, inverse, free, searched.velocity, speeds)
+    return _either(exact & ~done, better, searched)
+
+
+def _either(condition: Array, a: Impulses, b: Impulses) -> Impulses:
+    xp, condition = namespace(condition), condition[..., None]
+    return Impulses(
+        xp.where(condition, a.velocity, b.velocity),
+        xp.where(condition, a.normal, b.normal),
+        xp.where(condition[..., None], a.tangent, b.tangent),
+    )
+
+
+def _quick(
+    rows: Rows, mass: Array, inverse: Array, free: Array, start: Array, begun: Array
+) -> tuple[Impulses, Array]:
+    """Return an answer, and whether (...) it is one.
+
+    Args:
+        rows: rows of the contacts.
+        mass: M (..., 6, 6).
+        inverse: M⁻¹.
+        free: ν* (..., 6).
+        start: (..., 6), a velocity to start from.
+        begun: (..., 3, c) speeds to start from; they need not be those of that velocity.
+    """
+    xp = namespace(free)
+    scale = xp.max(xp.abs(start), axis=-1) + xp.max(xp.abs(free), axis=-1) + 1e-6
+
+    def looked(steps: Array, velocity: Array, speeds: Array) -> _Quick:
+        reaction = _coupled(rows, speeds)
+        off = velocity - free - matvec(inverse, _spread(rows, reaction.impulse))
+        return _Quick(steps, velocity, speeds, reaction, off, xp.max(xp.abs(off), axis=-1) / scale)
+
+    def settled(now: _Quick) -> Array:
+        return (now.steps > 0) & (now.size <= _QUICK_PRECISION)
+
+    def improved(now: _Quick) -> _Quick:
+        apart = now.speeds - _speeds(rows, now.velocity)
+        step = _coupled_step(rows, mass, matvec(mass, now.off), now.reaction, apart)
+        velocity = xp.where(settled(now)[..., None], now.velocity, now.velocity + step)
+        # Where other contacts press than did, it begins anew without any.
+        lost = (now.steps > 0) & (now.steps <= _WARM_STEPS) & (now.size > 1)
+        lost = lost | ((now.steps == _WARM_STEPS) & (now.size > _QUICK_PRECISION))
+        velocity = xp.where(lost[..., None], free, velocity)
+        steps = xp.where(lost, _WARM_STEPS, now.steps) + 1
+        return looked(steps, velocity, _speeds(rows, velocity))
+
+    found = while_loop(
+        xp,
+        lambda now: xp.any((now.steps < _QUICK_STEPS) & ~settled(now)),
+        improved,
+        looked(xp.astype(0 * scale, xp.int32), start, begun),
+    )
+    impulse = found.reaction.impulse
+    answer = Impulses(found.velocity, impulse[..., 0, :], impulse[..., 1:, :])
+    return answer, settled(found)
+
+
+def _searched(
+    rows: Rows, mass: Array, free: Array, start: Array, guess: Array, done: Array, known: Impulses
+) -> Impulses:
+    """Return velocities and impulses after a step, as :func:`solve`, from anywhere.
+
+    Args:
+        rows: rows of the contacts.
+        mass: M (..., 6, 6).
+        free: ν* (..., 6).
+        start: (..., 6), a velocity to start from.
+        guess: (..., c) normal impulses, N·s, to bound friction at first.
+        done: (...) where there is an answer already.
+        known: that answer.
+    """
+    xp = namespace(free)
+    each = xp.ones_like(rows.target[..., 0, :])
+    joint = each if rows.joint is None else rows.joint
+    fixed = -each if rows.fixed_bound is None else rows.fixed_bound
+    rows = rows._replace(joint=joint, fixed_bound=fixed)
 
     def bounds(normal: Array) -> Array:
-        pressed = xp.where(rows.fixed_bound < 0, normal, rows.fixed_bound)
+        pressed = xp.where(fixed < 0, normal, fixed)
         return rows.friction * pressed[..., None, :]
 
     def improved(now: _Search) -> _Search:
@@ -331,19 +541,19 @@ def solve(rows: Rows, mass: Array, free: Array, start: Array, guess: Array) -> I
     scale = xp.max(xp.abs(start), axis=-1) + xp.max(xp.abs(free), axis=-1) + 1e-6
     one = xp.ones_like(scale)
     begun = _Search(
-        0, start, bound, speeds, _reaction(rows, bound, speeds), xp.zeros_like(one), one < 0
+        0, start, bound, speeds, _reaction(rows, bound, speeds), xp.zeros_like(one), done
     )
     found = while_loop(
         xp, lambda now: (now.steps < _NEWTON_STEPS) & ~xp.all(now.settled), improved, begun
     )
     impulse = found.reaction.impulse
-    return Impulses(found.velocity, impulse[..., 0, :], impulse[..., 1:, :])
+    answer = Impulses(found.velocity, impulse[..., 0, :], impulse[..., 1:, :])
+    return _either(done, known, answer)
 
 
-def impulse_work(rows: Rows, mass: Array, free: Array, result: Impulses) -> tuple[Array, Array]:
+def impulse_work(rows: Rows, inverse: Array, free: Array, result: Impulses) -> tuple[Array, Array]:
     """Return the impulse Jᵀγ (..., 6) and the energy (...) in J that it adds: pᵀ(ν* + M⁻¹p/2)."""
     xp = namespace(free)
     both = xp.concat([result.normal[..., None, :], result.tangent], axis=-2)
     impulse = _spread(rows, both)
-    change = xp.linalg.solve(mass, impulse[..., None])[..., 0]
-    return impulse, xp.vecdot(impulse, free + change / 2)
+    return impulse, xp.vecdot(impulse, free + matvec(inverse, impulse) / 2)

@@ -4,26 +4,30 @@
 """Where a vehicle and what is solid are to each other: all pairs that may touch.
 
 Two tests make it whole: the vehicle's points and spheres against the surfaces, and the surfaces'
-edges and spheres against the bodies that the vehicle's points span. Numbered are first the points,
-surface by surface, then both ends of every edge in every body, then every sphere in every body.
+edges and spheres against the bodies that the vehicle's points span. Numbered are the pairs with
+the ground, then those with obstacles: of each the points, surface by surface, then both ends of
+every edge in every body; at last every sphere in every body.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
+from marine_sim_ros.core.control_flow import cond, traced
+from marine_sim_ros.core.linear import least
 from marine_sim_ros.core.spatial import cross, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact_edges import edge_meetings, may_meet, sphere_meetings
-from marine_sim_ros.scene.edges import ridge_window, ridges
+from marine_sim_ros.scene.edges import ridge_window, ridges, ridges_of_cell
 from marine_sim_ros.scene.scene import Scene
 
 __all__ = [
@@ -31,9 +35,12 @@ __all__ = [
     'SKIN',
     'Layout',
     'Touch',
+    'few_touches',
+    'foremost',
     'layout',
     'lever_rows',
     'near_touches',
+    'picked',
     'reach_of_step',
     'stays_off',
     'touches',
@@ -84,6 +91,8 @@ def stays_off(touch: Touch, velocity: Array, held: Array, dt: float) -> Array:
         dt: step, s.
     """
     xp = namespace(velocity)
+    if xp is NUMPY and np.any(held):
+        return False
     closing = matvec(lever_rows(touch.normal, touch.point), velocity)
     ahead = touch.gap + dt * closing - 2 * dt * dt * _FIERCEST
     return xp.all(ahead > SKIN) & ~xp.any(held != 0)
@@ -98,78 +107,100 @@ class Layout:
         shape: (c,) of the vehicle.
         radius: (c,) of a vehicle's sphere, m; else 0.
         depth: (c,) of the material behind, m.
-        points: number of contacts of vehicle points with surfaces.
         window: points a side of the part of the terrain that is looked at for ridges; 0: none.
-        edges: numbers of edges: of obstacles, then of the terrain's part.
+        ground: number of surfaces that are no obstacles.
+        points: (k,) number of each surface's first pair of a vehicle's point.
+        point: (c,) the vehicle's point; m for edges and spheres of the scene.
+        ridges: number of the first pair of a ridge.
+        edges: number of the first pair of an obstacle's edge.
+        balls: number of the first pair of an obstacle that is a sphere.
+        ends: pairs of each edge.
     """
 
     surface: np.ndarray
     shape: np.ndarray
     radius: np.ndarray
     depth: np.ndarray
-    points: int
     window: int
+    ground: int
+    points: np.ndarray
+    point: np.ndarray
+    ridges: int
     edges: int
+    balls: int
+    ends: int
 
     def __len__(self) -> int:
         """Return c."""
         return len(self.surface)
 
 
-@lru_cache(maxsize=16)
 def layout(own: ContactPoints, scene: Scene) -> Layout:
     """Return the pairs of a vehicle's points and bodies and a scene."""
-    solids, edges = own.solids, scene.edges
-    window = ridge_window(scene.terrain, own.reach) if scene.terrain and len(solids) else 0
-    ridge = np.full(2 * window * window, len(scene.planes))
-    lines = np.concatenate([edges.surface, ridge]) if len(solids) else ridge
-    balls = edges.ball if len(solids) else edges.ball[:0]
-    of_edges = np.repeat(lines, 2 * len(solids))
-    of_balls = np.repeat(balls, len(solids))
-    surface = np.repeat(np.arange(len(scene)), len(own))
-    shape = np.tile(own.shape, len(scene))
-    others = np.concatenate(
-        [np.tile(np.repeat(solids.shape, 2), len(lines)), np.tile(solids.shape, len(balls))]
-    )
+    return _layout(own.described or own, scene)
+
+
+@lru_cache(maxsize=16)
+def _layout(own: ContactPoints, scene: Scene) -> Layout:
+    solids, edges, m = own.solids, scene.edges, len(own)
+    some = len(solids) > 0
+    ground = len(scene) - len(scene.obstacles)
+    window = ridge_window(scene.terrain, own.reach) if scene.terrain and some else 0
+    surfaces: list[np.ndarray] = []
+    shapes: list[np.ndarray] = []
+    radii: list[np.ndarray] = []
+    place: list[np.ndarray] = []
+
+    def add(owners: np.ndarray, of_each: np.ndarray, radius: np.ndarray, own: bool = False) -> int:
+        place.append(np.tile(np.arange(m) if own else np.full(len(of_each), m), len(owners)))
+        first = sum(map(len, surfaces))
+        surfaces.append(np.repeat(owners, len(of_each)))
+        shapes.append(np.tile(of_each, len(owners)))
+        radii.append(np.tile(radius, len(owners)))
+        return first
+
+    ends, none = np.repeat(solids.shape, 2), np.zeros(len(solids))
+    add(np.arange(ground), own.shape, own.radius, True)
+    ridge = add(np.full(2 * window * window, len(scene.planes)), ends, np.repeat(none, 2))
+    others = add(np.arange(ground, len(scene)), own.shape, own.radius, True)
+    lines = add(edges.surface, ends, np.repeat(none, 2))
+    balls = add(edges.ball, solids.shape, none)
+    points = m * np.arange(len(scene))
+    points[ground:] += others - ground * m
+    shape = np.concatenate(shapes)
     return Layout(
-        np.concatenate([surface, of_edges, of_balls]),
-        np.concatenate([shape, others]),
-        np.concatenate([np.tile(own.radius, len(scene)), np.zeros(len(others))]),
-        own.depth[np.concatenate([shape, others])],
-        len(surface),
+        np.concatenate(surfaces),
+        shape,
+        np.concatenate(radii),
+        own.depth[shape],
         window,
-        len(lines),
+        ground,
+        points,
+        np.concatenate(place),
+        ridge,
+        lines,
+        balls,
+        len(ends),
     )
 
 
-def _point_touch(vehicle: Vehicle, scene: Scene, position: Array, rotation: Array) -> Touch:
+def _point_touch(own: ContactPoints, scene: Scene, position: Array, rotation: Array) -> Touch:
     """Return the vehicle's points and all surfaces of a scene, surface by surface."""
     xp = namespace(position)
-    places = constant(xp, vehicle.contact.position)
-    radius = constant(xp, vehicle.contact.radius)
+    places = constant(xp, own.position)
     in_map = places @ xp.matrix_transpose(rotation) + position[..., None, :]
     distance, normal = scene.surfaces(in_map)
     normal = normal @ rotation[..., None, :, :]
-    point = places - radius[:, None] * normal
+    point = places + xp.zeros_like(normal)
+    if own.round:
+        radius = constant(xp, own.radius)
+        distance, point = distance - radius, point - radius[:, None] * normal
     flat = (*distance.shape[:-2], distance.shape[-2] * distance.shape[-1])
     return Touch(
-        xp.reshape(distance - radius, flat),
+        xp.reshape(distance, flat),
         xp.reshape(normal, (*flat, 3)),
         xp.reshape(point, (*flat, 3)),
     )
-
-
-def _edges(scene: Scene, pairs: Layout, position: Array) -> tuple[Array, Array, Array]:
-    """Return starts and vectors (..., f, 3) of all edges in map, and 1 (..., f) for those."""
-    xp = namespace(position)
-    wide = xp.zeros_like(position)[..., None, :]
-    start, along = (constant(xp, v) + wide for v in (scene.edges.start, scene.edges.along))
-    real = xp.ones_like(start[..., 0])
-    if scene.terrain is None or not pairs.window:
-        return start, along, real
-    found = (start, along, real), ridges(scene.terrain, pairs.window, position)
-    starts, vectors, there = zip(*found, strict=True)
-    return xp.concat(starts, axis=-2), xp.concat(vectors, axis=-2), xp.concat(there, axis=-1)
 
 
 def _joined(parts: list[Touch]) -> Touch:
@@ -197,45 +228,142 @@ def touches(
     Raises:
         ModelError: a collision mesh that cannot be used.
     """
-    scene, solids = environment.scene, vehicle.contact.solids
+    scene, own = environment.scene, vehicle.contact
     assert scene is not None
     rotation = rotation_matrix(state.orientation)
-    found = [_point_touch(vehicle, scene, state.position, rotation)]
-    if layout(vehicle.contact, scene).edges:
-        found.append(_edge_touch(vehicle, scene, state.position, rotation, within))
-    if len(scene.edges.ball) and len(solids):
-        found.append(_ball_touch(vehicle, scene, state.position, rotation, within))
+    pairs, found = layout(own, scene), []
+    if pairs.ground:
+        found.append(_ground_touch(own, scene, within, state.position, rotation))
+    if pairs.ground < len(scene):
+        found.append(_obstacle_touch(own, scene, within, state.position, rotation))
+    return _joined(found)
+
+
+def few_touches(
+    vehicle: Vehicle, state: State, environment: Environment, within: Array, dt: float, size: int
+) -> tuple[Touch, Array]:
+    """Return so many touches of one body and their numbers, the first to come: for compilers.
+
+    The counterpart of :func:`near_touches` and :func:`foremost` where shapes are fixed; what is
+    not within the distance is :data:`FAR`.
+    """
+    scene, own = environment.scene, vehicle.contact
+    assert scene is not None
+    xp, rotation = namespace(state.position), rotation_matrix(state.orientation)
+    pairs, found = layout(own, scene), []
+    known: tuple[Array, ...] = (state.position, rotation, state.velocity, within)
+    if own.described is not None:
+        known = (*known, own.position)
+
+    def near(
+        find: Any, first: int, position: Array, turn: Array, velocity: Array, far: Array,
+        *places: Array,
+    ) -> tuple[Touch, Array]:  # fmt: skip
+        posed = own if not places else replace(own, position=places[0])
+        touch = find(posed, scene, far, position, turn)
+        touch = touch._replace(gap=xp.where(touch.gap < far, touch.gap, FAR))
+        touch, order = foremost(touch, velocity, dt, size)
+        return touch, first + xp.astype(order, position.dtype)
+
+    ground = int(np.sum(pairs.surface < pairs.ground))
+    if pairs.ground:
+        found.append(near(_ground_touch, 0, *known))
+    if pairs.ground < len(scene):
+        there = xp.any(scene.clearances(state.position)[pairs.ground :] <= own.reach + within)
+        count = min(size, len(pairs) - ground)
+        obstacles = partial(near, _obstacle_touch, ground)
+        found.append(cond(xp, there, obstacles, partial(_all_far, count), *known))
+    if len(found) == 1:
+        return found[0]
+    touch = _joined([part for part, _ in found])
+    numbers = xp.concat([number for _, number in found])
+    touch, order = foremost(touch, state.velocity, dt, size)
+    return touch, xp.take(numbers, order, axis=0)
+
+
+def foremost(touch: Touch, velocity: Array, dt: float, size: int) -> tuple[Touch, Array]:
+    """Return so many touches whose gaps will be least after a step, and their order."""
+    if touch.gap.shape[-1] <= size and not traced(namespace(velocity)):
+        return touch, None
+    xp = namespace(velocity)
+    ahead = touch.gap + dt * matvec(lever_rows(touch.normal, touch.point), velocity)
+    count = touch.gap.shape[-1]
+    order = least(ahead, min(size, count))
+    # In the order of their numbers, what is far last: every engine adds them up in one order.
+    far = xp.astype(picked(touch.gap, order) >= FAR, order.dtype)
+    order = xp.sort(order + count * far, axis=-1) % count
+    return Touch(*(picked(values, order) for values in touch)), order
+
+
+def picked(values: Array, index: Array) -> Array:
+    """Return entries (..., n, ...) of values (..., c, ...) by their numbers (..., n)."""
+    xp = namespace(index)
+    if index.ndim == 1:
+        return xp.take(values, index, axis=0)
+    table = values.ndim < index.ndim or values.shape[: index.ndim - 1] != index.shape[:-1]
+    count = values.shape[0] if table else values.shape[index.ndim - 1]
+    chosen = xp.astype(index[..., None] == constant(xp, np.arange(count)), values.dtype)
+    return matvec(chosen, values) if values.ndim == index.ndim and not table else chosen @ values
+
+
+def _all_far(count: int, position: Array, *others: Array) -> tuple[Touch, Array]:
+    xp = namespace(position)
+    none = constant(xp, np.zeros((count, 3))) + 0 * position
+    up = constant(xp, np.array([0.0, 0.0, 1.0]))
+    return Touch(none[:, 0] + FAR, none + up, none), none[:, 0]
+
+
+def _ground_touch(
+    own: ContactPoints, scene: Scene, within: Array | None, position: Array, rotation: Array
+) -> Touch:
+    """Return the pairs with planes and terrain."""
+    pairs = layout(own, scene)
+    found = [_point_touch(own, scene.part(tuple(range(pairs.ground))), position, rotation)]
+    if pairs.window and scene.terrain is not None:
+        start, along, real = ridges(scene.terrain, pairs.window, position)
+        start = start - position[..., None, :]
+        found.append(_edge_touch(own, start, along, real > 0, within, rotation))
+    return _joined(found)
+
+
+def _obstacle_touch(
+    own: ContactPoints, scene: Scene, within: Array | None, position: Array, rotation: Array
+) -> Touch:
+    """Return the pairs with obstacles."""
+    xp, pairs, edges = namespace(position), layout(own, scene), scene.edges
+    others = scene.part(tuple(range(pairs.ground, len(scene))))
+    found = [_point_touch(own, others, position, rotation)]
+    if len(edges.start) and len(own.solids):
+        start = constant(xp, edges.start) - position[..., None, :]
+        along = constant(xp, edges.along) + xp.zeros_like(start)
+        every = xp.ones_like(start[..., 0]) > 0
+        found.append(_edge_touch(own, start, along, every, within, rotation))
+    if len(edges.ball) and len(own.solids):
+        center = (constant(xp, edges.center) - position[..., None, :]) @ rotation
+        meeting = Touch(*sphere_meetings(own.solids, center, edges.radius))
+        if within is not None:
+            clear = xp.take(scene.clearances(position), constant(xp, edges.ball), axis=0)
+            meeting = _those(clear <= own.reach + within, len(own.solids), meeting)
+        found.append(meeting)
     return _joined(found)
 
 
 def _edge_touch(
-    vehicle: Vehicle, scene: Scene, position: Array, rotation: Array, within: Array | None
+    own: ContactPoints,
+    start: Array,
+    along: Array,
+    wanted: Array,
+    within: Array | None,
+    rotation: Array,
 ) -> Touch:
-    """Return both ends of all edges in all bodies."""
-    own = vehicle.contact
-    start, along, real = _edges(scene, layout(vehicle.contact, scene), position)
-    start, wanted = start - position[..., None, :], real > 0
-    if within is None:
-        meeting = edge_meetings(own.solids, start @ rotation, along @ rotation)
-        return _those(wanted, 2 * len(own.solids), Touch(*meeting))
-    wanted = wanted & (_nearest_square(start, along) < (own.reach + within) ** 2)
+    """Return both ends of edges, from a vehicle's place in map, in all bodies."""
+    if within is not None:
+        wanted = wanted & (_nearest_square(start, along) < (own.reach + within) ** 2)
     start, along = start @ rotation, along @ rotation
-    wanted = wanted & may_meet(own.solids, start, along, within)
-    meeting = edge_meetings(own.solids, start, along, wanted)
+    if within is not None:
+        wanted = wanted & may_meet(own.solids, start, along, within)
+    meeting = edge_meetings(own.solids, start, along, None if within is None else wanted)
     return _those(wanted, 2 * len(own.solids), Touch(*meeting))
-
-
-def _ball_touch(
-    vehicle: Vehicle, scene: Scene, position: Array, rotation: Array, within: Array | None
-) -> Touch:
-    """Return all spheres in all bodies."""
-    xp, own, edges = namespace(position), vehicle.contact, scene.edges
-    center = (constant(xp, edges.center) - position[..., None, :]) @ rotation
-    meeting = Touch(*sphere_meetings(own.solids, center, edges.radius))
-    if within is None:
-        return meeting
-    clear = xp.take(scene.clearances(position), constant(xp, edges.ball), axis=0)
-    return _those(clear <= own.reach + within, len(own.solids), meeting)
 
 
 def _those(wanted: Array, count: int, touch: Touch) -> Touch:
@@ -263,33 +391,46 @@ def near_touches(
     """
     scene, own = environment.scene, vehicle.contact
     assert scene is not None
-    none = np.zeros((0, 3))
     near = scene.near(state.position, own.reach + within)
     if not near:
+        none = np.zeros((0, 3))
         return Touch(none[:, 0], none, none), np.zeros(0, int)
-    pairs = layout(vehicle.contact, scene)
+    pairs, position, solids = layout(own, scene), state.position, own.solids
     rotation = rotation_matrix(state.orientation)
-    found = [_point_touch(vehicle, scene.part(near), state.position, rotation)]
-    numbers = [(len(own) * np.array(near)[:, None] + np.arange(len(own))).reshape(-1)]
-    bodies = np.arange(len(own.solids))
-    which, start, along = _near_edges(scene, pairs, state.position, own.reach + within, near)
-    start, along = start @ rotation, along @ rotation
-    if len(which) and len(bodies):
-        close = may_meet(own.solids, start, along, within)
-        which, start, along = which[close], start[close], along[close]
-    if len(which) and len(bodies):
-        found.append(Touch(*edge_meetings(own.solids, start, along)))
-        body = which[:, None] * len(bodies) + bodies
-        numbers.append(pairs.points + (2 * body[..., None] + np.arange(2)).reshape(-1))
-    balls = np.flatnonzero(np.isin(scene.edges.ball, near))
-    if len(balls) and len(bodies):
-        center = (scene.edges.center[balls] - state.position) @ rotation
-        found.append(Touch(*sphere_meetings(own.solids, center, scene.edges.radius[balls])))
-        before = pairs.points + 2 * pairs.edges * len(bodies)
-        numbers.append(before + (balls[:, None] * len(bodies) + bodies).reshape(-1))
+    found = [_point_touch(own, scene.part(near), position, rotation)]
+    numbers = [(pairs.points[list(near)][:, None] + np.arange(len(own))).reshape(-1)]
+    for first, start, along in _near_edges(scene, pairs, position, near):
+        start, along = (start - position) @ rotation, along @ rotation
+        close = np.flatnonzero(
+            (_nearest_square(start, along) < (own.reach + within) ** 2)
+            & may_meet(solids, start, along, within)
+        )
+        if len(close):
+            found.append(Touch(*edge_meetings(solids, start[close], along[close])))
+            numbers.append((first[close][:, None] + np.arange(pairs.ends)).reshape(-1))
+    if near[-1] >= pairs.ground and len(scene.edges.ball) and len(solids):
+        balls = np.flatnonzero(np.isin(scene.edges.ball, near))
+        center = (scene.edges.center[balls] - position) @ rotation
+        found.append(Touch(*sphere_meetings(solids, center, scene.edges.radius[balls])))
+        ball = balls[:, None] * len(solids) + np.arange(len(solids))
+        numbers.append(pairs.balls + ball.reshape(-1))
     touch, index = _joined(found), np.concatenate(numbers)
     close = np.flatnonzero(touch.gap < within)
+    close = close[np.argsort(index[close])]
     return Touch(*(values[close] for values in touch)), index[close]
+
+
+def _near_edges(
+    scene: Scene, pairs: Layout, position: np.ndarray, near: tuple[int, ...]
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield numbers of first pairs, starts in map, and vectors of edges of some surfaces."""
+    each = pairs.ends
+    if pairs.window and len(scene.planes) in near and scene.terrain is not None:
+        which, start, along = ridges_of_cell(scene.terrain, pairs.window, position)
+        yield pairs.ridges + each * which, start, along
+    if near[-1] >= pairs.ground and each and len(scene.edges.start):
+        which = np.flatnonzero(np.isin(scene.edges.surface, near))
+        yield pairs.edges + each * which, scene.edges.start[which], scene.edges.along[which]
 
 
 def _dot(a: Array, b: Array) -> Array:
@@ -302,16 +443,3 @@ def _nearest_square(start: Array, along: Array) -> Array:
     share = xp.clip(-_dot(start, along) / _dot(along, along), 0.0, 1.0)
     nearest = start + share[..., None] * along
     return _dot(nearest, nearest)
-
-
-def _near_edges(
-    scene: Scene, pairs: Layout, position: np.ndarray, reach: float, near: tuple[int, ...]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return numbers, starts from a position, and vectors of edges within reach of it."""
-    ground = len(scene.planes) if scene.terrain is not None else -1
-    if not pairs.edges or not (ground in near or np.any(np.isin(scene.edges.surface, near))):
-        return np.zeros(0, int), np.zeros((0, 3)), np.zeros((0, 3))
-    start, along, real = _edges(scene, pairs, position)
-    start = start - position
-    which = np.flatnonzero((_nearest_square(start, along) < reach**2) & (real > 0))
-    return which, start[which], along[which]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
-from marine_sim_ros.core.spatial import cross, skew, transport
+from marine_sim_ros.core.spatial import cross, skew
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import DragElements, Lift, Vehicle
@@ -43,7 +43,7 @@ def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
     if damping.elements is not None:
         result = result + _elements_matrix(damping.elements, damping.center, velocity)
     if damping.lift is not None:
-        result = result + _lift_matrix(damping.lift, damping.center, velocity)
+        result = result + _lift_matrix(damping.lift, damping.lift_arms, velocity)
     return result
 
 
@@ -60,12 +60,12 @@ def _elements_matrix(elements: DragElements, center: np.ndarray, velocity: Array
     return (rows.T * gain[..., None, :]) @ rows
 
 
-def _lift_matrix(lift: Lift, center: np.ndarray, velocity: Array) -> Array:
+def _lift_matrix(lift: Lift, arms: tuple[np.ndarray, ...], velocity: Array) -> Array:
     """Return −Σ Hᵀ S(B v) H (..., 6, 6) with v = H ν: antisymmetric, so that it does no work."""
     xp = namespace(velocity)
     total = 0.0
-    for coefficients, place in zip(lift.coefficients, lift.center, strict=True):
-        arm = constant(xp, transport(place - center)[:3])
+    for coefficients, place in zip(lift.coefficients, arms, strict=True):
+        arm = constant(xp, place)
         turn = matvec(constant(xp, coefficients), matvec(arm, velocity))
         total = total - arm.T @ (skew(turn) @ arm)
     return total

@@ -14,6 +14,7 @@ momentum from the vehicle by the same rule, because it is in M from then on.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +27,11 @@ from marine_sim_ros.core.spatial import (
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.core.tracking import approach
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.contact import ContactPoints
 from marine_sim_ros.model.gripper import read_gripper
 from marine_sim_ros.model.manipulator import BANDWIDTH, Manipulator
 from marine_sim_ros.model.vehicle import Buoyancy, Inertia, Vehicle
+from marine_sim_ros.physics.contact_links import posed_points
 from marine_sim_ros.physics.force import ForceModel, actuated
 from marine_sim_ros.physics.payload import Load, added_mass_of, gripper_joint, water_wrench
 
@@ -177,7 +180,7 @@ def _arm_buoyancy(arm: Manipulator, poses: Poses) -> Buoyancy:
 
 
 def posed(vehicle: Vehicle, poses: Poses | None) -> Vehicle:
-    """Return a vehicle with its arm where the poses say: mass, inertia and lumped buoyancy.
+    """Return a vehicle with its arm where the poses say: mass, lumped buoyancy, contact points.
 
     A payload in the gripper adds to mass, inertia and added mass; the water's forces on it are in
     the manipulator's wrench.
@@ -191,9 +194,14 @@ def posed(vehicle: Vehicle, poses: Poses | None) -> Vehicle:
     if load is not None:
         added = added_mass_of(load, load_place(load, poses))
         vehicle = replace(vehicle, added_mass=vehicle.added_mass + added)
+    points = partial(_points, vehicle, poses)
     if vehicle.hull is not None and vehicle.hull.voxels is not None:
-        return replace(vehicle, inertia=inertia)
-    return replace(vehicle, inertia=inertia, buoyancy=buoyancy)
+        return replace(vehicle, inertia=inertia, find_contact=points)
+    return replace(vehicle, inertia=inertia, buoyancy=buoyancy, find_contact=points)
+
+
+def _points(vehicle: Vehicle, poses: Poses) -> ContactPoints:
+    return posed_points(vehicle.contact, poses.translation, poses.rotation, poses.load)
 
 
 def load_place(load: Load, poses: Poses) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -17,7 +18,7 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.terrain import HeightMap
 
-__all__ = ['ROUND', 'Edges', 'obstacle_edges', 'ridge_window', 'ridges']
+__all__ = ['ROUND', 'Edges', 'obstacle_edges', 'ridge_window', 'ridges', 'ridges_of_cell']
 
 ROUND = 24
 """Sides of the prism whose edges stand for those of a cylinder: its flats are within
@@ -139,3 +140,21 @@ def ridges(terrain: HeightMap, window: int, position: Array) -> tuple[Array, Arr
         xp.reshape(xp.stack([east, north], axis=-4), (*shape, 3)),
         xp.reshape(xp.stack([values[..., 3], values[..., 4]], axis=-3), shape),
     )
+
+
+def ridges_of_cell(
+    terrain: HeightMap, window: int, position: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return numbers (r,), starts and vectors (r, 3) of the ridges around a place (3,); NumPy."""
+    cell = np.floor((position[:2] - terrain.origin) / terrain.spacing)
+    return _ridges_of_cell(terrain, window, float(cell[0]), float(cell[1]))
+
+
+@lru_cache(maxsize=256)
+def _ridges_of_cell(
+    terrain: HeightMap, window: int, i: float, j: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    inside = terrain.origin + terrain.spacing * (np.array([i, j]) + 0.5)
+    start, along, real = ridges(terrain, window, np.append(inside, 0.0))
+    which = np.flatnonzero(real > 0)
+    return which, start[which], along[which]

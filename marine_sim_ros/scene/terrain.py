@@ -94,19 +94,18 @@ class HeightMap:
         south, north = a + u * (b - a), c + u * (d - c)
         along_x = ((b - a) + v * ((d - c) - (b - a))) / self.spacing
         along_y = (north - south) / self.spacing
-        zero = xp.zeros_like(along_x)
         return (
             south + v * (north - south),
-            xp.where(inside_x, along_x, zero),
-            xp.where(inside_y, along_y, zero),
+            xp.where(inside_x, along_x, 0.0),
+            xp.where(inside_y, along_y, 0.0),
         )
 
     def _cell(self, x: Array, axis: int, count: int) -> tuple[Array, Array, Array]:
         """Return the place within a cell (0 to 1), whether it is on the grid, and the cell."""
         xp = namespace(x)
         u = (x - float(self.origin[axis])) / self.spacing
-        clipped = xp.clip(u, 0.0, float(count - 1))
-        cell = xp.minimum(xp.floor(clipped), (count - 2) * xp.ones_like(u))
+        clipped = xp.minimum(xp.maximum(u, 0.0), float(count - 1))
+        cell = xp.minimum(xp.floor(clipped), float(count - 2))
         return clipped - cell, clipped == u, xp.astype(cell, xp.int32)
 
     def height(self, x: Array, y: Array) -> Array:

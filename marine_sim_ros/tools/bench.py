@@ -20,7 +20,7 @@ from rich.table import Table
 
 from marine_sim_ros.bench.gazebo import check_gazebo, gazebo_table
 from marine_sim_ros.bench.sensors import camera_rows, sensor_rows
-from marine_sim_ros.bench.solid import solid_milliseconds
+from marine_sim_ros.bench.solid import mujoco_microseconds, solid_milliseconds
 from marine_sim_ros.bench.steps import step_microseconds
 from marine_sim_ros.control.allocator import Allocator
 from marine_sim_ros.core.ros_needed import require_ros
@@ -156,6 +156,10 @@ def _steps(add: Add) -> None:
         add(f'contact, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.touching)
         add(f'boundary, {vehicle} 20 m over rock: CPU ms', '.3f', afloat.boundary)
         add(f'boundary, {vehicle} on rock: CPU ms (200 Hz: 5)', '.2f', fallen.boundary)
+    resting = solid_milliseconds('bluerov2', height=0.05, still=True)
+    add('contact, bluerov2 at rest on rock: CPU µs', '.0f', 1e3 * resting.touching)
+    if importlib.util.find_spec('mujoco'):
+        add('MuJoCo, its box at rest on the same rock: CPU µs/step', '.1f', mujoco_microseconds())
     sensor_rows(add)
 
 
