@@ -179,6 +179,23 @@ def test_what_the_model_does_not_explain_is_doubtful():
     assert any(re.match(r'surge: only -?\d+ % of the motion', d) for d in doubts)
 
 
+@pytest.mark.long
+def test_a_slow_run_in_water_that_moves_tells_no_mass():
+    """Water that swings by 0.15 m/s, and sticks that hardly change: free starts fit any of it."""
+    vehicle = load_vehicle('bluerov2', coefficients='maker')
+    sticks = 0.25 + 0.03 * np.random.default_rng(1).normal(size=15)
+    run = scripted(vehicle, [(4 * i, f'{{surge: {s:.3f}}}') for i, s in enumerate(sticks)], 60.0)
+    rows = noisy_odometry(run, 0)
+    rows[:, 7] += 0.15 * np.sin(2 * np.pi * run.time / 20)
+    commands = commands_of_pwm(run.time, run.pwm, vehicle.thrusters)
+    found = identify(vehicle, make_samples(vehicle, run.time, rows, commands))
+    assert found.value('added_mass')[0].value > 100  # of 5.5 kg: what no reason would hide
+    for kind in ('added_mass', 'linear_damping', 'quadratic_damping'):
+        assert re.match(r'the model explains \d+ % of how surge', told(found)[f'{kind} surge'])
+    assert any(doubt.startswith('surge: only') for doubt in found.doubts)
+    assert '<added_mass>5.5 12.7 14.57' in tags(vehicle, found)
+
+
 def test_drag_of_panels_is_not_fitted():
     vehicle = load_vehicle('simple_rov')
     with pytest.raises(ParameterError, match='expected a description without hull drag'):
@@ -207,6 +224,20 @@ def test_intervals_hold_errors_that_last():
     white = np.var(noise[..., 0]) / np.sum(x**2)
     assert np.mean(variances) == pytest.approx(np.var(slopes), rel=0.4)
     assert np.var(slopes) > 8 * white  # as if every sample were an error of its own
+
+
+def test_stretches_that_contradict_each_other_widen_an_interval():
+    """Ten stretches whose slopes scatter by 0.5: so does their mean, by 0.5/√10."""
+    rng = np.random.default_rng(0)
+    x = np.tile(np.cos(np.linspace(0, 60, 400)), (10, 1))  # each averages its own noise out
+    variances = []
+    for _ in range(60):
+        errors = 0.5 * rng.normal(size=(10, 1)) * x + 0.01 * rng.normal(size=x.shape)
+        jacobian, residuals = np.zeros((2, 10, 400, 6))
+        jacobian[..., 0], residuals[..., 0] = x, errors - np.sum(errors * x) / np.sum(x * x) * x
+        found = covariance(jacobian.reshape(-1, 1), residuals.ravel(), 10, np.full(1, 1e-9))
+        variances.append(found[0, 0])
+    assert np.mean(variances) == pytest.approx(0.5**2 / 10, rel=0.25)
 
 
 def test_what_a_run_cannot_tell_has_the_vague_interval_of_before():

@@ -218,9 +218,76 @@ def test_rows_between_stamps_commands_of_another_row_and_a_tilted_mount_are_put_
     np.testing.assert_allclose(read.pwm, manual_pwm(heavy.thrusters, sticks), atol=1e-9)
 
 
+def test_means_of_stairs_tell_when_a_command_changed(heavy, tmp_path):
+    # Stamps every 0.2 s; the stick goes from 0 to 0.5 a quarter into the tenth interval.
+    n = 30
+    stick = np.zeros((n, 2))
+    stick[9, 0], stick[10:, 0] = -0.5 * 0.75, -0.5
+    np.savez(
+        tmp_path / 'a.npz',
+        t=np.concatenate([[0.0, 0.0], np.arange(n + 1) * 200.0]),
+        angle=np.zeros((n, 3)),
+        v=np.zeros((n, 6)),
+        stick=stick,
+    )
+    mapping = tmp_path / 'columns.yaml'
+    mapping.write_text(MAPPING + 'stamp_to_sample: 0.5\ncommands: means\n')
+    read = recording_of_table(tmp_path / 'a.npz', COLUMNS.load(str(mapping)), heavy.thrusters)
+    assert read.held
+    stop, go = manual_pwm(heavy.thrusters, np.outer([0.0, 0.5], np.eye(6)[0]))
+    sent, pwm = read.sent.ravel() + 0.1, read.pwm.reshape(-1, 8)
+    assert np.all(np.diff(sent) > 0)
+    np.testing.assert_allclose(pwm[sent < 1.849], np.broadcast_to(stop, (19, 8)))
+    (first,) = np.flatnonzero(np.diff(pwm[:, 0])) + 1
+    assert sent[first] == pytest.approx(1.8 + 0.25 * 0.2)
+    np.testing.assert_allclose(pwm[first:], np.broadcast_to(go, pwm[first:].shape))
+
+
+@pytest.mark.long
+def test_the_place_of_the_markers_is_found_and_taken_off(heavy, tmp_path):
+    pytest.importorskip('jax')
+    from marine_sim_ros.engine.availability import precision
+    from marine_sim_ros.identification.motion_fit import fit_motion
+    from marine_sim_ros.identification.prediction import stretches_of
+
+    place = np.array([0.1, -0.05, 0.2])
+    run = simulate(heavy, load_scenario('excitation'), dt=0.01, duration=40.0)
+    rows = slice(None, None, 20)
+    velocity = run.velocity[rows].copy()
+    velocity[:, :3] += np.cross(velocity[:, 3:], place)
+    recording = Recording('run', run.time[rows], run.orientation[rows], velocity, run.pwm[rows])
+    lines = ''.join(
+        f'  - {{name: at {i}, path: "origin[{i}]", unit: m, prior: 0, deviation: 0.3}}\n'
+        for i in range(3)
+    )
+    with precision('float64'):
+        parameters = FITS.parse(f'parameters:\n{lines}', 'place')
+        found = fit_motion(heavy, parameters, stretches_of([recording], 3.0))
+    np.testing.assert_allclose(found.values, place, atol=0.005)
+
+    # In a file's axes, forward, right and down, as the mapping says it.
+    flip = np.array([1.0, -1.0, -1.0])
+    np.savez(
+        tmp_path / 'a.npz',
+        t=np.concatenate([[0.0, 0.0], run.time[rows] * 1000]),
+        angle=np.zeros((len(velocity), 3)),
+        v=velocity * np.tile(flip, 2),
+        stick=np.zeros((len(velocity), 2)),
+    )
+    mapping = tmp_path / 'columns.yaml'
+    mapping.write_text(MAPPING + f'origin: {(place * flip).tolist()}\n')
+    read = recording_of_table(tmp_path / 'a.npz', COLUMNS.load(str(mapping)), heavy.thrusters)
+    np.testing.assert_allclose(read.velocity, run.velocity[rows], atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ('line', 'message'),
-    [('tilt: [1, 2, 3]', 'has 3 numbers'), ('stamp_to_sample: 2', 'from 0 to 1')],
+    [
+        ('tilt: [1, 2, 3]', 'has 3 numbers'),
+        ('stamp_to_sample: 2', 'from 0 to 1'),
+        ('origin: [1, 2]', 'has 2 numbers'),
+        ('commands: sums', 'held'),
+    ],
 )
 def test_a_mount_or_a_time_that_cannot_be_is_told(line, message):
     with pytest.raises(ParameterError, match=message):

@@ -17,7 +17,7 @@ import numpy as np
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.engine.availability import precision
-from marine_sim_ros.identification.fit_file import DELAY, FITS, FitParameter, value_at
+from marine_sim_ros.identification.fit_file import FITS, OF_RECORDINGS, FitParameter, value_at
 from marine_sim_ros.identification.motion_fit import MotionFit, Problem
 from marine_sim_ros.identification.prediction import parts_of, stretches_of
 from marine_sim_ros.identification.recording import Recording
@@ -43,7 +43,7 @@ def measured(run: Trajectory, seed: int) -> Recording:
 def truth(vehicle: Vehicle, parameters: tuple[FitParameter, ...]) -> np.ndarray:
     """Return the values (k,) of a vehicle."""
     return np.array(
-        [0.0 if DELAY in p.paths else value_at(vehicle, p.paths[0]) for p in parameters]
+        [0.0 if p.paths[0] in OF_RECORDINGS else value_at(vehicle, p.paths[0]) for p in parameters]
     )
 
 

@@ -9,12 +9,14 @@ import numpy as np
 
 from marine_sim_ros.identification.parameters import ParameterSet
 
-__all__ = ['NORMAL_95', 'covariance', 'reasons']
+__all__ = ['DOUBTFUL', 'NORMAL_95', 'covariance', 'reasons']
 
 NORMAL_95 = 1.96
 """Standard deviations to either side that hold 95 % of a normal distribution."""
 WIDEST = 0.25
 """Half an interval over what the parameter is compared with, beyond which it is not observable."""
+DOUBTFUL = 0.7
+"""Of the variance of a motion; what is explained less casts doubt on what was found."""
 _STILL = 3.0
 """How far an axis's motion must stand out of the noise not to count as one that hardly moved."""
 _BLOCK = 20
@@ -35,7 +37,11 @@ def covariance(
     (JᵀJ + P)⁻¹ [Σ_ij J_iᵀ R(i − j) J_j + P] (JᵀJ + P)⁻¹ with the autocorrelation R of each axis's
     residuals within stretches, tapered to zero over half of one (Bartlett), so that an
     error that lasts is not counted as many that agree. Source: Morelli & Klein (1997), "Accuracy
-    of aerodynamic model parameters estimated from flight test data", eq. 15.
+    of aerodynamic model parameters estimated from flight test data", eq. 15. Where the stretches
+    contradict each other by more than that, as they do when the model lacks what moved the
+    vehicle, the variances are those of Σ_s g_s g_sᵀ s/(s − 1), g_s = J_sᵀ e_s, in place of the
+    bracket's sum, with the correlations of before. Source: Liang & Zeger (1986), "Longitudinal
+    data analysis using generalized linear models", eq. 8.
 
     Args:
         jacobian: J (s · l · c, k) of weighted residuals.
@@ -58,7 +64,12 @@ def covariance(
         later, earlier = slopes[:, lag:], slopes[:, : length - lag]
         part = (later * share[:, None]).reshape(-1, count).T @ earlier.reshape(-1, count)
         middle += part if lag == 0 else part + part.T
-    return np.asarray(inverse @ middle @ inverse)
+    found = inverse @ middle @ inverse
+    each = np.einsum('slck,slc->sk', slopes, errors)
+    between = each.T @ each * (stretches / max(1, stretches - 1)) + np.diag(prior)
+    ratio = np.diag(inverse @ between @ inverse) / np.diag(found)
+    wider = np.sqrt(np.maximum(ratio, 1.0))
+    return np.asarray(found * np.outer(wider, wider))
 
 
 def comparable(parameters: ParameterSet, theta: np.ndarray, speed: np.ndarray) -> np.ndarray:
@@ -84,6 +95,7 @@ def reasons(
     found: np.ndarray,
     measured: np.ndarray,
     noise: np.ndarray,
+    explained: np.ndarray,
 ) -> list[str]:
     """Return why each parameter is not observable in the run; empty where it is.
 
@@ -95,6 +107,7 @@ def reasons(
         found: (k, k) their covariance.
         measured: (s, l, 6) velocity.
         noise: (6,) its noise.
+        explained: (6,) share of the motion within stretches that the fit explains, or NaN.
     """
     speed = np.sqrt(np.mean(measured**2, axis=(0, 1)))
     deviation = np.sqrt(np.diag(found))
@@ -108,6 +121,9 @@ def reasons(
         if parameter.axis and still[axis]:
             unit = 'm/s' if axis < 3 else 'rad/s'
             text = f'{parameter.axis} hardly moves ({speed[axis]:.2g} {unit} rms, noise included)'
+        elif parameter.axis and explained[axis] < DOUBTFUL:
+            share = max(0.0, 100 * float(explained[axis]))
+            text = f'the model explains {share:.0f} % of how {parameter.axis} changes'
         elif wide[i] and alike[i, other] > _ALIKE:
             text = f'cannot be distinguished from {parameters.parameters[other].name}'
         elif wide[i]:

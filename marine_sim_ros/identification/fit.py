@@ -15,7 +15,7 @@ import numpy as np
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.identification.confidence import NORMAL_95, covariance, reasons
+from marine_sim_ros.identification.confidence import DOUBTFUL, NORMAL_95, covariance, reasons
 from marine_sim_ros.identification.parameters import Parameter, ParameterSet
 from marine_sim_ros.identification.samples import Samples
 from marine_sim_ros.identification.shooting import Shooting, stretches
@@ -34,8 +34,6 @@ _ROUNDS = 2
 _EVALUATIONS = 25
 _STILL = 2.0
 """Deviations of the noise below which nobody asks how much of a motion is explained."""
-_DOUBTFUL = 0.7
-"""Of the variance of a motion; what is explained less casts doubt on what was found."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +96,8 @@ class Identification:
 
     @property
     def explained(self) -> np.ndarray:
-        """(6,) share of the variance of each axis that the fit explains; NaN where it is still."""
-        error = (self.fitted - self.measured).reshape(-1, 6)
-        spread = self.measured.reshape(-1, 6).std(axis=0)
-        still = spread < _STILL * self.noise
-        return 1 - np.mean(error**2, axis=0) / np.where(still, np.nan, spread) ** 2
+        """(6,) see :func:`_explained`."""
+        return _explained(self.measured, self.fitted, self.noise)
 
     @property
     def doubts(self) -> list[str]:
@@ -111,7 +106,7 @@ class Identification:
             f'{axis}: only {100 * share:.0f} % of the motion are explained; expected masses, '
             'thrust, current and water of the run, and nothing else that pushed'
             for axis, share in zip(AXES, self.explained.tolist(), strict=True)
-            if share < _DOUBTFUL
+            if share < DOUBTFUL
         ]
 
     def value(self, kind: str) -> list[Estimate]:
@@ -138,6 +133,17 @@ class Identification:
             },
             'doubts': self.doubts,
         }
+
+
+def _explained(measured: np.ndarray, fitted: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return the share (6,) of each axis's variance that a fit explains; NaN where it is still.
+
+    The variance is that within stretches, (s, l + 1, 6): each has an initial velocity of its own,
+    so that a fit of a slow motion hits the means of the stretches, whatever its coefficients.
+    """
+    spread = np.sqrt(np.mean(np.var(measured, axis=1), axis=0))
+    error = np.mean((fitted - measured) ** 2, axis=(0, 1))
+    return 1 - error / np.where(spread < _STILL * noise, np.nan, spread) ** 2
 
 
 def _silent(share: float) -> None:
@@ -203,7 +209,9 @@ def identify(
     residuals = shooting.residuals(theta)
     found = covariance(jacobian, residuals, len(starts), prior.weight**2)
     measured = shooting.measured
-    told = reasons(parameters, theta, found, measured, samples.noise)
+    fitted = shooting.simulated(theta)
+    explained = _explained(measured, fitted, samples.noise)
+    told = reasons(parameters, theta, found, measured, samples.noise, explained)
     half = NORMAL_95 * np.sqrt(np.diag(found))
     progress(1.0)
     return Identification(
@@ -213,7 +221,7 @@ def identify(
         ),
         time=samples.time[shooting.rows],
         measured=measured,
-        fitted=shooting.simulated(theta),
+        fitted=fitted,
         noise=samples.noise,
     )
 

@@ -17,10 +17,23 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['DELAY', 'FITS', 'FitParameter', 'text_of', 'value_at', 'with_values']
+__all__ = [
+    'DELAY',
+    'FITS',
+    'OF_RECORDINGS',
+    'ORIGIN',
+    'FitParameter',
+    'text_of',
+    'value_at',
+    'with_values',
+]
 
 DELAY = 'delay'
 """Path of what belongs to the recordings: seconds by which their commands come late."""
+ORIGIN = ('origin[0]', 'origin[1]', 'origin[2]')
+"""Paths of what belongs to the recordings, too: where the tracked point is in the body, m."""
+OF_RECORDINGS = (DELAY, *ORIGIN)
+"""Paths that are of no vehicle."""
 _KEYS = {'name', 'path', 'unit', 'prior', 'deviation', 'limits'}
 _PART = re.compile(r'([a-z_]+)(?:\[([0-9,: ]+)\])?')
 
@@ -32,7 +45,7 @@ class FitParameter:
     Attributes:
         name: display name.
         paths: attributes of the vehicle that have this value, such as ``added_mass[0,0]`` or
-            ``thrusters.thrust_deduction[0:4]``; or ``delay``.
+            ``thrusters.thrust_deduction[0:4]``; or ``delay``, ``origin[0]``.
         unit: SI.
         prior: most likely value beforehand.
         deviation: its standard deviation.
@@ -172,6 +185,6 @@ def with_values(
     """
     for i, parameter in enumerate(parameters):
         for path in parameter.paths:
-            if path != DELAY:
+            if path not in OF_RECORDINGS:
                 vehicle = _replaced(vehicle, path.split('.'), theta[i], xp, path)
     return vehicle

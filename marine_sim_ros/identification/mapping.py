@@ -32,10 +32,12 @@ __all__ = ['COLUMNS', 'Columns', 'recording_of_table']
 
 _KEYS = {
     *('time', 'time_unit', 'frame', 'attitude', 'velocity', 'pwm', 'sticks', 'skip', 'commands'),
-    *('stamp_to_sample', 'tilt'),
+    *('stamp_to_sample', 'tilt', 'origin'),
 }
 _UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 _COLUMN = re.compile(r'(-?)([^\[\]]+?)(?:\[(\d+)\])?')
+_ALIKE = 8.0
+"""µs by which a mean may miss the line between its neighbours."""
 _FLIP = np.array([1.0, -1.0, -1.0])
 
 
@@ -52,11 +54,13 @@ class Columns:
         pwm: columns of the pulse widths, µs; or none.
         sticks: column of ArduSub's manual sticks, −1 to 1, by axis; or none.
         skip: rows to leave out at the beginning, by name of the array.
-        held: whether a command holds until the next; else they were interpolated.
+        commands: ``held`` until the next, ``interpolated``, or ``means`` of what was held from
+            a row's stamp to the next: a value between its neighbours' tells when it changed.
         stamp_to_sample: where a row stands between its stamp, 0, and the next, 1: a mean of
             what came in between stands at 0.5.
         tilt: roll and pitch in rad, in the file's axes, of the tracked frame in the body, whose
             velocities and attitude they are. Angles count from their values with the body level.
+        origin: of the tracked frame in the body, m, in the body's axes as the file has them.
     """
 
     time: str
@@ -67,9 +71,10 @@ class Columns:
     pwm: tuple[str, ...] = ()
     sticks: Mapping[str, str] = field(default_factory=dict)
     skip: Mapping[str, int] = field(default_factory=dict)
-    held: bool = True
+    commands: str = 'held'
     stamp_to_sample: float = 0.0
     tilt: tuple[float, float] = (0.0, 0.0)
+    origin: tuple[float, ...] = (0.0, 0.0, 0.0)
 
 
 def _columns(root: YamlReader) -> Columns:
@@ -90,9 +95,10 @@ def _columns(root: YamlReader) -> Columns:
         _words(root.child('pwm'), range(1, 65)) if 'pwm' in given else (),
         {axis: text_of(sticks.child(axis)) for axis in sticks.value},
         {name: root.child('skip').child(name).whole(0, 10**6) for name in skip},
-        root.child('commands', 'held').choice(('held', 'interpolated')) == 'held',
+        root.child('commands', 'held').choice(('held', 'interpolated', 'means')),
         root.child('stamp_to_sample', 0.0).number(0.0, 1.0),
         _tilt(root.child('tilt', [0.0, 0.0])),
+        _place(root.child('origin', [0.0, 0.0, 0.0])),
     )
 
 
@@ -105,6 +111,13 @@ def _tilt(reader: YamlReader) -> tuple[float, float]:
     if len(angles) != 2:
         raise reader.error(f' has {len(angles)} numbers; expected roll and pitch, deg')
     return angles[0], angles[1]
+
+
+def _place(reader: YamlReader) -> tuple[float, ...]:
+    place = tuple(item.number(-10.0, 10.0) for item in reader.items())
+    if len(place) != 3:
+        raise reader.error(f' has {len(place)} numbers; expected x, y and z, m')
+    return place
 
 
 def _words(reader: YamlReader, counts: tuple[int, ...] | range) -> tuple[str, ...]:
@@ -142,35 +155,72 @@ def recording_of_table(path: str | Path, columns: Columns, thrusters: ThrusterSe
 
     velocity = [column(c) for c in columns.velocity]
     attitude = [column(c) for c in columns.attitude]
-    time = _sampled(column(columns.time), columns.stamp_to_sample)
+    stamps = column(columns.time)
+    time = _sampled(stamps, columns.stamp_to_sample)
     sent = {axis: column(name) for axis, name in columns.sticks.items()}
     widths = [column(c) for c in columns.pwm]
     count = min(len(x) for x in (*velocity, *attitude, time, *sent.values(), *widths))
-    if sent:
-        sticks = np.zeros((count, 6))
-        for axis, values in sent.items():
-            sticks[:, AXES.index(axis)] = values[:count]
-        if columns.down:
-            sticks *= np.tile(_FLIP, 2)
-        pwm = manual_pwm(thrusters, sticks)
-    else:
+    pwm = _pulse_widths(path, columns, thrusters, count, sent, widths)
+    moved = np.stack([v[:count] for v in velocity], axis=1)
+    turned = np.stack([a[:count] for a in attitude], axis=1)
+    tilt, origin = np.array([*columns.tilt, 0.0]), np.array(columns.origin)
+    if columns.down:
+        moved = moved * np.tile(_FLIP, 2)
+        turned = turned * (_FLIP if turned.shape[1] == 3 else np.append(_FLIP, 1.0))
+        tilt, origin = tilt * _FLIP, origin * _FLIP
+    if turned.shape[1] == 3:
+        turned = np.asarray(quaternion_of_angles((turned + tilt).T)).T
+    turned, moved = _of_body(turned, moved, tilt)
+    moved[:, :3] -= np.cross(moved[:, 3:], origin)
+    seconds = (time[:count] - time[0]) * columns.unit
+    edges = None
+    if columns.commands == 'means':
+        starts = (stamps[: count + 1] - time[0]) * columns.unit
+        edges, pwm = _stairs(starts, pwm)
+    held = columns.commands != 'interpolated'
+    return checked(Recording(path.stem, seconds, turned, moved, pwm, held, edges))
+
+
+def _pulse_widths(
+    path: Path,
+    columns: Columns,
+    thrusters: ThrusterSet,
+    count: int,
+    sent: Mapping[str, np.ndarray],
+    widths: list[np.ndarray],
+) -> np.ndarray:
+    """Return pulse widths (count, k) of sticks by axis, or of columns of their own."""
+    if not sent:
         if len(widths) != len(thrusters):
             raise ParameterError(
                 f'{path}: {len(widths)} columns of pwm; expected {len(thrusters)}'
             )
-        pwm = np.stack([w[:count] for w in widths], axis=1)
-    moved = np.stack([v[:count] for v in velocity], axis=1)
-    turned = np.stack([a[:count] for a in attitude], axis=1)
-    tilt = np.array([*columns.tilt, 0.0])
+        return np.stack([w[:count] for w in widths], axis=1)
+    sticks = np.zeros((count, 6))
+    for axis, values in sent.items():
+        sticks[:, AXES.index(axis)] = values[:count]
     if columns.down:
-        moved = moved * np.tile(_FLIP, 2)
-        turned = turned * (_FLIP if turned.shape[1] == 3 else np.append(_FLIP, 1.0))
-        tilt = tilt * _FLIP
-    if turned.shape[1] == 3:
-        turned = np.asarray(quaternion_of_angles((turned + tilt).T)).T
-    turned, moved = _of_body(turned, moved, tilt)
-    seconds = (time[:count] - time[0]) * columns.unit
-    return checked(Recording(path.stem, seconds, turned, moved, pwm, columns.held))
+        sticks *= np.tile(_FLIP, 2)
+    return np.asarray(manual_pwm(thrusters, sticks))
+
+
+def _stairs(starts: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return times (n, 2) and values (n, 2, k) of stairs with given means (n, k) in intervals.
+
+    An interval whose mean lies between those around it has the step from one to the other inside.
+    """
+    before = np.concatenate([mean[:1], mean[:-1]])
+    after = np.concatenate([mean[1:], mean[-1:]])
+    step = after - before
+    size = np.sum(step**2, axis=1)
+    share = np.sum((mean - before) * step, axis=1) / np.where(size > 0, size, 1.0)
+    apart = np.abs(mean - before - share[:, None] * step).max(axis=1)
+    within = (size > 0) & (apart < _ALIKE) & (share > 0.02) & (share < 0.98)
+    length = np.diff(starts, append=starts[-1:])[: len(mean)]
+    length = np.where(length > 0, length, np.median(np.diff(starts)))
+    edge = starts[: len(mean)] + np.where(within, 1 - share, 0.5) * length
+    values = np.stack([np.where(within[:, None], x, mean) for x in (before, after)], axis=1)
+    return np.stack([starts[: len(mean)], edge], axis=1), values
 
 
 def _sampled(stamps: np.ndarray, share: float) -> np.ndarray:

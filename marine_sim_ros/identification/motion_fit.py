@@ -24,9 +24,9 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.core.spatial import up_in_body
+from marine_sim_ros.core.spatial import cross, up_in_body
 from marine_sim_ros.identification.confidence import NORMAL_95, covariance
-from marine_sim_ros.identification.fit_file import DELAY, FitParameter, with_values
+from marine_sim_ros.identification.fit_file import DELAY, ORIGIN, FitParameter, with_values
 from marine_sim_ros.identification.prediction import (
     Stretches,
     parts_of,
@@ -159,22 +159,31 @@ class Problem:
         jax = require('jax', 'identify with --parameters')
         jnp = jax.numpy
         delays = [i for i, p in enumerate(parameters) if DELAY in p.paths]
+        places = [[i for i, p in enumerate(parameters) if path in p.paths] for path in ORIGIN]
         self.parameters = tuple(parameters)
 
-        def simulated(theta: Any, first: Any, orientation: Any, time: Any, pwm: Any) -> Any:
+        def simulated(
+            theta: Any, first: Any, orientation: Any, time: Any, sent: Any, pwm: Any
+        ) -> Any:
             body = with_values(vehicle, self.parameters, theta, jnp)
             delay = sum((theta[i] for i in delays), 0.0)
+            origin = jnp.stack([sum((theta[i] for i in rows), jnp.zeros(())) for rows in places])
             state = predicted(
                 body,
                 turned(orientation, first[:, :2]),
                 first[:, 2:],
                 time,
+                sent,
                 pwm,
                 delay,
                 parts,
                 held,
             )
-            return jnp.concatenate([up_in_body(state.orientation), state.velocity], axis=-1)
+            turning = state.velocity[..., 3:]
+            tracked = state.velocity[..., :3] + cross(
+                turning, jnp.broadcast_to(origin, turning.shape)
+            )
+            return jnp.concatenate([up_in_body(state.orientation), tracked, turning], axis=-1)
 
         count = len(self.parameters)
 
@@ -224,7 +233,7 @@ class _Search:
         self.low = np.array([p.low for p in parameters])
         self.high = np.array([p.high for p in parameters])
         self.theta = np.clip(self.prior if start is None else start, self.low, self.high)
-        self.data = (stretches.orientation[:, 0], stretches.time, stretches.pwm)
+        self.data = (stretches.orientation[:, 0], stretches.time, stretches.sent, stretches.pwm)
         self.measured = np.concatenate([stretches.up, stretches.velocity], axis=-1)
         trusted = np.asarray(stretches.trusted, float)
         trusted = trusted if trusted.ndim == 3 else trusted[..., None]
@@ -360,6 +369,7 @@ def fit_motion(
     parameters: Sequence[FitParameter],
     stretches: Stretches,
     *,
+    start: np.ndarray | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> MotionFit:
     """Fit parameters of a vehicle to stretches of recordings.
@@ -370,6 +380,7 @@ def fit_motion(
         vehicle: the vehicle; what is not a parameter stays as it is.
         parameters: parameters with priors and limits.
         stretches: from :func:`~marine_sim_ros.identification.prediction.stretches_of`.
+        start: (k,) values to begin the search with; None: the priors.
         progress: function that is called with the completed share, 0 to 1.
 
     Raises:
@@ -381,4 +392,4 @@ def fit_motion(
             f'{_FEWEST} or more: longer recordings, or a shorter --stretch'
         )
     problem = Problem(vehicle, parameters, parts_of(stretches), stretches.held)
-    return problem.fit(stretches, progress=progress)
+    return problem.fit(stretches, start, progress=progress)

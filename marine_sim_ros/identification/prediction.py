@@ -46,7 +46,8 @@ class Stretches(NamedTuple):
         source: (s,) number of the recording; negative: of none, and nothing in it is an outlier.
         start: (s,) sample at which it begins.
         time: (s, BEFORE + l + 1) s, 0 at the beginning.
-        pwm: (s, BEFORE + l + 1, k) µs.
+        sent: (s, m) times of the pulse widths, likewise.
+        pwm: (s, m, k) µs.
         orientation: (s, l + 1, 4).
         up: (s, l + 1, 3).
         velocity: (s, l + 1, 6).
@@ -57,6 +58,7 @@ class Stretches(NamedTuple):
     source: np.ndarray
     start: np.ndarray
     time: np.ndarray
+    sent: np.ndarray
     pwm: np.ndarray
     orientation: np.ndarray
     up: np.ndarray
@@ -93,7 +95,8 @@ def stretches_of(
                         number,
                         first,
                         time,
-                        recording.pwm[around],
+                        recording.sent[around].ravel() - recording.time[first],
+                        recording.pwm[around].reshape(-1, recording.pwm.shape[-1]),
                         recording.orientation[rows],
                         up[rows],
                         recording.velocity[rows],
@@ -102,7 +105,7 @@ def stretches_of(
                 )
     if not parts:
         none = np.zeros(0)
-        return Stretches(none, none, none, none, none, none, none, none, True)
+        return Stretches(none, none, none, none, none, none, none, none, none, True)
     held = {recording.held for recording in recordings}
     if len(held) > 1:
         raise ParameterError(
@@ -181,6 +184,7 @@ def predicted(
     orientation: Any,
     velocity: Any,
     time: Any,
+    sent: Any,
     pwm: Any,
     delay: Any = 0.0,
     parts: int = 4,
@@ -192,8 +196,9 @@ def predicted(
         vehicle: the vehicle to simulate; any of its numbers may be traced.
         orientation: (s, 4) at the beginning.
         velocity: (s, 6) likewise.
-        time: (s, BEFORE + l + 1) of the commands; from the beginning on those of the result.
-        pwm: (s, BEFORE + l + 1, k) pulse widths, µs.
+        time: (s, BEFORE + l + 1); from the beginning on those of the result.
+        sent: (s, m) of the commands.
+        pwm: (s, m, k) pulse widths, µs.
         delay: s, by which the commands come late.
         parts: steps of integration from one sample to the next.
         held: whether pulse widths hold until the next; else they follow straight lines.
@@ -202,23 +207,23 @@ def predicted(
     jnp = jax.numpy
     environment = Environment()
     acceleration = _forces(vehicle, environment)
-    command = _commands(time, pwm, held)
+    command = _commands(sent, pwm, held)
     first = State(
         jnp.zeros((len(orientation), 3)).at[:, 2].set(_DEPTH),
         jnp.asarray(orientation),
         jnp.asarray(velocity),
     )
 
-    def follow(state: State, rotors: Any, sent: Any, seconds: Any) -> tuple[ThrusterOutput, Any]:
-        return thrusters(vehicle, state, environment, rotors, pwm=sent, dt=seconds)
+    def follow(state: State, rotors: Any, given: Any, seconds: Any) -> tuple[ThrusterOutput, Any]:
+        return thrusters(vehicle, state, environment, rotors, pwm=given, dt=seconds)
 
     none = jnp.zeros((len(orientation), pwm.shape[-1]))
     # The rotors begin as if the first command had come for long.
     rotors = follow(first, none, command(time[:, 0] - delay - 0.1, time[:, 0] - delay), 1e3)[1]
     for i in range(BEFORE):
         wait = (time[:, i + 1] - time[:, i])[:, None]
-        sent = command(time[:, i] - delay, time[:, i + 1] - delay)
-        rotors = follow(first, rotors, sent, wait)[1]
+        given = command(time[:, i] - delay, time[:, i + 1] - delay)
+        rotors = follow(first, rotors, given, wait)[1]
 
     def interval(carry: Any, i: Any) -> Any:
         begin = time[:, BEFORE + i]
@@ -228,10 +233,10 @@ def predicted(
         def part(j: Any, carry: Any) -> Any:
             state, rotors = carry
             at = begin + j * step - delay
-            sent = command(at, at + step)
-            made, middle = follow(state, rotors, sent, wide / 2)
+            given = command(at, at + step)
+            made, middle = follow(state, rotors, given, wide / 2)
             moved = rk4(state, lambda at: acceleration(at, made), wide)
-            return moved, follow(state, middle, sent, wide / 2)[1]
+            return moved, follow(state, middle, given, wide / 2)[1]
 
         carry = jax.lax.fori_loop(0, parts, part, carry)
         return carry, carry[0]

@@ -32,8 +32,9 @@ class Recording:
         time: (n,) rising, s.
         orientation: (n, 4) body FLU to map ENU; the heading counts for nothing.
         velocity: (n, 6) through the water, body FLU, m/s and rad/s.
-        pwm: (n, k) pulse widths of the thrusters, µs.
+        pwm: (n, k) pulse widths of the thrusters, µs; (n, m, k) of m times each.
         held: whether a pulse width holds until the next; else they were interpolated.
+        edges: (n, m) times of ``pwm``; None where it is that of the samples.
     """
 
     name: str
@@ -42,10 +43,16 @@ class Recording:
     velocity: np.ndarray
     pwm: np.ndarray
     held: bool = True
+    edges: np.ndarray | None = None
 
     def __len__(self) -> int:
         """Return n."""
         return len(self.time)
+
+    @property
+    def sent(self) -> np.ndarray:
+        """(n,) or (n, m) times of the pulse widths, s."""
+        return self.time if self.edges is None else self.edges
 
     @property
     def up(self) -> np.ndarray:
@@ -79,7 +86,8 @@ def checked(recording: Recording) -> Recording:
     tick = float(np.median(np.diff(recording.time[rows])))
     rows = rows[:: max(1, round(_TICK / tick))]
     time, orientation, velocity, pwm = (p[rows] for p in parts)
-    return Recording(recording.name, time, orientation, velocity, pwm, recording.held)
+    edges = None if recording.edges is None else recording.edges[rows]
+    return Recording(recording.name, time, orientation, velocity, pwm, recording.held, edges)
 
 
 def recording_of_bag(
