@@ -19,9 +19,10 @@ def test_dask_has_the_commands_of_the_kubernetes_example():
     for part in ('scheduler', 'worker'):
         (container,) = spec[part]['spec']['containers']
         program, verb, *options = container['args']
-        said = subprocess.run([program, verb, '--help'], capture_output=True, text=True, check=True)
+        call = [program, verb, '--help']
+        said = subprocess.run(call, capture_output=True, text=True, check=True).stdout
         for option in (o for o in options if o.startswith('--')):
-            assert option in said.stdout
+            assert option in said
     ports = {port['name']: port['containerPort'] for port in
              spec['scheduler']['spec']['containers'][0]['ports']}  # fmt: skip
     assert {p['targetPort'] for p in spec['scheduler']['service']['ports']} == set(ports)
