@@ -28,8 +28,6 @@ __all__ = [
     'xacro_arguments',
 ]
 
-_METAVARS = {3: ('EAST', 'NORTH', 'UP')}
-
 
 def _package_path(folder: str) -> str:
     """Let packages be looked for in a folder; the processes of a run inherit it."""
@@ -115,7 +113,10 @@ def add_option(
         settings['action'] = 'append'
         default = []
     elif known.count is not None:
-        settings |= {'nargs': known.count or '+', 'metavar': _METAVARS.get(known.count)}
+        settings['nargs'] = known.count or '+'
+        if known.count == 3:
+            angles = name.endswith('_rpy')
+            settings['metavar'] = ('ROLL', 'PITCH', 'YAW') if angles else ('EAST', 'NORTH', 'UP')
     settings['metavar'] = settings.get('metavar') or known.metavar or None
     return parser.add_argument(
         *known.flags, known.flag, dest=name, default=default, help=text, **settings
