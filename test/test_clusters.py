@@ -3,8 +3,9 @@
 
 """The examples for clusters say what Dask understands."""
 
-import shutil
 import subprocess
+import sys
+from importlib.util import find_spec
 
 import pytest
 import yaml
@@ -13,13 +14,14 @@ from conftest import ROOT
 FOLDER = ROOT / 'examples' / 'clusters'
 
 
-@pytest.mark.skipif(not shutil.which('dask'), reason='dask: not installed (extra sweep)')
+@pytest.mark.skipif(not find_spec('distributed'), reason='dask: not installed (extra sweep)')
 def test_dask_has_the_commands_of_the_kubernetes_example():
     spec = yaml.safe_load((FOLDER / 'kubernetes.yaml').read_text())['spec']
     for part in ('scheduler', 'worker'):
         (container,) = spec[part]['spec']['containers']
         program, verb, *options = container['args']
-        call = [program, verb, '--help']
+        assert program == 'dask'
+        call = [sys.executable, '-m', program, verb, '--help']
         said = subprocess.run(call, capture_output=True, text=True, check=True).stdout
         for option in (o for o in options if o.startswith('--')):
             assert option in said
@@ -31,7 +33,7 @@ def test_dask_has_the_commands_of_the_kubernetes_example():
 def test_a_job_of_slurm_has_a_worker_for_each_core():
     pytest.importorskip('dask_jobqueue')
     done = subprocess.run(
-        ['python', FOLDER / 'slurm.py', '--script', '--cores', '3', '--queue', 'short'],
+        [sys.executable, FOLDER / 'slurm.py', '--script', '--cores', '3', '--queue', 'short'],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert '#SBATCH --cpus-per-task=3' in done.stdout

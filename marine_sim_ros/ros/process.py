@@ -94,10 +94,11 @@ def run(
     try:
         nodes = [make() for make in makers]
         code = spin(nodes, shutdown, bus)
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_PROF, PARTING)
-        for node in nodes:
-            node.destroy_node()
+        if code == 0:  # else to say so matters more than to take leave
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_PROF, PARTING)
+            for node in nodes:
+                node.destroy_node()
     except MarineSimError as error:
         sys.stderr.write(f'ERROR: {error}\n')
         code = 2

@@ -27,6 +27,8 @@ from marine_sim_ros.tools.reporting import print_warnings
 __all__ = ['add_arguments', 'execute', 'run_graph']
 
 PERIOD = 0.05
+THROUGH = (0, -signal.SIGPROF)
+"""Exit codes of a node at its end; SIGPROF: where DDS would not close."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -127,12 +129,13 @@ def _breaking(ended: dict[str, int], last: Set[str]) -> dict[str, int]:
     """Return those of the ended processes that end the run: all but a vehicle before the last."""
     if last and last <= ended.keys():
         return ended
-    return {n: code for n, code in ended.items() if code or not _moves(n)}
+    return {n: code for n, code in ended.items() if code not in THROUGH or not _moves(n)}
 
 
 def _conclude(asked: bool, early: dict[str, int], codes: dict[str, int]) -> int:
     # A node that was still starting knows no signals yet and is ended by ours.
-    failed = {name: code for name, code in codes.items() if code not in (0, -signal.SIGTERM)}
+    fine = (*THROUGH, -signal.SIGTERM)
+    failed = {name: code for name, code in codes.items() if code not in fine}
     for name, code in failed.items():
         print(f'{name} ended with exit code {code}', file=sys.stderr)
     if 2 in early.values():
