@@ -406,11 +406,29 @@ segments:
   - {at: 0.0, pwm: [1600, 1400, 1550, 1480, 1620, 1590]}
 """
 
+MOVES = """
+duration: 1.0
+initial: {position: [0, 0, -4], rpy: [0, 0, 0]}
+segments:
+  - {at: 0.0, pwm: [1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500], joints: {shoulder: 0.5}}
+  - {at: 0.2, pwm: [1600, 1400, 1550, 1480, 1620, 1590, 1500, 1500], gripper: close}
+  - {at: 0.8, pwm: [1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500], gripper: open}
+"""
+BRICK = """
+water: {kind: fresh, temperature: 20.0}
+seabed: {depth: 5.0, material: sand}
+payloads:
+  - {name: brick, shape: box, size: [0.1, 0.1, 0.06], position: [0.6, 0.0, -4.15], mass: 1.0}
+  - {name: other, shape: sphere, radius: 0.1, position: [1.5, 0.5, 0.2], mass: 8.0,
+     on_seabed: true}
+"""
+
 
 @pytest.mark.ros
 @pytest.mark.timeout(900)
 @pytest.mark.usefixtures('renderer')
-def test_node_and_simulate_publish_the_same_pictures(processes, tmp_path):
+@pytest.mark.parametrize('moves', [False, True], ids=['fixed', 'arm payload tether'])
+def test_node_and_simulate_publish_the_same_pictures(processes, tmp_path, moves):
     from rosbags.highlevel import AnyReader
 
     def messages(folder):
@@ -427,9 +445,16 @@ def test_node_and_simulate_publish_the_same_pictures(processes, tmp_path):
         return result
 
     scenario = tmp_path / 'seen.yaml'
-    scenario.write_text(SCENARIO)
-    given = ['bluerov2', '--scenario', scenario, '--environment', 'shallow_sand', '--seed', '5']
-    given += ['--set', 'camera:=true']
+    scenario.write_text(MOVES if moves else SCENARIO)
+    if moves:
+        around = tmp_path / 'around.yaml'
+        around.write_text(BRICK)
+        given = ['bluerov2_heavy', '--environment', around, '--set', 'arm:=true']
+        given += ['--set', 'tether:=fathom', '--set', 'tether_anchor:=8 0 -3']
+        given += ['--set', 'tether_length:=9']
+    else:
+        given = ['bluerov2', '--environment', 'shallow_sand']
+    given += ['--scenario', scenario, '--seed', '5', '--set', 'camera:=true']
     ways = ('simulate', 'separate')
     run_everywhere(processes, tmp_path, *given, ways=ways, busy=True)
     bags = {way: messages(tmp_path / way) for way in ways}

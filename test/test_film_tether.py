@@ -14,11 +14,12 @@ from marine_sim_ros.analysis.film import tether as film_tether
 from marine_sim_ros.analysis.film.cameras import FilmCamera
 from marine_sim_ros.analysis.film.film import Cast, Film, frames
 from marine_sim_ros.analysis.film.motion import Motion
-from marine_sim_ros.analysis.film.tether import RecordedTether, recorded_tether, tube
+from marine_sim_ros.analysis.film.tether import RecordedTether, recorded_tether
 from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.optics import WaterOptics
 from marine_sim_ros.model.vehicle import Frame, Sensor
+from marine_sim_ros.scene.tubes import tube
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors.camera import Camera, lens_of
 

@@ -85,7 +85,9 @@ def record(sensor, stamps, faults=(), seed=3):
     n, none = len(stamps), SensorInputs.none()
     state = rest((0.0, 0.0, -2.0))
     states = State(*(np.repeat(x[None], n, axis=0) for x in state))
-    inputs = SensorInputs(*(np.repeat(x[None], n, axis=0) for x in none))
+    inputs = none._replace(
+        **{k: np.repeat(x[None], n, axis=0) for k, x in none._asdict().items() if x is not None}
+    )
     found = SensorRecord(vehicle, Environment(), stamps, states, inputs, seed=seed, faults=faults)[
         own.name
     ]
@@ -563,7 +565,7 @@ def test_readings_of_a_batch_are_arrays():
     for sensor in vehicle.sensors:
         together = measured(sensor, states, None, inputs)
         for i in range(7):
-            own = SensorInputs(*(x[i] for x in inputs))
+            own = inputs.at(i)
             alone = measured(sensor, State(*(x[i] for x in states)), None, own)
             for name, values in alone.items():
                 np.testing.assert_allclose(together[name][i], values, rtol=1e-12, atol=1e-15)

@@ -21,6 +21,7 @@ __all__ = [
     'continuous_quaternions',
     'cross',
     'in_map',
+    'matrix_quaternion',
     'momentum_rate',
     'normalized',
     'projected_yaw',
@@ -228,6 +229,23 @@ def rpy_from_quaternion(quaternion: Array) -> Array:
         ],
         axis=-1,
     )
+
+
+def matrix_quaternion(matrix: np.ndarray) -> np.ndarray:
+    """Return the unit quaternion (4,) of a rotation matrix (3, 3).
+
+    The matrix has the products 4 q qᵀ; the row of the largest component is taken, so that nothing
+    is divided by a small number.
+    """
+    r, trace = matrix, float(np.trace(matrix))
+    xx, yy, zz = (1.0 + 2.0 * np.diag(r) - trace).tolist()
+    xy, xz, yz = r[0, 1] + r[1, 0], r[0, 2] + r[2, 0], r[1, 2] + r[2, 1]
+    xw, yw, zw = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
+    products = np.array(
+        [[xx, xy, xz, xw], [xy, yy, yz, yw], [xz, yz, zz, zw], [xw, yw, zw, 1.0 + trace]]
+    )
+    row = products[np.argmax(np.diag(products))]
+    return np.asarray(row / np.linalg.norm(row))
 
 
 def continuous_quaternions(quaternions: np.ndarray) -> np.ndarray:

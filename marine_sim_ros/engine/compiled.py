@@ -247,7 +247,8 @@ def _inputs(kept: dict[str, np.ndarray], stamps: np.ndarray) -> SensorInputs:
     acceleration = kept.get('acceleration', np.zeros((len(stamps), 6)))
     power = kept.get('power', np.zeros((len(stamps), 0)))
     supply = supply_of(power, kept.get('voltage'), kept.get('used'))
-    return SensorInputs(stamps / NANOSECONDS, acceleration, supply)
+    seen = kept.get('joints'), None, kept.get('cable')
+    return SensorInputs(stamps / NANOSECONDS, acceleration, supply, *seen)
 
 
 def trajectory_of(

@@ -109,6 +109,8 @@ def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str,
         supply = happened.thrusters
         parts = {'power': supply.power, 'voltage': supply.voltage, 'used': supply.used}
         kept |= {name: part for name, part in parts.items() if part is not None}
+    if 'tether' in needs and happened.cable is not None:
+        kept['cable'] = happened.cable
     return kept
 
 
@@ -154,6 +156,8 @@ def _tick(
         stepping,
         since=moment.since,
     )
+    if (cable := memory.forces.get('tether')) is not None:
+        happened = happened._replace(cable=cable.position)
     return _Carry(memory, control), keep(setting, time, happened)
 
 

@@ -7,7 +7,8 @@ Subscribes: odom; joint_commands (JointState: ``position`` rad or m that named j
 ``velocity`` that they keep for half a second; joints not named stay where they were sent).
 Publishes, one per odom, same stamp: joint_states (with ``gripper`` as the last name where there is
 a payload: the number of the one that is held, 0 for none); wrench/manipulator (the reaction, and
-the water's forces on a held payload).
+the water's forces on a held payload); for a camera payloads (PoseArray in map, in the order of
+the environment).
 Services, of Trigger: attach (close on the nearest payload within reach), detach.
 Parameters: the common ones, and those below.
 Failure: a command with unknown joints or numbers that are not finite is ignored as a whole and
@@ -79,7 +80,7 @@ class ManipulatorNode(ForceNode):
         super().on_output(tick)
         assert tick.output.joints is not None
         self._commands.joints, self._commands.stamp = tick.output.joints, tick.stamp
-        self._tell(tick.stamp)
+        self._tell(tick.stamp, tick.output.state)
 
     def _dt(self, stamp: int) -> float:
         """Return the time since the last tick, s; where time went back, start anew."""
@@ -110,11 +111,11 @@ class ManipulatorNode(ForceNode):
         )
         self._commands.joints, self._commands.stamp = joints, stamp
         self._gripper.tick = ArmTick(time, state, joints, memory)
-        self._tell(stamp)
+        self._tell(stamp, state)
         return wrench
 
-    def _tell(self, stamp: int) -> None:
-        """Publish where the joints are."""
+    def _tell(self, stamp: int, state: State) -> None:
+        """Publish where the joints are, and the payloads."""
         set_stamp(self._message.header.stamp, stamp)
         joints = self._commands.joints
         position, rate = joints.position.tolist(), joints.rate.tolist()
@@ -122,6 +123,7 @@ class ManipulatorNode(ForceNode):
             position, rate = [*position, self._gripper.gripping.held + 1.0], [*rate, 0.0]
         self._message.position, self._message.velocity = position, rate
         self._states.publish(self._message)
+        self._gripper.tell(stamp, state, joints)
 
 
 def main() -> None:

@@ -7,7 +7,8 @@ Subscribes: odom; with a reel tether/command (JointState: ``velocity`` in m/s at
 pays out, below 0 hauls in); of a vehicle that carries the anchor <namespace>/odom.
 Publishes, one per odom, same stamp: wrench/tether; with a reel tether/state (JointState of
 ``reel``: position is the length off it in m, velocity its rate in m/s, effort the pull there in
-N); for a vehicle that carries the anchor tether/anchor_wrench, on it, in its body frame. ``rate``
+N); for a vehicle that carries the anchor tether/anchor_wrench, on it, in its body frame; for a
+camera tether/nodes (PointCloud2 in map, from the vehicle to the anchor). ``rate``
 times per second of simulated time: tether/tension (JointState: effort is the cable's pull in N at
 ``vehicle`` and at ``anchor``) and tether/shape (Path in map, from the vehicle to the anchor).
 Parameters: the common ones, and those below; the cable is the vehicle's <tether>.
@@ -33,12 +34,13 @@ from marine_sim_ros.physics.cable import CableState
 from marine_sim_ros.physics.force import ForceInputs
 from marine_sim_ros.physics.tether import check_reach, reel_state
 from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.convert import path_message, set_stamp
+from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.parameters import COMMAND_HOLD, Parameter, shared
 from marine_sim_ros.ros.process import run
 from marine_sim_ros.ros.servo_commands import ServoCommands
 from marine_sim_ros.ros.tether_anchor import TetherAnchor
+from marine_sim_ros.ros.tether_shape import TetherShape
 from marine_sim_ros.sim.player import reel_rate
 
 __all__ = ['TetherNode', 'main']
@@ -75,9 +77,7 @@ class TetherNode(ModelNode):
             raise ParameterError(
                 f'{self.vehicle.name} has no <tether>; expected one, as of bluerov2 tether:=fathom'
             )
-        self._shown = -(10**18)
-        self._tension = self.publisher(topics.TETHER_TENSION)
-        self._shape = self.publisher(topics.TETHER_SHAPE)
+        self._shape = TetherShape(self, self.values['rate'])
         self._anchor = TetherAnchor(self, tether, self._on_anchor)
         self._reel: ServoCommands | None = None
         if tether.reel is None:
@@ -105,6 +105,7 @@ class TetherNode(ModelNode):
             self._anchor.wait(stamp, state)
             return
         self._anchor.tell(stamp, None)
+        self._shape.tell(stamp, np.zeros((0, 3)))
         if self._reel is not None:
             self._tell(stamp, self._start)
         self._on_anchor(stamp, state)
@@ -140,15 +141,7 @@ class TetherNode(ModelNode):
             self._tell(tick.stamp, reel)
         if cable.attached == 0 and (tick.before is None or tick.before.attached > 0):
             self.get_logger().warning(f'the tether has parted at {tick.stamp / NANOSECONDS:g} s')
-        rate = self.values['rate']
-        if rate <= 0 or 0 <= tick.stamp - self._shown < NANOSECONDS / rate:
-            return
-        self._shown = tick.stamp
-        tension = JointState(name=['vehicle', 'anchor'])
-        set_stamp(tension.header.stamp, tick.stamp)
-        tension.effort = np.linalg.norm(cable.pull, axis=-1).tolist()
-        self._tension.publish(tension)
-        self._shape.publish(path_message(tick.stamp, cable.position))
+        self._shape.publish(tick.stamp, cable)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from marine_sim_ros.core.arrays import matvec
-from marine_sim_ros.core.spatial import in_map
+from marine_sim_ros.core.spatial import in_map, matrix_quaternion, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
@@ -97,6 +97,22 @@ class Gripping:
             return np.asarray(payload.body.position)
         start, since = self._released[index]
         return settled(payload, start, time - since, self._environment, self._density)
+
+    def places(self, state: State, joints: JointMotion, time: float) -> np.ndarray:
+        """Return places, m, and orientations x, y, z, w of all payloads (p, 7) at a time, map.
+
+        What is held has the axes of the gripper's joint; what is loose those that are declared.
+        """
+        payloads = self._environment.payloads
+        result = np.zeros((len(payloads), 7))
+        for i, (row, payload) in enumerate(zip(result, payloads, strict=True)):
+            row[:3], row[3:] = self.payload_place(i, time), payload.body.orientation
+        if self._found is not None and self.held >= 0:
+            _, arm, joint = self._found
+            turn = link_poses(arm, joints.position).rotation[joint]
+            own = matrix_quaternion(np.asarray(rotation_matrix(state.orientation) @ turn))
+            result[self.held] = *self.place(state, joints), *own
+        return result
 
     def attach(self, state: State, joints: JointMotion, time: float) -> tuple[bool, str]:
         """Close on the nearest payload that is within reach; return whether, and a sentence."""

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from geometry_msgs.msg import Pose, PoseArray
 from std_srvs.srv import Trigger
 
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.physics.gripping import Gripping
 from marine_sim_ros.physics.manipulator import ArmMomentum, JointMotion
+from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.convert import set_stamp
 from marine_sim_ros.ros.node import SuiteNode
 
 __all__ = ['ArmTick', 'GripperServer']
@@ -42,6 +46,8 @@ class GripperServer:
         """
         self._node = node
         self.restart()
+        needed = 'payloads' in topics.sensor_needs(node.vehicle)
+        self._places = node.publisher(topics.PAYLOADS) if needed else None
         node.create_service(Trigger, 'attach', self._on_attach)
         node.create_service(Trigger, 'detach', self._on_detach)
 
@@ -49,6 +55,20 @@ class GripperServer:
         """Begin anew: nothing is held, and payloads are where they are declared."""
         self.gripping = Gripping(self._node.vehicle, self._node.environment)
         self.tick: ArmTick | None = None
+
+    def tell(self, stamp: int, state: State, joints: JointMotion) -> None:
+        """Publish where the payloads are at a stamp in ns, where a sensor needs it."""
+        if self._places is None:
+            return
+        message = PoseArray()
+        message.header.frame_id = 'map'
+        set_stamp(message.header.stamp, stamp)
+        for row in self.gripping.places(state, joints, stamp / NANOSECONDS).tolist():
+            pose = Pose()
+            place, turn = pose.position, pose.orientation
+            place.x, place.y, place.z, turn.x, turn.y, turn.z, turn.w = row
+            message.poses.append(pose)
+        self._places.publish(message)
 
     def follow(self, closed: bool, tick: ArmTick) -> ArmMomentum | None:
         """Follow a scenario; return the arm's momentum without what was released."""

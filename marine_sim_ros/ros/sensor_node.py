@@ -33,10 +33,11 @@ from marine_sim_ros.ros.convert import (
 from marine_sim_ros.ros.gathering import Gathering
 from marine_sim_ros.ros.neighbours import Neighbours
 from marine_sim_ros.ros.node import SuiteNode
+from marine_sim_ros.ros.own_parts import listen_to_parts
 from marine_sim_ros.ros.parameters import NEIGHBOURS, VIDEO, Parameter
-from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs
 from marine_sim_ros.sensors.dead_reckoning import start_pose
+from marine_sim_ros.sensors.own_looks import OwnLooks
 from marine_sim_ros.sensors.series import SensorReader
 from marine_sim_ros.sensors.video_stream import VideoStream, video_address
 
@@ -145,11 +146,12 @@ class SensorsNode(SuiteNode):
         last = {**self._last, **self._neighbours.last}
         self._gathering = Gathering(self._on_motion, last, self._neighbours.last)
         self._neighbours.listen(self._gathering)
-        self.environment = replace(self.environment, looks=Appearance(self.vehicle).parts)
+        self.environment = replace(self.environment, looks=OwnLooks(self.vehicle))
         if 'acceleration' in needs:
             self.listen_numbers(topics.ACCELERATION, self._on_acceleration)
         if 'supply' in needs:
             self.listen(topics.THRUSTER_SUPPLY, self._on_supply)
+        listen_to_parts(self, self._last, self._take)
         self._frames: dict[str, TransformStamped] = {}
         self._frames_publisher: Any = None
         self._publish_frames()

@@ -16,6 +16,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import (
     AccelStamped,
     PointStamped,
+    PoseArray,
     PoseStamped,
     Twist,
     Vector3Stamped,
@@ -25,7 +26,7 @@ from geometry_msgs.msg import (
 from nav_msgs.msg import Odometry, Path
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState, Joy
+from sensor_msgs.msg import JointState, Joy, PointCloud2
 from std_msgs.msg import Bool, Float32MultiArray, Header, String, UInt16, UInt16MultiArray
 from visualization_msgs.msg import MarkerArray
 
@@ -178,8 +179,6 @@ THRUSTER_SUPPLY = Topic('thrusters/supply', JointState, LOCKSTEP, open_ended=Tru
 """position: the numbers of SUPPLY, which are the ``supply`` of SensorInputs; published where a
 sensor needs it."""
 SUPPLY = ('power', 'voltage', 'used')
-NEEDS = {'acceleration': ACCELERATION, 'supply': THRUSTER_SUPPLY}
-"""Topics of what only some sensors need."""
 OCEAN_CURRENT = Topic('/ocean_current', Vector3Stamped, QUEUE, per_tick=False)
 DIAGNOSTICS = Topic('/diagnostics', DiagnosticArray, QUEUE, per_tick=False)
 WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
@@ -246,6 +245,22 @@ GAZEBO_STATUS = Topic('gazebo/status', String, QUEUE, per_tick=False)
 DRAG_COMPONENTS = Topic('drag/components', MarkerArray, LOCKSTEP)
 DRAG_KINDS = ('damping', *FORCE_TERMS)
 """What wrench/drag is the sum of."""
+
+
+PAYLOADS = Topic('payloads', PoseArray, LOCKSTEP, open_ended=True)
+"""Of the environment, in its order; published where a sensor needs it."""
+TETHER_NODES = Topic('tether/nodes', PointCloud2, LOCKSTEP, open_ended=True)
+"""What tether/shape has, in every tick and exactly; published where a sensor needs it."""
+NEEDS = {
+    'acceleration': ACCELERATION,
+    'supply': THRUSTER_SUPPLY,
+    'joints': JOINT_STATES,
+    'payloads': PAYLOADS,
+    'tether': TETHER_NODES,
+}
+"""Topics of what only some sensors need."""
+_RECORDED_NEEDS = ('acceleration', 'supply')
+"""The others follow from what is recorded anyway, and serve pictures alone."""
 
 
 def servo_commands(kind: str, *, per_tick: bool = False) -> Topic:
@@ -321,11 +336,12 @@ def sensor_needs(vehicle: Vehicle) -> tuple[str, ...]:
 
 
 def sensor_topics(vehicle: Vehicle) -> tuple[Topic, ...]:
-    """Return the topics of all sensors of a vehicle, and of what they need.
+    """Return the topics of all sensors of a vehicle, and of what they need that is recorded.
 
     Those that are made on demand are left out: their content is in another topic.
     """
-    needed = (NEEDS[need] for need in sensor_needs(vehicle))
+    needs = sensor_needs(vehicle)
+    needed = (NEEDS[need] for need in _RECORDED_NEEDS if need in needs)
     told = (
         sensor_topic(sensor, topic)
         for sensor in vehicle.sensors

@@ -31,6 +31,7 @@ class Body:
         orientation: (4,) unit quaternion x, y, z, w to map.
         material: name of its material.
         looks: returns the parts that cameras see, in its frame.
+        label: what it is in a camera's segmentation; None: another vehicle.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Body:
     orientation: np.ndarray
     material: str = 'aluminium'
     looks: Callable[[], tuple[Part, ...]] = tuple
+    label: int | None = None
 
 
 def body_hits(body: Body, origins: Array, directions: Array) -> tuple[Array, Array]:

@@ -37,7 +37,13 @@ SENSORS: Mapping[str, SensorModel] = registry.SENSORS
 
 def needs_of(vehicle: Vehicle) -> set[str]:
     """Return what the sensors of a vehicle need beside its state (``SensorModel.needs``)."""
-    return {need for sensor in vehicle.sensors for need in SENSORS[sensor.kind].needs}
+    has = {
+        'joints': vehicle.manipulator is not None,
+        'payloads': 'gripper' in vehicle.extensions,
+        'tether': 'tether' in vehicle.extensions,
+    }
+    needs = {need for sensor in vehicle.sensors for need in SENSORS[sensor.kind].needs}
+    return {need for need in needs if has.get(need, True)}
 
 
 def sensor_nodes(vehicle: Vehicle) -> dict[str, str]:

@@ -27,6 +27,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.lenses import EQUIDISTANT, PLUMB_BOB, Lens
+from marine_sim_ros.sensors.own_looks import with_moving
 from marine_sim_ros.sensors.particles import with_particles
 from marine_sim_ros.sensors.rendering import Rendered, render
 from marine_sim_ros.sensors.sensor_model import (
@@ -104,17 +105,17 @@ def _measure(
     """Return the image (h, w, 3) and what else is asked for: see the topics."""
     if state.position.ndim > 1:
         times = np.broadcast_to(inputs.time, len(state.position))
+        # What a camera does not need may have no rows.
+        every = inputs._replace(time=times, acceleration=state.velocity, supply=state.position)
         rows = [
             _measure(
-                sensor,
-                State(*(x[i] for x in state)),
-                environment.at(float(times[i])),
-                inputs._replace(time=times[i]),
+                sensor, State(*(x[i] for x in state)), environment.at(float(time)), every.at(i)
             )
-            for i in range(len(state.position))
+            for i, time in enumerate(times)
         ]
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
     spec, time = sensor.spec, float(inputs.time)
+    environment = with_moving(environment, inputs)
     turn = rotation_matrix(state.orientation)
     eye, own = state.position + turn @ sensor.position, turn @ sensor.rotation
     seen = picture(spec, environment, state, eye, own, time)
@@ -295,6 +296,7 @@ CAMERA = SensorModel(
     video='image',
     optical=True,
     sees=True,
+    needs=('joints', 'payloads', 'tether'),
     topics=(
         *_pictures('image', 'image', lambda sensor: True),
         SensorTopic('camera_info', 'sensor_msgs/msg/CameraInfo', _info),

@@ -10,13 +10,16 @@ __all__ = [
     'OBSTACLE',
     'OTHER_VEHICLE',
     'OWN_VEHICLE',
+    'PAYLOAD',
     'PLANE',
     'SURFACE',
     'TERRAIN',
+    'TETHER',
     'label',
 ]
 
 NOTHING, SURFACE, TERRAIN, PLANE, OBSTACLE, OWN_VEHICLE, OTHER_VEHICLE = range(7)
+PAYLOAD, TETHER = 7, 8
 """Classes; the shader has them too. Nothing within 200 m is water, or sky."""
 _MOST = 255
 

@@ -29,8 +29,6 @@ from marine_sim_ros.scene.terrain import HeightMap
 from marine_sim_ros.sensors.fiducials import fiducial_rows
 from marine_sim_ros.sensors.labels import (
     OBSTACLE,
-    OTHER_VEHICLE,
-    OWN_VEHICLE,
     PLANE,
     label,
 )
@@ -196,11 +194,11 @@ def _matter(material: str) -> list[float]:
 def _part_rows(parts: Sequence[SeenPart], begins: Mapping[int, int]) -> np.ndarray:
     """Return (k, 6, 4) what the shader must know of parts; where the tree of each mesh begins."""
     rows = np.zeros((len(parts), 6, 4))
-    for row, (part, place, turn, vehicle) in zip(rows, parts, strict=True):
+    for row, (part, place, turn, known) in zip(rows, parts, strict=True):
         row[0, :3], row[0, 3] = place, _KINDS[part.kind]
         row[1:4, :3], row[1:4, 3] = turn.T, part.size / 2
         row[4, :3] = _linear(part.colour)
-        row[5, 1] = label(OTHER_VEHICLE, vehicle - 1) if vehicle else label(OWN_VEHICLE, 0)
+        row[5, 1] = known
         row[5, 2] = begins.get(id(part.corners), 0)
     return rows
 

@@ -114,7 +114,7 @@ def _one_by_one(
             sensor,
             State(*(x[i] for x in state)),
             environment,
-            SensorInputs(*(x[i] for x in inputs)),
+            inputs.at(i),
         )
         for i in range(len(state.position))
     ]

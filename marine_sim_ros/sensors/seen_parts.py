@@ -12,6 +12,7 @@ import numpy as np
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.parts import Part
+from marine_sim_ros.sensors.labels import OTHER_VEHICLE, OWN_VEHICLE, label
 from marine_sim_ros.sensors.view import View
 
 __all__ = ['SeenPart', 'seen_parts']
@@ -24,13 +25,13 @@ class SeenPart(NamedTuple):
         part: the part.
         place: (3,) from the eye, m.
         turn: (3, 3) v_map = R v_part.
-        vehicle: 0: the vehicle itself; else the number of the other, from 1 on.
+        label: what it is, of :mod:`labels`.
     """
 
     part: Part
     place: np.ndarray
     turn: np.ndarray
-    vehicle: int
+    label: int
 
 
 def seen_parts(environment: Environment, view: View, widest: float) -> list[SeenPart]:
@@ -44,19 +45,25 @@ def seen_parts(environment: Environment, view: View, widest: float) -> list[Seen
         view: where from.
         widest: angle from the axis to the corner that is farthest from it, rad.
     """
-    own = (environment.looks(), view.position, rotation_matrix(view.orientation))
+    own = (environment.looks(), view.position, view.orientation, label(OWN_VEHICLE, 0))
     others = (
-        (body.looks(), body.position, rotation_matrix(body.orientation))
-        for body in environment.bodies
+        (
+            body.looks(),
+            body.position,
+            body.orientation,
+            label(OTHER_VEHICLE, i) if body.label is None else body.label,
+        )
+        for i, body in enumerate(environment.bodies)
     )
     result = []
-    for vehicle, (parts, position, turn) in enumerate((own, *others)):
+    for parts, position, orientation, known in (own, *others):
+        turn = rotation_matrix(orientation)
         for part in parts:
             place = position + turn @ part.position - view.eye
             if part.kind != 'mesh' and np.linalg.norm(place) < part.size.min() / 2:
                 continue  # the eye is in it, and parts are seen from outside alone
             if _inside(view.turn[:, 2], place, float(np.linalg.norm(part.size)) / 2, widest):
-                result.append(SeenPart(part, place, turn @ part.rotation, vehicle))
+                result.append(SeenPart(part, place, turn @ part.rotation, known))
     return result
 
 

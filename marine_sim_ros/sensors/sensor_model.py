@@ -45,11 +45,23 @@ class SensorInputs(NamedTuple):
             acceleration): it is known one step later.
         supply: (..., 3) of the thrusters (``needs`` supply): electrical power, W; voltage, V, and
             charge drawn, A h, which are NaN without a battery among the faults.
+        joints: (..., k) positions of the arm's joints, rad or m (``needs`` joints); None: 0.
+        payloads: (..., p, 7) places, m, and orientations x, y, z, w of the environment's payloads,
+            map (``needs`` payloads); None: where they are declared.
+        tether: (..., n, 3) places along the tether, map, m (``needs`` tether), or None.
     """
 
     time: np.ndarray
     acceleration: np.ndarray
     supply: np.ndarray
+    joints: np.ndarray | None = None
+    payloads: np.ndarray | None = None
+    tether: np.ndarray | None = None
+
+    def at(self, rows: Any) -> SensorInputs:
+        """Return the inputs of one tick of many, or of some."""
+        given = {name: x[rows] for name, x in self._asdict().items() if x is not None}
+        return SensorInputs(**given)
 
     @classmethod
     def none(cls, time: float = 0.0) -> SensorInputs:
@@ -189,7 +201,7 @@ class SensorModel:
         element: URDF element at robot level beside <sensor type="">, or empty.
         topics: what its node publishes for each reading, with the stamp of the measurement.
         charts: what reports on recordings draw of it.
-        needs: required inputs, of ``acceleration`` and ``supply``.
+        needs: required inputs: names of fields of :class:`SensorInputs`, ``time`` aside.
         sees: whether its rays meet other vehicles.
         rate: readings per second where the description gives none; 0: one in every tick.
         slowest: least rate; more than 0 where the noise depends on the rate.

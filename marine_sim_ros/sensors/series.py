@@ -23,7 +23,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.sensors import added_latency, dropped, frozen, with_errors
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
-from marine_sim_ros.sdf.appearance import Appearance
+from marine_sim_ros.sensors.own_looks import OwnLooks
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel
 
 __all__ = [
@@ -94,7 +94,7 @@ def ideal_readings(
             sensor,
             State(*(x[i] for x in states)),
             environment.at(stamp / NANOSECONDS) if around is None else around[i],
-            SensorInputs(*(x[i] for x in inputs)),
+            inputs.at(i),
         )
         for i, stamp in enumerate(stamps)
     ]
@@ -219,7 +219,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
                 otherwise than tick by tick.
         """
         self._sensors = {sensor.name: sensor for sensor in vehicle.sensors}
-        self._environment = replace(environment, looks=Appearance(vehicle).parts)
+        self._environment = replace(environment, looks=OwnLooks(vehicle))
         self._stamps = stamps
         self._states, self.inputs = states, inputs
         self._seed, self._faults = seed, tuple(faults)
@@ -249,9 +249,8 @@ class SensorRecord(Mapping[str, SensorSeries]):
             rows = np.arange(len(self._stamps))
         stamps, faults = self._stamps[rows], self._faults
         states = State(*(x[rows] for x in self._states))
-        inputs = SensorInputs(*(x[rows] for x in self.inputs))
         ideal = ideal_readings(
-            sensor, self._environment, stamps, states, inputs, at_once=self._at_once
+            sensor, self._environment, stamps, states, self.inputs.at(rows), at_once=self._at_once
         )
         readings = disturbed(sensor, ideal, stamps, self._seed, faults)
         if faults:

@@ -26,7 +26,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.cable import CableState
 from marine_sim_ros.physics.gripping import Gripping
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
-from marine_sim_ros.sensors import SensorInputs
+from marine_sim_ros.sensors import SensorInputs, needs_of
 from marine_sim_ros.sensors.series import SensorRecord
 from marine_sim_ros.sim.player import ScriptedPilot, gripper_closed, joint_targets, reel_rate
 from marine_sim_ros.sim.scenario import Scenario
@@ -102,6 +102,7 @@ class Simulation:
         self._step = step_nanoseconds(dt)
         self._memory = begin(vehicle, self.environment, initial or rest())
         self._since_last = 0.0
+        self._needs = needs_of(vehicle)
         self.gripping = Gripping(vehicle, self.environment)
         self._stepping = Stepping(self._step / NANOSECONDS, integrator, implicit_drag)
 
@@ -165,6 +166,10 @@ class Simulation:
             since=self._since_last,
         )
         done = done._replace(stamp=self.stamp, held=self.gripping.held + 1)
+        if 'tether' in self._needs and self.tether is not None:
+            done = done._replace(cable=self.tether.position)
+        if 'payloads' in self._needs and done.joints is not None:
+            done = done._replace(payloads=self.gripping.places(done.state, done.joints, time))
         self.stamp += self._step
         self._since_last = self._stepping.dt
         return done
@@ -319,7 +324,14 @@ def _inputs(stamps: np.ndarray, ticks: list[StepOutput]) -> SensorInputs:
     used = np.array([o.used for o in outputs]) if known else None
     supply = supply_of(np.stack([o.power for o in outputs]), voltage, used)
     acceleration = np.stack([t.acceleration for t in ticks])
-    return SensorInputs(stamps / NANOSECONDS, acceleration, supply)
+    joints: list[Any] = [None if t.joints is None else t.joints.position for t in ticks]
+    seen: list[list[Any]] = [joints, [t.payloads for t in ticks], [t.cable for t in ticks]]
+    return SensorInputs(
+        stamps / NANOSECONDS,
+        acceleration,
+        supply,
+        *(None if rows[0] is None else np.stack(rows) for rows in seen),
+    )
 
 
 def simulate(

@@ -111,6 +111,8 @@ class StepOutput(NamedTuple):
         held: number of the payload that the gripper holds, counted from 1; 0: none.
         reel: (..., 3) length of the tether off its reel, m, its rate, m/s, and the pull there, N;
             None: no reel.
+        cable: (..., n, 3) places along the tether, map, m, where a sensor needs them.
+        payloads: (p, 7) places, m, and orientations of the payloads, map, likewise.
     """
 
     state: State
@@ -124,6 +126,8 @@ class StepOutput(NamedTuple):
     fins: Array | None = None
     held: int = 0
     reel: Array | None = None
+    cable: Array | None = None
+    payloads: Array | None = None
 
 
 def supply_of(power: Array, voltage: Array | None, used: Array | None) -> Array:

@@ -15,19 +15,18 @@ from marine_sim_ros.analysis.film.cameras import FilmCamera
 from marine_sim_ros.analysis.film.motion import Motion
 from marine_sim_ros.analysis.film.overlay import overlay_text, with_text
 from marine_sim_ros.analysis.film.recorded import RecordedPictures
-from marine_sim_ros.analysis.film.tether import RecordedTether, tube
+from marine_sim_ros.analysis.film.tether import RecordedTether
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.scene.bodies import Body
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors.camera import picture
+from marine_sim_ros.sensors.own_looks import NO_SURFACES, tether_body
 
 __all__ = ['Cast', 'Film', 'film_times', 'frames', 'recorded_frames']
 
 _EPOCH = 1e8
 """s; stamps beyond are of a wall clock, and are shown since the start."""
-_NONE = (np.zeros((0, 1, 3)), np.zeros((0, 1)), np.zeros((0, 3)), np.zeros(0))
-"""What sonars would meet of a body: they are not asked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,12 +130,10 @@ def _bodies(film: Film, time: float) -> Iterator[Body]:
     for name, one in film.others.items():
         yield _body(name, one, time)
     if film.tether is not None:
-        parts = tube(film.tether.at(time), film.tether.diameter)
-        still = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
-        yield Body('tether', *_NONE, *still, looks=lambda: parts)
+        yield tether_body(film.tether.at(time), film.tether.diameter)
 
 
 def _body(name: str, one: Cast, time: float) -> Body:
     state = one.motion.state(time)
     looks = partial(one.looks.parts_at, one.motion.joints(time))
-    return Body(name, *_NONE, state.position, state.orientation, looks=looks)
+    return Body(name, *NO_SURFACES, state.position, state.orientation, looks=looks)

@@ -1,24 +1,20 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A recorded tether as a film shows it: a tube of the cable's diameter along its shape."""
+"""A recorded tether: its shapes, and between them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from marine_sim_ros.analysis.bags.reading import Bag
 from marine_sim_ros.analysis.film.messages import messages_of
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.scene.parts import Part
 
-__all__ = ['RecordedTether', 'recorded_tether', 'tube']
+__all__ = ['RecordedTether', 'recorded_tether']
 
-_YELLOW = np.array([0.95, 0.8, 0.1])
-"""Colour of the cable, sRGB; an assumption."""
 _SHAPE = 'tether/shape'
 
 
@@ -71,20 +67,3 @@ def recorded_tether(bag: Bag, namespace: str, vehicle: Vehicle) -> RecordedTethe
     stamps, shapes = zip(*found, strict=True)
     shapes = tuple(np.array(shape, float).reshape(-1, 3) for shape in shapes)
     return RecordedTether(np.array(stamps), shapes, tether.cable.diameter)
-
-
-def tube(places: np.ndarray, diameter: float) -> tuple[Part, ...]:
-    """Return cylinders from place to place (m, 3) in m, of a diameter in m."""
-    result = []
-    for a, b in pairwise(places):
-        length = float(np.linalg.norm(b - a))
-        if not 0 < length < np.inf:
-            continue
-        along = (b - a) / length
-        # Any two axes across it: the first is that of the axis of map that is least along it.
-        across = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
-        across /= np.linalg.norm(across)
-        turn = np.column_stack([across, np.cross(along, across), along])
-        size = np.array([diameter, diameter, length])
-        result.append(Part('cylinder', size, (a + b) / 2, turn, _YELLOW, np.zeros((0, 3, 3))))
-    return tuple(result)
