@@ -35,6 +35,8 @@ from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
 
+pytest.importorskip('jax')
+
 STEP = 5_000_000
 DT = 0.005
 
