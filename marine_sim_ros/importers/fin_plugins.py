@@ -15,7 +15,7 @@ import re
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.spatial import matrix_quaternion, quaternion_from_rpy
 from marine_sim_ros.importers.description import Fin, Joint, Sourced
 from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origin_of, text_of
 from marine_sim_ros.importers.uuv_plugins import time_constant
@@ -248,13 +248,6 @@ def _surface(reader: Reader) -> Pose:
         raise reader.error('<forward> and <upward> are parallel')
     ahead, span = ahead / np.linalg.norm(ahead), span / np.linalg.norm(span)
     first = number(reader, 'a0', 0.0, -math.pi, math.pi)
-    frame = Pose(given['cp'].value, _quaternion(ahead, np.cross(span, ahead), span))
+    turn = matrix_quaternion(np.stack([ahead, np.cross(span, ahead), span], 1))
+    frame = Pose(given['cp'].value, turn)
     return frame.then(_turned(0.0 if first is None else first.value))
-
-
-def _quaternion(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Return the quaternion (4,) of the rotation with these columns."""
-    pitch = math.asin(float(np.clip(-x[2], -1.0, 1.0)))
-    if abs(x[2]) > 1 - 1e-12:
-        return np.asarray(quaternion_from_rpy(0.0, pitch, math.atan2(-y[0], y[1])))
-    return np.asarray(quaternion_from_rpy(math.atan2(y[2], z[2]), pitch, math.atan2(x[1], x[0])))

@@ -13,6 +13,7 @@ import numpy as np
 
 from marine_sim_ros.core.numbers import numbers_of
 from marine_sim_ros.core.registry import SENSORS
+from marine_sim_ros.core.spatial import matrix_quaternion
 from marine_sim_ros.importers.description import Sensor, Sourced
 from marine_sim_ros.importers.draft import Draft, origin_of
 from marine_sim_ros.model.xml import Reader
@@ -38,21 +39,8 @@ def turned(pose: Pose, x: str, z: str) -> Pose:
         z: our z axis in it.
     """
     ahead, up = (np.eye(3)['xyz'.index(a[-1])] * (-1 if a[0] == '-' else 1) for a in (x, z))
-    return pose.then(Pose(np.zeros(3), _quaternion(np.stack([ahead, np.cross(up, ahead), up], 1))))
-
-
-def _quaternion(matrix: np.ndarray) -> np.ndarray:
-    """Return the quaternion (4,) of a rotation (3, 3): the eigenvector of Bar-Itzhack's matrix."""
-    ((a, b, c), (d, e, f), (g, h, i)) = matrix
-    symmetric = np.array(
-        [
-            [a - e - i, d + b, g + c, h - f],
-            [d + b, e - a - i, h + f, c - g],
-            [g + c, h + f, i - a - e, d - b],
-            [h - f, c - g, d - b, a + e + i],
-        ]
-    )
-    return np.asarray(np.round(np.linalg.eigh(symmetric)[1][:, -1], 15))
+    turn = matrix_quaternion(np.stack([ahead, np.cross(up, ahead), up], 1))
+    return pose.then(Pose(np.zeros(3), turn))
 
 
 def add_sensor(
