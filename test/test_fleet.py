@@ -129,6 +129,8 @@ def test_shipped_fleets_can_be_started(name):
 @pytest.mark.parametrize(('words', 'expected'), [
     (['run'], 'expected either VEHICLE or --fleet FILE'),
     (['run', 'bluerov2', '--fleet', 'two_vehicles'], 'expected either VEHICLE or --fleet FILE'),
+    (['run', 'bluerov2', '--only', 'a'], 'only names vehicles of a fleet; expected'),
+    (['run', '--fleet', 'two_vehicles', '--only', 'a'], "only is 'a'; expected vehicles of"),
     (['run', '--fleet', 'nine'], "fleet 'nine' is neither a file nor a shipped fleet"),
 ])  # fmt: skip
 @pytest.mark.ros

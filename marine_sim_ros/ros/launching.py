@@ -27,7 +27,7 @@ from marine_sim_ros.ros.launch_arguments import ARGUMENTS, given_options
 from marine_sim_ros.ros.layouts import layout_for
 from marine_sim_ros.ros.parent import as_parent
 from marine_sim_ros.ros.required import required, required_to_live
-from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
+from marine_sim_ros.sim.fleet import chosen_runs, describe_fleet
 from marine_sim_ros.sim.graph import NodeSpec, has_own_process
 from marine_sim_ros.sim.options import RunOptions
 
@@ -209,13 +209,11 @@ def _start(context: LaunchContext) -> list[Any]:
     if start.localization:
         localization.check_installed()
         options = localization.localized(options)
-    followers: Sequence[RunOptions] = ()
-    if start.fleet:
-        if start.localization:
-            raise ParameterError('localization:=true estimates one vehicle; expected no fleet')
-        if start.backend == 'gazebo':
-            raise ParameterError('backend:=gazebo has one vehicle; expected no fleet')
-        options, *followers = fleet_runs(FLEETS.load(start.fleet), options, start.only)
+    if start.fleet and start.localization:
+        raise ParameterError('localization:=true estimates one vehicle; expected no fleet')
+    if start.fleet and start.backend == 'gazebo':
+        raise ParameterError('backend:=gazebo has one vehicle; expected no fleet')
+    options, *followers = chosen_runs(options, start.fleet, start.only)
     if start.backend == 'gazebo':
         options, gazebo = gazebo_actions(
             options, world=start.world, delivery=start.delivery, gui=start.gui

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ends a node with the process that started it, however that one ended."""
+"""What a node and the process that started it know of each other's end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import signal
 import sys
 import threading
 
-__all__ = ['as_parent', 'end_with_parent']
+__all__ = ['THROUGH', 'as_parent', 'end_with_parent']
+
+THROUGH = (0, -signal.SIGPROF)
+"""Exit codes of a node that came to its end; SIGPROF: where DDS would not close."""
 
 _PARENT = 'MARINE_SIM_PARENT'
 _PR_SET_PDEATHSIG = 1  # prctl(2)

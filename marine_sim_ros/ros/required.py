@@ -11,12 +11,12 @@ from launch.actions import Shutdown
 from launch.events.process import ProcessExited
 
 from launch import LaunchContext
+from marine_sim_ros.ros.parent import THROUGH
 
 __all__ = ['required', 'required_to_live']
 
-_CLEAN = (0, -signal.SIGPROF, -signal.SIGINT, 128 + signal.SIGINT)
-"""Exit codes of a process that came to its end (SIGPROF: where DDS would not close), or was
-interrupted together with the launch."""
+_CLEAN = (*THROUGH, -signal.SIGINT, 128 + signal.SIGINT)
+"""Exit codes of a process that came to its end, or was interrupted together with the launch."""
 
 
 def required(event: ProcessExited, context: LaunchContext) -> list[Any]:

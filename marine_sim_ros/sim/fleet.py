@@ -22,7 +22,15 @@ from marine_sim_ros.sim.graph import NodeSpec, describe, namespace_of
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 
-__all__ = ['FLEETS', 'Fleet', 'FleetVehicle', 'describe_fleet', 'fleet_runs']
+__all__ = [
+    'FLEETS',
+    'Fleet',
+    'FleetVehicle',
+    'chosen_runs',
+    'describe_fleet',
+    'elsewhere',
+    'fleet_runs',
+]
 
 MOST = 100
 SHAPES = ('line', 'grid')
@@ -226,6 +234,26 @@ def fleet_runs(
         for run in runs
         if not only or run.namespace in only
     )
+
+
+def chosen_runs(
+    options: RunOptions, fleet: str = '', only: Sequence[str] = ()
+) -> tuple[RunOptions, ...]:
+    """Return the options of the run of each vehicle: of a fleet, or of the one that they name.
+
+    Args:
+        options: options of the run.
+        fleet: shipped name or YAML file; empty: one vehicle.
+        only: as of :func:`fleet_runs`.
+
+    Raises:
+        MarineSimError: a fleet that cannot be used, or vehicles chosen of none.
+    """
+    if fleet:
+        return fleet_runs(FLEETS.load(fleet), options, only)
+    if only:
+        raise ParameterError('only names vehicles of a fleet; expected the option fleet too')
+    return (options,)
 
 
 def elsewhere(runs: Sequence[RunOptions]) -> tuple[str, ...]:

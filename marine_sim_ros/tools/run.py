@@ -15,8 +15,9 @@ from pathlib import Path
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
+from marine_sim_ros.ros.parent import THROUGH
 from marine_sim_ros.ros.supervisor import Supervisor
-from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
+from marine_sim_ros.sim.fleet import chosen_runs, describe_fleet
 from marine_sim_ros.sim.graph import NodeSpec
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
@@ -27,8 +28,6 @@ from marine_sim_ros.tools.reporting import print_warnings
 __all__ = ['add_arguments', 'execute', 'run_graph']
 
 PERIOD = 0.05
-THROUGH = (0, -signal.SIGPROF)
-"""Exit codes of a node at its end; SIGPROF: where DDS would not close."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,12 +56,7 @@ def _runs(options: argparse.Namespace) -> tuple[RunOptions, ...]:
     """Return the options of each vehicle."""
     if bool(options.vehicle) == bool(options.fleet):
         raise ParameterError('run: expected either VEHICLE or --fleet FILE')
-    if options.only and not options.fleet:
-        raise ParameterError('--only names vehicles of a fleet; expected --fleet FILE too')
-    settings = run_options(options)
-    if not options.fleet:
-        return (settings,)
-    return fleet_runs(FLEETS.load(options.fleet), settings, options.only)
+    return chosen_runs(run_options(options), options.fleet, options.only)
 
 
 def run_graph(

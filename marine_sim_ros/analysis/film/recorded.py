@@ -53,11 +53,8 @@ class RecordedPictures:
             RecordingError: a picture cannot be decoded.
         """
         numbers = np.searchsorted(self.stamps, times + 1e-6, side='right') - 1
-        messages, last, image = (
-            messages_of(self.bag, self.topic),
-            -1,
-            np.zeros((0, 0, 3), np.uint8),
-        )
+        messages = messages_of(self.bag, self.topic)
+        last, image = -1, np.zeros((0, 0, 3), np.uint8)
         for time, number in zip(times.tolist(), numbers.tolist(), strict=True):
             if number < 0:
                 continue  # before the first picture
