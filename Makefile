@@ -2,7 +2,8 @@
 PYTHON ?= python3
 ARGS ?=
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest --dist loadgroup --no-loadscope-reorder --numprocesses
+CORES := $(shell getconf _NPROCESSORS_ONLN)
 # A graph is a dozen processes; without bytecode each compiles its modules, twice the processor time.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -26,20 +27,20 @@ run: setup $(if $(filter --console,$(ARGS)),console)  ## A BlueROV2 dives; recor
 	@$(BIN)/marine_sim run bluerov2 --scenario dive --record out/first --overwrite $(ARGS)
 
 check: lint  ## Before each commit: `make lint` and the quick tests, about two minutes
-	@$(PYTEST) -m 'not (ros or browser or gazebo or ardusub or slow or long)' $(ARGS)
+	@$(PYTEST) auto -m 'not (ros or browser or gazebo or ardusub or slow or long)' $(ARGS)
 
+# Two thirds of the workers start graphs, which mostly wait; the others compute: test/lanes.py.
 test: dev  ## All tests this machine can run
-	@$(PYTEST) $(ARGS)
+	@$(PYTEST) $$((3 * $(CORES))) $(ARGS)
 
 worlds: setup  ## Write worlds/ and its meshes for Gazebo anew
 	@$(BIN)/python docs/scripts/make_worlds.py
 
-lint: dev  ## Style and types
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports
-	@$(BIN)/codespell
+lint: dev  ## Style, types, spelling and the order of imports
+	@$(BIN)/mypy & types=$$!; status=0; \
+	  for check in 'ruff check .' 'ruff format --check .' lint-imports codespell; do \
+	    $(BIN)/$$check || status=1; \
+	  done; wait $$types && exit $$status
 
 bench: dev  ## Speed, as ratios measured in one run
 	@$(BIN)/marine_sim bench $(ARGS)

@@ -3,7 +3,7 @@
 """Several vehicles on one clock: ``ros2 launch marine_sim_ros fleet.launch.py fleet:=FILE``."""
 
 from launch import LaunchDescription
-from marine_sim_ros.ros.launching import simulation
+from marine_sim_ros.ros.launching.actions import simulation
 
 
 def generate_launch_description() -> LaunchDescription:

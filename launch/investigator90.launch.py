@@ -3,7 +3,7 @@
 """An Investigator-90."""
 
 from launch import LaunchDescription
-from marine_sim_ros.ros.launching import simulation
+from marine_sim_ros.ros.launching.actions import simulation
 
 
 def generate_launch_description() -> LaunchDescription:

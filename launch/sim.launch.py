@@ -3,7 +3,7 @@
 """Any vehicle: ``ros2 launch marine_sim_ros sim.launch.py vehicle:=NAME_OR_FILE``."""
 
 from launch import LaunchDescription
-from marine_sim_ros.ros.launching import simulation
+from marine_sim_ros.ros.launching.actions import simulation
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -19,7 +19,15 @@ from pathlib import Path
 
 import pytest
 from _pytest.tmpdir import tmppath_result_key
+from fork_server import COMMAND, forked
 from hypothesis import settings
+from lanes import (  # noqa: F401
+    group_of,
+    in_lane,
+    is_alone,
+    pytest_runtest_protocol,
+    pytest_xdist_make_scheduler,
+)
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MissingPackageError
@@ -35,6 +43,13 @@ DOMAINS = range(1, 101)
 
 settings.register_profile('any machine', deadline=None)  # a busy one is slow, and not wrong
 settings.load_profile('any machine')
+SHARE = 1 if os.environ.get('FUZZ') == 'all' else 5
+"""Fuzz tests try one in SHARE of their examples; FUZZ=all, as CI has it weekly: all."""
+
+
+def examples(number):
+    """Return how many of the examples of a fuzz test are tried here."""
+    return max(25, number // SHARE)
 
 
 def has(module):
@@ -80,16 +95,15 @@ def pytest_collection_modifyitems(items):
         'sdformat': not has('sdformat14'),
         'browser': browser() is None,
     }
-    # Several processes, DDS and a busy machine: a graph that fails is tried up to twice again, and
-    # the report shows each try. What runs in one process fails at once.
-    again = pytest.mark.flaky(retries=2, delay=1)
+    # Several processes, DDS and a busy machine: a graph that fails is tried once again, and the
+    # report shows both tries. What runs in one process fails at once.
+    again = pytest.mark.flaky(retries=1, delay=1)
     for item in items:
         if item.get_closest_marker('ros') or item.get_closest_marker('browser'):
             item.add_marker(again)
-        # Graphs run one at a time; what the tests of another file share is made in one worker.
+        # What the tests of a file share is made in one worker.
         if not item.get_closest_marker('xdist_group'):
-            group = 'graphs' if item.get_closest_marker('ros') else item.path.stem
-            item.add_marker(pytest.mark.xdist_group(group))
+            item.add_marker(pytest.mark.xdist_group(group_of(item)))
         for marker, absent in missing.items():
             if absent and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f'{marker}: not on this machine'))
@@ -98,7 +112,11 @@ def pytest_collection_modifyitems(items):
 
 def _turn(item):
     """Graphs first and files of short tests last, so that no worker waits for another."""
-    return [not item.get_closest_marker(name) for name in ('ros', 'slow', 'long')]
+    return [
+        not is_alone(item),
+        not in_lane(item),
+        *(not item.get_closest_marker(name) for name in ('slow', 'long')),
+    ]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -160,6 +178,17 @@ def ros_environment(monkeypatch, ros_domain):
     return dict(os.environ)
 
 
+@pytest.fixture(scope='session')
+def renderer():
+    """Skip where pictures cannot be rendered."""
+    from marine_sim_ros.sensors.camera.rendering import _context
+
+    try:
+        _context()
+    except MissingPackageError as error:
+        pytest.skip(str(error))
+
+
 @pytest.fixture
 def gazebo_partition(monkeypatch):
     """Settings of a Gazebo that nobody else sees."""
@@ -186,12 +215,20 @@ class Processes:
         self.all.append(process)
         return process
 
+    def module(self, name, *arguments, **options):
+        """Run a module: a fork that has its imports already; with options, an interpreter."""
+        process = None if options else forked(name, arguments, self.environment)
+        if process is None:
+            return self.start(sys.executable, '-m', name, *arguments, **options)
+        self.all.append(process)
+        return process
+
     def marine_sim(self, *arguments, **options):
-        return self.start(sys.executable, '-m', 'marine_sim_ros.tools.main', *arguments, **options)
+        return self.module(COMMAND, *arguments, **options)
 
     def node(self, spec, **options):
-        module = f'marine_sim_ros.nodes.{spec.executable}'
-        return self.start(sys.executable, '-m', module, *spec.ros_arguments(), **options)
+        name = f'marine_sim_ros.nodes.{spec.executable}'
+        return self.module(name, *spec.ros_arguments(), **options)
 
     def end(self):
         for process in self.all:

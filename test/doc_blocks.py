@@ -8,6 +8,7 @@ A mark is a comment on the line before a block, ``<!-- test: CLAUSE; CLAUSE -->`
 ``skip, REASON``    the block is not run, and why; always the last clause
 ``needs NAME ...``  it is run where these are found, see :data:`NEEDS`
 ``background``      the command goes on while later blocks of the page run; SIGINT ends it
+``ends``            after this block nothing needs what runs in the background: it is ended
 ``interrupt``       the command runs for some seconds; SIGINT ends it
 ``exit N``          the exit code that is expected (0 without this clause)
 ``file NAME``       the text is written to a file beside the other blocks of the page
@@ -89,7 +90,7 @@ class Block:
     @property
     def complaint(self):
         """What keeps the block from being tested; empty if nothing does."""
-        known = {'skip', 'needs', 'background', 'interrupt', 'exit', 'file', 'load'}
+        known = {'skip', 'needs', 'background', 'ends', 'interrupt', 'exit', 'file', 'load'}
         if unknown := set(self.clauses) - known:
             return f'unknown clause {sorted(unknown)}; expected one of {sorted(known)}'
         if 'skip' in self.clauses:

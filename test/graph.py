@@ -42,6 +42,17 @@ def recorded(directory, namespace=''):
     return result
 
 
+def stamp_of(message):
+    """Return the stamp in a message's header, ns."""
+    stamp = message.header.stamp
+    return stamp.sec * 10**9 + stamp.nanosec
+
+
+def by_stamp(messages):
+    """Return messages by the stamp in their header, ns."""
+    return {stamp_of(message): message for message in messages}
+
+
 def numbers(message):
     """Return the six numbers of a WrenchStamped."""
     f, t = message.wrench.force, message.wrench.torque
@@ -54,10 +65,11 @@ def simulated(*arguments):
     return told.split('trajectory_sha256 ')[1].split()[0]
 
 
-STEP = 0.01
-"""s; twice the default step, so half the messages, in runs whose subject is not the step."""
+STEP = 0.02
+"""s; four times the default step, so a quarter of the messages, where that is not the subject."""
 ONE_PROCESS = ('--composed', '--dt', STEP)
 """Options of runs whose subject is neither the step nor processes."""
+
 WAYS = {
     'simulate': ('simulate',),
     'separate': ('run', '--real-time-factor', 0),
@@ -65,16 +77,24 @@ WAYS = {
 }
 
 
-def run_everywhere(processes, folder, *arguments, ways=tuple(WAYS), separate=(), busy=False):
+def ticks(seconds):
+    """Return how many ticks a run in steps of STEP has, the first one among them."""
+    return round(seconds / STEP) + 1
+
+
+def run_everywhere(
+    processes, folder, *arguments, ways=tuple(WAYS), separate=(), busy=False, dt=STEP
+):
     """Record a run in `folder`/WAY for each way; all have one hash and one exit code.
 
     Args:
         processes: the fixture.
         folder: where the recordings go.
-        *arguments: of all; the step is STEP.
+        *arguments: of all.
         ways: names of ``WAYS``.
         separate: options of separate processes alone.
         busy: whether separate processes have to wait for their turn.
+        dt: step, s.
 
     Returns:
         the outputs by way.
@@ -85,7 +105,7 @@ def run_everywhere(processes, folder, *arguments, ways=tuple(WAYS), separate=(),
         more = separate if way == 'separate' else ()
         with busy_machine() if busy and way == 'separate' else nullcontext():
             process = processes.marine_sim(
-                verb, *arguments, '--dt', STEP, *options, *more, '--record', folder / way
+                verb, *arguments, '--dt', dt, *options, *more, '--record', folder / way
             )
             outputs[way], _ = process.communicate(timeout=400)
         # 1 is a scenario whose expectations do not hold, as when it is cut short.
@@ -185,6 +205,12 @@ class Watcher:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.executor.spin_once(timeout_sec=0.02)
+
+    def until_silent(self, topic, seconds=0.5):
+        """Hear all that is on its way: until a topic has had nothing new for so long."""
+        count = -1
+        while count < (count := len(self.seen[topic])):
+            self.spin(seconds)
 
     def close(self):
         self.node.destroy_node()

@@ -18,8 +18,8 @@ from nav_msgs.msg import Odometry
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.state import rest
-from marine_sim_ros.ros.convert import set_odometry, set_stamp, stamp_ns, wrench_from
-from marine_sim_ros.ros.topics import QUEUE
+from marine_sim_ros.ros.messages.convert import set_odometry, set_stamp, stamp_ns, wrench_from
+from marine_sim_ros.ros.messages.topics import QUEUE
 
 STEP = 5_000_000
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from conftest import ROOT
-from graph import recorded
+from graph import by_stamp, recorded, stamp_of
 
 from marine_sim_ros import load_scenario, load_vehicle
 from marine_sim_ros.core.state import State
@@ -28,14 +28,6 @@ faults:
 """
 ON_THEIR_WAY = 1_000_000_000
 """ns before the end of a run, whose messages may be missing."""
-
-
-def stamp_of(message):
-    return message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-
-
-def by_stamp(messages):
-    return {stamp_of(message): message for message in messages}
 
 
 def numbers(*vectors):

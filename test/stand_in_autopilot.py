@@ -18,8 +18,12 @@ import sys
 
 
 def free_instance(count=1):
-    """Return an instance whose ports, and those of the next ones, nobody uses."""
-    for instance in range(os.getpid() % 80, 99):
+    """Return an instance whose ports, and those of the next ones, nobody uses.
+
+    Each worker looks first where no other one does: who asks does not use the ports yet.
+    """
+    worker = int(os.environ.get('PYTEST_XDIST_WORKER', 'gw0').removeprefix('gw'))
+    for instance in range(20 * (worker % 4) + os.getpid() % 16, 99):
         sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
         try:
             for k, one in enumerate(sockets):

@@ -136,6 +136,7 @@ def test_metrics_are_those_of_the_run(run, tmp_path, capsys):
             assert found['response']['axes'][axis][key] == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.long
 def test_tables_have_every_message(run, tmp_path):
     folder, trajectory = run
     assert analyze(folder, '-o', tmp_path, '--table', 'csv') == 0

@@ -50,7 +50,8 @@ def test_a_turned_thruster_pushes_where_it_points():
     np.testing.assert_allclose(found.wrench, [*force, *moment], atol=1e-9)
     np.testing.assert_allclose(found.thrust, [250, 0], atol=1e-9)
     ahead = output(BOAT, [1900, 1700], [0.0, 0.0]).wrench
-    np.testing.assert_array_equal(ahead, BOAT.thrusters.effectiveness @ [250, 125])
+    expected = BOAT.thrusters.effectiveness @ [250, 125]
+    np.testing.assert_allclose(ahead, expected, rtol=1e-14, atol=1e-12)
 
 
 def test_a_pod_beside_its_axis_swings_round_it():

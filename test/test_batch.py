@@ -57,6 +57,7 @@ def dives():
     return lists, found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('i', range(5))
 def test_batch_equals_single(dives, i):
     (vehicles, scenarios, environments, seeds), found = dives
@@ -73,6 +74,7 @@ def test_batch_equals_single(dives, i):
     np.testing.assert_allclose(one.thrust, expected.thrust[::10], rtol=0, atol=1e-9)
 
 
+@pytest.mark.long
 def test_results_do_not_depend_on_the_number_of_vehicles(dives, monkeypatch):
     (vehicles, scenarios, environments, _), found = dives
     monkeypatch.setattr(batch, 'BLOCK', 2)
@@ -85,6 +87,7 @@ def test_results_do_not_depend_on_the_number_of_vehicles(dives, monkeypatch):
         again.trajectory(0)
 
 
+@pytest.mark.long
 def test_hulls_share_a_batch():
     vehicle, dive = load_vehicle('simple_rov'), load_scenario('dive')
     turned = tuple(quaternion_from_rpy(0.1, 0.2, 0.3))
@@ -116,6 +119,7 @@ def test_vehicles_that_cannot_share_a_batch_are_told():
         simulate_batch([], dive)
 
 
+@pytest.mark.long
 def test_a_batch_is_written_as_bags(tmp_path):
     vehicles, scenario = varied(2), parse_scenario(AHEAD, 'ahead')
     batch = simulate_batch(

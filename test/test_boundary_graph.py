@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from graph import NotInTime, manifest, numbers, recorded, run_everywhere
+from graph import NotInTime, manifest, numbers, recorded, run_everywhere, ticks
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError
@@ -40,7 +40,7 @@ def test_the_graph_is_the_simulation_in_a_pool(processes, tmp_path):
     common += ['--scenario', scenario, '--environment', 'pool']
     run_everywhere(processes, tmp_path, *common, separate=['--markers'])
     for name in ('separate', 'composed'):
-        assert manifest(tmp_path / name)['ticks'] == 201
+        assert manifest(tmp_path / name)['ticks'] == ticks(2.0)
         _check_wrenches(recorded(tmp_path / name))
     _check_markers(recorded(tmp_path / 'separate')['scene/markers'])
 
@@ -93,6 +93,7 @@ def under_way(odometer, timeout=60.0):
                 raise NotInTime(str(error)) from None
 
 
+@pytest.mark.clock
 def test_lost_thrusters_are_held_and_taken_in_again(processes, tmp_path):
     from marine_sim_ros.bench.odometer import Odometer
 

@@ -10,18 +10,19 @@ import pytest
 from conftest import vehicle_of
 from scipy.spatial.transform import Rotation
 
-from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.sensors import SENSORS, SensorInputs, needs_of
-from marine_sim_ros.sensors.camera import Camera, lens_of
-from marine_sim_ros.sensors.labels import OWN_VEHICLE, PAYLOAD, TETHER, label
-from marine_sim_ros.sensors.own_looks import OwnLooks
+from marine_sim_ros.sensors.camera.camera import Camera, lens_of
+from marine_sim_ros.sensors.camera.labels import OWN_VEHICLE, PAYLOAD, TETHER, label
+from marine_sim_ros.sensors.camera.own_looks import OwnLooks
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import simulate
+
+pytestmark = pytest.mark.usefixtures('renderer')
 
 SPEC = Camera(width=400.0, height=300.0, field_of_view=60.0, depth=1.0, segmentation=1.0)
 TO_PORT = np.column_stack([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
@@ -52,14 +53,6 @@ def projected(points):
 
 def in_map(points, state=STATE):
     return state.position + Rotation.from_quat(state.orientation).apply(points)
-
-
-@pytest.fixture(autouse=True, scope='module')
-def _renderer():
-    try:
-        taken(Environment(), SensorInputs.none())
-    except MissingPackageError as error:
-        pytest.skip(str(error))
 
 
 def arm(shoulder, wrist=0.0):

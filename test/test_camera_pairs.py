@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_camera import camera, decoded, pixels, renderer, taken
+from test_camera import camera, decoded, pixels, taken
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
@@ -20,11 +20,12 @@ from marine_sim_ros.environment.reader import load_environment, parse_environmen
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.rays import cast
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors import SENSORS, SensorInputs
-from marine_sim_ros.sensors.camera import lens_of
-from marine_sim_ros.sensors.labels import (
+from marine_sim_ros.sensors.camera.camera import lens_of
+from marine_sim_ros.sensors.camera.labels import (
     NOTHING,
     OBSTACLE,
     OTHER_VEHICLE,
@@ -35,8 +36,6 @@ from marine_sim_ros.sensors.labels import (
     label,
 )
 from marine_sim_ros.sensors.neighbours import among, body_of
-
-__all__ = ['renderer']
 
 pytestmark = pytest.mark.usefixtures('renderer')
 SMALL = {'width': 160.0, 'height': 120.0}
@@ -153,6 +152,38 @@ def test_labels_are_those_of_the_ray_caster(environment, position, rpy):
     assert compared.mean() > 0.5
     assert len(np.unique(expected[compared])) >= 2
     assert np.mean(labels[compared] != expected[compared]) < 2e-3
+
+
+def test_walls_of_a_pool_end_at_a_rim():
+    """From above, against the ray-caster's scene and the formula of a level surface."""
+    sensor = camera(segmentation=1.0, depth=1.0, **SMALL)
+    environment, place, rpy = (
+        load_environment('pool'),
+        np.array([-8.0, 2.0, 1.5]),
+        (0.1, 0.1, -0.2),
+    )
+    found = taken(sensor, environment, place, rpy)
+    lens = lens_of(sensor.spec)
+    rays = lens.directions(pixels(lens))
+    d = rays @ (rotation_matrix(quaternion_from_rpy(*rpy)) @ sensor.rotation).T
+    hits = cast(environment.scene, place, d, 200.0)
+    with np.errstate(divide='ignore'):
+        level = np.where(d[..., 2] < 0, -place[2] / d[..., 2], np.inf)
+    level[level > 200.0] = np.inf
+    numbers = [NOTHING, *(label(PLANE, i) for i in range(len(environment.scene.planes)))]
+    expected = np.array(numbers)[np.asarray(hits.surface, int) + 1]
+    expected[level < hits.distance] = SURFACE
+    behind = (hits.normal[..., 2] == 1.0) & (hits.distance < level)  # two walls' where they meet
+    other = (found['segmentation'] != expected) & ~(behind & (found['segmentation'] > SURFACE))
+    assert np.mean(other) < 2e-3
+    distance = np.minimum(hits.distance, level)
+    near = distance < 40
+    apart = np.abs(found['depth'][near] - (distance * rays[..., 2])[near])
+    assert np.quantile(apart, 0.99) < 0.001
+    walls = np.asarray(hits.surface)[near & (expected > SURFACE)]
+    assert np.sum(behind & near) > 200
+    assert len(np.unique(walls)) >= 3
+    assert np.mean(expected == NOTHING) > 0.1  # the sky
 
 
 def test_labels_tell_vehicles_apart():

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from marine_sim_ros import load_vehicle
-from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
@@ -18,9 +17,11 @@ from marine_sim_ros.environment.optics import WaterOptics
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors import SENSORS, SensorInputs
-from marine_sim_ros.sensors.camera import Camera, lens_of
+from marine_sim_ros.sensors.camera.camera import Camera, lens_of
+from marine_sim_ros.sensors.camera.triangles import tree_of
 from marine_sim_ros.sensors.neighbours import body_of
-from marine_sim_ros.sensors.triangles import tree_of
+
+pytestmark = pytest.mark.usefixtures('renderer')
 
 OPTICAL = np.array([-0.5, 0.5, -0.5, 0.5])
 LENSES = {
@@ -39,14 +40,6 @@ def camera(**changes):
 def taken(sensor, environment, position=(0.0, 0.0, -300.0), rpy=(0.0, 0.0, 0.0)):
     state = State(np.array(position, float), quaternion_from_rpy(*rpy), np.zeros(6))
     return SENSORS['camera'].measure(sensor, state, environment, SensorInputs.none())
-
-
-@pytest.fixture(autouse=True, scope='module')
-def _renderer():
-    try:
-        taken(camera(width=2.0, height=2.0), Environment())
-    except MissingPackageError as error:
-        pytest.skip(str(error))
 
 
 def solid(trimesh, part):

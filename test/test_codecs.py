@@ -18,8 +18,8 @@ from hypothesis import strategies as st  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 
 from marine_sim_ros.core.state import State  # noqa: E402
-from marine_sim_ros.ros.codecs import LAYOUTS, Template, read  # noqa: E402
-from marine_sim_ros.ros.convert import (  # noqa: E402
+from marine_sim_ros.ros.messages.codecs import LAYOUTS, Template, read  # noqa: E402
+from marine_sim_ros.ros.messages.convert import (  # noqa: E402
     set_acceleration,
     set_odometry,
     set_stamp,
@@ -142,7 +142,7 @@ def test_a_string_longer_than_its_message_is_refused(kind):
 def test_a_node_drops_broken_bytes_and_answers_other_senders(processes, ros_environment):
     from diagnostic_msgs.msg import DiagnosticArray
 
-    from marine_sim_ros.ros.topics import LOCKSTEP
+    from marine_sim_ros.ros.messages.topics import LOCKSTEP
     from marine_sim_ros.sim.graph import describe
     from marine_sim_ros.sim.options import RunOptions
 

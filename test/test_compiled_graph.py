@@ -10,7 +10,7 @@ from missing import command_without
 from test_engine_ticks import FAULTS
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.ros.compiled_graph import CompiledGraph
+from marine_sim_ros.ros.forces.compiled_graph import CompiledGraph
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
@@ -48,6 +48,7 @@ def test_it_is_the_compiled_simulation_and_its_bag_is_that_of_numpy(
     common = vehicle, '--scenario', script, '--duration', 1.5
     output = record(processes, tmp_path / 'jax', *common, '--engine', 'jax')
     assert f'engine jax: all forces of {vehicle} in one program' in output
+    assert 'silent' not in output  # while it compiled
     record(processes, tmp_path / 'numpy', *common)
     told = manifest(tmp_path / 'jax')
     assert told['parameters']['engine'] == 'jax'
@@ -70,6 +71,40 @@ def test_it_is_the_compiled_simulation_and_its_bag_is_that_of_numpy(
         assert there.name == message.name
         np.testing.assert_allclose(there.effort, message.effort, atol=1e-9)
         np.testing.assert_allclose(there.velocity, message.velocity, atol=1e-7)
+
+
+PUSHED = """
+duration: 1.5
+initial: {position: [0.0, 0.0, -3.0]}
+segments:
+  - {at: 0.0, axes: {surge: 0.3}, joints: {shoulder: 1.0, wrist: 0.5}}
+  - {at: 0.7, joint_efforts: {shoulder: 0.5}}
+"""
+
+
+@pytest.mark.parametrize('integrator', ['semi_implicit', 'conserving'])
+def test_an_articulated_arm_moves_in_it_as_in_simulate(processes, tmp_path, integrator):
+    script = tmp_path / 'pushed.yaml'
+    script.write_text(PUSHED)
+    arm = '--set', 'arm:=true', '--set', 'arm_dynamics:=articulated'
+    common = 'bluerov2_heavy', *arm, '--scenario', script, '--integrator', integrator
+    record(processes, tmp_path / 'jax', *common, '--engine', 'jax')
+    for name in ('jax', 'numpy'):
+        more = ('--engine', name)
+        simulated(*common, *more, '--record', tmp_path / f'alone_{name}')
+    found = recorded(tmp_path / 'jax')
+    for name in ('jax', 'numpy'):
+        expected = recorded(tmp_path / f'alone_{name}')
+        assert len(expected['joint_states']) == 301
+        for stamp, message in expected['joint_states'].items():
+            assert found['joint_states'][stamp].position == pytest.approx(
+                message.position, abs=1e-12
+            )
+        for stamp, message in expected['odom'].items():
+            there, wanted = (x.pose.pose.position for x in (found['odom'][stamp], message))
+            assert [there.x, there.y, there.z] == pytest.approx(
+                [wanted.x, wanted.y, wanted.z], abs=1e-12
+            )
 
 
 @pytest.fixture
@@ -145,7 +180,7 @@ def test_an_operator_commands_pauses_resets_pushes_and_breaks_it(processes, watc
     assert call('pause', SetBool.Request(data=False)).success
     watcher.until(lambda: len(odom) > count + 20)
     assert call('reset', Trigger.Request()).success
-    watcher.until(lambda: odom[-1].header.stamp.sec == 0 and len(odom) > count + 60)
+    watcher.until(lambda: odom[-1].header.stamp.sec == 0 and len(odom) > count + 45)
     assert odom[-1].pose.pose.position.z == pytest.approx(-200, abs=1.0)
 
     current = node.create_publisher(Vector3Stamped, '/ocean_current', 10)

@@ -192,6 +192,16 @@ def test_a_moment_of_known_rows():
     assert list(now['wrenches']) == ['drag', 'buoyancy', 'total']
     assert now['setpoints'][:3] == [None, 0, -3]
     assert json.loads(json.dumps(now, allow_nan=False)) == now
+    cable = np.linspace([0.0, 0.0, -3.0], [90.0, 0.0, 0.0], 301)
+    pulls = {'tether/shape': tuple(cable.ravel()), 'tether/tension': (2.0, math.nan)}
+    tether = telemetry_frame(7.5, pulls, weight=98.0)['tether']
+    assert len(tether['shape']) == 64
+    assert tether['shape'][0] == [0, 0, -3]
+    assert tether['shape'][-1] == [90, 0, 0]
+    assert tether['tension'] == [2, None]
+    cable[7] = np.nan
+    lost = telemetry_frame(7.5, {'tether/shape': tuple(cable.ravel())}, weight=98.0)
+    assert lost['tether'] == {'shape': [], 'tension': []}
     empty = telemetry_frame(0.0, {}, weight=1.0)
     assert empty['setpoints'] == [None] * 12
     assert empty['pressure'] is None

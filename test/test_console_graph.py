@@ -6,6 +6,7 @@
 import json
 import time
 
+import numpy as np
 import pytest
 from conftest import has
 from test_console_page import address_of, start
@@ -78,6 +79,22 @@ def watcher(ros_environment):
     result.close()
 
 
+def test_a_page_steers_a_vehicle_that_a_compiled_program_moves(processes, watcher):
+    pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+    pwm = watcher.seen['thrusters/pwm']
+    options = RunOptions(vehicle='bluerov2', console=True, engine='compiled', dt=0.01)
+    page = Wire(start(processes, options), 'one')
+    begin = page.until(lambda m: 'frame' in m, timeout=120)['frame']['position'][2]
+    page.ask('hello', 'Ada')
+    page.ask('take', False)
+    page.hold(watcher, lambda: pwm and pushed(pwm[-1]), heave=-1.0)
+    deadline = time.monotonic() + 30.0
+    while page.newest().get('frame', {}).get('position', [0, 0, begin])[2] > begin - 0.2:
+        assert time.monotonic() < deadline
+        page.ask('hands', {'sticks': [0.0, 0.0, -1.0, 0.0, 0.0, 0.0]})
+
+
+@pytest.mark.clock
 def test_a_silent_operator_is_lost_and_others_only_watch(processes, watcher):
     pwm = watcher.seen['thrusters/pwm']
     options = RunOptions(vehicle='bluerov2', console=True, dt=0.01)
@@ -129,6 +146,7 @@ def test_a_silent_operator_is_lost_and_others_only_watch(processes, watcher):
     assert 'ticks' not in two.newest()['frame']['health']
 
 
+@pytest.mark.clock
 def test_a_page_that_is_heard_again_goes_on(processes, watcher):
     pwm = watcher.seen['thrusters/pwm']
     options = RunOptions(vehicle='bluerov2', console=True, dt=0.01)
@@ -150,6 +168,7 @@ def test_a_page_that_is_heard_again_goes_on(processes, watcher):
     assert one.newest()['mine']
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize('on_loss', ['disarm', 'hold'])
 def test_silence_disarms_the_controller_until_the_page_is_heard(processes, watcher, on_loss):
     pwm = watcher.seen['thrusters/pwm']
@@ -298,7 +317,8 @@ def test_nonsense_is_told_and_survived(processes, watcher):
 
 
 def test_a_run_does_not_notice_that_it_is_watched(processes, tmp_path):
-    run = ['bluerov2', '--scenario', 'dive', '--duration', '4', '--record']
+    tether = ['--set', 'tether:=fathom', '--set', 'tether_length:=20']
+    run = ['bluerov2', '--scenario', 'dive', '--duration', '4', *tether, '--record']
     watched = processes.marine_sim(
         'run', *run, tmp_path / 'a', '--composed', '--console', '--console-port', '0'
     )
@@ -306,6 +326,10 @@ def test_a_run_does_not_notice_that_it_is_watched(processes, tmp_path):
     wire.ask('take', False)
     wire.ask('hands', {'sticks': [1.0] * 6})  # in vain: the scenario drives
     wire.until(lambda m: 'a controller drives' in m['frame']['notice'])
+    shown = wire.until(lambda m: len(m['frame']['tether']['shape']) > 2)['frame']
+    ends = np.array(shown['tether']['shape'])[[0, -1]]
+    assert np.linalg.norm(ends - [shown['position'], [0, 0, 0]], axis=1).max() < 0.5
+    assert len(shown['tether']['tension']) == 2
     processes.marine_sim('simulate', *run, tmp_path / 'b').communicate(timeout=60)
     watched.communicate(timeout=60)
     hashes = {

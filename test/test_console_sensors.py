@@ -17,8 +17,8 @@ from marine_sim_ros.console.sensor_readings import READINGS, plain
 from marine_sim_ros.console.sensor_rows import SensorRow, SensorRows
 from marine_sim_ros.faults.kinds import BarometerDrift, SensorBias
 from marine_sim_ros.sensors import SENSORS
-from marine_sim_ros.sensors.imaging_sonar import fan_picture
-from marine_sim_ros.sensors.scanning_sonar import bearing
+from marine_sim_ros.sensors.sonar.imaging_sonar import fan_picture
+from marine_sim_ros.sensors.sonar.scanning_sonar import bearing
 
 ALL = (
     'gps', 'usbl', 'dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar', 'camera', 'leak',
@@ -278,7 +278,7 @@ def test_a_sweep_keeps_the_echoes_where_the_beam_was(vehicle):
 @pytest.mark.skipif(not has('rclpy'), reason='ros: not on this machine')
 def test_the_messages_of_all_sensors_have_words_or_a_drawing(vehicle):
     """Make a message of each topic as its node fills it, and let the row read it."""
-    from marine_sim_ros.ros import topics
+    from marine_sim_ros.ros.messages import topics
 
     for sensor in vehicle.sensors:
         row = SensorRow(sensor, topics.told_topics(sensor))

@@ -16,17 +16,17 @@ from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.materials import Materials, parse_materials, shipped_materials
 from marine_sim_ros.physics import FORCES, wrench_sources
-from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.contact import contact
-from marine_sim_ros.physics.contact_pairs import hertz_force, linear_stiffness, pair_table
-from marine_sim_ros.physics.contact_touch import layout, near_touches, touches
-from marine_sim_ros.physics.drag import drag
-from marine_sim_ros.physics.manipulator import (
+from marine_sim_ros.physics.arm.manipulator import (
     arm_step,
     joints_at_rest,
     link_poses,
     posed,
 )
+from marine_sim_ros.physics.buoyancy import buoyancy
+from marine_sim_ros.physics.contact.contact import contact
+from marine_sim_ros.physics.contact.pairs import hertz_force, linear_stiffness, pair_table
+from marine_sim_ros.physics.contact.touch import layout, near_touches, touches
+from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.rigid_body import kinetic_energy, step, weight
 from marine_sim_ros.physics.thrusters import thrusters
 from marine_sim_ros.scene.planes import Plane
@@ -321,7 +321,7 @@ def test_adhesion_presses_friction_up():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize('name', [*VEHICLES, *OTHERS])
+@pytest.mark.parametrize('name', [*VEHICLES, *OTHERS, 'torpedo_auv', 'wamv'])
 def test_vehicles_rest_on_sand(name):
     vehicle = vehicle_of(name)
     seabed = Plane('seabed', np.array([0, 0, -5.0]), np.array([0, 0, 1.0]), 'sand')
@@ -359,8 +359,14 @@ def test_bluerov2_rests_on_the_bottom_of_a_pool():
     assert -1e-3 < gap < 1e-6
 
 
+def test_so_many_points_can_lie_in_a_plane():
+    rim = dry(('<cylinder radius="0.2" length="0.3"/>', (0.2, 0.2, 0.2))).contact
+    assert [dry(BOX).contact.level, dry(BALL).contact.level, rim.level] == [9, 1, 24]
+    assert crane(2, '0 0 1').contact.level == 10
+
+
 def test_eight_pairs_of_many_bear_a_vehicle(monkeypatch):
-    monkeypatch.setattr('marine_sim_ros.physics.contact.FEW', 8)
+    monkeypatch.setattr('marine_sim_ros.physics.contact.contact.FEW', 8)
     vehicle, environment = dry(BOX), ground(friction=0.5)
     start = State(np.array([0, 0, 0.15]), quaternion_from_rpy(0.2, 0.1, 0), np.zeros(6))
     states, _ = run(vehicle, environment, start, 2.0)
@@ -540,48 +546,29 @@ def test_batches_and_other_array_libraries_give_the_same():
     )
 
 
-def with_arm():
-    """Return a box with a mass of 2 kg on a joint, and a collision around that."""
-    return load_vehicle("""
+def crane(boom, axis, at=0.0, radius=0.05):
+    """Return a box and a boom, 10 kg in all, that turns at x = ``at``, a ball at its end."""
+    return load_vehicle(f"""
     <robot name="crane"><contact_material name="thing"/>
       <hydrodynamics><linear_damping>0 0 0 0 0 0</linear_damping></hydrodynamics>
       <link name="base_link">
-        <inertial><mass value="8"/>
+        <inertial><mass value="{10 - boom}"/>
           <inertia ixx="0.2" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.3"/></inertial>
         <collision><geometry><box size="0.4 0.4 0.2"/></geometry></collision></link>
       <link name="boom">
-        <inertial><origin xyz="0.3 0 0"/><mass value="2"/>
+        <inertial><origin xyz="0.3 0 0"/><mass value="{boom}"/>
           <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>
-        <collision><origin xyz="0.3 0 0"/><geometry><sphere radius="0.05"/></geometry></collision>
-      </link>
+        <collision><origin xyz="0.3 0 0"/><geometry><sphere radius="{radius}"/></geometry>
+        </collision></link>
       <joint name="turn" type="revolute"><parent link="base_link"/><child link="boom"/>
-        <axis xyz="0 0 1"/><limit lower="-3.2" upper="3.2" effort="1" velocity="1"/></joint>
-    </robot>""")
-
-
-def with_lifting_arm():
-    """Return a box of 10 kg whose light arm turns down in front of it, a ball at its end."""
-    return load_vehicle("""
-    <robot name="crane"><contact_material name="thing"/>
-      <hydrodynamics><linear_damping>0 0 0 0 0 0</linear_damping></hydrodynamics>
-      <link name="base_link">
-        <inertial><mass value="9.9"/>
-          <inertia ixx="0.2" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.3"/></inertial>
-        <collision><geometry><box size="0.4 0.4 0.2"/></geometry></collision></link>
-      <link name="boom">
-        <inertial><origin xyz="0.2 0 0"/><mass value="0.1"/>
-          <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial>
-        <collision><origin xyz="0.3 0 0"/><geometry><sphere radius="0.02"/></geometry></collision>
-      </link>
-      <joint name="turn" type="revolute"><parent link="base_link"/><child link="boom"/>
-        <origin xyz="0.2 0 0"/>
-        <axis xyz="0 1 0"/><limit lower="-1" upper="1.5" effort="1" velocity="1"/></joint>
+        <origin xyz="{at} 0 0"/><axis xyz="{axis}"/>
+        <limit lower="-3.2" upper="3.2" effort="1" velocity="1"/></joint>
     </robot>""")
 
 
 def test_a_link_that_pushes_into_the_ground_lifts_the_vehicle():
     """At 0.6 rad its end would be 0.3 sin 0.6 + 0.02 = 0.19 m below, the ground is 0.1 m below."""
-    vehicle = with_lifting_arm()
+    vehicle = crane(0.1, '0 1 0', at=0.2, radius=0.02)
     environment = ground(friction=0.5)
     target, seconds = np.array([0.6]), 5.0
     joints, arm, memory, since = joints_at_rest(vehicle.manipulator), None, None, 0.0
@@ -618,7 +605,7 @@ def test_a_link_that_pushes_into_the_ground_lifts_the_vehicle():
 
 
 def test_the_weight_of_an_arm_counts_where_it_is():
-    vehicle = with_arm()
+    vehicle = crane(2, '0 0 1')
     assert vehicle.contact.radius.max() == 0.05
     environment = ground(friction=0.5)
     turned = posed(vehicle, link_poses(vehicle.manipulator, np.array([np.pi / 2])))

@@ -11,11 +11,11 @@ from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, to_body
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.model.contact import no_solids
+from marine_sim_ros.model.contact.contact import no_solids
 from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.contact import contact
-from marine_sim_ros.physics.contact_edges import edge_meetings, sphere_meetings
-from marine_sim_ros.physics.contact_touch import near_touches, touches
+from marine_sim_ros.physics.contact.contact import contact
+from marine_sim_ros.physics.contact.edges import edge_meetings, sphere_meetings
+from marine_sim_ros.physics.contact.touch import near_touches, touches
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.rigid_body import step, weight
 from marine_sim_ros.scene.edges import ridge_window, ridges

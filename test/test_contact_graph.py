@@ -32,14 +32,18 @@ segments:
 
 
 @pytest.mark.parametrize(
-    ('vehicle', 'text'),
-    [('bluerov2', SCENARIO), ('investigator90', WITH_ARM)],
-    ids=['bluerov2', 'investigator90'],
+    ('vehicle', 'text', 'more'),
+    [
+        ('bluerov2', SCENARIO, ()),
+        ('investigator90', WITH_ARM, ()),
+        ('investigator90', WITH_ARM, ('--set', 'arm_dynamics:=articulated')),
+    ],
+    ids=['bluerov2', 'investigator90', 'articulated'],
 )
-def test_the_graph_is_the_simulation_on_the_bottom(processes, tmp_path, vehicle, text):
+def test_the_graph_is_the_simulation_on_the_bottom(processes, tmp_path, vehicle, text, more):
     scenario = tmp_path / 'bottom.yaml'
     scenario.write_text(text)
-    common = [vehicle, '--scenario', scenario, '--environment', 'pool']
+    common = [vehicle, '--scenario', scenario, '--environment', 'pool', *more]
     run_everywhere(processes, tmp_path, *common, separate=['--markers'])
     for name in ('separate', 'composed'):
         topics = recorded(tmp_path / name)

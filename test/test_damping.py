@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import vehicle_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -151,6 +152,22 @@ def test_what_the_reader_accepts_cannot_add_energy(inside, seed):
     rounding = 1e-9 * np.abs(d).max(axis=(1, 2)) * np.sum(nu**2, axis=1)
     assert np.all(np.sum(wrench * nu, axis=1) <= rounding)
     assert np.all(np.einsum('ni,nij,nj->n', nu, d, nu) >= -rounding)
+
+
+@pytest.mark.parametrize('coefficients', ['tank2025_body', 'wu2018'])
+def test_one_velocity_gives_what_many_give_and_nobody_can_write_into_it(coefficients):
+    vehicle = vehicle_of('bluerov2', coefficients=coefficients)
+    heavy = vehicle_of('bluerov2_heavy', coefficients='maker')
+    nu = np.random.default_rng(3).normal(0, 1, (20, 6))
+    many = np.asarray(damping_matrix(vehicle, nu))
+    for velocity, expected in zip(nu, many, strict=True):
+        first = damping_matrix(vehicle, velocity)
+        other = damping_matrix(heavy, velocity)
+        np.testing.assert_allclose(first, expected, rtol=1e-13, atol=1e-13)
+        np.testing.assert_array_equal(damping_matrix(vehicle, velocity.copy()), first)
+        assert np.abs(other - first).max() > 1
+        with pytest.raises(ValueError, match='read-only'):
+            first[0, 0] = 0.0
 
 
 @pytest.mark.long

@@ -203,7 +203,7 @@ def test_ctrl_c_ends_the_graph_and_the_tour_goes_on(terminal, ros_environment):
 
 @pytest.mark.ros
 def test_topics_have_the_types_that_are_shown():
-    from marine_sim_ros.ros import topics
+    from marine_sim_ros.ros.messages import topics
 
     rov = load_vehicle('bluerov2')
     sources = wrench_sources(rov, Environment())

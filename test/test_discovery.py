@@ -6,7 +6,7 @@
 import pytest
 from lxml import etree
 
-from marine_sim_ros.ros.discovery import quick_discovery
+from marine_sim_ros.ros.launching.discovery import quick_discovery
 
 NAMES = ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')
 SCHEMA = '{http://www.eprosima.com}'

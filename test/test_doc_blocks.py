@@ -12,15 +12,23 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import psutil
 import pytest
 from conftest import ROOT
 from doc_blocks import LOADERS, NEEDS, PAGES, Block, blocks_of, clauses_of
+from fork_server import COMMAND, forked
 
-SECONDS = 6.0
+SECONDS = 4.0
 """How long a command that does not end by itself is left to run, on a machine that is not busy."""
 LONGEST = 60.0
+WORK = {'composed': 2.0, 'separate': 3.0}
+"""s of processor time after which it has run for long enough, too: graphs start with 1 and 2."""
+SEPARATE = ('README.md', 'docs/index.md', 'docs/reference/fleets.md')
+"""Pages whose graphs are processes, as they are typed; those of the others are composed."""
+STEP = 0.02
+"""s; four times the default one: whole scenarios, for a quarter of the processor time."""
 SHARED = ('config', 'docs', 'urdf', 'worlds')
 """Folders of the repository that blocks name as they are seen from its root."""
 
@@ -37,6 +45,7 @@ class Session:
     """Runs the blocks of a page in one folder, and ends what runs in the background."""
 
     def __init__(self, folder, environment):
+        self.graph = 'separate'
         self.folder = folder / 'page'
         self.folder.mkdir()
         for name in SHARED:
@@ -47,26 +56,48 @@ class Session:
             (commands / name).write_text(f'#!/bin/sh\nexec {sys.executable}{arguments} "$@"\n')
             (commands / name).chmod(0o755)
         self.environment = dict(environment, PATH=f'{commands}{os.pathsep}{environment["PATH"]}')
+        self.given = environment
         paths = (str(ROOT), environment.get('PYTHONPATH', ''))
         self.environment['PYTHONPATH'] = os.pathsep.join(filter(None, paths))
         self.started = []
 
     def start(self, block):
-        script = self.folder / f'.line_{block.line}'
-        script.write_text(block.text)
-        program = {'bash': ['bash', '-euo', 'pipefail'], 'python': [sys.executable]}
+        """Start the last command of a block, after those before it."""
         log = (self.folder / f'.line_{block.line}.log').open('w+')
-        process = subprocess.Popen(
-            [*program[block.language], str(script)],
-            cwd=self.folder,
-            env=self.environment,
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+        *before, last = (block.language == 'bash' and commands_of(self.typed(block))) or [None]
+        for words in before:
+            assert self.fork(words, log).wait(timeout=400) == 0, said(log)
+        process = self.fork(last, log) if last else self.script(block, log)
         self.started.append((process, log, time.monotonic()))
         return self.started[-1]
+
+    def typed(self, block):
+        """Return the text of a block with a longer step, and a graph in one process."""
+        text, composed = in_steps(block.text), self.graph == 'composed'
+        return in_one_process(text) if composed else text
+
+    def fork(self, words, log):
+        process = forked(COMMAND, words, self.given, folder=self.folder, output=log)
+        return process or subprocess.Popen(
+            [sys.executable, '-m', COMMAND, *words], env=self.environment, **self.streams(log)
+        )
+
+    def script(self, block, log):
+        script = self.folder / f'.line_{block.line}'
+        script.write_text(self.typed(block))
+        program = {'bash': ['bash', '-euo', 'pipefail'], 'python': [sys.executable]}
+        return subprocess.Popen(
+            [*program[block.language], str(script)], env=self.environment, **self.streams(log)
+        )
+
+    def streams(self, log):
+        return {
+            'cwd': self.folder,
+            'start_new_session': True,
+            'stdin': subprocess.DEVNULL,
+            'stdout': log,
+            'stderr': subprocess.STDOUT,
+        }
 
     def run(self, block):
         if 'file' in block.clauses:
@@ -88,15 +119,21 @@ class Session:
             assert code == int(block.clauses.get('exit', 0)), said(log)
             assert 'Traceback' not in said(log), said(log)
             self.started.remove(started)
+            if 'ends' in block.clauses:
+                self.end()
 
     def interrupt(self, process, log, since):
         """Let a command run for a while, and end it as ctrl-C does."""
         share = os.getloadavg()[0] / os.cpu_count() / 2
         seconds = min(LONGEST, SECONDS * max(1.0, share))
-        time.sleep(max(0.0, seconds - (time.monotonic() - since)))
+        while time.monotonic() - since < seconds and used_by(process) < WORK[self.graph]:
+            time.sleep(0.1)
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
-        code = process.wait(timeout=120)
+        try:
+            code = process.wait(timeout=120)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f'ctrl-C did not end it; it said {said(log)!r}') from None
         self.started.remove((process, log, since))
         assert code in (0, 130, -signal.SIGINT), said(log)
         assert 'Traceback' not in said(log), said(log)
@@ -119,6 +156,16 @@ class Session:
             log.close()
 
 
+def used_by(process):
+    """Return the processor time of a process and of those that it has started, s."""
+    total = 0.0
+    with suppress(psutil.NoSuchProcess):
+        for one in (found := psutil.Process(process.pid), *found.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                total += sum(one.cpu_times()[:2])
+    return total
+
+
 def said(log):
     log.flush()
     log.seek(0)
@@ -138,6 +185,26 @@ def test_every_block_is_run_or_says_why_not(page):
     assert not {f'{name_of(page)}:{line}': c for line, c in complaints.items() if c}
 
 
+def in_steps(text):
+    """Let the commands of a block that name no step run in steps of STEP."""
+    verb = re.compile('^marine_sim (run|simulate) (?!--help)', re.MULTILINE)
+    return text if '--dt' in text else verb.sub(rf'\g<0>--dt {STEP} ', text)
+
+
+def in_one_process(text):
+    """Let the graphs of a block that names no way to run them be composed."""
+    verb = re.compile('^marine_sim run (?!--help)', re.MULTILINE)
+    named = re.search(r'--(composed|processes|engine)', text)
+    return text if named else verb.sub(r'\g<0>--composed ', text)
+
+
+def commands_of(text):
+    """Return the words of each command of a text that has marine_sim and no shell; else none."""
+    lines = re.sub(r'\\\n|\s+#.*', ' ', text).strip().splitlines()
+    plain = [re.fullmatch(r'marine_sim( +[\w./:,=+-]+)+ *', line) for line in lines]
+    return [line.split()[1:] for line in lines] if all(plain) else []
+
+
 DONE = set()
 """Blocks of one command that writes no file, which other pages have shown to work."""
 
@@ -149,10 +216,17 @@ def command_alone(block):
     return text if alone and not {'file', 'background'} & set(block.clauses) else None
 
 
+def of_folder(page):
+    """Return a page as a parameter; pages of a folder share a worker, and so DONE."""
+    group = pytest.mark.xdist_group(f'blocks of {page.parent.name}')
+    return pytest.param(page, marks=group, id=name_of(page))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize('page', [p for p in PAGES if slow(p)], ids=name_of)
+@pytest.mark.parametrize('page', [of_folder(p) for p in PAGES if slow(p)])
 def test_the_commands_of_a_page_work(page, session):
+    session.graph = 'separate' if name_of(page) in SEPARATE else 'composed'
     for block in blocks_of(page):
         if block.runs and command_alone(block) not in DONE:
             try:

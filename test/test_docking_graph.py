@@ -18,19 +18,12 @@ EXAMPLE = ROOT / 'examples' / 'docking'
 AWAY = 0.8
 """m from the marker, the node's default."""
 
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(400), pytest.mark.usefixtures('renderer')]
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(400)]
 
 
-@pytest.fixture(scope='module')
-def renderer():
+@pytest.fixture(autouse=True)
+def _packages(renderer):
     pytest.importorskip('cv2')
-    from marine_sim_ros.core.errors import MissingPackageError
-    from marine_sim_ros.sensors.rendering import _context
-
-    try:
-        _context()
-    except MissingPackageError as error:
-        pytest.skip(str(error))
 
 
 def dock():

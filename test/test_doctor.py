@@ -218,6 +218,15 @@ def test_seeded_fault_is_found(fault, tmp_path):
     assert all(f.message and f.advice and str(f.place).startswith(str(tmp_path)) for f in wanted)
 
 
+@pytest.mark.filterwarnings('error')
+def test_sizes_beyond_all_numbers_warn_of_nothing(tmp_path):
+    absurd = re.sub(r'<box size="[^"]*"', '<box size="1e200 1e200 1e308"', text_of(*BLUE))
+    path = tmp_path / 'absurd.urdf'
+    path.write_text(absurd)
+    assert '1e308' in absurd
+    examine(load_context(str(path), {}))
+
+
 def test_every_check_has_a_fault_or_a_hint():
     hints = {'munk-pitch', 'munk-yaw', 'products-of-inertia'}
     assert {f[2] for f in FAULTS.values()} | hints == {

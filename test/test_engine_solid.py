@@ -16,7 +16,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.stamps import ticks_of
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.physics.contact_touch import near_touches, touches
+from marine_sim_ros.physics.contact.touch import near_touches, touches
 from marine_sim_ros.physics.rigid_body import kinetic_energy
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
@@ -27,7 +27,6 @@ from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.batch import first_states, simulate_batch
 from marine_sim_ros.engine.compiled import Program, setting_of, simulate_compiled
 from marine_sim_ros.engine.records import derived, stacked
-from marine_sim_ros.engine.stepper import Stepper
 from marine_sim_ros.sweep.plan import parse_plan
 from marine_sim_ros.sweep.runs import run_block
 
@@ -206,11 +205,8 @@ PLACES = {'pool': (11.9, 5.7), 'shallow_sand': (9.8, -1.0), 'deep_rock': (4.0, 1
         ('bluerov2', 'pool'),
         ('bluerov2_heavy', 'shallow_sand'),
         ('simple_rov', 'deep_rock'),
-        ('simple_rov', 'pool'),
         ('surface_vessel', 'test_grid'),
-        ('surface_vessel', 'pool'),
         ('investigator90', 'shallow_sand'),
-        ('investigator90', 'test_grid'),
     ],
 )
 def test_every_vehicle_touches_as_numpy_has_it(name, scene):
@@ -302,11 +298,6 @@ def test_vehicles_share_a_batch_whoever_has_looked_for_its_points():
     template, found = stacked([derived(looked), derived(other)])
     assert 'contact' not in vars(template)
     assert len(found) > 0
-
-
-def test_what_goes_step_by_step_has_nothing_solid():
-    with pytest.raises(ParameterError, match=r'environment pool has .* a scene; expected still'):
-        Stepper(vehicle_of('bluerov2'), size=2, environment=load_environment('pool'))
 
 
 @pytest.mark.slow

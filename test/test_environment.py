@@ -377,9 +377,9 @@ def test_a_thousand_points_are_fast():
     points = np.zeros((1000, 3)) + np.arange(1000)[:, None]
     seconds = []
     for i in range(20):
-        start = time.perf_counter()
+        start = time.process_time()
         e.at(0.1 * i).elevation(points)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert min(seconds) < 5e-3  # about 1 ms; loaded machines are slower
 
 

@@ -174,8 +174,24 @@ def test_the_shim_has_the_bits_of_numpy_2():
         np.testing.assert_array_equal(_LACKING['vecdot'](a, b, axis=0), np.vecdot(a, b, axis=0))
         np.testing.assert_array_equal(_LACKING['cumulative_sum'](a), np.cumulative_sum(a, axis=-1))
         if len(shape) > 1:
-            turned = _LACKING['matrix_transpose'](a)
+            turned = NUMPY.matrix_transpose(a)
             np.testing.assert_array_equal(turned, np.matrix_transpose(a))
+
+
+def test_shorter_functions_have_the_bits_of_numpy():
+    values = np.random.default_rng(0).normal(size=(5, 2, 40))
+    for name in ('all', 'any', 'max', 'min', 'sum'):
+        for options in ({}, {'axis': -1}, {'axis': (0, 2), 'keepdims': True}):
+            found = getattr(NUMPY, name)(
+                values > 0 if name in ('all', 'any') else values, **options
+            )
+            expected = getattr(np, name)(
+                values > 0 if name in ('all', 'any') else values, **options
+            )
+            np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(NUMPY.take(values, [3, 1], axis=2), np.take(values, [3, 1], 2))
+    assert NUMPY.reshape(values, (10, -1)).shape == (10, 40)
+    assert NUMPY.astype(values, np.float32).dtype == np.float32
 
 
 def test_the_latin_hypercube_is_that_of_scipy():

@@ -16,13 +16,12 @@ from marine_sim_ros.analysis.film.cameras import CHASE, camera_of, chase_camera
 from marine_sim_ros.analysis.film.film import film_times
 from marine_sim_ros.analysis.film.motion import Motion, read_motion
 from marine_sim_ros.analysis.film.overlay import overlay_text
-from marine_sim_ros.core.errors import MissingPackageError, ParameterError, RecordingError
+from marine_sim_ros.core.errors import ParameterError, RecordingError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State
-from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import vehicle_path
 from marine_sim_ros.sdf.appearance import Appearance
-from marine_sim_ros.sensors.camera import Camera, lens_of, picture
+from marine_sim_ros.sensors.camera.camera import Camera, lens_of
 from marine_sim_ros.tools.main import main
 
 BALL = np.array([2.5, 0.3, -5.2])
@@ -57,15 +56,6 @@ def run(tmp_path_factory):
     given += ['--set', 'coefficients:=maker']  # which turns the most
     assert verb('simulate', *given, '--record', folder / 'run') in (0, 1)
     return folder / 'run'
-
-
-@pytest.fixture(scope='module')
-def renderer():
-    state = State(np.zeros(3), quaternion_from_rpy(0, 0, 0), np.zeros(6))
-    try:
-        picture(Camera(width=2.0, height=2.0), Environment(), state, np.zeros(3), np.eye(3), 0.0)
-    except MissingPackageError as error:
-        pytest.skip(str(error))
 
 
 @pytest.mark.usefixtures('renderer')

@@ -21,7 +21,7 @@ from marine_sim_ros.environment.optics import WaterOptics
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.scene.tubes import tube
 from marine_sim_ros.sdf.appearance import Appearance
-from marine_sim_ros.sensors.camera import Camera, lens_of
+from marine_sim_ros.sensors.camera.camera import Camera, lens_of
 
 PLACES = np.array(
     [[3.0, -1.0, -300.2], [3.0, 0.0, -300.0], [3.0, 1.0, -300.4], [3.0, 1.0, -300.4]]
@@ -84,17 +84,24 @@ def test_it_is_as_thick_as_the_cable_where_the_camera_sees_it():
     sensor = Sensor('camera', 'camera', spec, place, 10**8)
     bare = '<robot name="a"><link name="base_link"><inertial><mass value="1"/><inertia ixx="1" '
     bare += 'iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><buoyancy><volume>0.001'
-    looks = Appearance(load_vehicle(bare + '</volume></buoyancy></robot>'))
+    vehicle = load_vehicle(bare + '</volume></buoyancy></robot>')
+    looks = Appearance(vehicle)
     lit = replace(spec, light=1.0, light_position=(0.0, 0.0, 0.0), exposure=20.0)
     around = Environment(optics=WaterOptics('pure'))
     straight = np.array([[3.0, 1.5, -300.0], [3.0, 0.0, -300.0], [3.0, -1.5, -300.0]])
     tether = RecordedTether(np.zeros(1), (straight,), diameter)
-    film = Film(FilmCamera(lit, sensor, 1.0), Cast(motion, looks), {}, around, False, tether)
+    film = Film(
+        FilmCamera(lit, sensor, 1.0),
+        Cast(motion, looks, vehicle.thrusters, tether),
+        {},
+        around,
+        False,
+    )
     try:
         image = next(iter(frames(film, np.zeros(1))))
     except MissingPackageError as error:
         pytest.skip(str(error))
-    without = next(iter(frames(replace(film, tether=None), np.zeros(1))))
+    without = next(iter(frames(replace(film, main=replace(film.main, tether=None)), np.zeros(1))))
     changed = np.any(image != without, axis=-1)
     expected = lens_of(spec).focal_length * diameter / 3.0
     assert changed.sum(axis=0)[50:350] == pytest.approx(expected, abs=1.0)

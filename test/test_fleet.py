@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.ros.followers import Followers
-from marine_sim_ros.ros.gathering import WINDOW, Gathering
+from marine_sim_ros.ros.ticks.followers import Followers
+from marine_sim_ros.ros.ticks.gathering import WINDOW, Gathering
 from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
 

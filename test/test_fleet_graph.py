@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import psutil
 import pytest
-from graph import STEP, Watcher, manifest
+from graph import STEP, Watcher, manifest, stamp_of, ticks
 
 from marine_sim_ros import load_scenario, load_vehicle
 from marine_sim_ros.analysis.bags.description import (
@@ -19,9 +19,10 @@ from marine_sim_ros.analysis.bags.description import (
 )
 from marine_sim_ros.analysis.bags.reading import read
 from marine_sim_ros.analysis.bags.sensors import compare_sensors
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.library import xacro_arguments
-from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
+from marine_sim_ros.sim.fleet import FLEETS, fleet_runs, in_parts
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.simulation import simulate
 
@@ -33,7 +34,7 @@ vehicles:
   - {vehicle: bluerov2, count: 2, arguments: {altimeter: true}}
   - {vehicle: bluerov2_heavy, name: heavy, initial: {position: [0.1, 0, -3], rpy: [0, 0.1, 1]}}
 """
-TICKS = 101
+TICKS = ticks(1.0)
 
 
 def alone(run, simulated=simulate):
@@ -52,6 +53,12 @@ def runs():
     return fleet_runs(FLEETS.parse(FILE, 'fleet.yaml'), options)
 
 
+@pytest.fixture(scope='module')
+def expected(runs):
+    """The hashes of the vehicles, each alone, by namespace."""
+    return {f'/{run.namespace}': alone(run) for run in runs}
+
+
 def start(processes, tmp_path, folder, *more):
     """Run the fleet to its end; return what it printed."""
     path = tmp_path / 'fleet.yaml'
@@ -68,9 +75,8 @@ def start(processes, tmp_path, folder, *more):
 
 
 def test_a_fleet_in_processes_is_one_process_to_the_bit_and_moves_as_if_alone(
-    processes, tmp_path, runs
+    processes, tmp_path, runs, expected
 ):
-    expected = {f'/{run.namespace}': alone(run) for run in runs}
     assert len(set(expected.values())) == 3
     readings = []
     for name, more in (('separate', []), ('composed', ['--composed'])):
@@ -85,8 +91,26 @@ def test_a_fleet_in_processes_is_one_process_to_the_bit_and_moves_as_if_alone(
     check_report(tmp_path / 'composed', runs[0])  # which hovers above the heavy one
 
 
+def test_processes_share_a_fleet_to_the_bit(processes, tmp_path, expected):
+    folder = tmp_path / 'shared'
+    output = start(processes, tmp_path, folder, '--processes', 2)
+    first, second = (manifest(folder / number) for number in ('1', '2'))
+    found = {**first['vehicles'], '/heavy': second}
+    assert {n: m['trajectory_sha256'] for n, m in found.items()} == expected
+    assert {m['ticks'] for m in found.values()} == {TICKS}
+    assert output.count('trajectory_sha256') == len(expected)
+
+
+@pytest.mark.parametrize('count', [0, 4])
+def test_more_processes_than_vehicles_are_told(runs, count):
+    with pytest.raises(ParameterError, match=rf'processes is {count}; expected 1 to 3'):
+        in_parts(runs, count)
+
+
 @pytest.mark.parametrize('ways', [(['--composed'], ['--composed']), (['--composed'], [])])
-def test_parts_of_a_fleet_in_runs_of_their_own_are_one_fleet(processes, tmp_path, runs, ways):
+def test_parts_of_a_fleet_in_runs_of_their_own_are_one_fleet(
+    processes, tmp_path, runs, expected, ways
+):
     path = tmp_path / 'fleet.yaml'
     path.write_text(FILE)
     parts = [['bluerov2_1'], ['bluerov2_2', 'heavy']]
@@ -101,7 +125,6 @@ def test_parts_of_a_fleet_in_runs_of_their_own_are_one_fleet(processes, tmp_path
         output, _ = process.communicate(timeout=240)
         assert process.returncode == 1, output
         assert 'silent' not in output
-    expected = {f'/{run.namespace}': alone(run) for run in runs}
     first, others = (manifest(tmp_path / part[0]) for part in parts)
     found = {'/bluerov2_1': first, **others['vehicles']}
     assert {n: m['trajectory_sha256'] for n, m in found.items()} == expected
@@ -129,8 +152,7 @@ def altimeters(folder):
         for connection, _, data in reader.messages():
             if connection.topic.endswith('altimeter/range'):
                 message = reader.deserialize(data, connection.msgtype)
-                own = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-                found.setdefault(connection.topic, []).append((own, message.range))
+                found.setdefault(connection.topic, []).append((stamp_of(message), message.range))
     return found
 
 
@@ -222,7 +244,7 @@ def check(folder, output, expected):
 def test_a_silent_vehicle_holds_the_others_up_for_a_moment_only(processes, tmp_path):
     from nav_msgs.msg import Odometry
 
-    from marine_sim_ros.ros.convert import stamp_ns
+    from marine_sim_ros.ros.messages.convert import stamp_ns
 
     path = tmp_path / 'fleet.yaml'
     path.write_text('vehicles: [{vehicle: simple_rov, count: 2}]')
@@ -232,7 +254,7 @@ def test_a_silent_vehicle_holds_the_others_up_for_a_moment_only(processes, tmp_p
         watcher.listen(name, Odometry)
     first, second = (watcher.seen[name] for name in names)
     fleet = processes.marine_sim('run', '--fleet', path, '--dt', STEP)
-    watcher.until(lambda: len(second) > 50, timeout=120)
+    watcher.until(lambda: len(second) > 25, timeout=120)
     (silent,) = (
         child
         for child in psutil.Process(fleet.pid).children(recursive=True)
@@ -254,7 +276,9 @@ def test_a_silent_vehicle_holds_the_others_up_for_a_moment_only(processes, tmp_p
     assert '/simple_rov_2 is back at' in output
 
 
-def test_a_compiled_fleet_moves_as_each_vehicle_does_alone_compiled(processes, tmp_path, runs):
+def test_a_compiled_fleet_moves_as_each_vehicle_does_alone_compiled(
+    processes, tmp_path, runs, expected
+):
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
     from marine_sim_ros.engine.compiled import simulate_compiled
 
@@ -264,7 +288,7 @@ def test_a_compiled_fleet_moves_as_each_vehicle_does_alone_compiled(processes, t
     output = start(processes, tmp_path, tmp_path / 'jax', '--composed', '--engine', 'compiled')
     assert output.count('engine jax: all forces of') == 3
     told = manifest(tmp_path / 'jax')['vehicles']
-    expected = {f'/{run.namespace}': alone(run, compiled) for run in runs}
-    assert {name: part['trajectory_sha256'] for name, part in told.items()} == expected
+    own = {f'/{run.namespace}': alone(run, compiled) for run in runs}
+    assert {name: part['trajectory_sha256'] for name, part in told.items()} == own
     assert all(part['ticks'] == TICKS for part in told.values())
-    assert not set(expected.values()) & {alone(run) for run in runs}  # NumPy rounds otherwise
+    assert not set(own.values()) & set(expected.values())  # NumPy rounds otherwise

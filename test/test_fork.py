@@ -3,17 +3,19 @@
 
 """Nodes as forks of the process that starts them."""
 
+import os
 import subprocess
 import sys
 
 import psutil
 import pytest
+from fork_server import COMMAND, forked
 from graph import Watcher
 
 HEAD = """
 import os, signal, subprocess, sys, threading, time
 from pathlib import Path
-from marine_sim_ros.ros.fork import Fork, can_fork, import_shared
+from marine_sim_ros.ros.launching.fork import Fork, can_fork, import_shared
 """
 
 
@@ -74,7 +76,7 @@ def test_each_node_of_a_run_is_a_process_with_its_name(processes):
 
     watcher = Watcher()
     watcher.listen('odom', Odometry)
-    run = processes.marine_sim('run', 'bluerov2')
+    run = processes.start(sys.executable, '-m', COMMAND, 'run', 'bluerov2')
     try:
         watcher.until(lambda: watcher.seen['odom'][-1])
         nodes = psutil.Process(run.pid).children(recursive=True)
@@ -84,3 +86,44 @@ def test_each_node_of_a_run_is_a_process_with_its_name(processes):
         assert all(node.ppid() == run.pid for node in nodes)
     finally:
         watcher.close()
+
+
+# ---- what tests start --------------------------------------------------------------------------
+
+
+def test_a_command_of_a_test_is_its_child_with_a_folder_and_variables_of_its_own(tmp_path):
+    own = dict(os.environ, COLUMNS='64', ONLY='this')
+    command = ('simulate', 'bluerov2', '--scenario', 'dive', '--duration', 60, '--record', 'run')
+    process = forked(COMMAND, command, own, folder=tmp_path)
+    seen = psutil.Process(process.pid)
+    assert seen.ppid() == os.getpid()
+    while not (tmp_path / 'run').exists():
+        assert process.poll() is None, process.communicate()
+    assert seen.cwd() == str(tmp_path)
+    assert os.getsid(process.pid) == process.pid
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.communicate(timeout=0.01)
+    process.kill()
+    assert process.wait() == -9
+    assert 'ONLY' not in os.environ
+
+
+@pytest.mark.parametrize(('verb', 'code', 'said'), [('list', 0, 'bluerov2'), ('fly', 2, 'fly')])
+def test_a_command_of_a_test_has_its_output_and_its_exit_code(verb, code, said):
+    process = forked(COMMAND, [verb, 'vehicles'], os.environ)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert said in output
+    assert 'Traceback' not in output
+
+
+def test_what_an_interpreter_reads_as_it_starts_is_that_of_the_command(tmp_path):
+    (tmp_path / 'told.py').write_text("print(hash('a word'))")
+    for seed in (
+        '7',
+        '8',
+    ):  # a library may change a variable in the midst of the tests, as cv2 does
+        own = {**os.environ, 'PYTHONHASHSEED': seed, 'LD_LIBRARY_PATH': f'/nowhere/{seed}'}
+        told, _ = forked('told', [], own, folder=tmp_path).communicate(timeout=60)
+        command = [sys.executable, tmp_path / 'told.py']
+        assert told.encode() == subprocess.check_output(command, env=own)

@@ -1,15 +1,11 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mutated files of other simulators: each imports into a usable vehicle, or is one clear line.
-
-IMPORT_EXAMPLES has the number of examples of each format, 50 where it is not set.
-"""
-
-import os
+"""Mutated files of other simulators: each imports into a usable vehicle, or is one clear line."""
 
 import numpy as np
 import pytest
+from conftest import examples
 from foreign import (
     CAMERA,
     DVL,
@@ -24,12 +20,12 @@ from foreign import (
     sensors_on_robot,
     sensors_on_sdf,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from test_fuzz_urdf import memory, mutated, usual
 
 from marine_sim_ros import MarineSimError
 
-EXAMPLES = int(os.environ.get('IMPORT_EXAMPLES', '50'))
+EXAMPLES = 250
 FORMATS = {
     'sdf': (SDF, '.sdf'),
     'sdf sensors': (sensors_on_sdf(CAMERA.format('camera'), DVL, IMU), '.sdf'),
@@ -44,13 +40,13 @@ __all__ = ['memory']  # a fixture, used by all tests of this module
 
 
 @pytest.mark.long
-@pytest.mark.timeout(300 + 2 * EXAMPLES)
+@pytest.mark.timeout(300 + 2 * examples(EXAMPLES))
 @pytest.mark.filterwarnings('error::RuntimeWarning')  # it would be a second line
 @pytest.mark.parametrize('name', FORMATS)
 def test_mutated_files(name, tmp_path):
     original, suffix = FORMATS[name]
 
-    @settings(parent=usual(EXAMPLES), deadline=60_000)
+    @usual(EXAMPLES, seconds=60)
     @given(mutated(original))
     def check(text):
         message = vehicle = None

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, has
+from conftest import ROOT, examples, has
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
+from processor import limited
 
 from marine_sim_ros import Environment, MarineSimError, load_vehicle
 from marine_sim_ros.core.state import State
@@ -192,12 +193,14 @@ def told(sensor, sea):
     assert np.all(np.isfinite(first))
 
 
-def usual(examples):
-    return settings(
-        max_examples=examples, deadline=10_000,
+def usual(number, seconds=10):
+    """Return a decorator: so many examples, each in so much of a processor's time."""
+    settled = settings(
+        max_examples=examples(number),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture,
                                HealthCheck.large_base_example, HealthCheck.data_too_large],
     )  # fmt: skip
+    return lambda test: limited(seconds)(settled(test))
 
 
 @pytest.fixture(autouse=True)

@@ -32,9 +32,9 @@ from marine_sim_ros.gazebo.run_files import write_run
 from marine_sim_ros.gazebo.system.marine_sim_lockstep import Exchange, LockstepSystem
 from marine_sim_ros.gazebo.ticks import Arrival, TickAccount
 from marine_sim_ros.gazebo.world import PROBE, absolute_uris, run_world
+from marine_sim_ros.physics.arm.manipulator import link_poses, posed
 from marine_sim_ros.physics.drag import drag
 from marine_sim_ros.physics.integration import advance_pose
-from marine_sim_ros.physics.manipulator import link_poses, posed
 from marine_sim_ros.physics.rigid_body import step, weight
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.poses import IDENTITY

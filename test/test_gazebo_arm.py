@@ -19,7 +19,7 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.model import xml
-from marine_sim_ros.physics.manipulator import (
+from marine_sim_ros.physics.arm.manipulator import (
     JointMotion,
     arm_momentum,
     joints_at_rest,

@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import ROOT, has
-from graph import NotInTime, Watcher, manifest, recorded, statuses
+from graph import NotInTime, Watcher, manifest, recorded, stamp_of, statuses
 
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.environment.reader import load_environment
@@ -366,10 +366,6 @@ class Parts:
         self.ask('control', 'gz.msgs.WorldControl', request)
 
 
-def stamp(message):
-    return message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-
-
 def runs(watcher, ticks=100):
     """Wait until so many states more are there."""
     count = len(watcher.seen['odom'])
@@ -383,7 +379,7 @@ def told(watcher, text, node='gazebo_bridge'):
 
 def new_run(watcher):
     """Wait until the run is back at its first second and goes on."""
-    watcher.until(lambda: stamp(watcher.seen['odom'][-1]) < 10**9, 60.0)
+    watcher.until(lambda: stamp_of(watcher.seen['odom'][-1]) < 10**9, 60.0)
     runs(watcher)
 
 
@@ -398,7 +394,7 @@ def test_a_part_that_is_killed_is_told_and_found_when_it_is_back(
     getattr(parts, part).process.kill()
     told(watcher, 'is it paused, or gone?')
     suite.until('nothing from Gazebo for')
-    last = stamp(watcher.seen['odom'][-1])
+    last = stamp_of(watcher.seen['odom'][-1])
     watcher.seen['odom'].clear()
     getattr(parts, f'start_{part}')()
     if part == 'server':
@@ -406,7 +402,7 @@ def test_a_part_that_is_killed_is_told_and_found_when_it_is_back(
         suite.until(r'Gazebo went back to 0\.000 s: a new run')
     else:
         runs(watcher)
-        assert 0 < stamp(watcher.seen['odom'][0]) - last <= 20_000_000
+        assert 0 < stamp_of(watcher.seen['odom'][0]) - last <= 20_000_000
         assert 'a new run' not in suite.output
     assert 'Traceback' not in suite.output
 
@@ -417,10 +413,10 @@ def test_a_world_that_is_paused_waits_and_goes_on(processes, watcher, tmp_path):
     runs(watcher)
     parts.control('pause: true')
     told(watcher, 'Gazebo: paused at')
-    last = stamp(watcher.seen['odom'][-1])
+    last = stamp_of(watcher.seen['odom'][-1])
     parts.control('pause: false')
     runs(watcher)
-    stamps = [stamp(m) for m in watcher.seen['odom']]
+    stamps = [stamp_of(m) for m in watcher.seen['odom']]
     after = stamps[stamps.index(last) :]
     assert np.all(np.diff(after) == 5_000_000)
     assert 'Traceback' not in suite.output
@@ -431,7 +427,7 @@ def test_a_world_that_is_reset_is_a_new_run(processes, watcher, tmp_path, way):
     parts = Parts(processes, tmp_path, way, scenario='dive')
     suite = parts.start_suite()
     runs(watcher, 400)
-    first = {stamp(m): m for m in watcher.seen['odom']}
+    first = {stamp_of(m): m for m in watcher.seen['odom']}
     request = 'reset: {all: true}' if way == 'in_server' else 'pause: true, reset: {all: true}'
     for _ in range(20):  # of a reset and a step that come together Gazebo forgets one
         watcher.seen['odom'].clear()
@@ -440,9 +436,9 @@ def test_a_world_that_is_reset_is_a_new_run(processes, watcher, tmp_path, way):
         if 'a new run' in suite.output:
             break
     assert re.search(r'Gazebo went back to 0\.00[05] s: a new run', suite.output)
-    watcher.until(lambda: stamp(watcher.seen['odom'][-1]) > max(first))
+    watcher.until(lambda: stamp_of(watcher.seen['odom'][-1]) > max(first))
     messages = watcher.seen['odom']
-    again = {stamp(m): m for m in messages[np.argmin([stamp(m) for m in messages]) :]}
+    again = {stamp_of(m): m for m in messages[np.argmin([stamp_of(m) for m in messages]) :]}
     both = sorted(set(first) & set(again))
     assert len(both) > 300
     depth, wanted = ([d[s].pose.pose.position.z for s in both] for d in (again, first))
@@ -494,9 +490,9 @@ def test_a_gazebo_bridge_that_is_killed_and_started_again_goes_on(
     runs(watcher, 200)
     after = watcher.seen['odom']
     # The watcher may find the new node some ticks later than the forces do.
-    assert 0 <= stamp(after[0]) - stamp(before) <= 10**9
+    assert 0 <= stamp_of(after[0]) - stamp_of(before) <= 10**9
     assert after[0].pose.pose.position.z == pytest.approx(before.pose.pose.position.z, abs=0.1)
-    assert np.all(np.diff([stamp(m) for m in after]) == 5_000_000)
+    assert np.all(np.diff([stamp_of(m) for m in after]) == 5_000_000)
     assert 'Traceback' not in again.output
 
 

@@ -34,7 +34,8 @@ class Run:
 
         for name, module in interfaces().items():
             monkeypatch.setitem(sys.modules, name, module)
-        from marine_sim_ros.ros import gazebo_stock_transport, gazebo_transport
+        from marine_sim_ros.ros.gazebo import stock_transport as gazebo_stock_transport
+        from marine_sim_ros.ros.gazebo import transport as gazebo_transport
 
         self.seconds = 0.0
         clock = SimpleNamespace(monotonic=lambda: self.seconds)
@@ -72,8 +73,9 @@ class Run:
         self.transport.send(*self.told[-1], wrench)
         return self.next()
 
-    def step(self, vehicle, state, environment, wrench, dt, **options):
+    def step(self, vehicle, state, environment, wrench, dt, *, inner, **options):
         """Do in the mock what ``marine_sim_ros.physics.rigid_body.step`` does."""
+        assert inner is None  # no arm moves by efforts
         state = self.told[-1][1]
         return self.answer(exerted_wrench(vehicle, state, environment, wrench, dt, **options))[1]
 

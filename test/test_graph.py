@@ -18,6 +18,7 @@ from graph import (
     busy_machine,
     manifest,
     simulated,
+    stamp_of,
     start_graph,
     statuses,
 )
@@ -27,8 +28,8 @@ from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
 
-DURATION = 2.0
-TICKS = 401
+DURATION = 1.0
+TICKS = 201
 PER_TICK = (
     'odom',
     'wrench/thrusters',
@@ -69,8 +70,7 @@ def stamps_of(directory):
         for connection, stamp, data in reader.messages():
             message = reader.deserialize(data, connection.msgtype)
             if hasattr(message, 'header') and 'diagnostics' not in connection.topic:
-                own = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-                assert own == stamp
+                assert stamp_of(message) == stamp
             result.setdefault(connection.topic, []).append(stamp)
     return result
 
@@ -116,7 +116,7 @@ def test_a_killed_force_node_is_held_and_taken_in_again(processes, watcher):
     watcher.listen('odom', Odometry)
     nodes, specs = start_graph(processes, real_time_factor=1.0)
     odom = watcher.seen['odom']
-    watcher.until(lambda: len(odom) > 100)
+    watcher.until(lambda: len(odom) > 50)
     nodes['drag'].send_signal(signal.SIGKILL)
     nodes['drag'].wait()
     watcher.until(
@@ -125,7 +125,7 @@ def test_a_killed_force_node_is_held_and_taken_in_again(processes, watcher):
         )
     )
     count = len(odom)
-    watcher.until(lambda: len(odom) > count + 100)  # the run goes on
+    watcher.until(lambda: len(odom) > count + 50)  # the run goes on
     watcher.until(
         lambda: (
             {v.key: v.value for v in statuses(watcher, 'dynamics')[-1].values}['outages'] == '1'
@@ -137,7 +137,7 @@ def test_a_killed_force_node_is_held_and_taken_in_again(processes, watcher):
     watcher.until(
         lambda: any(s.level == b'\x00' for s in statuses(watcher, 'dynamics')[1:]), timeout=90
     )
-    stamps = np.array([m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in odom])
+    stamps = np.array([stamp_of(m) for m in odom])
     assert np.all(np.diff(stamps) == STEP * 1e9)
     numbers = [m.pose.pose.position.z + m.twist.twist.linear.z for m in odom]
     assert np.all(np.isfinite(numbers))
@@ -157,6 +157,7 @@ def test_stop_ends_the_run_with_the_name_of_the_silent_source(processes, watcher
     assert 'no wrench from buoyancy' in output
 
 
+@pytest.mark.clock
 def test_bad_commands_and_wrenches_are_survived(processes, watcher):
     from diagnostic_msgs.msg import DiagnosticArray
     from geometry_msgs.msg import WrenchStamped
@@ -228,6 +229,7 @@ def test_two_owners_of_one_odom(processes, watcher):
     assert first.poll() is None
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize('composed', [False, True])
 def test_a_signal_ends_everything_within_two_seconds(
@@ -308,6 +310,7 @@ def test_a_full_disk_ends_the_run_with_the_file_named(processes, tmp_path):
     assert 'Traceback' not in output
 
 
+@pytest.mark.clock
 def test_pause_and_reset(processes, watcher):
     from nav_msgs.msg import Odometry
     from std_srvs.srv import SetBool, Trigger
@@ -333,10 +336,11 @@ def test_pause_and_reset(processes, watcher):
     assert call(pause, SetBool.Request(data=False)).success
     watcher.until(lambda: len(odom) > count + 20)
     assert call(reset, Trigger.Request()).success
-    watcher.until(lambda: odom[-1].header.stamp.sec == 0 and len(odom) > count + 60)
+    watcher.until(lambda: odom[-1].header.stamp.sec == 0 and len(odom) > count + 45)
     assert odom[-1].pose.pose.position.z == pytest.approx(-0.5, abs=0.05)
 
 
+@pytest.mark.clock
 def test_without_lockstep_it_follows_the_wall_clock(processes, watcher):
     from nav_msgs.msg import Odometry
 
@@ -350,6 +354,7 @@ def test_without_lockstep_it_follows_the_wall_clock(processes, watcher):
     assert rate == pytest.approx(200, rel=0.25)
 
 
+@pytest.mark.clock
 def test_a_gamepad_drives_and_its_loss_stops(processes, watcher):
     from sensor_msgs.msg import JointState, Joy
 

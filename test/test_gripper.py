@@ -15,9 +15,9 @@ from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import load_environment, parse_environment
 from marine_sim_ros.model.geometry.shapes import box, cylinder, sphere
+from marine_sim_ros.physics.arm.gripping import Gripping, settled, terminal_speed
+from marine_sim_ros.physics.arm.manipulator import JointMotion, link_poses, posed
 from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.gripping import settled, terminal_speed
-from marine_sim_ros.physics.manipulator import link_poses, posed
 from marine_sim_ros.physics.rigid_body import weight
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import Simulation, simulate
@@ -228,7 +228,7 @@ def test_the_compiled_engine_refuses():
 def test_the_shipped_scenario_picks_up_the_brick():
     vehicle = load_vehicle('bluerov2_heavy', arm='true')
     scenario = load_scenario('pick_up')
-    run = simulate(vehicle, scenario, environment=load_environment('brick_on_sand'))
+    run = simulate(vehicle, scenario, environment=load_environment('brick_on_sand'), dt=0.02)
     assert all(ok for ok, _ in scenario.verdicts(run.time, run.position[:, 2]))
 
 
@@ -254,3 +254,14 @@ def test_a_held_brick_rests_on_the_sand():
     afloat = weight(vehicle, tick.state, environment) + buoyancy(vehicle, tick.state, environment)
     borne = brick - (turn @ afloat[:3])[2]
     assert (turn @ tick.sources['contact'][:3])[2] == pytest.approx(borne, rel=0.03)
+
+
+def test_what_was_held_before_a_restart_is_held_after_it():
+    gripping = Gripping(VEHICLE, world())
+    gripping.hold(0)
+    assert gripping.load is not None
+    assert (gripping.held, gripping.load.payload.name) == (0, 'brick')
+    done, told, _ = gripping.detach(start(), JointMotion(np.zeros(1), np.zeros(1)), None, 1.0)
+    assert (done, told) == (True, 'released brick at 1 s')
+    gripping.hold(-1)
+    assert (gripping.held, gripping.load) == (-1, None)

@@ -93,6 +93,10 @@ def test_cameras_are_taken_when_asked_for(read):
     assert eye.spec.noise == pytest.approx(2.55)
     assert eye.spec.distortion == (-0.1, 0, 0, 0.02, 0)
     np.testing.assert_allclose(axes(eye)[:, 2], [1, 0, 0], atol=1e-6)  # the optical axis
+    bent = sensors_on_sdf(CAMERA.format('camera').replace('-0.1', '1e9'))
+    description, sensors = read(bent, cameras=True)
+    assert any("'eye': distortion 1e+09 0 0 0.02 0 of" in t for t in description.dropped)
+    assert not any(sensors['eye'].spec.distortion)
     assert (
         read(sensors_on_sdf(CAMERA.format('rgbd_camera')), cameras=True)[1]['eye'].spec.depth == 1
     )

@@ -75,6 +75,23 @@ def test_every_launch_file_records(processes, tmp_path, name, composed):
     assert list((tmp_path / 'run' / 'bag').glob('*.mcap'))
 
 
+def test_processes_share_a_fleet(processes, tmp_path):
+    process = launch(
+        processes,
+        'fleet.launch.py',
+        'processes:=2',
+        'duration:=1',
+        'real_time_factor:=0',
+        f'record:={tmp_path}',
+    )
+    output, _ = process.communicate(timeout=200)
+    assert process.returncode == 0, output
+    assert output.count('process started') == output.count('process has finished cleanly') == 2
+    found = [json.loads((tmp_path / part / 'manifest.json').read_text()) for part in '12']
+    assert [manifest['ticks'] for manifest in found] == [201, 201]
+    assert [manifest['vehicle'] for manifest in found] == ['bluerov2', 'bluerov2_heavy']
+
+
 @pytest.mark.parametrize('composed', ['false', 'true'])
 def test_launch_and_run_give_the_same_trajectory(processes, tmp_path, composed):
     process = launch(
@@ -141,7 +158,7 @@ def test_ros2_bag_has_every_topic_and_tick_of_a_closed_loop_with_an_arm(
     processes, tmp_path, composed
 ):
     pytest.importorskip('ros2bag')
-    from marine_sim_ros.ros.ros2_bag import bag_counts
+    from marine_sim_ros.ros.recording.ros2_bag import bag_counts
 
     process = launch(
         processes,
@@ -321,6 +338,7 @@ def test_the_console_launches_steers_and_ends_the_run(processes, composed):
     [
         (['investigator90.launch.py'], ['investigator90'], ['']),
         (['sim.launch.py', 'vehicle:=wamv'], ['wamv'], ['']),
+        (['sim.launch.py', 'vehicle:=bluerov2', 'markers:=true'], ['bluerov2'], ['']),
         (
             ['fleet.launch.py'],
             ['bluerov2', 'bluerov2_heavy'],

@@ -22,8 +22,8 @@ from marine_sim_ros.sensors import SENSORS
 
 qos = pytest.importorskip('rclpy.qos', reason='ros: not on this machine')
 
-from marine_sim_ros.ros import topics  # noqa: E402
-from marine_sim_ros.ros.layouts import LAYOUTS, SHIPPED_NAMESPACE, layout_for  # noqa: E402
+from marine_sim_ros.ros.launching.layouts import LAYOUTS, SHIPPED_NAMESPACE, layout_for  # noqa: E402
+from marine_sim_ros.ros.messages import topics  # noqa: E402
 
 SHOWS = {
     'MarkerArray': 'visualization_msgs/msg/MarkerArray',

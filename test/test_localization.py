@@ -165,7 +165,7 @@ OPTIONS = RunOptions(vehicle='bluerov2_heavy', scenario='survey', environment='t
 
 def localized_vehicle():
     """Return the vehicle of ``localization:=true``, and its options."""
-    from marine_sim_ros.ros.localization import localized
+    from marine_sim_ros.ros.launching.localization import localized
 
     options = localized(OPTIONS)
     return load_vehicle(options.vehicle, **xacro_arguments(options.vehicle_arguments)), options
@@ -191,7 +191,7 @@ def test_a_barometer_tells_the_height_with_its_variance():
 
 @pytest.mark.ros
 def test_the_configuration_names_topics_that_the_vehicle_has():
-    from marine_sim_ros.ros.topics import sensor_topics
+    from marine_sim_ros.ros.messages.topics import sensor_topics
 
     vehicle, options = localized_vehicle()
     assert options.truth_frame == 'base_link_truth'
@@ -209,7 +209,7 @@ def test_the_configuration_names_topics_that_the_vehicle_has():
 
 @pytest.mark.ros
 def test_what_cannot_be_localized_is_one_line(monkeypatch, tmp_path):
-    from marine_sim_ros.ros import localization
+    from marine_sim_ros.ros.launching import localization
 
     with pytest.raises(ParameterError, match='investigator90 has no imu called imu with'):
         localization.localized(replace(OPTIONS, vehicle='investigator90'))
@@ -263,7 +263,7 @@ def fixed_frames(vehicle):
 
 def estimated_survey(processes, tmp_path, duration):
     """Run the survey in the graph with ekf_node beside it; return what ``compared`` does."""
-    from marine_sim_ros.ros import localization
+    from marine_sim_ros.ros.launching import localization
 
     vehicle, options = localized_vehicle()
     given = tmp_path / 'run.yaml'
@@ -292,7 +292,7 @@ def poses(vehicle):
     """Return who hears truth and estimate, and tells where a vehicle's sensors sit."""
     from nav_msgs.msg import Odometry
 
-    from marine_sim_ros.ros import topics
+    from marine_sim_ros.ros.messages import topics
 
     watcher = Watcher('/bluerov2_heavy')
     static = topics.TF_STATIC

@@ -7,9 +7,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros.ros.barrier import WrenchBarrier
-from marine_sim_ros.ros.pacing import Pacer
-from marine_sim_ros.ros.pairing import Pairing
+from marine_sim_ros.ros.ticks.barrier import WrenchBarrier
+from marine_sim_ros.ros.ticks.pacing import Pacer
+from marine_sim_ros.ros.ticks.pairing import Pairing
 
 ONE = np.ones(6)
 

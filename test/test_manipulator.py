@@ -16,7 +16,7 @@ from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.core.state import rest
-from marine_sim_ros.physics.manipulator import (
+from marine_sim_ros.physics.arm.manipulator import (
     JointMotion,
     arm_inertia,
     arm_momentum,
@@ -82,10 +82,12 @@ def test_trim_by_statics(q, pitch):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize('dynamics', ['kinematic', 'articulated'])
 @pytest.mark.parametrize(('q', 'pitch'), [(np.zeros(6), 6.229), (STOWED, 1.928)])
-def test_trim_where_it_comes_to_rest(q, pitch):
+def test_trim_where_it_comes_to_rest(q, pitch, dynamics):
     neutral = Environment(water_density=120.46 / 0.1362)
-    calm = replace(ROV, damping=replace(ROV.damping, linear=40 * np.eye(6)))  # to settle sooner
+    rov = load_vehicle('investigator90', arm_dynamics=dynamics)
+    calm = replace(rov, damping=replace(rov.damping, linear=40 * np.eye(6)))  # to settle sooner
     simulation = Simulation(calm, initial=rest((0, 0, -20)), environment=neutral, dt=0.02)
     for _ in range(3_000):
         simulation.tick(np.full(6, 1500.0), joints=q)

@@ -19,6 +19,7 @@ import pytest
 from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processor import limited
 from test_fuzz_urdf import NUMBER, STRANGE, UNITS, replaced
 
 from marine_sim_ros import MarineSimError, load_vehicle
@@ -496,7 +497,8 @@ def test_parts_that_come_to_nothing(described, tmp_path):
         described()
 
 
-@settings(max_examples=250, deadline=10_000)
+@limited(10)
+@settings(max_examples=250)
 @given(st.data())
 def test_mutated_lists(data):
     text = TWO
@@ -544,11 +546,11 @@ def test_a_second_time_nothing_is_computed(monkeypatch, cache_of_its_own):
     assert len(list(cache_of_its_own.iterdir())) == 1
     monkeypatch.setattr(reader, 'assemble', refuse)
     told.clear()
-    start = time.perf_counter()
+    start = time.process_time()
     second = load_vehicle(
         'investigator90', arm='false', mass='voxels', voxel_size='0.005', progress=told.append
     )
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert told == []
     assert second.inertia.tensor.tobytes() == first.inertia.tensor.tobytes()
     assert second.buoyancy.center_of_volume.tobytes() == first.buoyancy.center_of_volume.tobytes()

@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 import yaml
-from conftest import OTHERS, VEHICLES
+from conftest import OTHERS, ROOT, VEHICLES
 from hulls import body
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError
 from marine_sim_ros.environment.reader import load_environment
-from marine_sim_ros.model.contact_material import (
+from marine_sim_ros.model.contact.material import (
     FRICTION_MODELS,
     ContactMaterial,
     Material,
@@ -286,13 +286,14 @@ def test_parameters_without_effect_are_told():
 def test_shipped_materials_know_what_the_shipped_scenes_and_vehicles_are_made_of():
     materials = shipped_materials()
     names = {'sand', 'rock', 'concrete', 'steel', 'aluminium', 'HDPE', 'rubber', 'foam'}
+    names |= {'white', 'black'}  # panels of HDPE
     assert set(materials.names) == names
     for vehicle in (*VEHICLES, *OTHERS):
         made_of = load_vehicle(vehicle).contact.materials
         assert materials.warnings(made_of) == ()
         assert all(made_of)
-    for name in ('pool', 'shallow_sand', 'deep_rock'):
-        assert materials.warnings(load_environment(name).scene.materials) == ()
+    for name in ('pool', 'shallow_sand', 'deep_rock', ROOT / 'examples/docking/dock.yaml'):
+        assert materials.warnings(load_environment(str(name)).scene.materials) == ()
     # Published: steel on steel 0.57, aluminium on steel 0.47, rubber on concrete 0.75.
     assert materials.contact('steel', 'steel').friction == pytest.approx(0.57)
     assert materials.contact('steel', 'aluminium').friction == pytest.approx(0.47, abs=0.02)

@@ -31,10 +31,8 @@ OTHERWISE = {
     # Nodes whose parameter is of a node's own, for what an empty value means on it alone.
     ('controller', 'controller'): 'a node that is started alone needs one',
     ('scenario', 'scenario'): 'likewise',
-    ('dynamics', 'initial_position'): 'has no scenario',
-    ('gazebo_bridge', 'initial_position'): 'likewise',
-    ('dynamics', 'initial_rpy'): 'likewise',
-    ('gazebo_bridge', 'initial_rpy'): 'likewise',
+    ('dynamics and gazebo_bridge', 'initial_position'): 'have no scenario',
+    ('dynamics and gazebo_bridge', 'initial_rpy'): 'likewise',
 }
 FOREIGN = {
     ('recorder', 'controller'), ('console', 'recorder'), ('console', 'output'),
@@ -83,8 +81,16 @@ def test_the_command_line_tells_what_the_options_say(verb):
         assert f'(default {option.default_text}' in action.help or not option.default_text
 
 
+def test_a_launch_argument_that_is_nearly_one_of_ours_gets_a_warning():
+    from marine_sim_ros.ros.launching.arguments import ARGUMENTS, misspelt
+
+    (warning,) = misspelt([*ARGUMENTS, 'scenaro', 'robot_name', 'vehicle_name'])
+    assert warning.startswith('scenaro:=')
+    assert warning.endswith('did you mean scenario:=?')
+
+
 def test_launch_arguments_tell_what_the_options_say():
-    from marine_sim_ros.ros.launch_arguments import ARGUMENTS, given_options
+    from marine_sim_ros.ros.launching.arguments import ARGUMENTS, given_options
 
     assert set(ARGUMENTS) == {name for name, option in OPTIONS.items() if option.launch}
     for name, (default, text) in ARGUMENTS.items():
@@ -133,7 +139,7 @@ def test_ros2_launch_refuses_in_one_line(argument, expected):
 
 @pytest.mark.ros
 def test_the_parameters_that_nodes_share_are_those_of_the_options(make):
-    from marine_sim_ros.ros.node import COMMON
+    from marine_sim_ros.ros.base.node import COMMON
 
     compared = set()
     for node, own in make.node_parameters().items():
@@ -175,7 +181,7 @@ def test_real_nodes_describe_their_parameters_as_the_page_does(processes, tmp_pa
         vehicle='investigator90', scenario='position_hold', environment='pool', markers=True,
         record=str(tmp_path / 'run'), namespace='rov',
     )  # fmt: skip
-    processes.start(sys.executable, '-m', 'marine_sim_ros.nodes.composed', options.to_json())
+    processes.module('marine_sim_ros.nodes.composed', options.to_json())
     watcher = Watcher('/rov')
     common = rows('Parameters of every node')
     for node in ('dynamics', 'thrusters', 'buoyancy', 'drag', 'manipulator', 'boundary', 'contact',
@@ -189,9 +195,10 @@ def test_real_nodes_describe_their_parameters_as_the_page_does(processes, tmp_pa
         watcher.until(future.done)
         names = [n for n in future.result().result.names if not n.startswith('qos_overrides')
                  and n not in ('use_sim_time', 'start_type_description_service')]  # fmt: skip
-        heading = f'Parameters of {node}'
-        own = rows(heading) if f'## {heading}\n' in PAGE else {}
-        told = {**common, **own}
+        told = dict(common)
+        for heading in re.findall(r'^## (Parameters of .*)$', PAGE, re.MULTILINE):
+            if node in heading.removeprefix('Parameters of ').split(' and '):
+                told |= rows(heading)
         assert set(names) == set(told), node
         future = clients[1].call_async(DescribeParameters.Request(names=names))
         watcher.until(future.done)
@@ -230,7 +237,7 @@ NAMES = [f.name for f in fields(RunOptions) if f.name in OPTIONS and f.name != '
 
 @given(values=st.fixed_dictionaries({}, optional={n: of_option(OPTIONS[n]) for n in NAMES}))
 def test_the_same_run_is_said_on_the_command_line_in_launch_and_in_json(values):
-    from marine_sim_ros.ros.launch_arguments import ARGUMENTS, given_options
+    from marine_sim_ros.ros.launching.arguments import ARGUMENTS, given_options
 
     assume(values.get('record') not in ('true', 'false'))
     wanted = RunOptions(**values)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marine_sim_ros.core.spatial import skew
-from marine_sim_ros.model.hull import lever_mobility
+from marine_sim_ros.model.hull.hull import lever_mobility
 from marine_sim_ros.physics.panels import arms, cut_panels, interpolate, remainder, wrench_at
 
 height = st.floats(-2, 2).map(lambda h: round(h, 3))

@@ -21,10 +21,10 @@ from marine_sim_ros.scene.planes import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 from marine_sim_ros.sensors import SENSORS, SensorInputs
-from marine_sim_ros.sensors.acoustics import absorption, reflectivity
 from marine_sim_ros.sensors.dvl import beam_directions
-from marine_sim_ros.sensors.echoes import speckled
-from marine_sim_ros.sensors.imaging_sonar import fan_picture
+from marine_sim_ros.sensors.sonar.acoustics import absorption, reflectivity
+from marine_sim_ros.sensors.sonar.echoes import speckled
+from marine_sim_ros.sensors.sonar.imaging_sonar import fan_picture
 
 RAYS = ('dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar')
 DOWN = quaternion_from_rpy(math.pi, 0.0, 0.0)

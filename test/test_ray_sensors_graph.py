@@ -10,7 +10,17 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from graph import ONE_PROCESS, STEP, WAYS, Watcher, recorded, run_everywhere, start_graph
+from graph import (
+    ONE_PROCESS,
+    STEP,
+    WAYS,
+    Watcher,
+    by_stamp,
+    recorded,
+    run_everywhere,
+    stamp_of,
+    start_graph,
+)
 from scipy.spatial.transform import Rotation
 
 pytestmark = pytest.mark.ros
@@ -57,12 +67,9 @@ def messages(directory):
             name = connection.topic.split('/', 2)[-1]
             if name in TOPICS | ACOUSTIC:
                 message = reader.deserialize(data, connection.msgtype)
-                header = getattr(message, 'header', None)
                 # Without a stamp, a message is known by its number.
-                stamp = len(result[name])
-                if header is not None:
-                    stamp = header.stamp.sec * 10**9 + header.stamp.nanosec
-                result[name][stamp] = flat(message)
+                stamped = hasattr(message, 'header')
+                result[name][stamp_of(message) if stamped else len(result[name])] = flat(message)
     return result
 
 
@@ -122,13 +129,12 @@ def test_dead_reckoning_has_a_place_in_map(processes, tmp_path):
     assert parent == 'map'
     body, arm, _ = frames['rov/dvl_frame']
     assert body == 'rov/base_link'
-    odom = {m.header.stamp.sec * 10**9 + m.header.stamp.nanosec: m for m in bag['odom'].values()}
+    odom = by_stamp(bag['odom'].values())
     assert len(bag['dvl/odometry']) > 8
     for message in bag['dvl/odometry'].values():
         assert message.header.frame_id == 'rov/dvl_odom'
         assert message.child_frame_id == 'rov/dvl_frame'
-        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-        place, attitude = placed(odom[stamp].pose.pose)
+        place, attitude = placed(odom[stamp_of(message)].pose.pose)
         found, own = placed(message.pose.pose)
         np.testing.assert_allclose(
             start + turn.apply(found), place + attitude.apply(arm), atol=0.02

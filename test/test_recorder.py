@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from threading import Event, Thread
 
 import pytest
-from graph import STEP, Watcher, manifest, recorded, simulated, start_graph
+from graph import STEP, Watcher, manifest, recorded, simulated, start_graph, ticks
 from mock_ros2_bag import install
 
 from marine_sim_ros import load_vehicle
@@ -24,9 +24,8 @@ from marine_sim_ros.sim.graph import RunOptions
 
 qos = pytest.importorskip('rclpy.qos', reason='ros: not on this machine')
 
-from marine_sim_ros.ros import topics  # noqa: E402
-from marine_sim_ros.ros.progress import LOST, Progress  # noqa: E402
-from marine_sim_ros.ros.ros2_bag import (  # noqa: E402
+from marine_sim_ros.ros.messages import topics  # noqa: E402
+from marine_sim_ros.ros.recording.ros2_bag import (  # noqa: E402
     BACKLOG,
     bag_counts,
     check_installed,
@@ -34,6 +33,7 @@ from marine_sim_ros.ros.ros2_bag import (  # noqa: E402
     lost,
     qos_overrides,
 )
+from marine_sim_ros.ros.ticks.progress import LOST, Progress  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
@@ -100,12 +100,14 @@ def record(processes, folder, *, composed, recorder='ros2_bag', **options):
     options = {'dt': STEP, **options, 'record': str(folder), 'recorder': recorder}
     if composed:
         text = RunOptions(**options).to_json()
-        process = processes.start(sys.executable, '-m', 'marine_sim_ros.nodes.composed', text)
+        process = processes.module('marine_sim_ros.nodes.composed', text)
         return process, process.communicate(timeout=120)[0]
     nodes, _ = start_graph(processes, **options)
     nodes['dynamics'].communicate(timeout=120)
     nodes['recorder'].send_signal(signal.SIGINT)
-    return nodes['recorder'], nodes['recorder'].communicate(timeout=60)[0]
+    output, _ = nodes['recorder'].communicate(timeout=60)
+    processes.end()  # else these answer the next run, too
+    return nodes['recorder'], output
 
 
 def test_the_overrides_hear_every_publisher_and_get_what_was_latched():
@@ -206,7 +208,7 @@ def test_ros2_bag_record_has_the_recorders_topics_and_every_tick(
     _, output = record(bag_processes, tmp_path / 'bag', composed=composed, **ARM)
     assert 'Traceback' not in output, output
     told = manifest(tmp_path / 'bag')
-    assert told['ticks'] == 151
+    assert told['ticks'] == ticks(1.5)
     assert told['lost_messages'] == {}, output
     _, output = record(bag_processes, tmp_path / 'own', composed=True, recorder='suite', **ARM)
     own, bag = recorded(tmp_path / 'own'), bag_counts(tmp_path / 'bag' / 'bag')
@@ -215,7 +217,7 @@ def test_ros2_bag_record_has_the_recorders_topics_and_every_tick(
     assert set(own) <= spoken
     assert {'controller/setpoints', 'joint_states', 'wrench/manipulator'} <= spoken
     for name in ('controller/setpoints', 'joint_states', 'thrusters/pwm', 'odom', 'wrench/total'):
-        assert bag[f'/investigator90/{name}'] == len(own[name]) == 151, name
+        assert bag[f'/investigator90/{name}'] == len(own[name]) == ticks(1.5), name
 
 
 @contextmanager
@@ -259,7 +261,9 @@ def test_transforms_of_others_are_recorded_beside_every_one_of_the_run(
             if connection.topic == '/tf'
         ]
     assert found.count('propeller') > 10
-    assert len(found) - found.count('propeller') == manifest(tmp_path / 'run')['ticks'] == 501
+    assert (
+        len(found) - found.count('propeller') == manifest(tmp_path / 'run')['ticks'] == ticks(5.0)
+    )
 
 
 def test_ros2_bag_record_in_processes_hashes_as_simulate(bag_processes, tmp_path):
@@ -279,8 +283,8 @@ def test_messages_that_are_lost_are_in_a_warning_and_in_the_manifest(processes, 
     }
     dive = {'vehicle': 'bluerov2', 'scenario': 'dive', 'duration': 1.0, 'real_time_factor': 0.0}
     _, output = record(processes, tmp_path / 'run', composed=True, **dive)
-    assert manifest(tmp_path / 'run')['lost_messages'] == {'/bluerov2/barometer/pressure': 10}
-    assert 'lost messages: /bluerov2/barometer/pressure 10 of 101' in output
+    assert manifest(tmp_path / 'run')['lost_messages'] == {'/bluerov2/barometer/pressure': 5}
+    assert 'lost messages: /bluerov2/barometer/pressure 5 of 51' in output
 
 
 def test_a_recorder_that_dies_ends_with_one_line(processes, tmp_path):
@@ -321,10 +325,10 @@ def test_without_rosbags_the_recorder_writes_the_same_by_rosbag2_py(processes, t
     assert 'Traceback' not in output, output
     record(processes, tmp_path / 'own', composed=True, recorder='suite', **dive)
     other, own = recorded(tmp_path / 'run'), recorded(tmp_path / 'own')
-    assert manifest(tmp_path / 'run')['ticks'] == 201
+    assert manifest(tmp_path / 'run')['ticks'] == ticks(2.0)
     hashes = {manifest(tmp_path / d)['trajectory_sha256'] for d in ('run', 'own')}
     assert len(hashes) == 1
-    per_tick = {name for name, messages in own.items() if len(messages) == 201}
+    per_tick = {name for name, messages in own.items() if len(messages) == ticks(2.0)}
     assert len(per_tick) > 8
     for name in per_tick:
         assert list(other[name]) == list(own[name]), name

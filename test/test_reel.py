@@ -12,9 +12,9 @@ from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
-from marine_sim_ros.model.tether import CABLES, Reel, Tether
-from marine_sim_ros.physics.cable import cable_energy, cable_step, hung_between
-from marine_sim_ros.physics.reel import divided, rearranged, turned
+from marine_sim_ros.model.tether.tether import CABLES, Reel, Tether
+from marine_sim_ros.physics.tether.cable import cable_energy, cable_step, hung_between
+from marine_sim_ros.physics.tether.reel import divided, rearranged, turned
 from marine_sim_ros.scene.planes import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sim.scenario import parse_scenario

@@ -169,10 +169,17 @@ def test_simulate_writes_a_recording(tmp_path):
 
 BAD_COMMANDS = [
     (['simulate', 'bluerov9', '--scenario', 'dive'], "'bluerov9' is neither"),
-    (['simulate', 'bluerov2'], '--scenario is missing'),
+    (['simulate', 'bluerov2'], '--scenario is missing; expected a file or one of: balance, dive'),
+    (['simulat', 'bluerov2'], 'did you mean simulate?'),
+    (['simulate', 'bluerov2', '--scenaro', 'dive'], 'did you mean --scenario?'),
+    (['simulate', 'bluerov2', 'scenario:=dive'], 'expected --scenario dive'),
+    (['run', 'bluerov2', 'composed:=true'], 'expected --composed;'),
+    (['run', 'bluerov2', '--current', '0.5'], 'run: argument --current: expected 3 arguments'),
+    (['list'], 'see `marine_sim list --help`'),
     (['simulate', 'bluerov2', '--scenario', 'dance'], "'dance' is neither"),
     (['simulate', 'bluerov2', '--scenario', 'dive', '--dt', '2'], '--dt is 2'),
     (['simulate', 'bluerov2', '--scenario', 'dive', '--set', 'x'], 'expected NAME:=VALUE'),
+    (['doctor', 'bluerov2', '--set', 'coefficients:=makr'], 'expected one of: maker, orca3'),
     (['run', 'bluerov2', '--namespace', '9 lives'], 'namespace is'),
     (['teleop', 'bluerov2'], 'no terminal'),
 ]

@@ -23,6 +23,8 @@ from marine_sim_ros.scene.outline import coarse, plane_lines, plane_outline
 from marine_sim_ros.scene.planes import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
+from marine_sim_ros.sim.start import start_warnings
+from marine_sim_ros.tools.main import main
 
 RNG = np.random.default_rng(11)
 TURN = quaternion_from_rpy(0.3, -0.5, 1.1)
@@ -474,3 +476,15 @@ def test_a_coarser_terrain_keeps_its_place():
     assert max(seen.heights.shape) <= 130
     assert seen.extent == pytest.approx(fine.extent)
     assert seen.height(np.array(8.0), np.array(-6.0)) == fine.height(np.array(8.0), np.array(-6.0))
+
+
+def test_a_start_below_the_ground_is_told(capsys):
+    pool = load_environment('pool')
+    assert start_warnings(pool, np.array([1.0, 2.0, -3.9])) == []
+    assert start_warnings(load_environment('still'), np.array([0.0, 0.0, -90.0])) == []
+    (told,) = start_warnings(pool, np.array([1.0, 2.0, -5.0]))
+    assert '1.00 m below the ground of environment pool' in told
+    run = ['simulate', 'bluerov2', '--scenario', 'transit', '--duration', '0.01']
+    with pytest.raises(SystemExit):  # it ends before what the scenario expects
+        main([*run, '--environment', 'pool'])
+    assert '1.00 m below the ground' in capsys.readouterr().err

@@ -20,7 +20,7 @@ from test_fuzz_urdf import mutated
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError
 from marine_sim_ros.model.materials import parse_materials
-from marine_sim_ros.physics.manipulator import link_poses, posed
+from marine_sim_ros.physics.arm.manipulator import link_poses, posed
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.tools.main import main
 

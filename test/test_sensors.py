@@ -24,6 +24,7 @@ from marine_sim_ros.core.numbers import numbers_of
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.environment.reader import parse_environment
+from marine_sim_ros.faults.kinds import SensorFreeze
 from marine_sim_ros.faults.reading import parse_faults
 from marine_sim_ros.model.sensors import read_preset
 from marine_sim_ros.sensors import SENSORS, SensorInputs
@@ -106,6 +107,34 @@ def same(found, told):
         if answer is not None:
             for name, values in expected.items():
                 assert np.array_equal(values, answer[1][name]), name
+
+
+@pytest.mark.parametrize('freeze', [False, True])
+@pytest.mark.parametrize('kind', ['imu', 'magnetometer', 'battery', 'gps'])
+def test_a_reading_is_the_same_where_those_before_it_were_passed_over(kind, freeze):
+    (own,) = vehicle_with(f'<sensor type="{kind}" rate="50"/>').sensors
+    stuck = (SensorFreeze(sensor=own.name, start=0.6, end=1.0),) if freeze else ()
+    rng, none = np.random.default_rng(4), SensorInputs.none()
+    always, seldom = SensorReader(own, 3), SensorReader(own, 3)
+    read = 0
+    for stamp in range(0, 2_000_000_000, 5_000_000):
+        state = State(*(x[0] for x in random_states(rng, 1)))
+        moment = (state, Environment(), none)
+        # The fault is told only when it happens: what it freezes was passed over.
+        faults = stuck if stamp >= 600_000_000 else ()
+        expected = always.read(stamp, *moment, faults)
+        wanted = stamp > 300_000_000 and stamp % 700_000_000 < 100_000_000
+        if not wanted:
+            assert seldom.skip(stamp, lambda moment=moment: moment, faults)
+            continue
+        found = seldom.read(stamp, *moment, faults)
+        assert (found is None) == (expected is None)
+        if found is not None:
+            read += 1
+            assert found[0] == expected[0]
+            for name, values in expected[1].items():
+                assert np.array_equal(values, found[1][name], equal_nan=True), (stamp, name)
+    assert read > 5 or kind == 'gps'  # which has no fix under water
 
 
 def test_a_rate_that_does_not_divide_the_ticks_is_right_on_average():
@@ -633,7 +662,7 @@ def test_every_parameter_stands_in_the_documentation():
 
 
 def test_inputs_of_a_tick_are_brought_together_by_their_stamps():
-    from marine_sim_ros.ros.gathering import WINDOW, Gathering
+    from marine_sim_ros.ros.ticks.gathering import WINDOW, Gathering
 
     told = []
     gathering = Gathering(lambda *found: told.append(found), {'a': 'none', 'b': 'none'})

@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from graph import WAYS, recorded, run_everywhere
+from graph import WAYS, recorded, run_everywhere, stamp_of
 
 pytestmark = pytest.mark.ros
 
@@ -37,9 +37,8 @@ def series(bag, topic):
     """Return the numbers of a topic's messages by the stamp of their headers."""
     result = {}
     for message in bag[topic].values():
-        stamp = message.header.stamp
         parts = [[p.x, p.y, p.z] if hasattr(p, 'x') else [p] for p in TOPICS[topic](message)]
-        result[stamp.sec * 10**9 + stamp.nanosec] = np.concatenate(parts)
+        result[stamp_of(message)] = np.concatenate(parts)
     return result
 
 

@@ -17,12 +17,12 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, transport
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
-from marine_sim_ros.model import panel_reader
 from marine_sim_ros.model.geometry import panel_mesh as meshes
 from marine_sim_ros.model.geometry.added_mass import ellipsoid_added_mass
 from marine_sim_ros.model.geometry.panel_mesh import panel_mesh
 from marine_sim_ros.model.geometry.shapes import box, moved, shape_of, sphere
 from marine_sim_ros.model.geometry.source_panels import _panel_integrals, solve_panels
+from marine_sim_ros.model.hull import panel_reader
 
 pytestmark = pytest.mark.long
 

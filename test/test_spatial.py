@@ -98,3 +98,21 @@ def test_batches_equal_singles():
     for i in range(5):
         assert spatial.to_body(q, v)[i] == pytest.approx(spatial.to_body(q[i], v[i]))
         assert spatial.up_in_body(q)[i] == pytest.approx(spatial.rotation_matrix(q[i])[2])
+
+
+def test_a_remembered_attitude_is_that_of_a_batch_and_stays():
+    q = spatial.quaternion_from_rpy(0.1, -0.2, 0.3)
+    for function in (spatial.rotation_matrix, spatial.up_in_body):
+        first = function(q)
+        assert function(np.stack([q, q]))[1] == pytest.approx(first, abs=1e-15)
+        kept = first.copy()
+        first[0] = 7.0  # the caller's own
+        assert np.array_equal(function(q.copy()), kept)
+
+
+def test_forms_are_the_same_written_out():
+    jnp = pytest.importorskip('jax.numpy')
+    a, b = np.random.default_rng(0).normal(size=(2, 5, 3))
+    np.testing.assert_allclose(
+        spatial.cross(jnp.asarray(a), jnp.asarray(b)), np.cross(a, b), atol=1e-6
+    )

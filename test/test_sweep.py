@@ -381,13 +381,29 @@ def test_engines_agree_on_a_sweep_of_faults():
     runs._program.cache_clear()
 
 
-@pytest.fixture
-def command(tmp_path):
-    """Starts a sweep of many small blocks; NumPy, so that nothing has to be compiled."""
+MANY = PLAN.replace('runs: 24', 'runs: 64\nengine: numpy').replace('0.5', '0.3', 1)
+"""Many small blocks; NumPy, so that nothing has to be compiled."""
+
+
+@pytest.fixture(scope='module')
+def expected(tmp_path_factory):
+    """The files of the sweep of MANY, whose blocks one process computes in order."""
     for module in ('distributed', 'pyarrow'):
         pytest.importorskip(module, reason=f'{module}: not installed (extra sweep)')
+    plan = parse_plan(MANY, 'plan.yaml')
+    whole = Dataset(tmp_path_factory.mktemp('whole'), plan)
+    for i in range(runs.blocks(plan)):
+        whole.add(i, runs.run_block(plan, i))
+    found = {p.name: p.read_bytes() for p in parts(whole.folder)}
+    assert len(found) == 8
+    return found
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Starts the sweep of MANY."""
     path = tmp_path / 'plan.yaml'
-    path.write_text(PLAN.replace('runs: 24', 'runs: 64\nengine: numpy'), encoding='utf-8')
+    path.write_text(MANY, encoding='utf-8')
     main = [sys.executable, '-m', 'marine_sim_ros.tools.main', 'sweep', str(path)]
 
     def start(folder, *more):
@@ -419,16 +435,10 @@ def killed(process):
 
 
 @pytest.mark.slow
-def test_what_is_killed_goes_on_and_ends_the_same(command):
+def test_what_is_killed_goes_on_and_ends_the_same(expected, command):
     import psutil
 
     start, folder = command
-    whole = start('whole')
-    out, _ = whole.communicate(timeout=250)
-    assert whole.returncode == 0, out
-    expected = {p.name: p.read_bytes() for p in parts(folder / 'whole')}
-    assert len(expected) == 8
-
     first = start('broken')
     wait_for_parts(folder / 'broken', 1, first)
     # The command has the scheduler in it; its workers see that it is gone and end.
@@ -510,13 +520,8 @@ def cluster(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_cluster_of_others_may_lose_worker_command_and_scheduler(command, cluster):
+def test_a_cluster_of_others_may_lose_worker_command_and_scheduler(expected, command, cluster):
     start, folder = command
-    plan = load_plan(str(folder / 'plan.yaml'))
-    whole = Dataset(folder / 'whole', plan)
-    for i in range(runs.blocks(plan)):
-        whole.add(i, runs.run_block(plan, i))
-    expected = {p.name: p.read_bytes() for p in parts(folder / 'whole')}
     there = {}
 
     def note(count):

@@ -107,7 +107,7 @@ class Vehicle(Watcher):
         from nav_msgs.msg import Odometry
         from std_msgs.msg import UInt16MultiArray
 
-        from marine_sim_ros.ros import topics
+        from marine_sim_ros.ros.messages import topics
 
         super().__init__()
         self.listen('thrusters/pwm', UInt16MultiArray)
@@ -183,6 +183,7 @@ def expected_pwm(**efforts):
     return PilotMixer(load_vehicle('bluerov2').thrusters).pwm(wanted).tolist()
 
 
+@pytest.mark.clock
 def test_the_keyboard_drives_all_three_outputs(vehicle, terminal):
     window = terminal('bluerov2')
     vehicle.until(lambda: vehicle.pwm and 'no odom yet' in window.screen)
@@ -238,6 +239,7 @@ def test_the_keyboard_drives_all_three_outputs(vehicle, terminal):
     assert termios.tcgetattr(window.slave) == window.before
 
 
+@pytest.mark.clock
 def test_keys_switch_the_controller_and_its_absence_is_told(vehicle, terminal):
     window = terminal('bluerov2', '--output', 'velocity')
     vehicle.until(lambda: vehicle.velocity)
@@ -305,12 +307,13 @@ class Pad:
 B, A, Y = 1, 0, 3
 
 
+@pytest.mark.clock
 def test_a_gamepad_drives_all_three_outputs_and_its_loss_stops_each(vehicle, processes):
     import rclpy
     from diagnostic_msgs.msg import DiagnosticArray
     from std_msgs.msg import UInt16MultiArray
 
-    from marine_sim_ros.ros import topics
+    from marine_sim_ros.ros.messages import topics
 
     vehicle.listen('/diagnostics', DiagnosticArray)
     vehicle.serve()
@@ -373,6 +376,7 @@ def test_a_gamepad_drives_all_three_outputs_and_its_loss_stops_each(vehicle, pro
     controller.destroy_node()
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize('how', ['killed', 'closed'])
 def test_a_lost_terminal_stops_the_thrusters(watcher, processes, terminal, how):
     from sensor_msgs.msg import JointState
@@ -481,13 +485,14 @@ payloads: [{name: brick, shape: box, size: [0.2, 0.1, 0.06], mass: 2,
 """
 
 
-def test_keys_move_the_arm_and_pick_up_a_brick(watcher, processes, terminal, tmp_path):
+@pytest.mark.parametrize('dynamics', ['kinematic', 'articulated'])
+def test_keys_move_the_arm_and_pick_up_a_brick(watcher, processes, terminal, tmp_path, dynamics):
     """The vehicle floats; the brick is between the jaws when the arm hangs: n, k, g, then g."""
     from sensor_msgs.msg import JointState
 
     sea = tmp_path / 'sea.yaml'
     sea.write_text(BRICK)
-    arm = ('--set', 'arm:=true')
+    arm = ('--set', 'arm:=true', '--set', f'arm_dynamics:={dynamics}')
     options = ('--environment', sea, '--namespace', 'bluerov2')
     processes.marine_sim('run', 'bluerov2_heavy', *arm, *options, *ONE_PROCESS)
     watcher.listen('joint_states', JointState)

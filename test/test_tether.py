@@ -14,9 +14,9 @@ from marine_sim_ros.core.banded import solve_banded
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.waves import regular_waves
-from marine_sim_ros.model.tether import CABLES, Tether
-from marine_sim_ros.physics.cable import cable_energy, cable_step, hung_between
-from marine_sim_ros.physics.tether import tether_ends
+from marine_sim_ros.model.tether.tether import CABLES, Tether
+from marine_sim_ros.physics.tether.cable import cable_energy, cable_step, hung_between
+from marine_sim_ros.physics.tether.tether import tether_ends
 from marine_sim_ros.scene.planes import Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sim.simulation import Simulation

@@ -16,13 +16,13 @@ from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.environment.waves import Waves, regular_waves
-from marine_sim_ros.model.reel import REELS
-from marine_sim_ros.model.ship import Ship
-from marine_sim_ros.model.tether import CABLES, Tether
-from marine_sim_ros.physics.cable import cable_step, hung_between
-from marine_sim_ros.physics.ship import on_ship, waterplane
-from marine_sim_ros.physics.tether import tether_ends
-from marine_sim_ros.physics.towing import towed, towing_wrench
+from marine_sim_ros.model.tether.reel import REELS
+from marine_sim_ros.model.tether.ship import Ship
+from marine_sim_ros.model.tether.tether import CABLES, Tether
+from marine_sim_ros.physics.tether.cable import cable_step, hung_between
+from marine_sim_ros.physics.tether.ship import on_ship, waterplane
+from marine_sim_ros.physics.tether.tether import tether_ends
+from marine_sim_ros.physics.tether.towing import towed, towing_wrench
 from marine_sim_ros.sim.fleet import FLEETS, describe_fleet, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions

@@ -5,7 +5,12 @@
 
 import numpy as np
 import pytest
-from graph import ONE_PROCESS, Watcher, numbers, recorded, run_everywhere
+from graph import ONE_PROCESS, Watcher, by_stamp, numbers, recorded, run_everywhere, ticks
+
+from marine_sim_ros.analysis.bags.reading import read
+from marine_sim_ros.analysis.report.forces import tether_charts
+from marine_sim_ros.analysis.report.runs import Run
+from marine_sim_ros.console.replay import Replay
 
 pytestmark = pytest.mark.ros
 
@@ -27,12 +32,6 @@ TETHER = [
 ]
 
 
-def by_header(messages):
-    """Return messages by their own stamp in ns."""
-    stamps = [m.header.stamp for m in messages.values()]
-    return {s.sec * 10**9 + s.nanosec: m for s, m in zip(stamps, messages.values(), strict=True)}
-
-
 @pytest.fixture
 def scenario(tmp_path):
     path = tmp_path / 'pull.yaml'
@@ -47,7 +46,9 @@ def test_the_graph_is_the_simulation_of_a_tethered_vehicle(processes, tmp_path, 
     pulls = np.array([numbers(m) for _, m in sorted(topics['wrench/tether'].items())])
     assert len(pulls) == len(topics['odom'])
     assert np.abs(pulls[-1]).max() > 0.1
-    shapes, tensions = (by_header(topics[f'tether/{name}']) for name in ('shape', 'tension'))
+    shapes, tensions = (
+        by_stamp(topics[f'tether/{name}'].values()) for name in ('shape', 'tension')
+    )
     assert set(shapes) == set(tensions)
     assert 14 <= len(shapes) <= 16  # 10 Hz
     for stamp, shape in shapes.items():
@@ -61,6 +62,17 @@ def test_the_graph_is_the_simulation_of_a_tethered_vehicle(processes, tmp_path, 
         assert tensions[stamp].name == ['vehicle', 'anchor']
         force = numbers(topics['wrench/tether'][stamp])[:3]
         assert tensions[stamp].effort[0] == pytest.approx(np.linalg.norm(force), rel=1e-9)
+    replay = Replay(str(tmp_path / 'composed' / 'bag'))
+    shown = replay.telemetry_frame(replay.duration)['tether']
+    last = max(shapes)
+    places = [[getattr(p.pose.position, a) for a in 'xyz'] for p in shapes[last].poses]
+    assert np.allclose(shown['shape'], places, atol=5.1e-4)  # m; a page draws no finer
+    assert shown['tension'] == list(tensions[last].effort)
+    replay.close()
+    run = read(str(tmp_path / 'composed' / 'bag')).vehicles['bluerov2']
+    assert run.channels['tether/tension'].labels == ('vehicle_N', 'anchor_N')
+    (chart,) = tether_charts('a', [Run('a', run, 0, 0.0)])
+    assert [trace['name'] for trace in chart['data']] == ['vehicle', 'anchor']
 
 
 def test_a_tether_that_is_too_short_is_one_line(processes, scenario):
@@ -101,8 +113,8 @@ def test_the_graph_is_the_simulation_of_a_reel(processes, tmp_path):
     assert found['separate'] == found['composed'] == found['simulate']
     name, length, rate, pull = zip(*found['simulate'], strict=True)
     assert set(name) == {'reel'}
-    assert len(length) == 151
-    assert length[50] == pytest.approx(5.2 + 0.5 * 0.3, abs=0.2)
+    assert len(length) == ticks(1.5)
+    assert length[ticks(0.5) - 1] == pytest.approx(5.2 + 0.5 * 0.3, abs=0.2)
     assert max(pull) > 10
     assert max(length) > length[-1]
     assert min(rate) < 0 < max(rate)

@@ -17,7 +17,13 @@ import numpy as np
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.engine.availability import precision
-from marine_sim_ros.identification.fit_file import FITS, OF_RECORDINGS, FitParameter, value_at
+from marine_sim_ros.identification.fit_file import (
+    DELAY,
+    FITS,
+    OF_RECORDINGS,
+    FitParameter,
+    value_at,
+)
 from marine_sim_ros.identification.motion_fit import MotionFit, Problem
 from marine_sim_ros.identification.prediction import parts_of, stretches_of
 from marine_sim_ros.identification.recording import Recording
@@ -30,7 +36,8 @@ from marine_sim_ros.sim.trajectory import Trajectory
 TANK = Noise(position=0.01, attitude=0.02, linear=0.03, angular=0.08)
 """As large as what a fit of the tank's recordings leaves, model error included."""
 RATE = 5.0
-STEP = 0.005
+STEP = 0.001
+"""s, of the truth. A tick takes the thrust at its end, so commands come early by half of it."""
 
 
 def measured(run: Trajectory, seed: int) -> Recording:
@@ -42,9 +49,11 @@ def measured(run: Trajectory, seed: int) -> Recording:
 
 def truth(vehicle: Vehicle, parameters: tuple[FitParameter, ...]) -> np.ndarray:
     """Return the values (k,) of a vehicle."""
+    of_recordings = {**dict.fromkeys(OF_RECORDINGS, 0.0), DELAY: -STEP / 2}
     return np.array(
-        [0.0 if p.paths[0] in OF_RECORDINGS else value_at(vehicle, p.paths[0]) for p in parameters]
-    )
+        [of_recordings[p.paths[0]] if p.paths[0] in of_recordings
+         else value_at(vehicle, p.paths[0]) for p in parameters]
+    )  # fmt: skip
 
 
 def fits(seeds: range) -> tuple[np.ndarray, list[MotionFit]]:

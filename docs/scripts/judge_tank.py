@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identifies the set tank2025 of the BlueROV2 Heavy, and judges all sets on what no fit has seen.
 
-``.venv/bin/python docs/scripts/judge_tank.py FOLDER [--fit]``
+``.venv/bin/python docs/scripts/judge_tank.py FOLDER [--fit | --bounds | --by-recording]``
 
 FOLDER holds the six recordings of a tank with motion capture: the files
 ``residual_modelling/data_and_plots/dictfiles_plot/rosbag2_2025_05_27-*_data_all.npz`` of
@@ -17,6 +17,10 @@ Stretches that turn over count less in the fit, for there a little decides to wh
 falls. The means of the fitted half's steps of one stick (config/validation/bluerov2_heavy.yaml)
 are in it too, as runs from rest. The search of tank2025 begins at the shipped numbers and says how
 far it goes from there: from the priors it may end in another valley.
+
+``--bounds`` says what is left to gain: with couplings of added mass, a place of the markers and
+steps told when the tank told them, it fits the fitted half, and then the held half itself, which
+no prediction may do.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,18 +59,60 @@ HELD = ('11_10_52', '11_46_03', '12_09_45')
 SETS = ('tank2025', 'von_benzon2022', 'maker', 'bluerov2_gz', 'orca3', 'wu2018')
 LATE = {'tank2025': -0.004}
 USUALLY_LATE = 0.109
-"""s, by which the recordings' commands come late. A fit finds it with the rotors' lag: 0.034 s
-with the 0.173 s of tank2025, 0.044 s with 0.165 s of a diagonal model; the published sets, whose
-lag is 0.1 s, get the difference as delay."""
-CASES = (('tank2025', 'tank2025', 'bluerov2_heavy'), ('diagonal', 'von_benzon2022', 'diagonal'))
-"""Name, coefficients to start from, parameters."""
+"""s, by which the recordings' commands come late. Fits find it with the rotors' lag, earlier ones
+0.034 s with 0.173 s, and 0.044 s with 0.165 s of a diagonal model; the published sets, whose lag
+is 0.1 s, get the difference as delay."""
+COUPLED = """
+parameters:
+  - {name: added mass surge-pitch, path: ["added_mass[0,4]", "added_mass[4,0]"], unit: kg m, prior: 0.4, deviation: 0.4, limits: [-2, 2]}
+  - {name: added mass heave-pitch, path: ["added_mass[2,4]", "added_mass[4,2]"], unit: kg m, prior: 0, deviation: 0.4, limits: [-2, 2]}
+  - {name: added mass sway-roll, path: ["added_mass[1,3]", "added_mass[3,1]"], unit: kg m, prior: -0.2, deviation: 0.4, limits: [-2, 2]}
+  - {name: x of the markers, path: "origin[0]", unit: m, prior: 0, deviation: 0.03, limits: [-0.2, 0.2]}
+  - {name: height of the markers, path: "origin[2]", unit: m, prior: 0, deviation: 0.05, limits: [-0.2, 0.2]}
+"""  # noqa: E501
+"""Beside those of tank2025; priors of the added mass: panels on what is drawn of the vehicle."""
+
+
+class Case(NamedTuple):
+    """A fit.
+
+    Attributes:
+        name: of the set that it makes.
+        coefficients: those to start from.
+        file: parameters.
+        more: text of further ones.
+        half: recordings to fit; the means of steps are of FITTED, and join its fits only.
+        in_time: whether the means of steps are those of the tank's time, or of the fourth second.
+    """
+
+    name: str
+    coefficients: str
+    file: str
+    more: str = ''
+    half: tuple[str, ...] = FITTED
+    in_time: bool = False
+
+
+CASES = (
+    Case('tank2025', 'tank2025', 'bluerov2_heavy'),
+    Case('diagonal', 'von_benzon2022', 'diagonal'),
+)
+BOUNDS = (
+    Case('coupled', 'tank2025', 'bluerov2_heavy', COUPLED, in_time=True),
+    Case('held half itself', 'tank2025', 'bluerov2_heavy', COUPLED, HELD),
+)
 STRETCH = 4.0
 """s, of the fit."""
 OVER, MEANS = 0.3, 4.0
 """Weights of stretches that turn over, and of the means of steps."""
+HEAVES_ENDED = {0.5: 2.9, 0.75: 2.4, -0.5: 2.1, -0.75: 1.7}
+OTHERS_ENDED = 2.9
+"""s from the beginning to the end of the fitted half's steps at 50 and 75 %, in the mean; those at
+25 % last 4 s and more."""
 ONLY_HELD = '62'
 """Efforts that only the half that was held back has."""
 STEP = 0.02
+DEEP = np.array([0.0, 0.0, -500.0])
 HORIZONS = (1.0, 5.0)
 SHOWN = ('u', 'v', 'w', 'p', 'q', 'r', 'roll', 'pitch')
 
@@ -95,8 +141,7 @@ def followed(vehicle: Vehicle, stretches: Stretches, late: float) -> State:
         share = np.clip(share, 0.0, 1.0)[:, None]
         return np.asarray(pwm[row, place] * (1 - share) + pwm[row, place + 1] * share)
 
-    deep = np.tile([0.0, 0.0, -500.0], (count, 1))
-    state = State(deep, stretches.orientation[:, 0], stretches.velocity[:, 0])
+    state = State(np.tile(DEEP, (count, 1)), stretches.orientation[:, 0], stretches.velocity[:, 0])
     none = np.zeros((count, len(vehicle.thrusters)))
     rotors = none
     before = (1e3, 0.2, 0.1, 0.1, 0.05, 0.05)
@@ -136,16 +181,48 @@ def angles(orientation: np.ndarray) -> np.ndarray:
     return np.degrees(np.asarray(rpy_from_quaternion(orientation))[..., :2])
 
 
-def errors(vehicle: Vehicle, held: Sequence[Recording], seconds: float, late: float) -> np.ndarray:
-    """Return RMS errors (8,) at the end of predictions from every start: m/s, rad/s, degrees."""
+def every_error(
+    vehicle: Vehicle, held: Sequence[Recording], seconds: float, late: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return errors (n, 8) at the end of predictions from every start, and their recordings (n,).
+
+    m/s, rad/s, degrees.
+    """
     stretches = stretches_of(held, seconds, every=1)
     moved = followed(vehicle, stretches, late)
     good = stretches.trusted[:, 0] & stretches.trusted[:, -1]
     velocity = moved.velocity[-1] - stretches.velocity[:, -1]
     turn = angles(moved.orientation[-1]) - angles(stretches.orientation[:, -1])
     turn = (turn + 180) % 360 - 180
-    every = np.concatenate([velocity, turn], axis=1)[good]
+    return np.concatenate([velocity, turn], axis=1)[good], stretches.source[good]
+
+
+def rms(every: np.ndarray) -> np.ndarray:
+    """Return the RMS (8,) of errors (n, 8)."""
     return np.sqrt(np.mean(every**2, axis=0))
+
+
+def row(name: str, values: np.ndarray) -> str:
+    """Return a row in Markdown of a name and numbers (8,) in the order of SHOWN."""
+    shown = [f'{v:.3f}' for v in values[:6]] + [f'{v:.1f}' for v in values[6:]]
+    return f'| {name} | ' + ' | '.join(shown) + ' |'
+
+
+def by_recording(vehicles: dict[str, Vehicle], held: Sequence[Recording]) -> str:
+    """Return which recordings the errors after five seconds come from, and their medians."""
+    lines = ['| after 5 s | ' + ' | '.join(SHOWN) + ' |', '|---|' + '--:|' * 8]
+    for name, vehicle in vehicles.items():
+        every, source = every_error(vehicle, held, HORIZONS[-1], LATE.get(name, USUALLY_LATE))
+        lines.append(row(f'{name}, median', np.median(np.abs(every), axis=0)))
+        for number, known in enumerate(held):
+            own, text = source == number, known.name.removeprefix('rosbag2_2025_05_27-')[:8]
+            lines.append(row(f'{name}, {text}, RMS', rms(every[own])))
+            if name != SETS[0]:
+                continue
+            share = np.sum(every[own] ** 2, axis=0) / np.sum(every**2, axis=0)
+            shares = ' | '.join(f'{100 * each:.0f} %' for each in share)
+            lines.append(f'| {100 * np.mean(own):.0f} % of starts, of the squares | {shares} |')
+    return '\n'.join(lines)
 
 
 def weighed(stretches: Stretches) -> Stretches:
@@ -173,12 +250,18 @@ def means() -> dict[tuple[str, float], dict[str, float]]:
     return found
 
 
-def from_rest(stretches: Stretches, vehicle: Vehicle) -> Stretches:
+def ended(axis: str, effort: float) -> float:
+    """Return when the tank's steps of one stick ended, s; their means are of the last second."""
+    if abs(effort) < 0.4:
+        return 4.0
+    return HEAVES_ENDED.get(effort, 4.0) if axis == 'heave' else OTHERS_ENDED
+
+
+def from_rest(stretches: Stretches, vehicle: Vehicle, in_time: bool) -> Stretches:
     """Return stretches and, in the same shape, steps of one stick with their means at the end."""
     count = stretches.time.shape[1]
     length = count - BEFORE
     time = (np.arange(count) - BEFORE) * (4.0 / (length - 1))
-    late = time[BEFORE:] >= 3.0
     steps = means()
     shape = (len(steps), length)
     many = stretches.sent.shape[1]
@@ -187,7 +270,8 @@ def from_rest(stretches: Stretches, vehicle: Vehicle) -> Stretches:
     up, velocity, weight = np.zeros((*shape, 3)), np.zeros((*shape, 6)), np.zeros((*shape, 9))
     up[..., 2], weight[:, 0] = 1.0, 10.0
     for i, ((axis, effort), values) in enumerate(steps.items()):
-        number = AXES.index(axis)
+        number, last = AXES.index(axis), ended(axis, effort) if in_time else 4.0
+        late = np.abs(time[BEFORE:] - last + 0.5) < 0.5 + 1e-9
         pwm[i, sent >= -1e-9] = manual_pwm(vehicle.thrusters, effort * (np.arange(6) == number))
         for quantity, value in values.items():
             if quantity in ('pitch', 'roll'):
@@ -210,25 +294,29 @@ def table(rows: dict[str, dict[float, np.ndarray]]) -> str:
     lines = ['| set | s | ' + ' | '.join(SHOWN) + ' |', '|---|--:|' + '--:|' * 8]
     for name, by_horizon in rows.items():
         for seconds, values in by_horizon.items():
-            shown = [f'{v:.3f}' for v in values[:6]] + [f'{v:.1f}' for v in values[6:]]
-            lines.append(f'| {name} | {seconds:g} | ' + ' | '.join(shown) + ' |')
+            lines.append(row(f'{name} | {seconds:g}', values))
     return '\n'.join(lines)
 
 
-def fitted(folder: Path, name: str, coefficients: str, file: str) -> tuple[Vehicle, float, Any]:
+def fitted(folder: Path, case: Case) -> tuple[Vehicle, float, Any]:
     """Return the Heavy with the numbers of a fit, its delay, and where that puts the markers."""
-    vehicle = load_vehicle('bluerov2_heavy', coefficients=coefficients)
+    name = case.name
+    vehicle = load_vehicle('bluerov2_heavy', coefficients=case.coefficients)
     if vehicle.thrusters.thrust_deduction is None:
         none = np.zeros(len(vehicle.thrusters))
         vehicle = replace(vehicle, thrusters=replace(vehicle.thrusters, thrust_deduction=none))
-    known, parameters = recordings(folder, FITTED, vehicle), FITS.load(file)
-    before = {DELAY: LATE.get(name, 0.0), **dict.fromkeys(ORIGIN, 0.0)}
+    known = recordings(folder, case.half, vehicle)
+    more = FITS.parse(case.more, name) if case.more else ()
+    parameters = (*FITS.load(case.file), *more)
+    before = {DELAY: LATE.get(case.coefficients, 0.0), **dict.fromkeys(ORIGIN, 0.0)}
     start = np.array(
         [before[p.paths[0]] if p.paths[0] in before else value_at(vehicle, p.paths[0])
          for p in parameters]
     )  # fmt: skip
     with precision('float64'):
-        stretches = from_rest(weighed(stretches_of(known, STRETCH)), vehicle)
+        stretches = weighed(stretches_of(known, STRETCH))
+        if case.half == FITTED:
+            stretches = from_rest(stretches, vehicle, case.in_time)
         found = fit_motion(vehicle, parameters, stretches, start=start)
     print_motion_fit(vehicle, found)
     moved = np.abs(found.values - start) / np.array([p.deviation for p in parameters])
@@ -256,20 +344,26 @@ def main() -> None:
     """Fit where asked, and judge."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('folder', type=Path)
-    parser.add_argument('--fit', action='store_true', help='identify tank2025 and a diagonal set')
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument('--fit', action='store_true', help='identify tank2025 and a diagonal set')
+    choice.add_argument('--bounds', action='store_true', help='what more terms would gain')
+    choice.add_argument('--by-recording', action='store_true', help='errors by held recording')
     options = parser.parse_args()
     vehicles = {name: load_vehicle('bluerov2_heavy', coefficients=name) for name in SETS}
     late, places = dict(LATE), {}
-    if options.fit:
-        for name, start, file in CASES:
-            found = fitted(options.folder, name, start, file)
-            vehicles[name], late[name], places[name] = found
+    if options.bounds:
+        vehicles = {'tank2025': vehicles['tank2025']}
+    for case in CASES if options.fit else BOUNDS if options.bounds else ():
+        vehicles[case.name], late[case.name], places[case.name] = fitted(options.folder, case)
     held = recordings(options.folder, HELD, vehicles['tank2025'])
+    if options.by_recording:
+        print(by_recording(vehicles, held))
+        return
     rows = {}
     for name, vehicle in vehicles.items():
         own = seen_from(held, places.get(name, np.zeros(3)))
         delay = late.get(name, USUALLY_LATE)
-        rows[name] = {s: errors(vehicle, own, s, delay) for s in HORIZONS}
+        rows[name] = {s: rms(every_error(vehicle, own, s, delay)[0]) for s in HORIZONS}
     print(table(rows))
 
 

@@ -25,6 +25,7 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.optics import WaterOptics
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sensors import SENSORS, SensorInputs
+from marine_sim_ros.sensors.neighbours import among, body_of
 
 PICTURES = Path(__file__).parents[1] / 'pictures'
 DOCK = str(Path(__file__).parents[2] / 'examples/docking/dock.yaml')
@@ -49,6 +50,10 @@ VIEWS = {
 """Environment, water, place in m and roll, pitch, yaw in rad."""
 LIGHTS = {'camera_lamps': {'light': 8.0, 'exposure': 6.0}}
 """Of views that are lit by the vehicle."""
+OTHER = State(np.array([-7.15, 1.75, -1.85]), quaternion_from_rpy(0.25, 0.35, 0.5), np.zeros(6))
+"""A vehicle before the camera of ``camera_propellers``, seen from behind."""
+ROTORS = np.array([140.0, -95.0, 210.0, 180.0, 120.0, 155.0])
+"""Speeds of its rotors, rad/s."""
 SCENARIO = """
 duration: 2.0
 initial: {position: [-8, 2, -1.8], rpy: [0, 0, -0.2]}
@@ -71,6 +76,13 @@ def main() -> None:
         # A palette keeps them below 200 kB.
         picture = pillow.fromarray(readings['image']).quantize(256)
         picture.save(PICTURES / f'{name}.png', optimize=True)
+    around = replace(load_environment('pool'), optics=SUNNY)
+    inputs = SensorInputs.none(12.34)._replace(rotors=ROTORS)
+    around = among(around, {'b': body_of(vehicle, 'b')}, {'b': OTHER}, {'b': inputs})
+    state = State(np.array([-8.0, 2.0, -1.8]), quaternion_from_rpy(0.0, 0.1, -0.25), np.zeros(6))
+    readings = SENSORS['camera'].measure(sensor, state, around, SensorInputs.none(12.34))
+    picture = pillow.fromarray(readings['image']).quantize(256)
+    picture.save(PICTURES / 'camera_propellers.png', optimize=True)
     with TemporaryDirectory() as folder:
         scenario, run, frames = (Path(folder, name) for name in ('run.yaml', 'run', 'frames'))
         scenario.write_text(SCENARIO, encoding='utf-8')

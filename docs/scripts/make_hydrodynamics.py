@@ -30,7 +30,7 @@ from marine_sim_ros.environment.sea_states import jonswap
 from marine_sim_ros.environment.waves import Waves, regular_waves
 from marine_sim_ros.model.geometry.shapes import cylinder
 from marine_sim_ros.model.geometry.voxels import voxelise
-from marine_sim_ros.model.hull_settings import PARAMETERS
+from marine_sim_ros.model.hull.settings import PARAMETERS
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy, submerged_shares
 from marine_sim_ros.physics.drag import drag_components

@@ -17,11 +17,11 @@ from pathlib import Path
 import yaml
 
 import marine_sim_ros.nodes
-from marine_sim_ros.ros.launch_arguments import ARGUMENTS
-from marine_sim_ros.ros.node import COMMON
-from marine_sim_ros.ros.owner import PARAMETERS as OF_OWNERS
-from marine_sim_ros.ros.owner import StateOwner
-from marine_sim_ros.ros.parameters import Parameter
+from marine_sim_ros.ros.base.node import COMMON
+from marine_sim_ros.ros.base.parameters import Parameter
+from marine_sim_ros.ros.launching.arguments import ARGUMENTS
+from marine_sim_ros.ros.owners.state_owner import PARAMETERS as OF_OWNERS
+from marine_sim_ros.ros.owners.state_owner import StateOwner
 from marine_sim_ros.sim.options import OPTIONS
 
 PAGE = Path(__file__).resolve().parent.parent / 'reference' / 'parameters.md'
@@ -51,8 +51,7 @@ An option `real_time_factor` is `--real-time-factor 0` on the command line and
 ## Names to choose from
 
 `marine_sim list KIND` prints one line for each thing that comes with the package, with `--json`
-as JSON. KIND is `vehicles`, `environments`, `scenarios`, `fleets`, `experiments`, `controllers`,
-`forces`, `sensors`, `gamepads` or `sweeps`.
+as JSON. `marine_sim list --help` names the kinds.
 
 Your shell completes verbs, options and these names where argcomplete is installed
 (`apt install python3-argcomplete`, or `pip install argcomplete`). Switch it on in `~/.bashrc`:
@@ -137,15 +136,18 @@ def parameter_row(parameter: Parameter) -> Sequence[str]:
 
 
 def node_parameters() -> dict[str, Sequence[Parameter]]:
-    """Return the parameters of every executable besides the common ones."""
+    """Return the parameters of every executable besides the common ones; of owners together."""
     result: dict[str, Sequence[Parameter]] = {}
+    owners = []
     for found in pkgutil.iter_modules(marine_sim_ros.nodes.__path__):
         module = import_module(f'marine_sim_ros.nodes.{found.name}')
-        owner = any(
-            issubclass(kind, StateOwner) for _, kind in inspect.getmembers(module, inspect.isclass)
-        )
-        result[found.name] = (*(OF_OWNERS if owner else ()), *getattr(module, 'PARAMETERS', ()))
-    return result
+        own: Sequence[Parameter] = getattr(module, 'PARAMETERS', ())
+        if any(issubclass(k, StateOwner) for _, k in inspect.getmembers(module, inspect.isclass)):
+            owners.append(found.name)
+            if not own:
+                continue
+        result[found.name] = own
+    return {' and '.join(owners): OF_OWNERS, **result}
 
 
 def page() -> str:

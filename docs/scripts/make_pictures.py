@@ -66,20 +66,20 @@ def node_graph(path: Path) -> None:
         _arrow(axes, (x - 0.55, 6.55), (x - 0.55, 3.95), 'odom', 0.3)
         _arrow(axes, (x + 0.45, 3.95), (x + 0.45, 6.55), f'wrench/{name}', 0.35)
     axes.plot([3.6, 11.2], [6.55, 6.55], color=GREY, linewidth=2)
-    _box(axes, 12.8, 3.6, 'barometer')
+    _box(axes, 12.8, 3.6, 'barometer,\nsensors')
     _arrow(axes, (12.8, 6.9), (12.8, 3.95), 'odom')
     axes.plot([8.05, 12.8], [6.9, 6.9], color=GREY, linewidth=1.5)
     _arrow(axes, (1.4, 3.6), (3.5, 3.6), '')
     axes.text(2.55, 3.85, 'thrusters/pwm', ha='center', fontsize=9)
     _arrow(axes, (5.9, 6.9), (1.5, 6.9), '/tf, /clock, wrench/total', 0.5)
     _arrow(axes, (4.6, 3.25), (4.6, 1.9), 'thrusters/state, power')
-    _arrow(axes, (12.8, 3.25), (12.8, 1.9), 'barometer/pressure')
+    _arrow(axes, (12.8, 3.25), (12.8, 1.9), 'barometer/pressure,\nimu/data_raw, …')
     _box(axes, 8.7, 1.3, 'recorder', ORANGE)
     axes.text(8.7, 0.6, 'every topic into an MCAP bag', ha='center', fontsize=9)
     axes.text(
         8.9,
         2.6,
-        'boundary, contact, manipulator:\nlikewise, where there is one',
+        'likewise, where there are some:\nfins, boundary, contact,\nmanipulator, tether',
         ha='center',
         va='center',
         fontsize=9,

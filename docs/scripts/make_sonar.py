@@ -22,7 +22,7 @@ from marine_sim_ros.scene.generators import generate
 from marine_sim_ros.scene.obstacles import Obstacle
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.sensors import SENSORS, Readings, SensorInputs
-from marine_sim_ros.sensors.imaging_sonar import fan_picture
+from marine_sim_ros.sensors.sonar.imaging_sonar import fan_picture
 
 PICTURE = Path(__file__).resolve().parent.parent / 'pictures' / 'sonar_fan.png'
 THINGS = (

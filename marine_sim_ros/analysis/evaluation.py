@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From a run of an experiment to its metrics, its pictures and its report."""
+"""Evaluates the run of an experiment: metrics, pictures and a report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import parse
-from marine_sim_ros.physics.manipulator import link_poses, posed
+from marine_sim_ros.physics.arm.manipulator import link_poses, posed
 
 __all__ = ['PICTURES', 'draw', 'measure', 'report']
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads ``config/experiments/*.yaml``: what is run, how it is judged, what a source prints."""
+"""Reads ``config/experiments/*.yaml``: scenario, bands of the metrics, published values."""
 
 from __future__ import annotations
 

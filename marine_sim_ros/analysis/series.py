@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What every analysis asks of its arrays."""
+"""Checks of the arrays that an analysis takes: shape, finite numbers, rising times."""
 
 from __future__ import annotations
 

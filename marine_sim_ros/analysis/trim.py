@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a submerged vehicle lies when only weight and buoyancy act on it."""
+"""Trim of a submerged vehicle: its attitude under weight and buoyancy alone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Axes of this suite and of autopilots: ENU and NED, FLU and FRD (REP 103, REP 147)."""
+"""Axes of this package and of autopilots: ENU and NED, FLU and FRD (REP 103, REP 147)."""
 
 from __future__ import annotations
 

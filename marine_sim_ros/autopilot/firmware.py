@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from marine_sim_ros.core.child_process import end_child
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.resources import resource_folder
 
@@ -177,10 +178,5 @@ class Firmware:
         if self.ended:
             return
         self._stopped = True
-        self._process.terminate()
-        try:
-            self._process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end_child(self._process, GRACE)
         shutil.rmtree(self.folder, ignore_errors=True)

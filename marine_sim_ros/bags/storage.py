@@ -27,7 +27,7 @@ __all__ = [
 
 STORAGES = {
     'rosbags': 'marine_sim_ros.bags.rosbags_storage',
-    'rosbag2_py': 'marine_sim_ros.ros.rosbag2_storage',
+    'rosbag2_py': 'marine_sim_ros.ros.recording.rosbag2_storage',
 }
 """Python package -> the module with ``STORAGE`` that works with it; the first installed is used.
 

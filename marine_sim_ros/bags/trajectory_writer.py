@@ -18,8 +18,8 @@ from marine_sim_ros.bags.storage import BagStorage, QoS, storage
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.model.gripper import GRIPPER
-from marine_sim_ros.model.tether import REEL
+from marine_sim_ros.model.arm.gripper import GRIPPER
+from marine_sim_ros.model.tether.tether import REEL
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings, SensorTopic, needs_of
 from marine_sim_ros.sim.options import RunOptions
@@ -118,7 +118,10 @@ def _joint_topics(
     """Return topic, names and values of all quantities sent as JointState."""
     result: list[tuple[str, Sequence[str], dict[str, np.ndarray]]] = []
     if len(vehicle.thrusters):
-        result.append(('thrusters/state', vehicle.thrusters.names, {'effort': trajectory.thrust}))
+        thrusters = {'effort': trajectory.thrust}
+        if (rotors := trajectory.sensors.inputs.rotors) is not None:
+            thrusters['velocity'] = rotors
+        result.append(('thrusters/state', vehicle.thrusters.names, thrusters))
         if 'supply' in needs_of(vehicle):
             supply = {'position': trajectory.sensors.inputs.supply}
             result.append(('thrusters/supply', ('power', 'voltage', 'used'), supply))

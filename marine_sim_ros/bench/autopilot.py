@@ -86,15 +86,14 @@ def _interpreted(vehicle: Vehicle) -> Tick:
 
 
 def _compiled(vehicle: Vehicle) -> Tick:
-    from marine_sim_ros.engine.stepper import Stepper
+    from marine_sim_ros.engine.stepper import Stepper, states_of
 
     stepper = Stepper(vehicle, size=1, ticks=1, dt=DEFAULT_STEP)
-    bodies = [stepper.at_rest(START.position[None], START.orientation[None])]
-    still = np.zeros((1, 3))
+    memory = [stepper.at_rest(START.position[None], START.orientation[None])]
 
     def tick(pwm: np.ndarray) -> State:
-        bodies[0] = after = stepper.step(bodies[0], pwm[None], still)
-        return State(after.position[0], after.orientation[0], after.velocity[0])
+        memory[0] = stepper.step(memory[0], pwm[None])
+        return State(*(x[0] for x in states_of(memory[0])))
 
     return tick
 

@@ -22,8 +22,9 @@ from rich.table import Table
 
 from marine_sim_ros.bench.odometer import Odometer
 from marine_sim_ros.bench.processes import cpu_seconds, resident
+from marine_sim_ros.core.child_process import end_child
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.ros.supervisor import Supervisor
+from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
@@ -78,8 +79,7 @@ def _browser() -> Iterator[subprocess.Popen[bytes]]:
         try:
             yield process
         finally:
-            process.terminate()
-            process.wait(10.0)
+            end_child(process, 10.0)
 
 
 def _await_console() -> None:

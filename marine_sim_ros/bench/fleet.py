@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from marine_sim_ros.bench.odometer import Odometer
 from marine_sim_ros.bench.processes import cpu_seconds, resident
-from marine_sim_ros.ros.supervisor import Supervisor
+from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sim.fleet import Fleet, FleetVehicle, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
 

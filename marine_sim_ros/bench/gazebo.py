@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty
@@ -25,6 +25,7 @@ from rich.table import Table
 from marine_sim_ros.bench.plugins import command_topics, plugin_world
 from marine_sim_ros.bench.processes import cpu_seconds
 from marine_sim_ros.bench.steps import PWM
+from marine_sim_ros.core.child_process import end_child
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.bridge_file import bridge_command
@@ -34,10 +35,10 @@ from marine_sim_ros.gazebo.installed import bridge_program, has_module
 from marine_sim_ros.gazebo.kinematics import stepped_velocity
 from marine_sim_ros.gazebo.named_numbers import KIND, NumberWriter
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
-from marine_sim_ros.gazebo.server import Correspondent, start_server, stop_server
+from marine_sim_ros.gazebo.server import GRACE, Correspondent, start_server, stop_server
 from marine_sim_ros.gazebo.world import GazeboWorld
 from marine_sim_ros.model.library import load_vehicle
-from marine_sim_ros.ros.supervisor import Supervisor
+from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
@@ -52,6 +53,8 @@ WARM_UP = 1.0
 """s of wall time after the first steps."""
 START = 60.0
 """s of wall time in which the first steps must come."""
+TRIES = 3
+"""Starts of a server that ends by itself: of its own plugins, one in some starts meets a NaN."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +130,13 @@ def check_gazebo() -> None:
 class _Steps:
     """Counts a world's steps by what the server tells of itself."""
 
-    def __init__(self, world: str) -> None:
+    def __init__(self, world: str, server: subprocess.Popen[bytes]) -> None:
         from gz.msgs10.world_stats_pb2 import WorldStatistics
         from gz.transport13 import Node
 
         self._count, self._at = 0, 0.0
         self._new = threading.Condition()
+        self._server = server
         self._node = Node()
         self._node.subscribe(WorldStatistics, f'/world/{world}/stats', self._hear)
 
@@ -145,12 +149,16 @@ class _Steps:
         """Return the steps that were made up to the next word, and when it came.
 
         Raises:
-            MarineSimError: nothing in time.
+            MarineSimError: nothing in time, or the server has ended.
         """
+        deadline = time.monotonic() + START
         with self._new:
             before = self._at
-            if not self._new.wait_for(lambda: self._at > before and self._count > 0, START):
-                raise MarineSimError(f'bench --gazebo: no step of Gazebo in {START:g} s')
+            while not self._new.wait_for(lambda: self._at > before and self._count > 0, 1.0):
+                if (code := self._server.poll()) is not None:
+                    raise MarineSimError(f'bench --gazebo: Gazebo ended with exit code {code}')
+                if time.monotonic() > deadline:
+                    raise MarineSimError(f'bench --gazebo: no step of Gazebo in {START:g} s')
             return self._count, self._at
 
 
@@ -207,8 +215,7 @@ def _nodes(
         yield [bridge.pid, *(p.pid for p in supervisor.processes.values())]
     finally:
         supervisor.stop()
-        bridge.terminate()
-        bridge.wait()
+        end_child(bridge, GRACE)
 
 
 def _world(case: Case, options: RunOptions, folder: Path) -> GazeboWorld:
@@ -288,7 +295,6 @@ def measure(case: Case, seconds: float) -> Speed:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         made = _world(case, options, folder)
-        steps = _Steps(made.name)
         ways: dict[str, Callable[[], Any]] = {
             'plugins': lambda: _plugins(made),
             'process': lambda: _process(made, case),
@@ -297,6 +303,7 @@ def measure(case: Case, seconds: float) -> Speed:
         }
         server = start_server(folder / 'world.sdf', compiled=_delivery(case) == COMPILED)
         stack.callback(stop_server, server)
+        steps = _Steps(made.name, server)
         way = ways.get(case.forces, lambda: _nodes(made, case, options, folder))
         pids = [server.pid, *stack.enter_context(way())]
         steps.next()
@@ -305,6 +312,14 @@ def measure(case: Case, seconds: float) -> Speed:
         time.sleep(seconds)
         (after, until), spent = steps.next(), cpu_seconds(pids)
         return Speed((after - before) / (until - since), (spent - used) / (after - before))
+
+
+def _measured(case: Case, seconds: float) -> Speed:
+    """Return the speed of one way, of the first of some starts that lives."""
+    for _ in range(TRIES - 1):
+        with suppress(MarineSimError):
+            return measure(case, seconds)
+    return measure(case, seconds)
 
 
 def gazebo_table(rounds: int, seconds: float) -> Table:
@@ -316,7 +331,7 @@ def gazebo_table(rounds: int, seconds: float) -> Table:
     found: dict[Case, list[Speed]] = {case: [] for case in CASES}
     for _ in range(rounds):
         for case in CASES:
-            found[case].append(measure(case, seconds))
+            found[case].append(_measured(case, seconds))
     table = Table(title=f'{VEHICLE} in Gazebo: median (minimum to maximum) of {rounds} rounds')
     for column in (
         'forces',

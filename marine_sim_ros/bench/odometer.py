@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from types import TracebackType
 
@@ -13,7 +14,8 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.ros import topics
+from marine_sim_ros.ros.launching.discovery import quick_discovery
+from marine_sim_ros.ros.messages import topics
 
 __all__ = ['Odometer']
 
@@ -29,8 +31,9 @@ class Odometer:
         import rclpy
         from rclpy.signals import SignalHandlerOptions
 
-        from marine_sim_ros.ros.process import executor
+        from marine_sim_ros.ros.base.process import executor
 
+        os.environ.update(quick_discovery())  # or it would hear of a run up to 3 s late
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         self._name = f'{namespace}/dynamics'
         self._odom_topic = f'{namespace}/odom'

@@ -35,11 +35,22 @@ EVERYTHING: dict[str, Any] = {
     **({'gps': 'true'} if find_spec('pymap3d') else {}),
 }
 """xacro arguments of a BlueROV2 with every sensor but imaging sonar and camera, at real rates."""
+READINGS = 60
+"""Of each sensor that are measured, after WARM_UP that are not."""
+PICTURES = 10
+"""The same of cameras."""
+WARM_UP = 5
 _TICK = 0.005
 
 
-def reading_seconds(sensor: Sensor, environment: str, count: int = 60) -> float:
-    """Return the processor time of a reading and of its messages' fields, s, of so many."""
+def reading_seconds(sensor: Sensor, environment: str, count: int) -> float:
+    """Return the processor time of a reading and of its messages' fields, s.
+
+    Args:
+        sensor: the sensor.
+        environment: name of what is around it.
+        count: how many are measured.
+    """
     around = load_environment(environment)
     reader, period = SensorReader(sensor, 0), sensor.period or round(_TICK * NANOSECONDS)
     ground = -20.0 if around.scene is None else around.scene.ground(0.0, 0.0)
@@ -58,10 +69,10 @@ def reading_seconds(sensor: Sensor, environment: str, count: int = 60) -> float:
             for topic in reader.model.topics_of(sensor):
                 topic.fields(sensor, found[1])
 
-    for i in range(5):
+    for i in range(WARM_UP):
         read(i)
     start = time.process_time()
-    for i in range(5, 5 + count):
+    for i in range(WARM_UP, WARM_UP + count):
         read(i)
     return (time.process_time() - start) / count
 
@@ -80,7 +91,7 @@ def camera_rows(add: Callable[[str, str, float], None]) -> None:
     for name, (width, height) in CAMERAS.items():
         sized = replace(sensor, spec=replace(sensor.spec, width=width, height=height))
         for around in ('pool', 'shallow_sand'):
-            cost = reading_seconds(sized, around, 10)
+            cost = reading_seconds(sized, around, PICTURES)
             add(f'camera {name}, {around}: CPU ms a picture', '.0f', 1e3 * cost)
 
 
@@ -93,12 +104,12 @@ def sensor_rows(add: Callable[[str, str, float], None]) -> None:
     vehicle = load_vehicle('bluerov2', **{**EVERYTHING, IMAGE: 'true'})
     whole = 0.0
     for sensor in vehicle.sensors:
-        cost = reading_seconds(sensor, 'shallow_sand')
+        cost = reading_seconds(sensor, 'shallow_sand', READINGS)
         share = cost / (sensor.period / NANOSECONDS or _TICK)
         add(f'sensor {sensor.name}: CPU ms a reading', '.3f', 1e3 * cost)
         add(f'sensor {sensor.name} at its rate: % of a core', '.2f', 100 * share)
         if sensor.name == IMAGE:
-            rock = reading_seconds(sensor, 'deep_rock')
+            rock = reading_seconds(sensor, 'deep_rock', READINGS)
             add(f'sensor {sensor.name} over rock: CPU ms a reading', '.1f', 1e3 * rock)
         else:
             whole += share

@@ -17,7 +17,7 @@ from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.physics.boundary import boundary
-from marine_sim_ros.physics.contact import contact
+from marine_sim_ros.physics.contact.contact import contact
 from marine_sim_ros.sim.simulation import DEFAULT_STEP, Simulation
 
 __all__ = ['SolidCosts', 'mujoco_microseconds', 'solid_milliseconds']

@@ -17,7 +17,7 @@ import numpy as np
 from marine_sim_ros.analysis.bags.mapping import check_maps, vehicles_of
 from marine_sim_ros.analysis.bags.metrics import bag_metrics, vehicle_metrics
 from marine_sim_ros.analysis.bags.reading import Bag, bag_path, opened, read
-from marine_sim_ros.analysis.bags.roles import numbers_of
+from marine_sim_ros.analysis.bags.roles import SHOWN, accepted, numbers_of
 from marine_sim_ros.analysis.bags.streams import HOLD
 from marine_sim_ros.analysis.bags.vehicle import ODOM, Channel, VehicleRecord
 from marine_sim_ros.console.palette import force_colours
@@ -141,7 +141,7 @@ class Replay:
         self._weight = self.vehicle.inertia.mass * (around.gravity or STANDARD_GRAVITY)
         self._topics = {
             c.topic: (c.name, numbers_of(c.role, c.type)) for c in record.channels.values()
-        }
+        } | self._shown()
         self._connections = [c for c in self._reader.connections if c.topic in self._topics]
         self._zero = self._first_stamp()
         self.scenery: dict[str, Any] = {
@@ -170,6 +170,15 @@ class Replay:
             raise RecordingError(f'{self._text}: has no vehicle {wanted!r}; it has {known}')
         name = wanted or next(iter(vehicles))
         return name, vehicles[name]
+
+    def _shown(self) -> dict[str, tuple[str, Callable[[Any], Any]]]:
+        """Return name and reader by topic of what a page shows beside the channels."""
+        ours = {f'{self.name}/{name}': name for name in SHOWN}
+        return {
+            c.topic: (name, numbers_of(SHOWN[name], c.msgtype))
+            for c in self._reader.connections
+            if (name := ours.get(c.topic.lstrip('/'))) and c.msgtype in accepted(SHOWN[name])
+        }
 
     def _first_stamp(self) -> float:
         """Return what is taken from stamps (s) so that they can be read: a wall clock's start."""
@@ -248,9 +257,7 @@ class Replay:
         odom = messages.get('odom')
         stamp = None if odom is None else _header(odom)
         now = time if stamp is None else stamp
-        found = telemetry_frame(
-            now - self._zero, rows, weight=self._weight, barometer=self.vehicle.barometer
-        )
+        found = telemetry_frame(now - self._zero, rows, weight=self._weight, vehicle=self.vehicle)
         found['energy'] = self._energies.at(now) if self.bag is not None else None
         return found
 

@@ -13,12 +13,15 @@ import numpy as np
 
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
-from marine_sim_ros.model.vehicle import Barometer
+from marine_sim_ros.model.propellers import propeller_angles
+from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 
 __all__ = ['Energy', 'level_velocity', 'telemetry_frame', 'wrench_names']
 
 Row = Sequence[float]
 RPM = 30 / math.pi
+MOST = 64
+"""Places of a tether that a page draws."""
 
 
 def level_velocity(orientation: np.ndarray, velocity: np.ndarray) -> np.ndarray:
@@ -54,14 +57,19 @@ def _motion(row: Row) -> dict[str, Any]:
     }
 
 
-def _thrusters(rows: Mapping[str, Row]) -> dict[str, Any]:
+def _thrusters(time: float, rows: Mapping[str, Row], known: ThrusterSet | None) -> dict[str, Any]:
     state = rows.get('thrusters/state', ())
     half = len(state) // 2
+    speeds = np.array(state[half:], float)
+    angles = np.zeros(0)
+    if known is not None and len(speeds) == len(known):
+        angles = propeller_angles(known, speeds, time)
     return {
         'pwm': _clean(rows.get('thrusters/pwm', ())),
         'thrust': _clean(state[:half]),
         'rpm': _clean([x * RPM for x in state[half:]]),
         'power': _clean(rows.get('thrusters/power', ())),
+        'propellers': angles.round(4).tolist(),
     }
 
 
@@ -82,8 +90,24 @@ def _forces(rows: Mapping[str, Row], weight: float) -> dict[str, Any]:
     }
 
 
+def _tether(rows: Mapping[str, Row]) -> dict[str, Any]:
+    """Return places (at most MOST, 3) along a tether in map, m; the tension at its ends, N."""
+    places = np.reshape(np.array(rows.get('tether/shape', ()), float), (-1, 3))
+    if not np.isfinite(places).all():
+        places = places[:0]
+    chosen = np.linspace(0, len(places) - 1, min(len(places), MOST)).round().astype(int)
+    return {
+        'shape': places[chosen].round(3).tolist(),
+        'tension': _clean(rows.get('tether/tension', ())),
+    }
+
+
 def telemetry_frame(
-    time: float, rows: Mapping[str, Row], *, weight: float, barometer: Barometer | None = None
+    time: float,
+    rows: Mapping[str, Row],
+    *,
+    weight: float,
+    vehicle: Vehicle | None = None,
 ) -> dict[str, Any]:
     """Return what a page shows of a time (s) as JSON; what is unknown is None or empty.
 
@@ -93,14 +117,17 @@ def telemetry_frame(
         time: s.
         rows: rows by topic name, as ``analysis.bags.roles`` makes them.
         weight: weight of the vehicle, N.
-        barometer: barometer of the vehicle.
+        vehicle: the vehicle; None: it is unknown, and so are the angles of its propellers.
     """
     result: dict[str, Any] = {'time': time}
     if 'odom' in rows:
         result |= _motion(rows['odom'])
-    result |= _thrusters(rows) | _forces(rows, weight)
+    thrusters = None if vehicle is None else vehicle.thrusters
+    barometer = None if vehicle is None else vehicle.barometer
+    result |= _thrusters(time, rows, thrusters) | _forces(rows, weight)
     result['setpoints'] = _clean(rows.get('controller/setpoints', ())) or [None] * 12
     result['joints'] = _clean(rows.get('joint_states', ()))
+    result['tether'] = _tether(rows)
     pressure = rows.get('barometer/pressure')
     result['pressure'] = None if pressure is None else float(pressure[0])
     if pressure is not None:

@@ -14,7 +14,8 @@ import numpy as np
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.gripper import GRIPPER
+from marine_sim_ros.model.arm.gripper import GRIPPER
+from marine_sim_ros.model.propellers import propeller_link
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sdf.appearance import Appearance, Link, Visual
 from marine_sim_ros.sdf.poses import Pose
@@ -93,10 +94,16 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
             for n, low, high, s in zip(arm.names, arm.lower, arm.upper, arm.sliding, strict=True)
         ],
         'gripper': arm is not None and GRIPPER in vehicle.extensions,
+        'tether': 'tether' in vehicle.extensions,
         'barometer': vehicle.barometer is not None,
         'sensors': [{'name': s.name, 'quantities': _quantities(s)} for s in vehicle.sensors],
         'thrusters': [
-            {'name': n, 'at': p.tolist(), 'axis': a.tolist()}
+            {
+                'name': n,
+                'at': p.tolist(),
+                'axis': a.tolist(),
+                'propeller': propeller_link(n),
+            }
             for n, p, a in zip(thrusters.names, thrusters.position, thrusters.axis, strict=True)
         ],
         'metered': bool(np.any(thrusters.power_of_thrust(np.ones(len(thrusters.names))))),

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a set of thrusters can do to the six axes, and a mixer for an operator's sticks."""
+"""Controllability of the six axes by a set of thrusters, and a mixer for an operator's sticks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From a wanted wrench to thrusts that the thrusters can make, and their pulse widths."""
+"""Allocates a commanded wrench to thrusts within the thrusters' limits, and their pulse widths."""
 
 from __future__ import annotations
 

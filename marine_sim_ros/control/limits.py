@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a vehicle can do along each axis: thrust, acceleration, speed."""
+"""Limits of a vehicle along each axis: thrust, acceleration, speed."""
 
 from __future__ import annotations
 

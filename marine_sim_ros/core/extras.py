@@ -43,7 +43,7 @@ SOURCES = {
     'jax': Source('jax'),
     'manifold3d': Source('manifold3d'),
     'matplotlib': _everywhere('matplotlib'),
-    'moderngl': Source('moderngl'),
+    'moderngl': Source('moderngl', 'python3-moderngl'),
     'networkx': _everywhere('networkx'),
     'nicegui': Source('nicegui==3.18.0'),  # as in setup.cfg
     'PIL': Source('pillow', 'python3-pil', 'python3-pil'),

@@ -81,11 +81,11 @@ FORCES = Registry(
     'marine_sim_ros.physics.buoyancy:BUOYANCY',
     'marine_sim_ros.physics.drag:DRAG',
     'marine_sim_ros.physics.radiation:RADIATION',
-    'marine_sim_ros.physics.manipulator:MANIPULATOR',
+    'marine_sim_ros.physics.arm.manipulator:MANIPULATOR',
     'marine_sim_ros.physics.boundary:BOUNDARY',
-    'marine_sim_ros.physics.tether:TETHER',
-    'marine_sim_ros.physics.towing:TOWING',
-    'marine_sim_ros.physics.contact:CONTACT',
+    'marine_sim_ros.physics.tether.tether:TETHER',
+    'marine_sim_ros.physics.tether.towing:TOWING',
+    'marine_sim_ros.physics.contact.contact:CONTACT',
 )
 """Every :class:`marine_sim_ros.physics.ForceModel`, in the order in which wrenches are summed."""
 
@@ -101,9 +101,9 @@ SENSORS = Registry(
     'marine_sim_ros.sensors.thermometer:THERMOMETER',
     'marine_sim_ros.sensors.dvl:DVL',
     'marine_sim_ros.sensors.altimeter:ALTIMETER',
-    'marine_sim_ros.sensors.scanning_sonar:SCANNING_SONAR',
-    'marine_sim_ros.sensors.imaging_sonar:IMAGING_SONAR',
-    'marine_sim_ros.sensors.camera:CAMERA',
+    'marine_sim_ros.sensors.sonar.scanning_sonar:SCANNING_SONAR',
+    'marine_sim_ros.sensors.sonar.imaging_sonar:IMAGING_SONAR',
+    'marine_sim_ros.sensors.camera.camera:CAMERA',
 )
 """Every :class:`marine_sim_ros.sensors.SensorModel`."""
 

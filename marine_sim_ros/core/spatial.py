@@ -10,11 +10,14 @@ same code for every array library.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.control_flow import traced
 
 __all__ = [
     'bilinear',
@@ -71,6 +74,7 @@ _HAMILTON = _bilinear_form(
         (k, k, 3, 1.0), (k, 3, k, 1.0), (k, i, j, 1.0), (k, j, i, -1.0), (3, k, k, -1.0),
     )],
 )  # fmt: skip
+_SKEW = _CROSS.reshape(3, 3, 3).transpose(0, 2, 1).reshape(3, 9)
 _CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
 # [v; ω] x* [p; h] = [ω x p; v x p + ω x h]
 _FORCE_CROSS = _bilinear_form(
@@ -87,8 +91,19 @@ _FORCE_CROSS = _bilinear_form(
 def bilinear(form: np.ndarray, a: Array, b: Array) -> Array:
     """Apply a constant bilinear form (n·n, m) to vectors (..., n); returns (..., m)."""
     xp = namespace(a)
+    if traced(xp):
+        return _written_out(xp, form, a, b)
     outer = a[..., :, None] * b[..., None, :]
     return xp.reshape(outer, (*outer.shape[:-2], -1)) @ constant(xp, form)
+
+
+def _written_out(xp: Any, form: np.ndarray, a: Array, b: Array) -> Array:
+    """Return the form without its zeros: a compiler fuses it with what is around."""
+    terms: list[Any] = [0.0] * form.shape[1]
+    for row, column in np.argwhere(form):
+        i, j = divmod(int(row), a.shape[-1])
+        terms[column] = terms[column] + float(form[row, column]) * (a[..., i] * b[..., j])
+    return xp.stack(terms, axis=-1)
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -103,13 +118,33 @@ def quaternion_product(a: Array, b: Array) -> Array:
 
 def rotation_matrix(quaternion: Array) -> Array:
     """Return R (..., 3, 3) with v_map = R v_body for unit quaternions (..., 4)."""
-    flat = bilinear(_ROTATION, quaternion, quaternion)
-    return namespace(flat).reshape(flat, (*flat.shape[:-1], 3, 3))
+    return _of_attitude(_rotation, quaternion)
 
 
 def up_in_body(quaternion: Array) -> Array:
     """Return the body components (..., 3) of the map's upward unit vector: R's last row."""
+    return _of_attitude(_up, quaternion)
+
+
+def _rotation(quaternion: Array) -> Array:
+    flat = bilinear(_ROTATION, quaternion, quaternion)
+    return namespace(flat).reshape(flat, (*flat.shape[:-1], 3, 3))
+
+
+def _up(quaternion: Array) -> Array:
     return bilinear(_UP, quaternion, quaternion)
+
+
+def _of_attitude(function: Callable[[Array], Array], quaternion: Array) -> Array:
+    """Return a function of attitudes; of one it is remembered: all forces ask in one tick."""
+    if type(quaternion) is np.ndarray and quaternion.shape == (4,) and quaternion.dtype == float:
+        return _latest(function, quaternion.tobytes()).copy()  # the caller's own, to write to
+    return function(quaternion)
+
+
+@lru_cache(maxsize=128)
+def _latest(function: Callable[[Array], Array], quaternion: bytes) -> np.ndarray:
+    return np.asarray(function(np.frombuffer(quaternion)))
 
 
 def to_body(quaternion: Array, vector: Array) -> Array:
@@ -162,11 +197,8 @@ def rotation_vector(before: Array, after: Array) -> Array:
 
 def skew(vector: Array) -> Array:
     """Return S(a) (..., 3, 3) with S(a) b = a x b, for vectors (..., 3)."""
-    xp = namespace(vector)
-    x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
-    zero = 0.0 * x
-    flat = xp.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1)
-    return xp.reshape(flat, (*flat.shape[:-1], 3, 3))
+    flat = vector @ constant(namespace(vector), _SKEW)
+    return namespace(flat).reshape(flat, (*flat.shape[:-1], 3, 3))
 
 
 def transport(offset: Array) -> Array:

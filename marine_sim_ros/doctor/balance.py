@@ -13,7 +13,7 @@ from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic
 from marine_sim_ros.doctor.thrust import full_thrust
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
+from marine_sim_ros.model.contact.tags import CONTACT_MATERIAL
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.rigid_body import weight

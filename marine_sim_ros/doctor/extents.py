@@ -38,6 +38,7 @@ class Extent:
         return (self.low + self.high) / 2
 
     @property
+    @np.errstate(over='ignore')  # infinite is what it is then
     def volume(self) -> float:
         """Of the box, m³."""
         return float(np.prod(self.high - self.low))
@@ -88,6 +89,7 @@ def _own_box(geometry: Element, base: Path) -> tuple[np.ndarray, np.ndarray] | N
     return None if half is None else (-half, half)
 
 
+@np.errstate(over='ignore', invalid='ignore')  # sizes are a user's; checks see what is absurd
 def geometry_extents(root: Element, frames: Mapping[str, Frame], base: Path) -> tuple[Extent, ...]:
     """Return the boxes around all collisions and visuals whose geometry can be read.
 

@@ -9,7 +9,7 @@ import re
 
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic
-from marine_sim_ros.model.joints import MOVING
+from marine_sim_ros.model.arm.joints import MOVING
 from marine_sim_ros.model.xml import Element
 
 __all__ = ['frame_names', 'moving_hull', 'one_tree', 'sensor_links']

@@ -48,7 +48,7 @@ def added_mass(context: DescriptionContext) -> list[Diagnostic]:
     own = np.diag(vehicle.rigid_body_mass)
     ratio = np.diag(vehicle.added_mass) / own
     worst = int(np.argmax(ratio))
-    text = f"in {AXES[worst]} it is {ratio[worst]:.3g} times the vehicle's own"
+    text = f"in {AXES[worst]} it is {ratio[worst]:#.3g} times the vehicle's own"
     if ratio[worst] > MUCH_ADDED:
         return [context.warning(element, text, 'check its unit: kg and kg·m²')]
     spread = np.linalg.eigvals(np.linalg.solve(vehicle.rigid_body_mass, vehicle.added_mass))
@@ -59,7 +59,7 @@ def added_mass(context: DescriptionContext) -> list[Diagnostic]:
         context.hint(
             element,
             f'{text}; as a force from another node it would diverge at any step '
-            f'(M_RB⁻¹ M_A has {most:.3g}, the limit is 1)',
+            f'(M_RB⁻¹ M_A has an eigenvalue of {most:#.3g}; stable below 1)',
             'leave it in the mass matrix, as this package does',
         )
     ]

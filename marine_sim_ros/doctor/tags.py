@@ -12,11 +12,11 @@ from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Edit, Place, Severity
 from marine_sim_ros.doctor.extents import numbers
 from marine_sim_ros.doctor.repairs import as_elements, relative_density, renamed
-from marine_sim_ros.model.contact_tags import CONTACT_MATERIAL
+from marine_sim_ros.model.contact.tags import CONTACT_MATERIAL
 from marine_sim_ros.model.extensions import EXTENSIONS, LUMPED_TAGS, robot_elements
 from marine_sim_ros.model.fin_reader import FIN_NUMBERS
 from marine_sim_ros.model.foreign_plugins import ignored
-from marine_sim_ros.model.hull_settings import GROUPS, PARAMETERS, TAGS
+from marine_sim_ros.model.hull.settings import GROUPS, PARAMETERS, TAGS
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = [
@@ -45,6 +45,8 @@ _ATTRIBUTES: dict[str, set[str]] = {
     'aspect_ratio': {'sweep'}, 'azimuth': {'joint'}, 'axis': {'xyz'},
     'drag_element': {'xyz', 'axis', 'linear', 'quadratic', 'mixed'}, 'lift': {'xyz'},
     'density': {'value'}, 'mass_from_parts': {'file', 'voxel_size'},
+    'manipulator': {'dynamics', 'base', 'bandwidth'},
+    'link': {'name', 'xyz', 'rpy', 'added_mass', 'linear_damping', 'quadratic_damping'},
 }  # fmt: skip
 _STANDARD = {'link', 'joint', 'material', 'gazebo', 'transmission', 'ros2_control', 'sensor'}
 _READABLE = 0.75

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic
-from marine_sim_ros.model.tether import Tether
+from marine_sim_ros.model.tether.tether import Tether
 
 __all__ = ['anchor']
 

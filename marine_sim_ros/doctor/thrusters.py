@@ -63,7 +63,7 @@ def reachable_axes(context: DescriptionContext) -> list[Diagnostic]:
                 'surge, heave and yaw',
             )
         ]
-    return [context.hint(element, text, 'know it when you choose what a controller holds')]
+    return [context.hint(element, text, 'leave these axes free in controllers and scenarios')]
 
 
 def pulse(context: DescriptionContext) -> list[Diagnostic]:

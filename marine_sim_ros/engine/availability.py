@@ -1,19 +1,19 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether JAX is here, its cache of compiled programs, and the precision it counts in."""
+"""Whether JAX is here, what can be compiled, the cache of programs, and their precision."""
 
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 
-__all__ = ['PRECISIONS', 'cache_folder', 'precision', 'require_jax']
+__all__ = ['PRECISIONS', 'cache_folder', 'precision', 'require_jax', 'wait_for_programs']
 
 PRECISIONS = ('float64', 'float32')
 
@@ -44,3 +44,15 @@ def precision(name: str) -> AbstractContextManager[Any]:
     from jax.experimental import enable_x64
 
     return enable_x64(name == 'float64')
+
+
+def wait_for_programs() -> None:
+    """Have JAX run a program in the thread that calls it, if it has not run any yet.
+
+    Else another thread does, and a call of 10 µs waits for two switches between them.
+    """
+    require_jax()
+    import jax
+
+    with suppress(AttributeError):  # a JAX without that option
+        jax.config.update('jax_cpu_enable_async_dispatch', False)

@@ -31,6 +31,7 @@ from marine_sim_ros.faults.tables import Tables, tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.physics.arm.manipulator import by_efforts
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 from marine_sim_ros.sensors import SensorInputs
 from marine_sim_ros.sensors.series import SensorRecord
@@ -83,15 +84,21 @@ def setting_of(
 def scalarisable(vehicle: Vehicle, environment: Environment, faults: Tables | None) -> bool:
     """Return whether the physics is small enough to be written out number by number."""
     plain = environment.waves is None and environment.fluctuation is None
+    plain = plain and not by_efforts(vehicle)
     plain = plain and all(f.scalar for f in acting_forces(vehicle, environment))
     if vehicle.hull is not None:
         plain = plain and environment.profile is None  # it differs from corner to corner
     return plain and (faults is None or faults.scalarisable)
 
 
-_ONE_FUNCTION = {'xla_cpu_use_thunk_runtime': False}
-_ONE_THREAD = {'xla_disable_hlo_passes': 'cpu-parallel-task-assigner'}
-"""Without it, XLA shares rows among threads, which wait for one another longer than they work."""
+_ONE_FUNCTION = {
+    'xla_cpu_use_thunk_runtime': False,
+    'xla_disable_hlo_passes': 'cpu-parallel-task-assigner',
+    'xla_cpu_multi_thread_eigen': False,
+}
+"""A tick is hundreds of small operations, written out a thousand. XLA's newer CPU runtime makes a
+call for each; its older one, as long as JAX has it, compiles them all into one function. Threads
+that share a row wait for one another longer than they work; blocks of a batch have their own."""
 _ROUND_EACH = (
     {'xla_cpu_max_isa': 'AVX'} if platform.machine().lower() in ('x86_64', 'amd64') else {}
 )
@@ -99,24 +106,16 @@ _ROUND_EACH = (
 where it meets them together: the same step would have other last bits in another program."""
 
 
-def compiled(
-    lowered: jax.stages.Lowered, written_out: bool, *, rows: bool = False, round_each: bool = False
-) -> jax.stages.Compiled:
+def compiled(lowered: jax.stages.Lowered, *, round_each: bool = False) -> jax.stages.Compiled:
     """Return the compiled program.
-
-    Written out, a tick is a thousand small operations, for each of which XLA's newer CPU runtime
-    makes a call; its older one, as long as JAX has it, compiles them all into one function.
 
     Args:
         lowered: program.
-        written_out: number by number, but for rows.
-        rows: whether there are any.
         round_each: round every product and every sum, so that a step has the same bits in every
             program (on x86-64).
     """
     exact: dict[str, Any] = _ROUND_EACH if round_each else {}
-    fast = _ONE_FUNCTION | (_ONE_THREAD if rows else {}) if written_out else {}
-    for options in (fast | exact, fast, exact, {}):  # a JAX may lack one
+    for options in (_ONE_FUNCTION | exact, _ONE_FUNCTION, exact, {}):  # a JAX may lack one
         try:
             return lowered.compile(compiler_options=options or None)
         except (jax.errors.JaxRuntimeError, ValueError):
@@ -203,7 +202,7 @@ class Program:
         with precision(dtype):
             before = time.perf_counter()
             lowered = jax.jit(run).lower(*self._inputs(shapes, start))
-            self._compiled = compiled(lowered, few, rows=hull, round_each=size is None)
+            self._compiled = compiled(lowered, round_each=size is None)
             self.compile_time = time.perf_counter() - before
         self.kept = self.stamps[::every]
 
@@ -247,7 +246,7 @@ def _inputs(kept: dict[str, np.ndarray], stamps: np.ndarray) -> SensorInputs:
     acceleration = kept.get('acceleration', np.zeros((len(stamps), 6)))
     power = kept.get('power', np.zeros((len(stamps), 0)))
     supply = supply_of(power, kept.get('voltage'), kept.get('used'))
-    seen = kept.get('joints'), None, kept.get('cable')
+    seen = kept.get('joints'), None, kept.get('cable'), kept.get('rotors')
     return SensorInputs(stamps / NANOSECONDS, acceleration, supply, *seen)
 
 

@@ -40,7 +40,7 @@ from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.gazebo.named_numbers import KIND, NumberReader, NumberWriter, named
 from marine_sim_ros.gazebo.run_files import start_of
 from marine_sim_ros.gazebo.system.marine_sim_lockstep import LockstepSystem
-from marine_sim_ros.model.contact import no_contact
+from marine_sim_ros.model.contact.contact import no_contact
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.sim.options import RunOptions
@@ -49,7 +49,7 @@ from marine_sim_ros.sim.step import Commands, Stepping
 
 __all__ = ['CompiledSystem', 'ServedVehicle']
 
-FIELDS = ('joints', 'fins', 'azimuths', 'reel', 'external')
+FIELDS = ('joints', 'fins', 'azimuths', 'reel', 'joint_efforts', 'external')
 """Of Commands, beside pulse widths."""
 
 LOOK = 0.05

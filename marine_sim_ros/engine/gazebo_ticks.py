@@ -11,7 +11,8 @@ import numpy as np
 
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import Wrench
-from marine_sim_ros.engine.ticks import NO_WRENCH, TickedVehicle, _Layout
+from marine_sim_ros.engine.layout import Layout
+from marine_sim_ros.engine.ticks import NO_WRENCH, TickedVehicle, actuated
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.effort import exerted_wrench
 from marine_sim_ros.gazebo.kinematics import stepped_velocity
@@ -100,14 +101,13 @@ class GazeboTicks(TickedVehicle):
     def _take(self, commands: Commands) -> None:
         """Put commands where a program finds them."""
         self._given, self._pwm = commands, commands.pwm
-        parts = (commands.pwm, commands.joints, commands.fins, commands.azimuths, commands.reel)
-        given = np.concatenate([x for x in parts if x is not None])
+        given = np.concatenate(actuated(commands))
         external = NO_WRENCH if commands.external is None else commands.external
         self._moment, self._width = len(given), len(given) + 4 + 6 + 3
         blank = np.zeros(self._layout.size)
         self._inputs = np.concatenate([blank, given, np.zeros(4), external, np.zeros(3)])
 
     @property
-    def told(self) -> tuple[_Layout, np.ndarray]:
+    def told(self) -> tuple[Layout, np.ndarray]:
         """How and where what the last tick told lies: a layout of :class:`Told`, and its row."""
         return self._told

@@ -18,15 +18,16 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.components import Components, components, joined, mixture
 from marine_sim_ros.engine.control import Remembered, command, waiting
 from marine_sim_ros.engine.records import Slot, filled
+from marine_sim_ros.engine.reuse import computed_once
 from marine_sim_ros.engine.script import Script, open_loop
 from marine_sim_ros.engine.tables import held
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import Tables
 from marine_sim_ros.faults.thrust import unharmed
-from marine_sim_ros.model.tether import reel_of
+from marine_sim_ros.model.tether.tether import reel_of
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.manipulator import arm_step
+from marine_sim_ros.physics.arm.manipulator import arm_step, by_efforts
 from marine_sim_ros.sensors import needs_of
 from marine_sim_ros.sim.step import Commands, Memory, StepOutput, Stepping, advance, begin
 
@@ -111,6 +112,8 @@ def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str,
         kept |= {name: part for name, part in parts.items() if part is not None}
     if 'tether' in needs and happened.cable is not None:
         kept['cable'] = happened.cable
+    if 'rotors' in needs:
+        kept['rotors'] = happened.thrusters.rotor_speed
     return kept
 
 
@@ -145,6 +148,7 @@ def _tick(
         )
     joints = None if vehicle.manipulator is None else held(plan.start, plan.joints, time)
     reel = None if reel_of(vehicle) is None else held(plan.start, plan.reel, time)
+    efforts = held(plan.start, plan.joint_efforts, time) if by_efforts(vehicle) else None
     xp, faults = namespace(state.position), setting.faults
     acting = None if faults is None else faults.at(xp, time, moment.stamp)
     environment = setting.environment.at(time)
@@ -152,7 +156,7 @@ def _tick(
         vehicle,
         environment,
         carry.memory,
-        Commands(pwm, joints, acting, fins, azimuths, reel=reel),
+        Commands(pwm, joints, acting, fins, azimuths, reel=reel, joint_efforts=efforts),
         stepping,
         since=moment.since,
     )
@@ -214,6 +218,8 @@ def rollout(
                 moment = moment._replace(since=components(moment.since, 0))
         return settled(_tick(setting, carry, moment, stepping, keep), batch, dtype)
 
+    tick = computed_once(tick, 1.0 + 0.0 * times[0], batch)
+
     def packed(kept: Mapping[str, Any]) -> jax.Array:
         return _packed(kept, batch, dtype)
 
@@ -253,8 +259,9 @@ def memory_before(
         memory = memory._replace(propulsion=calm)
     if vehicle.manipulator is not None and memory.joints is not None:
         *_, arm = arm_step(
-            vehicle, start, memory.joints, None, target=memory.joints.position, dt=0.0
-        )
+            vehicle, start, memory.joints, None,
+            target=memory.joints.position, dt=0.0, environment=environment,
+        )  # fmt: skip
         memory = memory._replace(arm=arm)
     return memory
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.loop import Setting, rollout, states
@@ -15,6 +16,7 @@ from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.script import Script
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.arm.manipulator import by_efforts
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 from marine_sim_ros.sim.step import Stepping
 
@@ -46,7 +48,16 @@ def motion(
         environment: None for still water.
         dt: step, s.
         every: one tick in so many is returned.
+
+    Raises:
+        ParameterError: a vehicle with an articulated arm, whose search for what its drives do has
+            no gradient.
     """
+    if by_efforts(vehicle):
+        raise ParameterError(
+            f'{vehicle.name} has an articulated arm, whose motion has no gradient; expected '
+            '<manipulator dynamics="kinematic">'
+        )
     setting = derived(Setting(with_curves(vehicle), environment or Environment(), plan))
     start = State(*(jnp.asarray(x) for x in initial))
     times = jnp.asarray(np.arange(ticks) * dt)

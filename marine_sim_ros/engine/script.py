@@ -26,6 +26,7 @@ from marine_sim_ros.sim.player import (
     azimuth_targets,
     failed_thrusters,
     fin_targets,
+    joint_efforts,
     joint_targets,
     reel_rate,
 )
@@ -45,6 +46,7 @@ class Script:
         pwm: (s, n) µs; NaN where efforts count.
         setpoints: (s, 12) for the controller; NaN where free.
         joints: (s, k) that the arm's joints go to.
+        joint_efforts: (s, k) that its drives give instead, NaN: none; (s, 0) of driven ones.
         fins: (s, m) that the fins go to, rad.
         azimuths: (s, a) that the azimuths go to, rad.
         reel: (s, r) rates at which the tether is paid out, m/s.
@@ -58,6 +60,7 @@ class Script:
     pwm: np.ndarray
     setpoints: np.ndarray
     joints: np.ndarray
+    joint_efforts: np.ndarray
     fins: np.ndarray
     azimuths: np.ndarray
     reel: np.ndarray
@@ -96,6 +99,7 @@ def script(
     starts = sorted({0.0} | changes)
     segments = [scenario.segment_at(s) for s in starts]
     joints = [joint_targets(scenario, vehicle, s) for s in starts]
+    efforts = [joint_efforts(scenario, vehicle, s) for s in starts]
     fins = [fin_targets(scenario, vehicle, s) for s in starts]
     azimuths = [azimuth_targets(scenario, vehicle, s) for s in starts]
     reel = [reel_rate(scenario, vehicle, s) for s in starts]
@@ -114,6 +118,7 @@ def script(
         ),
         setpoints=np.stack([all_free() if s.control is None else s.control for s in segments]),
         joints=np.stack([np.zeros(0) if j is None else j for j in joints]),
+        joint_efforts=np.stack([np.zeros(0) if e is None else e for e in efforts]),
         fins=np.stack([np.zeros(0) if f is None else f for f in fins]),
         azimuths=np.stack([np.zeros(0) if a is None else a for a in azimuths]),
         reel=np.stack([np.zeros(0) if r is None else r for r in reel]),

@@ -6,60 +6,181 @@
 from __future__ import annotations
 
 import copy
-import os
-from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.arrays import Array
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import State
-from marine_sim_ros.engine.availability import precision
-from marine_sim_ros.engine.batch import BLOCK
-from marine_sim_ros.engine.compiled import compiled
+from marine_sim_ros.engine.columns import Columns
+from marine_sim_ros.engine.compiled import scalarisable
 from marine_sim_ros.engine.components import Components, components, joined
 from marine_sim_ros.engine.curves import with_curves
+from marine_sim_ros.engine.layout import Layout, packed
+from marine_sim_ros.engine.loop import memory_before, settled
 from marine_sim_ros.engine.records import derived
+from marine_sim_ros.engine.reuse import computed_once
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.faults.thrust import Propulsion
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+from marine_sim_ros.sim.step import Commands, Memory, Stepping, advance, begin
 
-__all__ = ['Bodies', 'Forces', 'Stepper']
+__all__ = ['Forces', 'Motion', 'Stepper', 'states_of']
 
-SHARE = 128
-"""Vehicles that are worth a thread of their own."""
-
-
-class Bodies(NamedTuple):
-    """What vehicles carry from step to step.
-
-    Attributes:
-        position: (N, 3) m, map.
-        orientation: (N, 4) x, y, z, w.
-        velocity: (N, 6) body, m/s and rad/s.
-        rotors: (N, n) of the thrusters, √N.
-    """
-
-    position: np.ndarray
-    orientation: np.ndarray
-    velocity: np.ndarray
-    rotors: np.ndarray
+WORTH = 32
+"""Operations saved by which a value is kept: in loops of few ticks, fewer values are worth it."""
 
 
 class Forces(NamedTuple):
-    """What sensors need beside that, of the last tick of a step.
+    """What sensors need beside the state, of the last tick of a step.
 
     Attributes:
-        acceleration: (N, 6) rate of change of the velocity, m/s² and rad/s².
-        power: (N, n) of the thrusters, W.
+        acceleration: (..., 6) rate of change of the velocity, m/s² and rad/s².
+        power: (..., n) of the thrusters, W.
     """
 
-    acceleration: np.ndarray
-    power: np.ndarray
+    acceleration: Array
+    power: Array
+
+
+def states_of(memory: np.ndarray) -> State:
+    """Return the states (N, 3), (N, 4), (N, 6) within memories (k, N), which begin with them."""
+    return State(memory[:3].T, memory[3:7].T, memory[7:13].T)
+
+
+class Motion:
+    """A kind of vehicle in its water and scene, as functions that JAX traces.
+
+    A vehicle's memory is a column (k, *batch) of numbers that begins with its state: position,
+    orientation, velocity. A column is of one vehicle, (k,), or where :attr:`together` of a batch,
+    (k, N).
+
+    Attributes:
+        vehicle: the vehicle.
+        environment: around it.
+        written_out: whether a step is computed number by number, see
+            :mod:`marine_sim_ros.engine.components`.
+        together: whether vehicles of a batch are traced together: where all is written out, and
+            no hull's rows fill the cache alone.
+        size: k, numbers of a memory.
+    """
+
+    def __init__(
+        self, vehicle: Vehicle, environment: Environment, *, ticks: int, dt: float
+    ) -> None:
+        """Prepare.
+
+        Args:
+            vehicle: the vehicle; fins, azimuths and joints stay at 0.
+            environment: its steady current is not used.
+            ticks: number of ticks of one step.
+            dt: tick, s.
+
+        Raises:
+            MarineSimError: a vehicle of which no program can be made.
+        """
+        self.vehicle = derived(with_curves(vehicle))
+        self.environment = derived(environment)
+        if environment.scene is not None and len(environment.scene):
+            _ = self.vehicle.contact  # a cached property that only a scene has a use for
+        self.written_out = scalarisable(self.vehicle, self.environment, None)
+        self.together = self.written_out and vehicle.hull is None
+        self._ticks = ticks
+        self._stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS)
+        shapes = [np.zeros(k) for k in (3, 4, 3, 1)]
+        self._layout = Layout(jax.eval_shape(self._begun, *shapes))
+        self.size = self._layout.size
+
+    @property
+    def rests_alike(self) -> bool:
+        """Whether memories at rest differ in place and attitude alone."""
+        return self.together and self.vehicle.manipulator is None
+
+    def inside(self, numbers: Any, axes: int = 1) -> Any:
+        """Return numbers (..., *batch), of so many axes without it, as the step has them."""
+        return components(numbers, axes) if self.written_out else numbers
+
+    def outside(self, value: Any, batch: tuple[int, ...]) -> jax.Array:
+        """Return what a step computed with, (...), as numbers (..., *batch)."""
+        if isinstance(value, Components):
+            return joined(value, batch, float)
+        return jnp.asarray(value, float)
+
+    def _around(self, current: Any, time: Any) -> Environment:
+        around = copy.copy(self.environment.at(time))
+        vars(around).update(current=current, still=False)
+        return around
+
+    def _begun(self, position: Any, orientation: Any, current: Any, time: Any) -> Memory:
+        batch = position.shape[1:]
+        start = State(*map(self.inside, (position, orientation, jnp.zeros((6, *batch)))))
+        if self.together:
+            memory = memory_before(self.vehicle, self.environment, start, None)
+        else:
+            memory = begin(self.vehicle, self.environment, start)
+            # What forces remember of a tick before is what they make of the start.
+            pwm = self.inside(jnp.full((len(self.vehicle.thrusters), *batch), PWM_NEUTRAL))
+            around = self._around(self.inside(current), self.inside(time)[0])
+            _, after = advance(
+                self.vehicle, around, memory, Commands(pwm), self._stepping, since=0.0
+            )
+            memory = memory._replace(forces=after.forces, arm=after.arm)
+        return settled(memory, batch, float)  # type: ignore[no-any-return]
+
+    def begun(self, position: Any, orientation: Any, current: Any, time: Any) -> jax.Array:
+        """Return the memory (k, *batch) of a vehicle that was at rest in the tick before.
+
+        Args:
+            position: (3, *batch) m, map.
+            orientation: (4, *batch) x, y, z, w.
+            current: (3, *batch) m/s, map.
+            time: (1, *batch) s.
+        """
+        memory = self._begun(position, orientation, current, time)
+        return packed(memory, position.shape[1:])
+
+    def moved(
+        self, memory: Any, pwm: Any, current: Any, time: Any, one: Any
+    ) -> tuple[jax.Array, Forces, State]:
+        """Return the memory (k, *batch) a step later, what acted in its last tick, and the state.
+
+        Args:
+            memory: (k, *batch).
+            pwm: (n,) pulse widths all through it, µs, as :meth:`inside` has them.
+            current: (3, *batch) m/s, map.
+            time: (1, *batch) at the start, s.
+            one: () 1.0 that the compiler does not know.
+        """
+        batch, dtype, dt = memory.shape[1:], memory.dtype, self._stepping.dt
+        given, begun = self.inside(current), self.inside(time)[0]
+
+        def tick(carry: Any, number: Any) -> Any:
+            around = self._around(given, begun + number * dt)
+            happened, after = advance(
+                self.vehicle, around, carry[0], Commands(pwm), self._stepping, since=dt
+            )
+            forces = Forces(happened.acceleration, happened.thrusters.power)
+            return settled((after, forces), batch, dtype)
+
+        first = self._layout.unpacked(memory)
+        _, shapes = jax.eval_shape(tick, (first, None), jnp.zeros(()))
+        none = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+        once = computed_once(tick, one, batch, WORTH)
+        (after, forces), _ = jax.lax.scan(
+            lambda now, i: (once(now, i), None),
+            (first, none),
+            jnp.arange(self._ticks, dtype=dtype),
+        )
+        return packed(after, batch), forces, after.state
+
+    def columns(self, function: Any, widths: list[int], size: int) -> Columns:
+        """Return a compiled function of columns of N vehicles, see :class:`Columns`."""
+        return Columns(
+            function, widths, size, written_out=self.written_out, together=self.together
+        )
 
 
 class Stepper:
@@ -73,103 +194,68 @@ class Stepper:
         ticks: int = 10,
         dt: float = 0.01,
         environment: Environment | None = None,
-        with_forces: bool = False,
     ) -> None:
         """Compile.
 
         Args:
-            vehicle: without hull and arm.
+            vehicle: the vehicle; fins, azimuths and joints stay at 0.
             size: N.
             ticks: number of ticks of one step.
             dt: tick, s.
-            environment: without waves, gusts and scene; its steady current is not used.
-            with_forces: let :attr:`forces` be known after a step.
+            environment: its steady current is not used; None: still water.
 
         Raises:
-            ParameterError: a vehicle or an environment that is more than a few numbers.
+            MarineSimError: a vehicle of which no program can be made.
         """
-        around = environment or Environment()
-        if vehicle.hull is not None or vehicle.manipulator is not None:
-            raise ParameterError(
-                f'{vehicle.name} has a hull or an arm; expected a vehicle with lumped coefficients'
-            )
-        if around.waves or around.fluctuation or around.scene or around.profile:
-            raise ParameterError(
-                f'environment {around.name} has waves, gusts, a profile or a scene; '
-                'expected still water'
-            )
-        self.vehicle = derived(with_curves(vehicle))
-        self._environment = around
-        self._ticks = ticks
-        self._with_forces = with_forces
-        self.forces: Forces | None = None
-        self._stepping = Stepping(step_nanoseconds(dt) / NANOSECONDS)
-        cores = max(os.cpu_count() or 1, 1)
-        threads = min(cores, max(size // SHARE, 1))
-        self._block = min(BLOCK, -(-size // threads))
-        self._starts = range(0, size, self._block)
-        self._pool = ThreadPoolExecutor(cores)
-        shapes = (3, 4, 6, len(vehicle.thrusters))
-        arrays = [np.zeros((n, self._block)) for n in shapes]
-        pwm = np.zeros((len(vehicle.thrusters), self._block))
-        with precision('float64'):
-            lowered = jax.jit(self._run).lower(arrays, pwm, np.zeros((3, self._block)))
-            self._compiled = compiled(lowered, written_out=True)
+        motion = Motion(vehicle, environment or Environment(), ticks=ticks, dt=dt)
+        thrusters = len(vehicle.thrusters)
 
-    def _run(self, bodies: list[jax.Array], pwm: jax.Array, current: jax.Array) -> list[jax.Array]:
-        """Return bodies (k, block) after a step; the batch's axis is the last."""
-        around = copy.copy(self._environment)
-        vars(around).update(current=components(current, 1), still=False)
-        commands = Commands(components(pwm, 1))
-        batch, dtype = pwm.shape[1:], pwm.dtype
+        def step(one: Any, memory: Any, pwm: Any, current: Any, time: Any) -> tuple[Any]:
+            after, *_ = motion.moved(memory, motion.inside(pwm), current, time, one)
+            return (after,)
 
-        def tick(carry: list[Components], nothing: None) -> tuple[list[Components], None]:
-            *state, rotors = carry[:4]
-            memory = begin(self.vehicle, around, State(*state))
-            memory = memory._replace(propulsion=Propulsion(rotors))
-            del nothing
-            happened, after = advance(
-                self.vehicle, around, memory, commands, self._stepping, since=self._stepping.dt
-            )
-            following = [*after.state, after.propulsion.rotors]
-            if self._with_forces:
-                following += [happened.acceleration, happened.thrusters.power]
-            return jax.tree.map(lambda x: jnp.broadcast_to(x, batch), following), None
-
-        # Number by number from tick to tick: joined, every row would be computed by itself.
-        forces = [jnp.zeros_like(x) for x in bodies[2:]] if self._with_forces else []
-        begun = [components(x, 1) for x in (*bodies, *forces)]
-        moved, _ = jax.lax.scan(tick, begun, None, length=self._ticks)
-        return [joined(x, batch, dtype) for x in moved]
-
-    def at_rest(self, position: np.ndarray, orientation: np.ndarray) -> Bodies:
-        """Return vehicles at rest at positions (N, 3) and attitudes (N, 4)."""
-        count = len(position)
-        return Bodies(
-            position,
-            orientation,
-            np.zeros((count, 6)),
-            np.zeros((count, len(self.vehicle.thrusters))),
+        self._begin = motion.columns(
+            lambda one, *start: (motion.begun(*start),), [3, 4, 3, 1], size
         )
+        self._step = motion.columns(step, [motion.size, thrusters, 3, 1], size)
 
-    def step(self, bodies: Bodies, pwm: np.ndarray, current: np.ndarray) -> Bodies:
-        """Return the vehicles after a step.
+    def at_rest(
+        self,
+        position: np.ndarray,
+        orientation: np.ndarray,
+        current: np.ndarray | None = None,
+        time: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the memories (k, N) of vehicles at rest, see :func:`states_of`.
 
         Args:
-            bodies: bodies at the start.
-            pwm: (N, n) pulse widths all through it, µs.
-            current: (N, 3) velocity of the water in map, m/s.
+            position: (N, 3) m, map.
+            orientation: (N, 4) x, y, z, w.
+            current: (N, 3) m/s, map; None: none.
+            time: (N,) s; None: 0.
         """
+        return self._begin(position.T, orientation.T, *_around(len(position), current, time))[0]
 
-        def block(start: int) -> list[np.ndarray]:
-            rows = np.minimum(np.arange(start, start + self._block), len(pwm) - 1)
-            turned = [np.ascontiguousarray(x[rows].T) for x in (*bodies, pwm, current)]
-            with precision('float64'):
-                kept = self._compiled(turned[:-2], *turned[-2:])
-                return [np.asarray(x).T for x in kept]
+    def step(
+        self,
+        memory: np.ndarray,
+        pwm: np.ndarray,
+        current: np.ndarray | None = None,
+        time: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the memories (k, N) after a step.
 
-        parts = list((map if len(self._starts) == 1 else self._pool.map)(block, self._starts))
-        joint = [np.concatenate(p)[: len(pwm)] for p in zip(*parts, strict=True)]
-        if self._with_forces:
-            self.forces = Forces(*joint[4:])
-        return Bodies(*joint[:4])
+        Args:
+            memory: (k, N) at the start.
+            pwm: (N, n) pulse widths all through it, µs.
+            current: (N, 3) velocity of the water in map, m/s; None: none.
+            time: (N,) at the start, s; None: 0.
+        """
+        return self._step(memory, pwm.T, *_around(len(pwm), current, time))[0]
+
+
+def _around(
+    count: int, current: np.ndarray | None, time: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    flow = np.zeros((3, count)) if current is None else current.T
+    return flow, np.zeros((1, count)) if time is None else np.reshape(time, (1, count))

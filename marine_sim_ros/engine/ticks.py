@@ -10,10 +10,8 @@ is there at the start, and anew where that changes: faults, gusts, or a current 
 from __future__ import annotations
 
 import copy
-import math
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import jax
@@ -25,63 +23,27 @@ from marine_sim_ros.core.arrays import namespace
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
-from marine_sim_ros.engine.availability import precision
+from marine_sim_ros.engine.availability import precision, wait_for_programs
 from marine_sim_ros.engine.compiled import compiled, scalarisable
 from marine_sim_ros.engine.components import Components, components, joined
 from marine_sim_ros.engine.curves import with_curves
+from marine_sim_ros.engine.layout import Layout, packed
 from marine_sim_ros.engine.loop import memory_before, settled, starts_alike
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.solid import same
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.tables import Tables
 from marine_sim_ros.faults.thrust import FaultMemory
-from marine_sim_ros.model.tether import reel_of
+from marine_sim_ros.model.tether.tether import reel_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
+from marine_sim_ros.physics.arm.manipulator import by_efforts
 from marine_sim_ros.sim.step import Commands, Memory, StepOutput, Stepping, advance, begin
 
-__all__ = ['TickedVehicle']
+__all__ = ['TickedVehicle', 'actuated']
 
 NO_WRENCH = np.full(6, -0.0)
 """Added to a sum it changes no bit of it, not even the sign of a zero."""
-
-
-class _Layout:
-    """How a tree of numbers lies in one row of them."""
-
-    def __init__(self, tree: Any) -> None:
-        """Take the shapes of a tree of arrays."""
-        leaves, self._structure = jax.tree.flatten(tree)
-        self._parts: list[tuple[int, int, tuple[int, ...], bool]] = []
-        self.size = 0
-        for x in leaves:
-            end = self.size + math.prod(x.shape)
-            self._parts.append((self.size, end, tuple(x.shape), x.dtype == bool))
-            self.size = end
-        self.key = self._structure, tuple(self._parts)
-
-    def unpacked(self, row: Any) -> Any:
-        """Return the tree of a row (size,) of NumPy or JAX."""
-        leaves = [
-            (row[start:end].reshape(shape) > 0.5 if truth else row[start:end].reshape(shape))
-            for start, end, shape, truth in self._parts
-        ]
-        return jax.tree.unflatten(self._structure, leaves)
-
-
-def _wait_for_programs() -> None:
-    """Have JAX run a program in the thread that calls it, if it has not run any yet.
-
-    Else another thread does, and a call of 10 µs waits for two switches between them.
-    """
-    with suppress(AttributeError):  # a JAX without that option
-        jax.config.update('jax_cpu_enable_async_dispatch', False)
-
-
-def _packed(tree: Any) -> jax.Array:
-    """Return the numbers of a tree of arrays in one row."""
-    flat = [jnp.asarray(x).astype(float).reshape(-1) for x in jax.tree.leaves(tree)]
-    return jnp.concatenate(flat)
 
 
 def _row(tree: Any) -> np.ndarray:
@@ -108,8 +70,8 @@ class _Program(NamedTuple):
     """A compiled tick, the memory that it leaves behind, and what it tells."""
 
     call: Any
-    after: _Layout
-    told: _Layout
+    after: Layout
+    told: Layout
 
 
 _shared: list[tuple[Any, dict[Any, _Program]]] = []
@@ -127,6 +89,22 @@ def _programs_of(
     _shared.append(((vehicle, environment, faults, settings), {}))
     del _shared[:-_KINDS]
     return _shared[-1][1]
+
+
+def actuated(commands: Commands) -> list[np.ndarray]:
+    """Return what is commanded of actuators, in the order that programs take it in."""
+    return [
+        x
+        for x in (
+            commands.pwm,
+            commands.joints,
+            commands.fins,
+            commands.azimuths,
+            commands.reel,
+            commands.joint_efforts,
+        )
+        if x is not None
+    ]
 
 
 class TickedVehicle:
@@ -157,7 +135,7 @@ class TickedVehicle:
         Raises:
             MarineSimError: what cannot be compiled, or cannot start there.
         """
-        _wait_for_programs()
+        wait_for_programs()
         forces = acting_forces(vehicle, environment)
         for force in forces:
             if force.check is not None:
@@ -190,7 +168,7 @@ class TickedVehicle:
             return begun
 
         with precision('float64'):
-            self._layout = _Layout(jax.eval_shape(traced, self._initial))
+            self._layout = Layout(jax.eval_shape(traced, self._initial))
         self._row = _row(memory(self._initial))
         self._prepare()
 
@@ -237,7 +215,7 @@ class TickedVehicle:
             if self._written_out:
                 known = jax.tree.map(lambda x: components(x, x.ndim), known)
             memory = memory._replace(propulsion=memory.propulsion._replace(faults=known))
-        self._layout, self._row = _Layout(memory), _row(memory)
+        self._layout, self._row = Layout(memory), _row(memory)
 
     @property
     def _scalarisable(self) -> bool:
@@ -251,7 +229,8 @@ class TickedVehicle:
         azimuths = vehicle.thrusters.azimuths
         turning = 0 if azimuths is None else len(azimuths)
         reel = int(reel_of(vehicle) is not None)
-        return [len(vehicle.thrusters), arm, fins, turning, reel, 1, 1, 2, 6, 3]
+        efforts = arm if by_efforts(vehicle) else 0
+        return [len(vehicle.thrusters), arm, fins, turning, reel, efforts, 1, 1, 2, 6, 3]
 
     def _since(self, given: Any, *, first: bool) -> Any:
         """Return the time since the tick before: a number where programs differ in it."""
@@ -259,15 +238,15 @@ class TickedVehicle:
             return self._inside(given)
         return 0.0 if first else self._stepping.dt
 
-    def _compile(self, layout: _Layout, *, first: bool) -> _Program:
+    def _compile(self, layout: Layout, *, first: bool) -> _Program:
         """Return the program that goes on from a memory of a layout."""
-        found: dict[str, _Layout] = {}
+        found: dict[str, Layout] = {}
         vehicle, ends = self._vehicle, np.cumsum(self._widths())[:-1]
 
         def ticked(row: jax.Array) -> jax.Array:
             memory = layout.unpacked(row)
             parts = jnp.split(row[layout.size :], ends)
-            pwm, joints, fins, azimuths, reel, (moment,), (given,), stamp, *others = parts
+            pwm, joints, fins, azimuths, reel, efforts, (moment,), (given,), stamp, *others = parts
             external, current = others
             time_ = self._inside(moment)
             around = self._environment.at(time_)
@@ -286,6 +265,7 @@ class TickedVehicle:
                 None if vehicle.thrusters.azimuths is None else self._inside(azimuths),
                 external=self._inside(external),
                 reel=None if reel_of(vehicle) is None else self._inside(reel),
+                joint_efforts=self._inside(efforts) if by_efforts(vehicle) else None,
             )
             since = self._since(given, first=first)
             happened, after = self._advance(vehicle, around, memory, commands, since)
@@ -295,8 +275,8 @@ class TickedVehicle:
                 settled(happened, (), row.dtype),
                 is_leaf=lambda x: isinstance(x, Components),
             )
-            found.update(after=_Layout(after), told=_Layout(told))
-            return jnp.concatenate([_packed(after), _packed(told)])
+            found.update(after=Layout(after), told=Layout(told))
+            return jnp.concatenate([packed(after), packed(told)])
 
         inputs = np.zeros(layout.size + sum(self._widths()))
         try:
@@ -308,8 +288,7 @@ class TickedVehicle:
             raise ParameterError(
                 f'engine jax: {vehicle.name} cannot be compiled: {reason}; expected --engine numpy'
             ) from None
-        hull = vehicle.hull is not None
-        call = compiled(lowered, self._written_out, rows=hull, round_each=True)
+        call = compiled(lowered, round_each=True)
         return _Program(call, found['after'], found['told'])
 
     def _advance(
@@ -328,7 +307,7 @@ class TickedVehicle:
                 layout, first = program.after, False
         self.compile_time += time.perf_counter() - begun
 
-    def _program(self, layout: _Layout, *, first: bool) -> _Program:
+    def _program(self, layout: Layout, *, first: bool) -> _Program:
         key = layout.key, first and not self._alike
         if key not in self._programs:
             self._programs[key] = self._compile(layout, first=first)
@@ -345,12 +324,11 @@ class TickedVehicle:
             self._prepare()
         since = 0.0 if self._first else self._stepping.dt
         external = NO_WRENCH if commands.external is None else commands.external
-        given = (commands.pwm, commands.joints, commands.fins, commands.azimuths, commands.reel)
         inputs: Sequence[Any] = [
             self._row,
-            *(x for x in given if x is not None),
-            (stamp / NANOSECONDS, since),
-            (stamp >> 32, stamp & 0xFFFFFFFF),  # as of random.stamp_words
+            *actuated(commands),
+            # The words are those of random.stamp_words.
+            (stamp / NANOSECONDS, since, stamp >> 32, stamp & 0xFFFFFFFF),
             external,
             self._environment.current,
         ]

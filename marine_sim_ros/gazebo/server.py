@@ -15,11 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.child_process import end_child
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.gazebo.world import SEAT_FOLDER
 
-__all__ = ['Correspondent', 'server_command', 'server_paths', 'start_server', 'stop_server']
+__all__ = [
+    'GRACE',
+    'Correspondent',
+    'server_command',
+    'server_paths',
+    'start_server',
+    'stop_server',
+]
 
 GRACE = 10.0
 """s that a server gets to end by itself before it is killed."""
@@ -68,12 +76,7 @@ def start_server(
 
 def stop_server(server: subprocess.Popen[bytes]) -> int:
     """End a server as a launch file does; return its exit code."""
-    server.send_signal(signal.SIGINT)
-    try:
-        return server.wait(GRACE)
-    finally:
-        server.kill()
-        server.wait()
+    return end_child(server, GRACE, ask=signal.SIGINT)
 
 
 class Correspondent:

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
-from marine_sim_ros.engine.stepper import Bodies, Forces
+from marine_sim_ros.engine.stepper import Forces
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.sensors import SENSORS, Readings, SensorInputs
+from marine_sim_ros.sensors.series import ideal_readings
 
 __all__ = ['Sensing']
-
-LATEST = 10**6
-"""s; stamps of an episode begin before it, so that each episode has noise of its own."""
 
 
 class _Held:
@@ -48,7 +45,6 @@ class Sensing:
 
     Attributes:
         size: numbers that the sensors of a vehicle tell, in the order of its sensors.
-        stamps: (N,) of the vehicles, ns.
     """
 
     def __init__(
@@ -60,7 +56,7 @@ class Sensing:
             vehicle: whose sensors.
             count: N.
             period: s between observations.
-            environment: what the sensors see; its water is still.
+            environment: what the sensors see; not the current of an episode.
 
         Raises:
             ParameterError: the vehicle has no sensors.
@@ -69,42 +65,35 @@ class Sensing:
             raise ParameterError(f'{vehicle.name} has no sensors; expected observe: state')
         self._environment = environment
         self._period = round(period * NANOSECONDS)
-        self.stamps = np.zeros(count, np.int64)
-        self._thrusters = len(vehicle.thrusters)
-        still = Bodies(
-            np.zeros((count, 3)),
-            np.tile([0.0, 0.0, 0.0, 1.0], (count, 1)),
-            np.zeros((count, 6)),
-            np.zeros((count, self._thrusters)),
-        )
-        none = Forces(np.zeros((count, 6)), np.zeros((count, self._thrusters)))
+        self._none = Forces(np.zeros((count, 6)), np.zeros((count, len(vehicle.thrusters))))
+        turned = np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))
+        still = State(np.zeros((count, 3)), turned, np.zeros((count, 6)))
+        stamps = np.zeros(count, np.int64)
         self._sensors = [
-            _Held(s, self._period, self._read(s, still, none)) for s in vehicle.sensors
+            _Held(s, self._period, self._read(s, still, self._none, stamps))
+            for s in vehicle.sensors
         ]
         self.size = sum(held.line[0].shape[1] for held in self._sensors)
 
-    def begin(self, rows: np.ndarray, bodies: Bodies, rngs: Sequence[np.random.Generator]) -> None:
-        """Begin the episodes of some vehicles (indices) at rest."""
-        self.stamps[rows] = [int(rng.integers(LATEST)) * NANOSECONDS for rng in rngs]
-        count = len(self.stamps)
-        none = Forces(np.zeros((count, 6)), np.zeros((count, self._thrusters)))
+    def begin(self, rows: np.ndarray, state: State, stamps: np.ndarray) -> None:
+        """Begin the episodes of some vehicles (indices) at rest, at stamps (N,) in ns."""
         for held in self._sensors:
-            values = _row(self._read(held.sensor, bodies, none))
+            values = _row(self._read(held.sensor, state, self._none, stamps))
             values = np.where(np.isnan(values), 0.0, values)
             held.line = deque(
                 (_with_rows(old, rows, values) for old in held.line), maxlen=held.line.maxlen
             )
 
-    def step(self, bodies: Bodies, forces: Forces) -> None:
-        """Let a period pass, at whose end the vehicles are there."""
-        before, self.stamps = self.stamps, self.stamps + self._period
+    def step(self, state: State, forces: Forces, stamps: np.ndarray) -> None:
+        """Let a period pass, at whose end the vehicles are there, at stamps (N,) in ns."""
+        before = stamps - self._period
         for held in self._sensors:
             sensor, last = held.sensor, held.line[-1]
-            readings = self._read(sensor, bodies, forces)
+            readings = self._read(sensor, state, forces, stamps)
             first = np.reshape(next(iter(readings.values())), (len(last), -1))
             new = ~np.isnan(first).any(axis=1)  # only the first quantity tells
             if sensor.period:
-                new &= self.stamps // sensor.period != before // sensor.period
+                new &= stamps // sensor.period != before // sensor.period
             values = _row(readings)
             held.line.append(np.where(new[:, None] & ~np.isnan(values), values, last))
 
@@ -117,14 +106,13 @@ class Sensing:
         """Return the quantities (N, ...) by sensor that have come by now; ±∞ without an echo."""
         return {held.sensor.name: held.told() for held in self._sensors}
 
-    def _read(self, sensor: Sensor, bodies: Bodies, forces: Forces) -> Readings:
+    def _read(self, sensor: Sensor, state: State, forces: Forces, stamps: np.ndarray) -> Readings:
         """Return a sensor's readings (N, ...)."""
-        kind, count = SENSORS[sensor.kind], len(self.stamps)
-        unknown = np.full(count, np.nan)
+        unknown = np.full(len(stamps), np.nan)
         supply = np.stack([forces.power.sum(axis=1), unknown, unknown], axis=1)
-        inputs = SensorInputs(self.stamps / NANOSECONDS, forces.acceleration, supply)
-        ideal = kind.measure(sensor, State(*bodies[:3]), self._environment, inputs)
-        return kind.disturb(sensor, ideal, self.stamps, 0, ())
+        inputs = SensorInputs(stamps / NANOSECONDS, forces.acceleration, supply)
+        ideal = ideal_readings(sensor, self._environment, stamps, state, inputs, at_once=True)
+        return SENSORS[sensor.kind].disturb(sensor, ideal, stamps, 0, ())
 
 
 def _row(readings: Readings) -> np.ndarray:

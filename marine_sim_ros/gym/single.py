@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.gym.fleet import Fleet
+from marine_sim_ros.gym.episodes import Episodes
 from marine_sim_ros.gym.vector import spaces_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import Readings
@@ -32,33 +32,35 @@ class OneVehicle(gymnasium.Env[np.ndarray, np.ndarray]):
         vehicle: str | Vehicle = 'bluerov2_heavy',
         observe: str = 'state',
         environment: str | Environment = '',
+        contact: bool = True,
         render_mode: None = None,
     ) -> None:
-        """Compile; nothing is rendered. ``observe`` is ``state`` or ``sensors``.
+        """Compile; nothing is rendered.
+
+        The arguments are those of :class:`~marine_sim_ros.gym.episodes.Episodes`.
 
         Raises:
-            MarineSimError: no such task, vehicle or environment, or one that is more than a few
-                numbers.
+            MarineSimError: no such task, vehicle or environment, or a task that is not possible
+                in the environment.
         """
         self.render_mode = render_mode
-        self._fleet = Fleet(task, vehicle, 1, observe, environment)
-        self.observation_space, self.action_space = spaces_of(self._fleet)
+        self._episodes = Episodes(task, vehicle, 1, observe, environment, contact)
+        self.observation_space, self.action_space = spaces_of(self._episodes)
 
     @property
     def readings(self) -> Mapping[str, Readings]:
         """Each sensor's newest reading by quantity (1, ...); nothing with ``observe='state'``."""
-        return self._fleet.readings
+        return self._episodes.readings
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode; with a seed it is always the same."""
         super().reset(seed=seed)
-        self._fleet.begin([self.np_random])
-        return self._fleet.observed()[0], {}
+        self._episodes.begin([self.np_random])
+        return self._episodes.observed()[0], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Do an action (n,) for a tenth of a second."""
-        judged, cut = self._fleet.step(np.asarray(action)[None])
-        seen = judged.observation[0]
-        return seen, float(judged.reward[0]), bool(judged.terminated[0]), bool(cut[0]), {}
+        seen, reward, ended, cut = (x[0] for x in self._episodes.step(np.asarray(action)[None]))
+        return np.ascontiguousarray(seen), float(reward), bool(ended), bool(cut), {}

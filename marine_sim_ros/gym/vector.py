@@ -16,19 +16,19 @@ from gymnasium.vector.utils import batch_space
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.gym.fleet import Fleet
+from marine_sim_ros.gym.episodes import Episodes
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors import Readings
 
 __all__ = ['ManyVehicles', 'spaces_of']
 
 
-def spaces_of(fleet: Fleet) -> tuple[spaces.Box, spaces.Box]:
+def spaces_of(episodes: Episodes) -> tuple[spaces.Box, spaces.Box]:
     """Return the spaces of one vehicle's observations and actions."""
-    limits = fleet.limits.astype(np.float32)
+    limits = episodes.limits.astype(np.float32)
     return (
         spaces.Box(-limits, limits, dtype=np.float32),
-        spaces.Box(-1.0, 1.0, (fleet.thrusters,), np.float32),
+        spaces.Box(-1.0, 1.0, (episodes.thrusters,), np.float32),
     )
 
 
@@ -52,21 +52,25 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         vehicle: str | Vehicle = 'bluerov2_heavy',
         observe: str = 'state',
         environment: str | Environment = '',
+        contact: bool = True,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: None = None,
     ) -> None:
-        """Compile; nothing is rendered. ``observe`` is ``state`` or ``sensors``.
+        """Compile; nothing is rendered.
+
+        The arguments are those of :class:`~marine_sim_ros.gym.episodes.Episodes`, and how an
+        episode begins after one that has ended.
 
         Raises:
-            MarineSimError: no such task, vehicle or environment, or one that is more than a few
-                numbers.
+            MarineSimError: no such task, vehicle or environment, or a task that is not possible
+                in the environment.
         """
         if num_envs < 1:
             raise ParameterError(f'num_envs is {num_envs}; expected at least 1')
         self.metadata = {**self.metadata, 'autoreset_mode': _mode(autoreset_mode)}
         self.num_envs, self.render_mode = num_envs, render_mode
-        self._fleet = Fleet(task, vehicle, num_envs, observe, environment)
-        self.single_observation_space, self.single_action_space = spaces_of(self._fleet)
+        self._episodes = Episodes(task, vehicle, num_envs, observe, environment, contact)
+        self.single_observation_space, self.single_action_space = spaces_of(self._episodes)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._rngs = [np_random(None)[0] for _ in range(num_envs)]
@@ -75,7 +79,7 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     @property
     def readings(self) -> Mapping[str, Readings]:
         """Each sensor's newest reading by quantity (N, ...); nothing with ``observe='state'``."""
-        return self._fleet.readings
+        return self._episodes.readings
 
     def reset(
         self,
@@ -91,9 +95,9 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 rng if one is None else np_random(one)[0]
                 for rng, one in zip(self._rngs, seed, strict=True)
             ]
-        self._fleet.begin(self._rngs)
+        self._episodes.begin(self._rngs)
         self._ended = np.zeros(self.num_envs, bool)
-        return self._fleet.observed(), {}
+        return self._episodes.observed(), {}
 
     def step(
         self, actions: np.ndarray
@@ -102,27 +106,27 @@ class ManyVehicles(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if self.metadata['autoreset_mode'] is AutoresetMode.SAME_STEP:
             return self._step_and_begin(actions)
         fresh = self._ended
-        judged, cut = self._fleet.step(actions)
-        reward = np.where(fresh, 0.0, judged.reward)
-        terminated, truncated = judged.terminated & ~fresh, cut & ~fresh
-        self._fleet.begin_some(fresh, self._rngs)
-        seen = judged.observation
+        seen, reward, terminated, truncated = self._episodes.step(actions)
         if fresh.any():
-            seen = np.where(fresh[:, None], self._fleet.observed(), seen)
+            self._episodes.begin_some(fresh, self._rngs)
+            seen[fresh] = self._episodes.observed(fresh)
+            reward[fresh] = 0.0
+            terminated[fresh] = truncated[fresh] = False
         self._ended = terminated | truncated
         return seen, reward, terminated, truncated, {}
 
     def _step_and_begin(
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        judged, cut = self._fleet.step(actions)
-        ended = judged.terminated | cut
+        last, reward, terminated, truncated = self._episodes.step(actions)
+        ended = terminated | truncated
         if not ended.any():
-            return judged.observation, judged.reward, judged.terminated, cut, {}
-        self._fleet.begin_some(ended, self._rngs)
-        seen = np.where(ended[:, None], self._fleet.observed(), judged.observation)
-        info = {'final_obs': judged.observation, '_final_obs': ended}
-        return seen, judged.reward, judged.terminated, cut, info
+            return last, reward, terminated, truncated, {}
+        self._episodes.begin_some(ended, self._rngs)
+        seen = last.copy()
+        seen[ended] = self._episodes.observed(ended)
+        info = {'final_obs': last, '_final_obs': ended}
+        return seen, reward, terminated, truncated, info
 
 
 def _mode(given: str | AutoresetMode) -> AutoresetMode:

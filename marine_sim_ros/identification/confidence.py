@@ -31,6 +31,7 @@ def covariance(
     stretches: int,
     prior: np.ndarray,
     channels: int = 6,
+    basis: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the covariance (k, k) of a fit whose residuals may be coloured.
 
@@ -49,6 +50,9 @@ def covariance(
         stretches: s.
         prior: P (k,), weights of what was known before.
         channels: c, numbers that are compared at each time.
+        basis: Q (s, l · c, r), orthonormal in each stretch, of what was eliminated from J and
+            residuals. White noise then leaves −σ² (Q Qᵀ) in R, which is given back: J, being
+            across it, does not see it, but its mean along a stretch made intervals too narrow.
     """
     count = jacobian.shape[1]
     slopes = jacobian.reshape(stretches, -1, channels, count)
@@ -57,9 +61,15 @@ def covariance(
     inverse = np.linalg.inv(jacobian.T @ jacobian + np.diag(prior))
     middle = np.diag(prior).astype(float)
     last = max(1, length // 2)
+    taken = None if basis is None else basis.reshape(stretches, length, channels, -1)
     for lag in range(last):
         taper = 1 - lag / last
         share = np.sum(errors[:, lag:] * errors[:, : length - lag], axis=(0, 1))
+        if taken is not None:
+            lost = np.sum(taken[:, lag:] * taken[:, : length - lag], axis=(0, 1, 3))
+            if lag == 0:
+                white = share / (stretches * length - lost)
+            share = share + white * lost
         share = taper * share / (stretches * length)
         later, earlier = slopes[:, lag:], slopes[:, : length - lag]
         part = (later * share[:, None]).reshape(-1, count).T @ earlier.reshape(-1, count)

@@ -260,7 +260,9 @@ class _Search:
         point = self._linear()
         slope = point.projected(point.slope).reshape(-1, len(self.theta))
         rest = point.projected(point.residual[..., None])[..., 0].reshape(-1)
-        found = covariance(slope, rest, len(self.measured), self.weight**2, len(CHANNELS))
+        found = covariance(
+            slope, rest, len(self.measured), self.weight**2, len(CHANNELS), point.basis
+        )
         return MotionFit(
             self.problem.parameters,
             self.theta,

@@ -4,7 +4,7 @@
 """Simulates many stretches of recordings at once, traceable by JAX.
 
 The forces are those of every engine; the motion is integrated by the classical Runge-Kutta method
-with the thrust at the middle of each step, so that the step hardly shows in what is fitted.
+with the mean thrust of each step, which is exact: the step hardly shows in what is fitted.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from marine_sim_ros.core.spatial import quaternion_product, rotation_vector_quat
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.identification.recording import Recording
+from marine_sim_ros.identification.rotor_lag import mean_thrusts, stairs
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.force import ForceInputs
 from marine_sim_ros.physics.integration import rk4
 from marine_sim_ros.physics.rigid_body import net_wrench, weight
-from marine_sim_ros.physics.thrusters import ThrusterOutput, thrusters
+from marine_sim_ros.physics.thrusters import bollard_wrench
 
 __all__ = ['BEFORE', 'Stretches', 'parts_of', 'predicted', 'stretches_of', 'turned']
 
@@ -127,49 +128,14 @@ def turned(orientation: Any, angles: Any) -> Any:
     return quaternion_product(orientation, rotation_vector_quaternion(vector))
 
 
-def _between(times: Any, values: Any, at: Any) -> Any:
-    """Return values (s, k) at times (s,), on straight lines between rows (s, m, k)."""
-    jax = require('jax', 'identify')
-    jnp = jax.numpy
-    place = jax.vmap(jnp.searchsorted)(times, jax.lax.stop_gradient(at)) - 1
-    place = jnp.clip(place, 0, times.shape[1] - 2)
-    row = jnp.arange(len(at))
-    low, high = times[row, place], times[row, place + 1]
-    share = jnp.clip((at - low) / (high - low), 0.0, 1.0)[:, None]
-    return values[row, place] * (1 - share) + values[row, place + 1] * share
-
-
-def _commands(time: Any, pwm: Any, held: bool) -> Callable[[Any, Any], Any]:
-    """Return the function that gives the mean pulse widths (s, k) over an interval.
-
-    Pulse widths that are held until the next have an integral of straight lines, so the mean is
-    exact, and has a derivative by the delay.
-    """
-    jnp = require('jax.numpy', 'identify')
-
-    def on_lines(begin: Any, end: Any) -> Any:
-        return _between(time, pwm, (begin + end) / 2)
-
-    area = jnp.cumsum(pwm[:, :-1] * jnp.diff(time, axis=1)[..., None], axis=1)
-    area = jnp.concatenate([jnp.zeros_like(area[:, :1]), area], axis=1)
-
-    def stairs(begin: Any, end: Any) -> Any:
-        # The integral ends where the recording does; before it, the first command is held.
-        low = _between(time, area, begin) + pwm[:, 0] * jnp.minimum(begin - time[:, 0], 0)[:, None]
-        high = _between(time, area, end) + pwm[:, 0] * jnp.minimum(end - time[:, 0], 0)[:, None]
-        late = jnp.maximum(end - jnp.maximum(begin, time[:, -1]), 0)[:, None]
-        return (high - low + pwm[:, -1] * late) / (end - begin)[:, None]
-
-    return stairs if held else on_lines
-
-
 def _forces(vehicle: Vehicle, environment: Environment) -> Callable[[State, Any], Any]:
-    """Return the function of states and thrusters' outputs that gives ν̇ (s, 6)."""
+    """Return the function of states and bollard thrusts that gives ν̇ (s, 6)."""
     others = [f for f in acting_forces(vehicle, environment) if f.name != 'thrusters']
 
-    def acceleration(state: State, made: ThrusterOutput) -> Any:
-        total = made.wrench + weight(vehicle, state, environment)
-        inputs = ForceInputs(made.thrust, vehicle, {})
+    def acceleration(state: State, thrust: Any) -> Any:
+        wrench, thrust = bollard_wrench(vehicle, state, environment, thrust)
+        total = wrench + weight(vehicle, state, environment)
+        inputs = ForceInputs(thrust, vehicle, {})
         for force in others:
             memory = None if force.begin is None else force.begin(vehicle, state)
             total = total + force.step(vehicle, state, environment, inputs, memory, dt=0.0)[0]
@@ -207,42 +173,32 @@ def predicted(
     jnp = jax.numpy
     environment = Environment()
     acceleration = _forces(vehicle, environment)
-    command = _commands(sent, pwm, held)
     first = State(
         jnp.zeros((len(orientation), 3)).at[:, 2].set(_DEPTH),
         jnp.asarray(orientation),
         jnp.asarray(velocity),
     )
 
-    def follow(state: State, rotors: Any, given: Any, seconds: Any) -> tuple[ThrusterOutput, Any]:
-        return thrusters(vehicle, state, environment, rotors, pwm=given, dt=seconds)
-
-    none = jnp.zeros((len(orientation), pwm.shape[-1]))
-    # The rotors begin as if the first command had come for long.
-    rotors = follow(first, none, command(time[:, 0] - delay - 0.1, time[:, 0] - delay), 1e3)[1]
-    for i in range(BEFORE):
-        wait = (time[:, i + 1] - time[:, i])[:, None]
-        given = command(time[:, i] - delay, time[:, i + 1] - delay)
-        rotors = follow(first, rotors, given, wait)[1]
+    # All times between which a step of integration lies, and the mean thrust in each.
+    begins, ends = time[:, BEFORE:-1, None], time[:, BEFORE + 1 :, None]
+    edges = begins + (ends - begins) * jnp.arange(parts) / parts
+    edges = jnp.concatenate([edges.reshape(len(time), -1), time[:, -1:]], axis=1)
+    thrust = jnp.moveaxis(
+        mean_thrusts(vehicle, *(sent, pwm) if held else stairs(sent, pwm), edges - delay), 1, 0
+    )
 
     def interval(carry: Any, i: Any) -> Any:
-        begin = time[:, BEFORE + i]
-        step = (time[:, BEFORE + i + 1] - begin) / parts
-        wide = step[:, None]
+        wide = ((time[:, BEFORE + i + 1] - time[:, BEFORE + i]) / parts)[:, None]
 
-        def part(j: Any, carry: Any) -> Any:
-            state, rotors = carry
-            at = begin + j * step - delay
-            given = command(at, at + step)
-            made, middle = follow(state, rotors, given, wide / 2)
-            moved = rk4(state, lambda at: acceleration(at, made), wide)
-            return moved, follow(state, middle, given, wide / 2)[1]
+        def part(j: Any, state: State) -> State:
+            given = thrust[i * parts + j]
+            return rk4(state, lambda at: acceleration(at, given), wide)
 
         carry = jax.lax.fori_loop(0, parts, part, carry)
-        return carry, carry[0]
+        return carry, carry
 
     steps = time.shape[1] - BEFORE - 1
-    _, later = jax.lax.scan(interval, (first, rotors), jnp.arange(steps))
+    _, later = jax.lax.scan(interval, first, jnp.arange(steps))
     return State(
         *(
             jnp.concatenate([begin[:, None], jnp.moveaxis(rest, 0, 1)], axis=1)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Thrust that was commanded, and what rotors that take their time make of it."""
+"""Thrust of recorded commands, through the first-order lag of the rotors."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from marine_sim_ros.importers.geometry import solid
 from marine_sim_ros.importers.lenient import parse_file
 from marine_sim_ros.importers.plugins import apply_plugins
 from marine_sim_ros.importers.sdf_reader import read_sdf
-from marine_sim_ros.importers.stonefish_reader import read_stonefish
+from marine_sim_ros.importers.stonefish.reader import read_stonefish
 from marine_sim_ros.importers.urdf_reader import read_urdf
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.geometry.mesh_files import mesh_path

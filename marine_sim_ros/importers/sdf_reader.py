@@ -11,22 +11,21 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
-from marine_sim_ros.importers.description import Inertial, Joint, Link, Shape, Sourced
-from marine_sim_ros.importers.draft import Draft, Options, Plugin, number, origin_of, text_of
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.importers.description import Joint, Link, Shape
+from marine_sim_ros.importers.draft import Draft, Options, Plugin, origin_of, text_of
 from marine_sim_ros.importers.lenient import parse_file
+from marine_sim_ros.importers.sdf_bodies import read_inertial, read_pose, read_shape
 from marine_sim_ros.importers.tree import choose_base, grow_tree
-from marine_sim_ros.model.kinematics import FARTHEST
 from marine_sim_ros.model.packages import package_folder
 from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
-__all__ = ['read_pose', 'read_sdf']
+__all__ = ['read_sdf']
 
 _DEEPEST = 8
 _ENDLESS = 1e3
@@ -63,30 +62,6 @@ class _Model:
         return self.pose(relative or parent, (*seen, name)).then(pose if own is None else own)
 
 
-def read_pose(reader: Reader) -> tuple[Pose, str]:
-    """Return the <pose> of an element, and the frame that it is relative to."""
-    found = reader.element.find('pose')
-    if found is None:
-        return IDENTITY, ''
-    pose = Reader(found, reader.source)
-    relative = str(found.get('relative_to', found.get('frame', '')))
-    if not (found.text or '').strip():
-        return IDENTITY, relative
-    if found.get('rotation_format') == 'quat_xyzw':
-        values = pose.numbers({7})
-        length = float(np.linalg.norm(values[3:]))
-        if not length > 0:
-            raise pose.error('has a quaternion of length 0')
-        turn = values[3:] / length
-    else:
-        values = pose.numbers({6})
-        degrees = str(found.get('degrees', '')).lower() in ('true', '1')
-        turn = quaternion_from_rpy(*(np.radians(values[3:]) if degrees else values[3:]))
-    if np.any(np.abs(values[:3]) > FARTHEST):
-        raise pose.error(f'is beyond {FARTHEST:g} m')
-    return Pose(values[:3], turn), relative
-
-
 def _model_file(uri: str, folder: Path) -> Path:
     """Return the SDF file of an <include>: a folder model://NAME, or a file.
 
@@ -108,22 +83,6 @@ def _model_file(uri: str, folder: Path) -> Path:
         f'{uri!r} is not beside the model; expected --package-path FOLDER with the folder that '
         f'holds {package!r}'
     )
-
-
-def _mesh_uri(uri: str, folder: Path) -> str:
-    """Return a mesh's URI that our reader finds: of a file where it is there, else as it is."""
-    if uri.startswith('file://'):
-        name = uri.removeprefix('file://')
-        return uri if name.startswith('/') else (folder / name).resolve().as_uri()
-    name = uri.partition('://')[2] if '://' in uri else uri
-    package, _, below = name.partition('/')
-    places = [folder / name, *(parent / name for parent in folder.resolve().parents[:4])]
-    with contextlib.suppress(ModelError):
-        places.insert(0, package_folder(package, folder) / below)
-    for place in places:
-        if place.is_file():
-            return place.resolve().as_uri()
-    return uri if '://' not in uri else uri.replace('model://', 'package://')
 
 
 class _SdfReader:
@@ -251,7 +210,7 @@ class _SdfReader:
         )
         self.draft.links[name] = Link(
             name,
-            _inertial(reader, self.draft),
+            read_inertial(reader, self.draft),
             self._shapes(reader, 'visual', model.folder),
             self._shapes(reader, 'collision', model.folder),
         )
@@ -270,7 +229,7 @@ class _SdfReader:
     def _shapes(self, link: Reader, tag: str, folder: Path) -> tuple[Shape, ...]:
         result = []
         for element in link.element.findall(tag):
-            shape = _shape(Reader(element, link.source), folder, self.draft)
+            shape = read_shape(Reader(element, link.source), folder, self.draft)
             if shape is not None:
                 result.append(shape)
         return tuple(result)
@@ -359,92 +318,6 @@ class _SdfReader:
 def _three(values: np.ndarray) -> tuple[float, float, float]:
     x, y, z = (float(v) for v in values)
     return x, y, z
-
-
-def _inertial(reader: Reader, draft: Draft) -> Inertial | None:
-    """Return the <inertial> of a link; a link without one weighs 1 kg in SDF."""
-    element = reader.element.find('inertial')
-    label = f'link {reader.attribute("name")!r}'
-    if element is None:
-        draft.assume(f'{label} has no <inertial>: it weighs 1 kg in SDF, 0 here')
-        return None
-    inertial = Reader(element, reader.source)
-    mass = number(inertial, 'mass', 1.0, 0.0, 1e9)
-    assert mass is not None
-    moments = inertial.element.find('inertia')
-    values = dict.fromkeys(('ixx', 'iyy', 'izz'), 1.0) | dict.fromkeys(('ixy', 'ixz', 'iyz'), 0.0)
-    origin = 'default of SDF: <inertia> is not given'
-    if moments is not None:
-        inner = Reader(moments, reader.source)
-        origin = origin_of(inner)
-        for name in values:
-            found = number(inner, name)
-            values[name] = values[name] if found is None else found.value
-    tensor = np.array(
-        [
-            [values['ixx'], values['ixy'], values['ixz']],
-            [values['ixy'], values['iyy'], values['iyz']],
-            [values['ixz'], values['iyz'], values['izz']],
-        ]
-    )
-    return Inertial(mass, read_pose(inertial)[0], Sourced(tensor, origin))
-
-
-def _shape(reader: Reader, folder: Path, draft: Draft) -> Shape | None:
-    """Return a visual or collision, or None with a note."""
-    geometry = reader.element.find('geometry')
-    inner = None if geometry is None else next((g for g in geometry), None)
-    if inner is None or inner.tag == 'empty':
-        return None
-    shape = Reader(inner, reader.source)
-    pose, origin = read_pose(reader)[0], origin_of(reader)
-    colour = _colour(reader)
-    if inner.tag == 'box':
-        size = shape.value_of('size', lambda r: r.numbers({3}), np.ones(3))
-        return Shape('box', tuple(map(float, size)), pose, origin, colour=colour)
-    if inner.tag in ('cylinder', 'capsule', 'sphere', 'ellipsoid'):
-        return _round(shape, pose, origin, colour, draft)
-    if inner.tag == 'mesh':
-        scale = shape.value_of('scale', lambda r: r.numbers({1, 3}), np.ones(3))
-        scale = np.ones(3) * scale
-        uri = _mesh_uri(text_of(shape, 'uri'), folder)
-        return Shape('mesh', tuple(map(float, scale)), pose, origin, uri, colour)
-    draft.drop(f'{origin}: a <{inner.tag}> is no shape of a vehicle here')
-    return None
-
-
-def _round(shape: Reader, pose: Pose, origin: str, colour: Any, draft: Draft) -> Shape | None:
-    radius = number(shape, 'radius', 0.5, 1e-6, FARTHEST)
-    assert radius is not None
-    if shape.element.tag == 'sphere':
-        return Shape('sphere', (radius.value,), pose, origin, colour=colour)
-    if shape.element.tag == 'cylinder':
-        length = number(shape, 'length', 1.0, 1e-6, FARTHEST)
-        assert length is not None
-        return Shape('cylinder', (radius.value, length.value), pose, origin, colour=colour)
-    if shape.element.tag == 'capsule':
-        length = number(shape, 'length', 1.0, 1e-6, FARTHEST)
-        assert length is not None
-        same = length.value + 4 / 3 * radius.value
-        draft.assume(f'{origin}: a capsule is a cylinder of the same radius and volume here')
-        return Shape('cylinder', (radius.value, same), pose, origin, colour=colour)
-    radii = shape.value_of('radii', lambda r: r.numbers({3}), np.ones(3))
-    edges = tuple(float(x) for x in 2 * radii * (np.pi / 6) ** (1 / 3))
-    draft.assume(f'{origin}: an ellipsoid is a box of the same proportions and volume here')
-    return Shape('box', edges, pose, origin, colour=colour)
-
-
-def _colour(reader: Reader) -> tuple[float, float, float, float] | None:
-    element = reader.element.find('material/diffuse')
-    if element is None:
-        return None
-    try:
-        values = [float(word) for word in (element.text or '').split()]
-    except ValueError:
-        return None
-    if len(values) not in (3, 4) or not all(0 <= v <= 1 for v in values):
-        return None
-    return (values[0], values[1], values[2], values[3] if len(values) == 4 else 1.0)
 
 
 def _kind(reader: Reader, draft: Draft) -> tuple[str, dict[str, float]]:

@@ -83,8 +83,9 @@ def add_sensor(
         if not np.all(
             (known[key].low <= np.asarray(value.value)) & (value.value <= known[key].high)
         ):
+            numbers = ' '.join(f'{number:g}' for number in np.ravel(value.value))
             draft.drop(
-                f'{where}: {key} {value.value:g} of {value.origin}; expected '
+                f'{where}: {key} {numbers} of {value.origin}; expected '
                 f'{known[key].low:g} to {known[key].high:g} {known[key].unit}'.rstrip()
             )
             continue

@@ -12,7 +12,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers.description import Inertial, Joint, Link, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, Options, Plugin, origin_of
-from marine_sim_ros.importers.sdf_reader import read_pose
+from marine_sim_ros.importers.sdf_bodies import read_pose
 from marine_sim_ros.importers.tree import choose_base, grow_tree
 from marine_sim_ros.model.extensions import robot_elements
 from marine_sim_ros.model.kinematics import FARTHEST

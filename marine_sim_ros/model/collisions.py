@@ -17,7 +17,7 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.geometry import shapes
 from marine_sim_ros.model.geometry.meshes import load_mesh
 from marine_sim_ros.model.geometry.shapes import Shape
-from marine_sim_ros.model.hull_settings import TAGS, HullSettings, read_hull_settings
+from marine_sim_ros.model.hull.settings import TAGS, HullSettings, read_hull_settings
 from marine_sim_ros.model.kinematics import FARTHEST, origin, usable_pose
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Reader

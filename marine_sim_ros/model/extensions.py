@@ -12,7 +12,7 @@ import numpy as np
 from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.damping import read_damping
-from marine_sim_ros.model.hull_settings import TAGS
+from marine_sim_ros.model.hull.settings import TAGS
 from marine_sim_ros.model.inertia import Buoyancy
 from marine_sim_ros.model.kinematics import base_name
 from marine_sim_ros.model.vehicle import Damping, Frame
@@ -38,6 +38,7 @@ EXTENSIONS = {
     'fins',
     'mass_from_parts',
     'contact_material',
+    'manipulator',
     'sensor',
 }
 """Elements of ours below <robot>; URDF readers that do not know them ignore them."""

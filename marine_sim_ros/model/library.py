@@ -15,7 +15,7 @@ from typing import Any
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.registry import VEHICLES
 from marine_sim_ros.core.resources import resource_folder
-from marine_sim_ros.model.hull import check_terms
+from marine_sim_ros.model.hull.hull import check_terms
 from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle

@@ -16,7 +16,7 @@ from typing import Any
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
-from marine_sim_ros.model.contact_material import (
+from marine_sim_ros.model.contact.material import (
     FRICTION_MODELS,
     SOLVERS,
     ContactMaterial,

@@ -19,11 +19,14 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model import extensions, orca3, xml
+from marine_sim_ros.model.arm.articulated import read_articulation
+from marine_sim_ros.model.arm.joints import hinges_of, read_manipulator
+from marine_sim_ros.model.arm.manipulator import Manipulator
 from marine_sim_ros.model.base import base_link_of, fix_locked_joints, reroot
 from marine_sim_ros.model.collisions import Collision, read_collisions
-from marine_sim_ros.model.contact import ContactPoints
-from marine_sim_ros.model.contact_points import contact_points, with_link_points
-from marine_sim_ros.model.contact_tags import (
+from marine_sim_ros.model.contact.contact import ContactPoints
+from marine_sim_ros.model.contact.points import contact_points, with_link_points
+from marine_sim_ros.model.contact.tags import (
     ContactTags,
     read_contact_tags,
     set_mass_from_density,
@@ -31,12 +34,10 @@ from marine_sim_ros.model.contact_tags import (
 from marine_sim_ros.model.fin_reader import read_fins
 from marine_sim_ros.model.foreign_plugins import ignored
 from marine_sim_ros.model.geometry.mesh_files import mesh_path
-from marine_sim_ros.model.hull_reader import read_hull
-from marine_sim_ros.model.hull_settings import HullSettings
+from marine_sim_ros.model.hull.reader import read_hull
+from marine_sim_ros.model.hull.settings import HullSettings
 from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
-from marine_sim_ros.model.joints import hinges_of, read_manipulator
 from marine_sim_ros.model.kinematics import fixed_frames, link_inertias, total_inertia
-from marine_sim_ros.model.manipulator import Manipulator
 from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.mass.reader import read_mass_from_parts
 from marine_sim_ros.model.materials import shipped_materials
@@ -201,6 +202,7 @@ def vehicle_from_urdf(
     if equipped.buoyancy is not vehicle.buoyancy:
         volumes[body] = equipped.buoyancy
     arm = read_manipulator(robot, frames, inertias, volumes, equipped.buoyancy, source)
+    arm = read_articulation(reader, robot, frames, arm)
     if arm is not None:
         equipped = replace(equipped, find_contact=partial(_contact, shapes, tags, arm))
     return _check(_with_arm(equipped, arm, robot, source), source)

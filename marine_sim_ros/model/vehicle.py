@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import namespace
+from marine_sim_ros.core.arrays import constant, namespace
 from marine_sim_ros.core.interpolation import Table
+from marine_sim_ros.core.linear import inverse
 from marine_sim_ros.core.numbers import number
-from marine_sim_ros.core.spatial import rotation_matrix, skew, transport
+from marine_sim_ros.core.spatial import cross, rotation_matrix, skew, transport
+from marine_sim_ros.model.arm.manipulator import Manipulator
 from marine_sim_ros.model.azimuths import AzimuthSet, turned_columns
-from marine_sim_ros.model.contact import ContactPoints, no_contact
+from marine_sim_ros.model.contact.contact import ContactPoints, no_contact
 from marine_sim_ros.model.fins import FinSet
-from marine_sim_ros.model.hull import Hull, lever_mobility
+from marine_sim_ros.model.hull.hull import Hull, lever_mobility
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
-from marine_sim_ros.model.manipulator import Manipulator
 
 __all__ = [
     'Barometer',
@@ -105,6 +106,22 @@ class Damping:
         places = () if self.lift is None else self.lift.center
         return tuple(transport(place - self.center)[:3] for place in places)
 
+    @cached_property
+    def element_arms(self) -> np.ndarray:
+        """(k, 3) from the centre to the drag elements, m."""
+        return np.zeros((0, 3)) if self.elements is None else self.elements.position - self.center
+
+    @cached_property
+    def element_rows(self) -> np.ndarray:
+        """(k, 6) [n; r × n]: velocity of the centre -> that of each element along its n."""
+        if self.elements is None:
+            return np.zeros((0, 6))
+        # A fit may trace the places.
+        arms = self.element_arms
+        xp = namespace(arms)
+        direction = constant(xp, self.elements.direction)
+        return xp.concat([direction, cross(arms, direction)], axis=-1)
+
     @property
     def by_axis(self) -> tuple[np.ndarray, np.ndarray]:
         """(6,) d₁ and (6,) d₂ of the drag d₁ |v| + d₂ v² against motion along one axis alone."""
@@ -113,9 +130,7 @@ class Damping:
             square = square + np.diag(self.modulus)
         if self.elements is None:
             return linear, square
-        parts = self.elements
-        arms = parts.position - self.center
-        rows = np.concatenate([parts.direction, np.cross(arms, parts.direction)], axis=1)
+        parts, arms, rows = self.elements, self.element_arms, self.element_rows
         # Speed of each place where the vehicle turns at 1 rad/s about each axis.
         turning = [np.linalg.norm(np.cross(axis, arms), axis=1) for axis in np.eye(3)]
         speeds = np.stack([*np.ones((3, len(arms))), *turning], axis=1)
@@ -369,7 +384,7 @@ class Vehicle:
     @cached_property
     def inverse_mass_matrix(self) -> np.ndarray:
         """(6, 6) inverse of the mass matrix."""
-        return namespace(self.mass_matrix).linalg.inv(self.mass_matrix)
+        return inverse(self.mass_matrix)
 
     @cached_property
     def panel_mobility(self) -> np.ndarray:

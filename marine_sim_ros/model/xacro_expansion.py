@@ -153,6 +153,8 @@ class _Expansion:
             if message.startswith(file):
                 return ModelError(message + included)
             return ModelError(f'{file}: {message}{included}')
+        if type(cause).__name__ == 'XacroException':  # xacro.fatal, without its Python expression
+            message = ' '.join(str(cause).split())
         if type(cause).__name__ == 'ArgException':
             name = str(cause)
             given = f'; got {", ".join(sorted(arguments))}' if arguments else ''

@@ -30,15 +30,15 @@ from marine_sim_ros.autopilot.exchange import Exchange
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.link import BASE_PORT, AutopilotLink
 from marine_sim_ros.core.state import State
-from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.autopilot_companion import companion_part
-from marine_sim_ros.ros.battery_listener import BatteryListener
-from marine_sim_ros.ros.convert import stamp_ns, state_from
-from marine_sim_ros.ros.firmware_start import PARAMETERS, start_firmware
-from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.pwm import pwm_message
-from marine_sim_ros.ros.servo_publisher import ServoPublisher
+from marine_sim_ros.ros.autopilot.battery_listener import BatteryListener
+from marine_sim_ros.ros.autopilot.companion import companion_part
+from marine_sim_ros.ros.autopilot.firmware_start import PARAMETERS, start_firmware
+from marine_sim_ros.ros.autopilot.servo_publisher import ServoPublisher
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import stamp_ns, state_from
+from marine_sim_ros.ros.messages.pwm import PwmMessage
 
 __all__ = ['ArdusubNode', 'main']
 
@@ -60,7 +60,7 @@ class ArdusubNode(SuiteNode):
             self.vehicle, seed=self.values['seed'], noise=self.values['imu_noise']
         )
         self._exchange = Exchange(self._link, self._instruments, self.values['frame_rate'])
-        self._pwm = self.publisher(topics.PWM_PER_TICK)
+        self._pwm, self._command = self.publisher(topics.PWM_PER_TICK), PwmMessage()
         self._servos = ServoPublisher(self)
         self._waiting: tuple[int, State] | None = None
         self._waiting_since = time.monotonic()
@@ -123,7 +123,7 @@ class ArdusubNode(SuiteNode):
         self._servos.publish(stamp, self._channels.values(pwm))
 
     def _publish(self, stamp: int, pwm: tuple[int, ...]) -> None:
-        self._pwm.publish(pwm_message(stamp, self._channels.pulse_widths(pwm)))
+        self._pwm.publish(self._command.filled(stamp, self._channels.pulse_widths(pwm)))
 
     def _watch(self) -> None:
         """Look after an autopilot that is waited for, and a firmware that was started."""

@@ -16,9 +16,9 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from marine_sim_ros.ros.parameters import Parameter
-from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.sensor_node import SensorNode
+from marine_sim_ros.ros.base.parameters import Parameter
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.sensors.sensor_node import SensorNode
 
 __all__ = ['BarometerNode', 'main']
 

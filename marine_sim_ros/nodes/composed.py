@@ -17,10 +17,10 @@ from typing import Any
 
 from rclpy.parameter import Parameter
 
-from marine_sim_ros.ros.bus import Bus
-from marine_sim_ros.ros.compiled_graph import CompiledGraph
-from marine_sim_ros.ros.fleet_recording import FleetRecording
-from marine_sim_ros.ros.process import own_words, run
+from marine_sim_ros.ros.base.bus import Bus
+from marine_sim_ros.ros.base.process import own_words, run
+from marine_sim_ros.ros.forces.compiled_graph import CompiledGraph
+from marine_sim_ros.ros.recording.fleet_recording import FleetRecording
 from marine_sim_ros.sim.fleet import elsewhere
 from marine_sim_ros.sim.graph import NodeSpec, describe, has_own_process
 from marine_sim_ros.sim.options import RunOptions
@@ -28,8 +28,8 @@ from marine_sim_ros.sim.options import RunOptions
 __all__ = ['main']
 
 COMPILED_OWNERS = {
-    'dynamics': ('compiled_owner', 'CompiledOwner'),
-    'gazebo_bridge': ('gazebo_compiled', 'CompiledGazeboNode'),
+    'dynamics': ('owners.compiled_owner', 'CompiledOwner'),
+    'gazebo_bridge': ('gazebo.compiled', 'CompiledGazeboNode'),
 }
 """Owners of the state where a program computes all forces, in place of the executables."""
 

@@ -31,14 +31,14 @@ from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.library import vehicle_path
-from marine_sim_ros.ros.console_backend import ConsoleBackend
-from marine_sim_ros.ros.console_parameters import PARAMETERS
-from marine_sim_ros.ros.graph_monitor import GraphMonitor
-from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.recording import Recording
-from marine_sim_ros.ros.sensor_monitor import SILENCE, SensorPanel
-from marine_sim_ros.ros.video_monitor import VideoMonitor
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.operators.console_backend import ConsoleBackend
+from marine_sim_ros.ros.operators.console_parameters import PARAMETERS
+from marine_sim_ros.ros.operators.graph_monitor import GraphMonitor
+from marine_sim_ros.ros.operators.sensor_monitor import SILENCE, SensorPanel
+from marine_sim_ros.ros.operators.video_monitor import VideoMonitor
+from marine_sim_ros.ros.recording.recording import Recording
 
 __all__ = ['PARAMETERS', 'ConsoleNode', 'main']
 
@@ -113,9 +113,7 @@ class ConsoleNode(SuiteNode):
         monitor, backend = self._monitor, self._backend
         self._sensors.look(self._now(), time, backend, monitor)
         self.session.pictures = self._sensors.pictures
-        now = telemetry_frame(
-            time, monitor.rows, weight=self._weight, barometer=self.vehicle.barometer
-        )
+        now = telemetry_frame(time, monitor.rows, weight=self._weight, vehicle=self.vehicle)
         mode = backend.mode()
         now |= {
             'energy': self._energy.add(time, monitor.rows.get('thrusters/power', ())),

@@ -23,13 +23,13 @@ import numpy as np
 
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.model.materials import shipped_materials, without_effect
-from marine_sim_ros.physics.contact import at_places
-from marine_sim_ros.physics.contact_touch import touches
-from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.force_node import ForceTick, ModelNode
-from marine_sim_ros.ros.markers import contact_marker
-from marine_sim_ros.ros.parameters import Parameter
-from marine_sim_ros.ros.process import run
+from marine_sim_ros.physics.contact.contact import at_places
+from marine_sim_ros.physics.contact.touch import touches
+from marine_sim_ros.ros.base.parameters import Parameter
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.display.markers import contact_marker
+from marine_sim_ros.ros.forces.force_node import ForceTick, ModelNode
+from marine_sim_ros.ros.messages import topics
 
 __all__ = ['ContactNode', 'main']
 

@@ -19,6 +19,7 @@ out (half a second), it holds still; without odom nothing is sent. Unusable comm
 
 from __future__ import annotations
 
+import time as wall
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,13 +33,13 @@ from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
-from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.controller_outputs import ControllerOutputs
-from marine_sim_ros.ros.convert import state_of
-from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.operator import Operator
-from marine_sim_ros.ros.parameters import Parameter, shared
-from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import Parameter, shared
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.control.controller_outputs import ControllerOutputs
+from marine_sim_ros.ros.control.operator import Operator
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import state_of
 from marine_sim_ros.sim.player import ScriptedPilot, failed_thrusters, unknown_thrusters
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -84,7 +85,7 @@ class ControllerNode(SuiteNode):
         self._script = None
         if self.values['scenario']:
             self._script = ScriptedPilot(load_scenario(self.values['scenario']), self.vehicle)
-        self._heard_at = self.wall_clock.now().nanoseconds
+        self._heard_at: float | None = None  # not before the process has time to hear it
         self.time = 0.0
         self._outputs = ControllerOutputs(self)
         self._operator = Operator(self, self.commander, lambda: self.time)
@@ -97,7 +98,7 @@ class ControllerNode(SuiteNode):
         return unknown_thrusters(self.vehicle, value) if name == 'failed_thrusters' else ''
 
     def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
-        self._heard_at = self.wall_clock.now().nanoseconds
+        self._heard_at = wall.monotonic()
         self.newest = stamp
         state = state_of(numbers)
         count = len(self.vehicle.thrusters)
@@ -142,7 +143,10 @@ class ControllerNode(SuiteNode):
         return output.pwm, wanted, output.wrench
 
     def _watch(self) -> None:
-        silent = (self.wall_clock.now().nanoseconds - self._heard_at) / NANOSECONDS
+        now = wall.monotonic()
+        if self._heard_at is None:
+            self._heard_at = now
+        silent = now - self._heard_at
         if silent > 1.0:
             self.warn_throttled(f'odom: silent for {silent:.0f} s; nothing is commanded')
 

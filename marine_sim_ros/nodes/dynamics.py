@@ -9,7 +9,7 @@ Subscribes: wrench/<source> of each of ``wrench_sources``, wrench/external (Wren
 for a second), joint_states where there is an arm, /ocean_current; recorder/written and /clock
 if configured.
 Services: pause (SetBool); of Trigger: reset (to the start), step (a tick while paused), end.
-Parameters: the common ones, and those in ros/owner.py.
+Parameters: the common ones, and those in ros/owners/state_owner.py.
 Failure: a source that is silent for ``source_timeout`` is held or stops the run
 (``on_missing_wrench``); a wrench that is not finite is replaced by the source's last; a second
 owner of odom in the namespace, or a state that is not finite, ends the node with exit code 1.
@@ -22,9 +22,10 @@ from typing import Any
 from marine_sim_ros.core.state import Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.arm.manipulator import inner_of
 from marine_sim_ros.physics.rigid_body import step
-from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.summing import SummingOwner
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.owners.summing import SummingOwner
 
 __all__ = ['DynamicsNode', 'main']
 
@@ -48,6 +49,7 @@ class DynamicsNode(SummingOwner):
                 self.dt,
                 integrator=self.values['integrator'],
                 implicit_drag=self.implicit,
+                inner=inner_of(vehicle, self.barrier.last),
             )
         self.advance(state)
 

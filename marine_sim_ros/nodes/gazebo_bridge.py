@@ -12,11 +12,11 @@ Subscribes: gazebo/state and gazebo/status, or gazebo/pose, from ros_gz_bridge; 
 each of ``wrench_sources``, wrench/external (WrenchStamped; holds for a second), joint_states where
 there is an arm, /ocean_current; recorder/written if configured.
 Services: pause (SetBool: Gazebo waits), reset (Trigger: Gazebo resets its world).
-Parameters: the common ones, those in ros/owner.py, and those in ros/gazebo_owner.py.
+Parameters: the common ones, those in ros/owners/state_owner.py, and those in ros/gazebo/owner.py.
 Failure: that of dynamics; Gazebo silent, paused or without the vehicle is reported and waited for;
 a world that was reset starts a new run; a tick that never came is counted and reported. A Gazebo
 that never sends a state ends the node with exit code 1.
-With delivery ``compiled`` it is another class, ros/gazebo_compiled.py, in a composed process.
+With delivery ``compiled`` it is another class, ros/gazebo/compiled.py, in a composed process.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.gazebo.delivery import COMPILED, IN_SERVER
 from marine_sim_ros.gazebo.effort import exerted_wrench
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.ros.gazebo_owner import PARAMETERS, GazeboOwner
-from marine_sim_ros.ros.gazebo_stock_transport import StockTransport
-from marine_sim_ros.ros.gazebo_transport import InServerTransport
-from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.summing import SummingOwner
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.gazebo.owner import PARAMETERS, GazeboOwner
+from marine_sim_ros.ros.gazebo.stock_transport import StockTransport
+from marine_sim_ros.ros.gazebo.transport import InServerTransport
+from marine_sim_ros.ros.owners.summing import SummingOwner
 
 __all__ = ['PARAMETERS', 'GazeboBridgeNode', 'main']
 

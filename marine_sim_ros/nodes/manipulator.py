@@ -4,15 +4,18 @@
 """Manipulator: drives the joints of the arm, and publishes their reaction on the vehicle.
 
 Subscribes: odom; joint_commands (JointState: ``position`` rad or m that named joints go to, or
-``velocity`` that they keep for half a second; joints not named stay where they were sent).
+``velocity``, or ``effort`` of an articulated arm in N m or N, that they keep for half a second;
+joints not named stay where they were sent).
 Publishes, one per odom, same stamp: joint_states (with ``gripper`` as the last name where there is
 a payload: the number of the one that is held, 0 for none); wrench/manipulator (the reaction, and
 the water's forces on a held payload); for a camera payloads (PoseArray in map, in the order of
 the environment).
 Services, of Trigger: attach (close on the nearest payload within reach), detach.
 Parameters: the common ones, and those below.
-Failure: a command with unknown joints or numbers that are not finite is ignored as a whole and
-warned of; targets beyond the limits are clamped.
+Failure: a node that is started anew goes on where dynamics says that the joints were
+(joint_states/kept), with what they held, and stays silent until it does. A command with unknown
+joints or numbers that are not finite is ignored as a whole and warned of; targets beyond the
+limits are clamped.
 """
 
 from __future__ import annotations
@@ -23,23 +26,28 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import State, Wrench
-from marine_sim_ros.model.gripper import GRIPPER
-from marine_sim_ros.physics.manipulator import arm_step
-from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.convert import set_stamp
-from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
-from marine_sim_ros.ros.gripper import ArmTick, GripperServer
-from marine_sim_ros.ros.joint_commands import JointCommands
-from marine_sim_ros.ros.parameters import shared
-from marine_sim_ros.ros.process import run
+from marine_sim_ros.model.arm.gripper import GRIPPER
+from marine_sim_ros.physics.arm.manipulator import arm_step, by_efforts
+from marine_sim_ros.ros.arm.gripper import ArmTick, GripperServer
+from marine_sim_ros.ros.arm.joint_commands import JointCommands
+from marine_sim_ros.ros.base.parameters import SEEN, shared
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.forces.force_node import CompiledTick, ForceNode
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import set_stamp
 from marine_sim_ros.sim.player import gripper_closed
 from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['ManipulatorNode', 'main']
 
-PARAMETERS = (shared('scenario', empty='the joints follow joint_commands'),)
+PARAMETERS = (
+    shared('scenario', empty='the joints follow joint_commands'),
+    shared('dt'),
+    shared('integrator'),
+    SEEN,
+)
 
 
 class ManipulatorNode(ForceNode):
@@ -56,6 +64,9 @@ class ManipulatorNode(ForceNode):
         self._scenario = (
             load_scenario(self.values['scenario']) if self.values['scenario'] else None
         )
+        conserving = self.values['integrator'] == 'conserving'
+        step = step_nanoseconds(self.values['dt']) / NANOSECONDS
+        self._conserving = step if conserving else None
         self._message = JointState(name=list(arm.names))
         self._states = self.publisher(topics.JOINT_STATES)
         self._gripper = GripperServer(self)
@@ -68,12 +79,20 @@ class ManipulatorNode(ForceNode):
         if self.graph is not None:
             super().on_state(stamp, state)
             return
+        if self._commands.stamp is None:
+            held = self._commands.begin(stamp)
+            if held is None:  # dynamics will say where they were when it has missed this node
+                return
+            self._gripper.gripping.hold(held)
         wrench = self.wrench(stamp, state)
         self.publish_wrench(stamp, wrench if self.values['compute'] else np.zeros(6))
 
     def commands(self, stamp: int) -> dict[str, Any]:
         """Return where the joints go at a stamp in ns, for a compiled graph."""
-        return {'joints': self._commands.wanted(stamp, self._dt(stamp))}
+        commands = {'joints': self._commands.wanted(stamp, self._dt(stamp))}
+        if by_efforts(self.vehicle):
+            commands['joint_efforts'] = self._commands.efforts(stamp)
+        return commands
 
     def on_output(self, tick: CompiledTick) -> None:
         """Publish the reaction and the joints that a compiled graph computed."""
@@ -99,6 +118,7 @@ class ManipulatorNode(ForceNode):
         if self._scenario is not None:
             closed = gripper_closed(self._scenario, time)
             memory = self._gripper.follow(closed, ArmTick(time, state, joints, memory))
+        effort = self._commands.efforts(stamp)
         joints, _, wrench, memory = arm_step(
             self.vehicle,
             state,
@@ -108,6 +128,8 @@ class ManipulatorNode(ForceNode):
             dt=dt,
             load=self._gripper.gripping.load,
             environment=self.environment_at(stamp),
+            effort=effort,
+            conserving=self._conserving,
         )
         self._commands.joints, self._commands.stamp = joints, stamp
         self._gripper.tick = ArmTick(time, state, joints, memory)

@@ -3,10 +3,12 @@
 
 """Markers: what acts on the vehicle, to look at in RViz or Foxglove.
 
-Subscribes: odom, wrench/<source> of every source, wrench/total. Publishes: markers (MarkerArray
-in base_link), ``rate`` times per second of simulation time: an arrow per force, the voxels and
-the hull's panels coloured by how far they are under water; scene/markers (MarkerArray in map,
-latched), once: seabed, walls and obstacles, where the environment has any.
+Subscribes: odom, wrench/<source> of every source, wrench/total, robot_description,
+thrusters/state where that description leaves propellers to be turned. Publishes: markers
+(MarkerArray in base_link), ``rate`` times per second of simulation time: an arrow per force, the
+voxels and the hull's panels coloured by how far they are under water; scene/markers (MarkerArray
+in map, latched), once: seabed, walls and obstacles, where the environment has any; /tf of those
+propellers, ``propeller_rate`` times per second of simulation time, while somebody listens.
 Parameters: the common ones, and those below.
 Failure: it only watches; nothing waits for it.
 """
@@ -25,19 +27,20 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.physics.buoyancy import submerged_shares
 from marine_sim_ros.physics.hull_drag import wet_hull
 from marine_sim_ros.physics.rigid_body import weight
-from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.convert import finite, stamp_ns, state_from, wrench_from
-from marine_sim_ros.ros.markers import (
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import SOURCES, Parameter
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.display.markers import (
     FORCE_SCALE,
     arrow_scale,
     panel_marker,
     voxel_marker,
     wrench_arrows,
 )
-from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import SOURCES, Parameter
-from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.scene_markers import scene_markers
+from marine_sim_ros.ros.display.propeller_frames import PROPELLER_RATE, PropellerFrames
+from marine_sim_ros.ros.display.scene_markers import scene_markers
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import finite, stamp_ns, state_from, wrench_from
 
 __all__ = ['MarkersNode', 'main']
 
@@ -47,6 +50,7 @@ PARAMETERS = (
     SOURCES,
     Parameter('voxels', True, 'show the voxels of the buoyancy'),
     Parameter('panels', True, 'show the panels of the hull'),
+    PROPELLER_RATE,
 )
 
 
@@ -64,6 +68,7 @@ class MarkersNode(SuiteNode):
         for source in (*self.wrench_sources, 'total'):
             self.listen(topics.wrench_topic(source), partial(self._on_wrench, source))
         self.listen(topics.ODOM, self._on_odom)
+        self._propellers = PropellerFrames(self, self.values['propeller_rate'])
         if self.environment.scene is not None:
             # Latched, so over DDS whoever listens now or later.
             self._scene = self.create_publisher(

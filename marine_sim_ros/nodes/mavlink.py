@@ -22,14 +22,14 @@ from nav_msgs.msg import Odometry
 
 from marine_sim_ros.autopilot.mavlink_vehicle import Arm, MavlinkVehicle, Mode, Sticks
 from marine_sim_ros.core.state import State
-from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.command_publisher import STICKS
-from marine_sim_ros.ros.convert import stamp_ns, state_from
-from marine_sim_ros.ros.mavlink_commands import MavlinkCommands
-from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import Parameter, shared
-from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.switches import Switches
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import Parameter, shared
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.base.switches import Switches
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import stamp_ns, state_from
+from marine_sim_ros.ros.operators.command_publisher import STICKS
+from marine_sim_ros.ros.operators.mavlink_commands import MavlinkCommands
 
 __all__ = ['MavlinkNode', 'main']
 

@@ -3,8 +3,8 @@
 
 """Recorder: writes every topic of the suite to an MCAP rosbag2, without a loss in lockstep.
 
-Subscribes: everything in ros/topics.py recorded(). Publishes: recorder/written, the stamp up to
-which it has every topic of every tick, -1 s as soon as it listens; the state owner
+Subscribes: everything in ros/messages/topics.py recorded(). Publishes: recorder/written, the stamp
+up to which it has every topic of every tick, -1 s as soon as it listens; the state owner
 (``await_recorder``) starts then, and never gets further ahead than the queues hold.
 Writes: <directory>/bag (rosbag2, MCAP; times are simulation time) and <directory>/manifest.json.
 With ``recorder: ros2_bag`` it is `ros2 bag record` that writes the bag (times are those of
@@ -29,14 +29,15 @@ from rclpy.serialization import deserialize_message, serialize_message
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp
-from marine_sim_ros.ros import recorded, topics
-from marine_sim_ros.ros.convert import odometry_numbers, set_stamp, stamp_ns
-from marine_sim_ros.ros.fleet_recording import FleetRecording
-from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import Parameter, shared
-from marine_sim_ros.ros.process import own_words, run
-from marine_sim_ros.ros.progress import Progress
-from marine_sim_ros.ros.recorder_files import RecorderFiles, recorders
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import Parameter, shared
+from marine_sim_ros.ros.base.process import own_words, run
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import odometry_numbers, set_stamp, stamp_ns
+from marine_sim_ros.ros.recording import recorded
+from marine_sim_ros.ros.recording.fleet_recording import FleetRecording
+from marine_sim_ros.ros.recording.recorder_files import RecorderFiles, recorders
+from marine_sim_ros.ros.ticks.progress import Progress
 
 __all__ = ['RecorderNode', 'main']
 
@@ -151,7 +152,7 @@ class RecorderNode(SuiteNode):
 
 
 def main() -> None:
-    """Run ``recorder``, or for a fleet ``recorder NAME JSON...`` (ros/recorder_files.py)."""
+    """Run ``recorder``, or for a fleet ``recorder NAME JSON...``."""
     run(*recorders(RecorderNode, own_words()))
 
 

@@ -1,13 +1,13 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scenario: plays a scripted run and judges it.
+"""Scenario: plays a scenario and checks its expectations.
 
 Subscribes: odom. Publishes: thrusters/pwm, one per odom (start the thrusters with
 ``pwm_source: controller``). Where the scenario has set-points the controller node plays it, and
-this one only judges.
+this one only checks.
 Parameters: the common ones, and ``scenario`` (shipped name or path of a YAML file).
-After the scenario's duration it judges once; its exit code is 0 when all expectations hold, else
+After the scenario's duration it checks once; its exit code is 0 when all expectations hold, else
 1. A reset starts all over.
 """
 
@@ -18,12 +18,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.convert import state_of
-from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import shared
-from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.pwm import pwm_message
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import shared
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import state_of
+from marine_sim_ros.ros.messages.pwm import PwmMessage
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -44,9 +44,10 @@ class ScenarioNode(SuiteNode):
         self._scenario = load_scenario(self.values['scenario'])
         self._pilot = ScriptedPilot(self._scenario, self.vehicle)
         self._duration = self.values['duration'] or self._scenario.duration
-        self._seen: list[tuple[float, float]] = []
+        self._seen: list[tuple[float, float]] = []  # of the times that are judged
+        self._time = 0.0
         if not self._scenario.closed_loop:
-            self._pwm = self.publisher(topics.PWM_PER_TICK)
+            self._pwm, self._command = self.publisher(topics.PWM_PER_TICK), PwmMessage()
         self.listen_numbers(topics.ODOM, self._on_odom)
         self.take_time_from_ticks()
 
@@ -58,15 +59,17 @@ class ScenarioNode(SuiteNode):
             return
         if not self._scenario.closed_loop:
             pwm = self._pilot.command(time, state)
-            self._pwm.publish(pwm_message(stamp, pwm))
-        if self._seen and time < self._seen[-1][0]:
+            self._pwm.publish(self._command.filled(stamp, pwm))
+        if time < self._time:
             self._seen, self.health, self.exit_code = [], {}, 0
-        self._seen.append((time, float(state.position[2])))
+        self._time = time
+        if any(e.start - 1e-9 <= time <= e.end + 1e-9 for e in self._scenario.expectations):
+            self._seen.append((time, float(state.position[2])))
         if time >= self._duration - 1e-9 and not self.health:
             self._judge()
 
     def _judge(self) -> None:
-        time, z = np.array(self._seen).T
+        time, z = np.array(self._seen, float).reshape(-1, 2).T
         verdicts = self._scenario.verdicts(time, z)
         self.health = {text: ok for ok, text in verdicts} or {'expectations': 'none'}
         if not all(ok for ok, _ in verdicts):

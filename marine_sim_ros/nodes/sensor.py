@@ -4,8 +4,9 @@
 """Sensor: one sensor of the vehicle in a process of its own: for one that takes long.
 
 Takes the name of the sensor, which is the node's too: ``sensor barometer --ros-args ...``.
-Subscribes: odom, and where the sensor sees them that of the neighbours; acceleration
-(AccelStamped) and thrusters/supply where the sensor needs them.
+Subscribes: odom; acceleration, thrusters/supply, and of a camera joint_states, payloads,
+tether/nodes and thrusters/state, where the sensor needs them; of the neighbours that it sees odom,
+and the same four.
 Publishes: <name>/<topic> of each topic of its kind, stamped with the time of the measurement;
 <node>/tick (Header) when all of a tick are read, for the recorder, which waits for it.
 Sends, where a camera is told to: H.264 over RTP to the UDP address ``video``.
@@ -17,8 +18,8 @@ where it was last. A vehicle without the sensor ends the node with exit code 2.
 
 from __future__ import annotations
 
-from marine_sim_ros.ros.process import run_named
-from marine_sim_ros.ros.sensor_node import PARAMETERS, SensorNode
+from marine_sim_ros.ros.base.process import run_named
+from marine_sim_ros.ros.sensors.sensor_node import PARAMETERS, SensorNode
 
 __all__ = ['PARAMETERS', 'SensorNode', 'main']
 

@@ -16,9 +16,9 @@ where it was last. A sensor that fails is reported; the others go on.
 
 from __future__ import annotations
 
-from marine_sim_ros.ros.parameters import NEIGHBOURS
-from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.sensor_node import SensorsNode
+from marine_sim_ros.ros.base.parameters import NEIGHBOURS
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.sensors.sensor_node import SensorsNode
 
 __all__ = ['SensorsNode', 'main']
 

@@ -29,14 +29,14 @@ from marine_sim_ros.control.gamepad import Grip, load_gamepad, read_sticks
 from marine_sim_ros.control.pilot import OUTPUTS, SWITCHES, Pilot, follow, nudge, perform, stop
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
-from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.arm_operator import ArmOperator
-from marine_sim_ros.ros.command_publisher import STICKS, CommandPublisher, full_stick
-from marine_sim_ros.ros.convert import stamp_ns, state_from
-from marine_sim_ros.ros.node import SuiteNode
-from marine_sim_ros.ros.parameters import Parameter, shared
-from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.switches import Switches
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import Parameter, shared
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.base.switches import Switches
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import stamp_ns, state_from
+from marine_sim_ros.ros.operators.arm_operator import ArmOperator
+from marine_sim_ros.ros.operators.command_publisher import STICKS, CommandPublisher, full_stick
 
 __all__ = ['TeleopNode', 'main']
 

@@ -30,17 +30,17 @@ from sensor_msgs.msg import JointState
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
-from marine_sim_ros.physics.cable import CableState
 from marine_sim_ros.physics.force import ForceInputs
-from marine_sim_ros.physics.tether import check_reach, reel_state
-from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.convert import set_stamp
-from marine_sim_ros.ros.force_node import ForceTick, ModelNode
-from marine_sim_ros.ros.parameters import COMMAND_HOLD, Parameter, shared
-from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.servo_commands import ServoCommands
-from marine_sim_ros.ros.tether_anchor import TetherAnchor
-from marine_sim_ros.ros.tether_shape import TetherShape
+from marine_sim_ros.physics.tether.cable_state import CableState
+from marine_sim_ros.physics.tether.tether import check_reach, reel_state
+from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, SEEN, Parameter, shared
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.fleet.tether_anchor import TetherAnchor
+from marine_sim_ros.ros.forces.force_node import ForceTick, ModelNode
+from marine_sim_ros.ros.forces.servo_commands import ServoCommands
+from marine_sim_ros.ros.forces.tether_shape import TetherShape
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import set_stamp
 from marine_sim_ros.sim.player import reel_rate
 
 __all__ = ['TetherNode', 'main']
@@ -57,6 +57,7 @@ PARAMETERS = (
         unit='Hz',
         empty='none',
     ),
+    SEEN,
 )
 
 

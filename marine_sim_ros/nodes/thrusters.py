@@ -26,12 +26,12 @@ from typing import Any
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.kinds import Dead
 from marine_sim_ros.faults.live import LiveThrusters
-from marine_sim_ros.ros.force_node import CompiledTick, ForceNode
-from marine_sim_ros.ros.parameters import COMMAND_HOLD, Parameter
-from marine_sim_ros.ros.process import run
-from marine_sim_ros.ros.pwm_commands import PwmCommands
-from marine_sim_ros.ros.servo_commands import SERVO_PARAMETERS, ServoCommands
-from marine_sim_ros.ros.thruster_outputs import ThrusterOutputs
+from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, Parameter
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.forces.force_node import CompiledTick, ForceNode
+from marine_sim_ros.ros.forces.pwm_commands import PwmCommands
+from marine_sim_ros.ros.forces.servo_commands import SERVO_PARAMETERS, ServoCommands
+from marine_sim_ros.ros.forces.thruster_outputs import ThrusterOutputs
 from marine_sim_ros.sim.player import azimuth_targets, unknown_thrusters
 
 __all__ = ['ThrustersNode', 'main']

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.state import State
-from marine_sim_ros.ros import topics
-from marine_sim_ros.ros.convert import finite, wrench_from
-from marine_sim_ros.ros.force_node import ForceNode
-from marine_sim_ros.ros.gathering import Gathering
-from marine_sim_ros.ros.others import OtherVehicles
-from marine_sim_ros.ros.parameters import Parameter
-from marine_sim_ros.ros.process import run
+from marine_sim_ros.ros.base.parameters import Parameter
+from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.fleet.others import OtherVehicles
+from marine_sim_ros.ros.forces.force_node import ForceNode
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import finite, wrench_from
+from marine_sim_ros.ros.ticks.gathering import Gathering
 
 __all__ = ['TowingNode', 'main']
 

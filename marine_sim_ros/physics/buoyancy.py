@@ -12,7 +12,7 @@ from marine_sim_ros.core.arrays import Array, constant, matvec, namespace, rows
 from marine_sim_ros.core.spatial import cross, in_map, rotation_matrix, to_body, up_in_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.hull import VoxelSet
+from marine_sim_ros.model.hull.hull import VoxelSet
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
 from marine_sim_ros.physics.panels import arms

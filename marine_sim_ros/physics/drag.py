@@ -5,20 +5,29 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
 from marine_sim_ros.core.spatial import cross, skew
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.vehicle import DragElements, Lift, Vehicle
+from marine_sim_ros.model.vehicle import Damping, DragElements, Lift, Vehicle
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.force import ForceInputs, ForceModel
 from marine_sim_ros.physics.hull_drag import SweptWater, hull_drag, hull_forces
 
-__all__ = ['DRAG', 'damping', 'damping_matrix', 'drag', 'drag_components', 'drag_with_memory']
+__all__ = [
+    'DRAG',
+    'damping',
+    'damping_about_base',
+    'damping_matrix',
+    'drag',
+    'drag_components',
+    'drag_with_memory',
+]
 
 
 def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
@@ -33,26 +42,38 @@ def damping_matrix(vehicle: Vehicle, velocity: Array) -> Array:
         vehicle: its ``damping`` gives D_l (N·s/m, N·m·s/rad), D_q and K (N·s²/m², N·m·s²/rad²).
         velocity: (..., 6) of the damping centre relative to the water, body frame.
     """
+    if namespace(velocity) is NUMPY and velocity.ndim == 1:
+        return _latest(vehicle.damping, np.asarray(velocity, float).tobytes())
+    return _matrix(vehicle.damping, velocity)
+
+
+@lru_cache(maxsize=128)
+def _latest(damping: Damping, velocity: bytes) -> np.ndarray:
+    """Return D at the bytes of a velocity, once: drag, dynamics and contact ask in one tick."""
+    result = np.asarray(_matrix(damping, np.frombuffer(velocity)))
+    result.setflags(write=False)
+    return result
+
+
+def _matrix(damping: Damping, velocity: Array) -> Array:
+    """Return D(ν) (..., 6, 6)."""
     xp = namespace(velocity)
-    damping = vehicle.damping
     speeds = xp.abs(velocity)
     result = constant(xp, damping.linear) + constant(xp, damping.quadratic) * speeds[..., None, :]
     if damping.modulus is not None:
         by_all = matvec(constant(xp, damping.modulus), speeds)
         result = result + by_all[..., None, :] * constant(xp, np.eye(6))
     if damping.elements is not None:
-        result = result + _elements_matrix(damping.elements, damping.center, velocity)
+        result = result + _elements_matrix(damping, damping.elements, velocity)
     if damping.lift is not None:
         result = result + _lift_matrix(damping.lift, damping.lift_arms, velocity)
     return result
 
 
-def _elements_matrix(elements: DragElements, center: np.ndarray, velocity: Array) -> Array:
+def _elements_matrix(damping: Damping, elements: DragElements, velocity: Array) -> Array:
     """Return Σ_k (l + c |w| + e |v|) h hᵀ (..., 6, 6) about the damping centre."""
     xp = namespace(velocity)
-    direction = constant(xp, elements.direction)
-    arms = constant(xp, elements.position - center)
-    rows = xp.concat([direction, cross(arms, direction)], axis=-1)
+    rows, arms = constant(xp, damping.element_rows), constant(xp, damping.element_arms)
     speed = xp.abs(matvec(rows, velocity))
     gain = constant(xp, elements.linear) + constant(xp, elements.quadratic) * speed
     linear, omega = velocity[..., None, :3], velocity[..., None, 3:]
@@ -78,6 +99,13 @@ def _length(vector: Array) -> Array:
     some = square > 0
     root = xp.sqrt(xp.where(some, square, xp.ones_like(square)))
     return xp.where(some, root, xp.zeros_like(square))
+
+
+def damping_about_base(vehicle: Vehicle, state: State, environment: Environment) -> Array:
+    """Return Hᵀ D(H ν_r) H (..., 6, 6), by which damping about ``base_link`` is −(…) ν_r."""
+    arm = constant(namespace(state.velocity), vehicle.damping.lever_arm)
+    velocity = matvec(arm, relative_velocity(state, environment))
+    return arm.T @ damping_matrix(vehicle, velocity) @ arm
 
 
 def damping(vehicle: Vehicle, state: State, environment: Environment) -> Wrench:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a force is: a pure function of one tick, and what the rest of the suite must know of it."""
+"""What a force is: a pure function of one tick, and what the package must know of it."""
 
 from __future__ import annotations
 
@@ -127,8 +127,13 @@ def has_scene(vehicle: Vehicle, environment: Environment) -> bool:
     return environment.scene is not None
 
 
-def actuated(name: str) -> ForceStep:
-    """Return the step of a force that an actuator has exerted already."""
+def actuated(name: str, module: str) -> ForceStep:
+    """Return the step of a force that an actuator has exerted already.
+
+    Args:
+        name: of the force.
+        module: module whose docstring says what the force is.
+    """
 
     def step(
         vehicle: Vehicle,
@@ -146,5 +151,5 @@ def actuated(name: str) -> ForceStep:
             wrench = namespace(state.velocity).zeros_like(state.velocity)
         return wrench, memory
 
-    step.actuator = f'{__package__}.{name}'  # type: ignore[attr-defined]
+    step.actuator = module  # type: ignore[attr-defined]
     return step

@@ -19,7 +19,7 @@ from marine_sim_ros.core.control_flow import skip_unless
 from marine_sim_ros.core.spatial import rotation_matrix, up_in_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.model.hull import PanelCoefficients, Panels
+from marine_sim_ros.model.hull.hull import PanelCoefficients, Panels
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.hydrodynamics import (

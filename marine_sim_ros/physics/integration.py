@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from marine_sim_ros.core.arrays import Array, matvec, namespace
+from marine_sim_ros.core.linear import linear_solve
 from marine_sim_ros.core.spatial import (
     cross,
     normalized,
@@ -31,8 +32,7 @@ def implicit_change(mass: Array, damping: Array, force: Array, dt: float) -> Arr
         force: F (..., n).
         dt: step, s.
     """
-    xp = namespace(force)
-    return xp.linalg.solve(mass + dt * damping, (dt * force)[..., None])[..., 0]
+    return linear_solve(mass + dt * damping, dt * force)
 
 
 def advance_pose(state: State, velocity: Array, dt: float) -> State:

@@ -9,15 +9,14 @@ the body frame about the ``base_link`` origin. Damping, restoring forces and thr
 
 from __future__ import annotations
 
-import numpy as np
-
 from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
+from marine_sim_ros.core.control_flow import traced, while_loop
 from marine_sim_ros.core.spatial import momentum_rate, up_in_body
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity, water_acceleration
-from marine_sim_ros.physics.drag import damping_matrix
+from marine_sim_ros.physics.drag import damping_about_base
 from marine_sim_ros.physics.integration import (
     advance_pose,
     carried,
@@ -26,7 +25,7 @@ from marine_sim_ros.physics.integration import (
     rk4,
 )
 
-__all__ = ['INTEGRATORS', 'kinetic_energy', 'net_wrench', 'step', 'weight']
+__all__ = ['INTEGRATORS', 'kinetic_energy', 'net_wrench', 'step', 'unforced', 'weight']
 
 _MIDPOINTS = 20
 """Iterations at most; each gains a factor of about dt |ω|/2."""
@@ -65,18 +64,18 @@ def _semi_implicit(
     wrench: Wrench,
     dt: float,
     implicit_drag: bool,
+    inner: Wrench | None,
 ) -> State:
     """Step velocity first, then the pose with the new velocity.
 
     With ``implicit_drag`` the drag within ``wrench`` counts as −D(|ν|) ν⁺ (linearly implicit):
     (M + dt D) Δν = dt (τ − C ν), stable for any coefficient and step.
     """
+    del inner
     xp = namespace(state.velocity)
     force = net_wrench(vehicle, state, environment, wrench)
     if implicit_drag:
-        arm = constant(xp, vehicle.damping.lever_arm)
-        velocity = matvec(arm, relative_velocity(state, environment))
-        damping = arm.T @ damping_matrix(vehicle, velocity) @ arm
+        damping = damping_about_base(vehicle, state, environment)
         change = implicit_change(constant(xp, vehicle.mass_matrix), damping, force, dt)
     else:
         change = dt * matvec(constant(xp, vehicle.inverse_mass_matrix), force)
@@ -90,9 +89,10 @@ def _rk4(
     wrench: Wrench,
     dt: float,
     implicit_drag: bool,
+    inner: Wrench | None,
 ) -> State:
     """Classical Runge-Kutta of the motion with the wrench held over the step."""
-    del implicit_drag
+    del implicit_drag, inner
     xp = namespace(state.velocity)
     inverse = constant(xp, vehicle.inverse_mass_matrix)
 
@@ -109,32 +109,36 @@ def _conserving(
     wrench: Wrench,
     dt: float,
     implicit_drag: bool,
+    inner: Wrench | None,
 ) -> State:
     """Step by exp of the mean twist, so that without forces energy and momentum in space stay.
 
     P_c = Ad*(exp(dt (ν + ν_c)/2)) P with P = M ν and P_c = M ν_c, by iteration. The momentum in
     space is that of before, and so is ½ νᵀ M ν, because (ν + ν_c)·(P_c − P) = 0. Forces change
     ν_c by (M + dt D)⁻¹ dt τ, and the pose moves with what they changed, as in the semi-implicit
-    step. Source: Simo & Wong (1991), the conserving midpoint rule for rotations; here for
-    Kirchhoff's equations.
+    step. What parts of the body itself do to it, ``inner`` within τ, is its free motion too: the
+    pose moves by the mean of before and after (:mod:`.chain_motion`).
+
+    Source: Simo & Wong (1991), the conserving midpoint rule for rotations; here for Kirchhoff's
+    equations.
     """
     xp = namespace(state.velocity)
-    free = _unforced(vehicle, state, environment, dt)
-    if implicit_drag:
-        arm = constant(xp, vehicle.damping.lever_arm)
-        damping = (
-            arm.T
-            @ damping_matrix(vehicle, matvec(arm, relative_velocity(state, environment)))
-            @ arm
-        )
-        change = implicit_change(constant(xp, vehicle.mass_matrix), damping, wrench, dt)
-    else:
-        change = dt * matvec(constant(xp, vehicle.inverse_mass_matrix), wrench)
+    free = unforced(vehicle, state, environment, dt)
+    damping = damping_about_base(vehicle, state, environment) if implicit_drag else None
+
+    def change_by(force: Wrench) -> Array:
+        if damping is None:
+            return dt * matvec(constant(xp, vehicle.inverse_mass_matrix), force)
+        return implicit_change(constant(xp, vehicle.mass_matrix), damping, force, dt)
+
+    change = change_by(wrench)
     twist = dt * ((state.velocity + free) / 2 + change)
+    if inner is not None:
+        twist = twist - dt * change_by(inner) / 2
     return displaced(state, twist, free + change)
 
 
-def _unforced(vehicle: Vehicle, state: State, environment: Environment, dt: float) -> Array:
+def unforced(vehicle: Vehicle, state: State, environment: Environment, dt: float) -> Array:
     """Return ν_c (..., 6), the velocity after a step without forces."""
     xp = namespace(state.velocity)
     nu, inverse = state.velocity, constant(xp, vehicle.inverse_mass_matrix)
@@ -146,15 +150,25 @@ def _unforced(vehicle: Vehicle, state: State, environment: Environment, dt: floa
         own = matvec(constant(xp, vehicle.rigid_body_mass), nu)
         parts = [(own, xp.zeros_like(nu)), (matvec(added, nu_r), nu - nu_r)]
         pushed = dt * matvec(added, water_acceleration(state, environment))
-    free = nu
-    for _ in range(_MIDPOINTS):
+
+    def improved(free: Array) -> Array:
         mean = (nu + free) / 2
         change = pushed
         for momentum, water in parts:
             change = change + carried(momentum, dt * (mean - water)) - momentum
-        before, free = free, nu + matvec(inverse, change)
-        if xp is NUMPY and np.max(np.abs(free - before)) <= _SETTLED * np.max(np.abs(free)):
-            break
+        return nu + matvec(inverse, change)
+
+    def unfinished(search: tuple[Array, Array, int]) -> Array:
+        free, before, count = search
+        settled = xp.max(xp.abs(free - before)) <= _SETTLED * xp.max(xp.abs(free))
+        return (count < _MIDPOINTS) & ~settled
+
+    free = improved(nu)
+    if xp is NUMPY or traced(xp):
+        start = free, nu, 1
+        return while_loop(xp, unfinished, lambda s: (improved(s[0]), s[0], s[2] + 1), start)[0]
+    for _ in range(1, _MIDPOINTS):
+        free = improved(free)
     return free
 
 
@@ -170,9 +184,21 @@ def step(
     *,
     integrator: str = 'semi_implicit',
     implicit_drag: bool = True,
+    inner: Wrench | None = None,
 ) -> State:
-    """Return the state after dt seconds under a total wrench (weight included) at the start."""
-    return INTEGRATORS[integrator](vehicle, state, environment, wrench, dt, implicit_drag)
+    """Return the state after dt seconds under a total wrench (weight included) at the start.
+
+    Args:
+        vehicle: the vehicle, as its arm is posed.
+        state: state at the start.
+        environment: environment at its time.
+        wrench: τ (..., 6), all of it.
+        dt: step, s.
+        integrator: one of ``INTEGRATORS``.
+        implicit_drag: treat the drag as linearly implicit.
+        inner: what of it an articulated arm does, or None; ``conserving`` asks for it.
+    """
+    return INTEGRATORS[integrator](vehicle, state, environment, wrench, dt, implicit_drag, inner)
 
 
 def kinetic_energy(vehicle: Vehicle, state: State) -> Array:

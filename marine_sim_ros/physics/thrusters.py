@@ -31,7 +31,9 @@ __all__ = [
     'PWM_NEUTRAL',
     'THRUST_EXPONENT',
     'ThrusterOutput',
+    'bollard_wrench',
     'linear_thrust',
+    'rotor_target',
     'thrusters',
     'ventilation_factor',
 ]
@@ -188,13 +190,8 @@ def thrusters(
     """
     set_ = vehicle.thrusters
     xp = namespace(memory)
-    target = set_.thrust_of_pwm(pwm)
     strength = None if supply is None else supply[..., None] ** THRUST_EXPONENT
-    if strength is not None:
-        target = target * strength
-    # √|F| has no slope at 0; the detour keeps the derivative of nothing at nothing.
-    size = xp.where(target == 0, xp.ones_like(target), xp.abs(target))
-    target = xp.sign(target) * xp.sqrt(size)
+    target = rotor_target(vehicle, pwm, strength)
     lag = constant(xp, set_.time_constant)
     memory = _lag(target, memory, lag, dt) if set_.any_lag else target
     thrust = memory * xp.abs(memory)
@@ -205,10 +202,7 @@ def thrusters(
     turned = None
     if azimuths is not None and set_.azimuths is not None:
         turned = _turned(set_.azimuths, azimuths)
-    if set_.any_inflow_loss:
-        thrust = thrust * _advance_factor(vehicle, state, environment, rotor_speed, turned)
-    if set_.any_ventilation:
-        thrust = thrust * _ventilation(vehicle, state, environment)
+    thrust = _left(vehicle, state, environment, thrust, rotor_speed, turned)
     if share is not None:
         thrust = thrust * share
     wrench = matvec(constant(xp, set_.effectiveness), thrust)
@@ -218,6 +212,45 @@ def thrusters(
     return ThrusterOutput(wrench, thrust, rotor_speed, power, azimuths=azimuths), memory
 
 
+def rotor_target(vehicle: Vehicle, pwm: Array, strength: Array | None = None) -> Array:
+    """Return s = sgn(F)√|F| (..., n), √N, that rotors go to with pulse widths (..., n) in µs.
+
+    Args:
+        vehicle: its ``thrusters`` give F of a pulse width.
+        pwm: pulse widths.
+        strength: factor of F by the supply's voltage; None: 1.
+    """
+    target = vehicle.thrusters.thrust_of_pwm(pwm)
+    xp = namespace(target)
+    if strength is not None:
+        target = target * strength
+    # √|F| has no slope at 0; the detour keeps the derivative of nothing at nothing.
+    size = xp.where(target == 0, xp.ones_like(target), xp.abs(target))
+    return xp.sign(target) * xp.sqrt(size)
+
+
+def _left(
+    vehicle: Vehicle, state: State, environment: Environment, thrust: Array, rotor_speed: Array,
+    turned: tuple[Array, Array] | None,
+) -> Array:  # fmt: skip
+    """Return what speed of advance and surface leave of bollard thrusts (..., n), N."""
+    if vehicle.thrusters.any_inflow_loss:
+        thrust = thrust * _advance_factor(vehicle, state, environment, rotor_speed, turned)
+    if vehicle.thrusters.any_ventilation:
+        thrust = thrust * _ventilation(vehicle, state, environment)
+    return thrust
+
+
+def bollard_wrench(
+    vehicle: Vehicle, state: State, environment: Environment, thrust: Array
+) -> tuple[Wrench, Array]:
+    """Return the wrench (..., 6) and thrusts (..., n) of bollard thrusts (..., n) in N."""
+    set_ = vehicle.thrusters
+    rotor_speed = set_.speed_of_thrust(thrust)
+    thrust = _left(vehicle, state, environment, thrust, rotor_speed, None)
+    return matvec(constant(namespace(thrust), set_.effectiveness), thrust), thrust
+
+
 def _has_thrusters(vehicle: Vehicle, environment: Environment) -> bool:
     del environment
     return len(vehicle.thrusters) > 0
@@ -225,7 +258,7 @@ def _has_thrusters(vehicle: Vehicle, environment: Environment) -> bool:
 
 THRUSTERS = ForceModel(
     'thrusters',
-    actuated('thrusters'),
+    actuated('thrusters', __name__),
     applies=_has_thrusters,
     label='Thrusters',
     colour='#e63333',

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.planes import FREEBOARD, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 
 __all__ = ['coarse', 'plane_lines', 'plane_outline']
-
-_FREEBOARD = 0.3
-"""m; walls are drawn up to this height above the water."""
 
 
 def _axes(plane: Plane) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -29,7 +26,7 @@ def _axes(plane: Plane) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _limits(scene: Scene, plane: Plane) -> list[tuple[np.ndarray, float]]:
     """Return half-spaces a·p ≥ b that the drawn part of a plane lies in: the water."""
     others = [p for p in scene.planes if p is not plane and abs(p.normal @ plane.normal) < 0.999]
-    up = (np.array([0.0, 0.0, -1.0]), -_FREEBOARD)
+    up = (np.array([0.0, 0.0, -1.0]), -FREEBOARD)
     return [*((p.normal, float(p.normal @ p.point)) for p in others), up]
 
 

@@ -13,24 +13,30 @@ import numpy as np
 from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.errors import ParameterError
 
-__all__ = ['Plane', 'plane_surfaces']
+__all__ = ['FREEBOARD', 'Plane', 'plane_surfaces']
+
+FREEBOARD = 0.3
+"""m that the walls of a pool go above the water."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """An endless flat surface.
+    """An endless flat surface, or a wall up to a rim.
 
     Attributes:
         name: name of the surface.
         point: (3,) any point of it, map, m.
         normal: (3,) unit vector into the water; any length but zero may be given.
         material: name.
+        rim: m, z up to which rays meet it: what is solid behind it has a level top there. What
+            touches it meets an endless surface.
     """
 
     name: str
     point: np.ndarray
     normal: np.ndarray
     material: str = 'default'
+    rim: float = np.inf
 
     def __post_init__(self) -> None:
         """Raise ParameterError for what is no plane."""

@@ -37,6 +37,7 @@ class Hits(NamedTuple):
     surface: Array
 
 
+@np.errstate(over='ignore', invalid='ignore')  # what is beyond all numbers is not met
 def cast(scene: Scene, origins: Array, directions: Array, maximum: float) -> Hits:
     """Return what rays meet first of a scene.
 
@@ -108,12 +109,26 @@ def _meet(scene: Scene, index: int, o: Array, d: Array, reach: Array) -> tuple[A
 def _plane(plane: Plane, o: Array, d: Array) -> tuple[Array, Array]:
     xp = namespace(d)
     normal = constant(xp, plane.normal)
-    height = o @ normal - float(plane.normal @ plane.point)
-    rise = d @ normal
-    sinks = rise < 0
-    meet = -height / xp.where(sinks, rise, -xp.ones_like(rise))
-    distance = xp.where(sinks, meet, xp.full_like(rise, xp.inf))
-    return xp.where(height <= 0, xp.zeros_like(rise), distance), xp.zeros_like(d) + normal
+    enter, leave = _half_space(o @ normal - float(plane.normal @ plane.point), d @ normal)
+    facing = xp.zeros_like(d) + normal
+    if np.isfinite(plane.rim):
+        above, below = _half_space(o[..., 2] - plane.rim, d[..., 2])
+        up = constant(xp, np.array([0.0, 0.0, 1.0]))
+        facing = xp.where((above > enter)[..., None], up, facing)
+        enter, leave = xp.maximum(enter, above), xp.minimum(leave, below)
+    meets = (enter <= leave) & (leave >= 0)
+    begin = xp.maximum(enter, xp.zeros_like(enter))
+    return xp.where(meets, begin, xp.full_like(enter, xp.inf)), facing
+
+
+def _half_space(height: Array, rise: Array) -> tuple[Array, Array]:
+    """Return where rays (r,) enter and leave height + t rise ≤ 0; infinite where they do not."""
+    xp = namespace(rise)
+    moves = rise != 0
+    at = -height / xp.where(moves, rise, xp.ones_like(rise))
+    inf = xp.full_like(rise, xp.inf)
+    enter = xp.where(rise < 0, at, xp.where(height <= 0, -inf, inf))
+    return enter, xp.where(rise > 0, at, inf)
 
 
 def _slab(o: Array, d: Array, half: float) -> tuple[Array, Array]:

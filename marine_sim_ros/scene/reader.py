@@ -19,7 +19,7 @@ from marine_sim_ros.scene.generators import GENERATORS, generate
 from marine_sim_ros.scene.grid_file import read_grid
 from marine_sim_ros.scene.jet_law import JET_MODES, JetLaw
 from marine_sim_ros.scene.obstacles import KINDS, Obstacle
-from marine_sim_ros.scene.planes import Plane
+from marine_sim_ros.scene.planes import FREEBOARD, Plane
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 
@@ -128,7 +128,10 @@ def _pool(reader: YamlReader) -> list[Plane]:
         'north_wall': ([0.0, width / 2, 0.0], [0.0, -1.0, 0.0]),
         'south_wall': ([0.0, -width / 2, 0.0], [0.0, 1.0, 0.0]),
     }
-    return [Plane(n, np.array(p), np.array(m), material) for n, (p, m) in sides.items()]
+    return [
+        Plane(name, np.array(point), np.array(normal), material, FREEBOARD)
+        for name, (point, normal) in sides.items()
+    ]
 
 
 def _plane(reader: YamlReader, index: int) -> Plane:

@@ -126,13 +126,13 @@ class Scene:
         """
         xp = namespace(position)
         normals, offsets, centers, edges = (constant(xp, values) for values in self._bounds)
-        gap = xp.maximum(xp.abs(centers - position) - edges, xp.zeros_like(centers))
-        apart = xp.sqrt(xp.sum(gap * gap, axis=-1))
+        gap = xp.maximum(xp.abs(centers - position) - edges, 0.0)
+        apart = xp.sqrt(xp.vecdot(gap, gap))
         return xp.concat([normals @ position - offsets, apart])
 
     def near(self, position: np.ndarray, distance: float) -> tuple[int, ...]:
         """Return which surfaces may be within a distance (m) of a point (3,), map."""
-        return tuple(np.flatnonzero(self.clearances(position) <= distance).tolist())
+        return tuple((self.clearances(position) <= distance).nonzero()[0].tolist())
 
     def part(self, surfaces: tuple[int, ...]) -> Scene:
         """Return a scene of some of the surfaces, in their order."""

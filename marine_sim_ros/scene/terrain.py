@@ -51,11 +51,17 @@ class HeightMap:
         object.__setattr__(self, 'heights', np.ascontiguousarray(heights))
 
     @cached_property
-    def _corners(self) -> np.ndarray:
-        """(cells, 4) heights at a cell's corners: (x0, y0), (x1, y0), (x0, y1), (x1, y1)."""
+    def _cells(self) -> np.ndarray:
+        """(cells, 4) height at a cell's corner x0, y0, its rise along x, and both at x0, y1."""
         h = self.heights
-        corners = np.stack([h[:-1, :-1], h[:-1, 1:], h[1:, :-1], h[1:, 1:]], axis=-1)
-        return corners.reshape(-1, 4)
+        rise = h[:, 1:] - h[:, :-1]
+        cells = np.stack([h[:-1, :-1], rise[:-1], h[1:, :-1], rise[1:]], axis=-1)
+        return cells.reshape(-1, 4)
+
+    @cached_property
+    def _last(self) -> np.ndarray:
+        """(2,) the largest numbers of a column and a row."""
+        return np.array(self.heights.shape[::-1]) - 1.0
 
     @cached_property
     def ridges(self) -> np.ndarray:
@@ -82,39 +88,30 @@ class HeightMap:
         along = [np.abs(np.diff(self.heights, axis=i)).max() / self.spacing for i in (0, 1)]
         return float(np.hypot(*along))
 
-    def _bilinear(self, x: Array, y: Array) -> tuple[Array, Array, Array]:
-        """Return h, ∂h/∂x and ∂h/∂y (...)."""
-        xp = namespace(x)
-        rows, columns = self.heights.shape
-        u, inside_x, i = self._cell(x, 0, columns)
-        v, inside_y, j = self._cell(y, 1, rows)
-        index = xp.reshape(j * (columns - 1) + i, (-1,))
-        corners = xp.reshape(xp.take(constant(xp, self._corners), index, axis=0), (*x.shape, 4))
-        a, b, c, d = (corners[..., n] for n in range(4))
-        south, north = a + u * (b - a), c + u * (d - c)
-        along_x = ((b - a) + v * ((d - c) - (b - a))) / self.spacing
-        along_y = (north - south) / self.spacing
-        return (
-            south + v * (north - south),
-            xp.where(inside_x, along_x, 0.0),
-            xp.where(inside_y, along_y, 0.0),
-        )
-
-    def _cell(self, x: Array, axis: int, count: int) -> tuple[Array, Array, Array]:
-        """Return the place within a cell (0 to 1), whether it is on the grid, and the cell."""
-        xp = namespace(x)
-        u = (x - float(self.origin[axis])) / self.spacing
-        clipped = xp.minimum(xp.maximum(u, 0.0), float(count - 1))
-        cell = xp.minimum(xp.floor(clipped), float(count - 2))
-        return clipped - cell, clipped == u, xp.astype(cell, xp.int32)
+    def _bilinear(self, places: Array) -> tuple[Array, Array]:
+        """Return h (...) and [∂h/∂x, ∂h/∂y] (..., 2) at places (..., 2)."""
+        xp = namespace(places)
+        last = self._last
+        u = (places - constant(xp, self.origin)) / self.spacing
+        clipped = xp.minimum(xp.maximum(u, 0.0), constant(xp, last))
+        cell = xp.minimum(xp.floor(clipped), constant(xp, last - 1))
+        part, index = clipped - cell, xp.astype(cell, xp.int32)
+        index = xp.reshape(index[..., 1] * int(last[0]) + index[..., 0], (-1,))
+        cells = xp.reshape(xp.take(constant(xp, self._cells), index, axis=0), (*u.shape[:-1], 4))
+        x, y = part[..., :1], part[..., 1:]
+        rows = cells[..., ::2] + x * cells[..., 1::2]
+        south, climb = rows[..., :1], rows[..., 1:] - rows[..., :1]
+        along = cells[..., 1:2] + y * (cells[..., 3:] - cells[..., 1:2])
+        slopes = xp.concat([along, climb], axis=-1) / self.spacing
+        return (south + y * climb)[..., 0], xp.where(clipped == u, slopes, 0.0)
 
     def height(self, x: Array, y: Array) -> Array:
         """Return h (...) in m at places x, y (...) of map, m."""
-        return self._bilinear(x, y)[0]
+        return self._bilinear(namespace(x).stack([x, y], axis=-1))[0]
 
     def normal(self, x: Array, y: Array) -> Array:
         """Return the upward unit normal (..., 3) at x, y (...): (−∂h/∂x, −∂h/∂y, 1)/|…|."""
-        return _upward(*self._bilinear(x, y)[1:])
+        return _upward(self._bilinear(namespace(x).stack([x, y], axis=-1))[1])
 
     def surfaces(self, points: Array) -> tuple[Array, Array]:
         """Return d (..., 1, m) in m and n (..., 1, m, 3) of points (..., m, 3).
@@ -122,8 +119,8 @@ class HeightMap:
         d = (z − h) n_z, the distance from the plane that touches the terrain below the point:
         exact on a plane slope, and in first order anywhere near the terrain.
         """
-        h, dx, dy = self._bilinear(points[..., 0], points[..., 1])
-        normal = _upward(dx, dy)
+        h, slopes = self._bilinear(points[..., :2])
+        normal = _upward(slopes)
         distance = (points[..., 2] - h) * normal[..., 2]
         return distance[..., None, :], normal[..., None, :, :]
 
@@ -135,7 +132,7 @@ def _folds(heights: np.ndarray, spacing: float) -> np.ndarray:
     return np.pad(convex[:, :-1] | convex[:, 1:], ((0, 0), (0, 1)))
 
 
-def _upward(dx: Array, dy: Array) -> Array:
-    xp = namespace(dx)
-    up = 1 / xp.sqrt(1 + dx * dx + dy * dy)
-    return xp.stack([-dx * up, -dy * up, up], axis=-1)
+def _upward(slopes: Array) -> Array:
+    xp, square = namespace(slopes), slopes * slopes
+    up = 1 / xp.sqrt(1 + square[..., :1] + square[..., 1:])
+    return xp.concat([-slopes * up, up], axis=-1)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.spatial import normalized, rotation_matrix, rotation_vector_quaternion
+from marine_sim_ros.model.arm.joints import MOVING
 from marine_sim_ros.model.geometry.mesh_files import mesh_path, read_mesh
-from marine_sim_ros.model.joints import MOVING
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader, parse
 from marine_sim_ros.scene.parts import Part
@@ -86,7 +86,7 @@ class Appearance:
             base: folder that relative mesh names start from.
         """
         self._vehicle, self._base = vehicle, base
-        self._zero: tuple[Part, ...] | None = None
+        self._placed: tuple[dict[str, float], list[_Placed]] | None = None
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -110,25 +110,64 @@ class Appearance:
         Raises:
             ModelError: the URDF cannot be read.
         """
-        if self._zero is None:
-            self._zero = self.parts_at({})
-        return self._zero
+        return self.parts_at({})
 
-    def parts_at(self, joints: Mapping[str, float]) -> tuple[Part, ...]:
+    def parts_at(
+        self, joints: Mapping[str, float], turns: Mapping[str, float] | None = None
+    ) -> tuple[Part, ...]:
         """Return the visible parts in the body's frame with joints at positions, rad or m.
+
+        Args:
+            joints: positions by the names of the joints; others are at 0.
+            turns: angles by the names of links that turn about their own z axes, rad, with what
+                they carry; None: none does.
 
         Raises:
             ModelError: the URDF cannot be read.
         """
-        poses: dict[str, Pose] = {}
-        found = []
-        for link in self.links:
-            pose = poses.get(link.parent, IDENTITY).then(link.pose)
-            if link.joint is not None:
-                pose = pose.then(_moved(link.joint, joints.get(link.joint.name, 0.0)))
-            poses[link.name] = pose
-            found += [_part(v, pose.then(v.pose)) for v in link.visuals if _opaque(v)]
+        turned: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        found: list[Part] = []
+        for link, pose, parts in self._at(joints):
+            angle = 0.0 if turns is None else turns.get(link.name, 0.0)
+            before = turned.get(link.parent)
+            if not angle and before is None:
+                found += parts
+                continue
+            turn, shift = _about_z(pose, angle)
+            if before is not None:
+                turn, shift = before[0] @ turn, before[0] @ shift + before[1]
+            turned[link.name] = turn, shift
+            found += [
+                replace(p, position=turn @ p.position + shift, rotation=turn @ p.rotation)
+                for p in parts
+            ]
         return tuple(found)
+
+    def _at(self, joints: Mapping[str, float]) -> list[_Placed]:
+        """Return links, where they are in the body, and their parts; the last ones are kept."""
+        given = dict(joints)
+        if self._placed is None or self._placed[0] != given:
+            poses: dict[str, Pose] = {}
+            found = []
+            for link in self.links:
+                pose = poses.get(link.parent, IDENTITY).then(link.pose)
+                if link.joint is not None:
+                    pose = pose.then(_moved(link.joint, given.get(link.joint.name, 0.0)))
+                poses[link.name] = pose
+                parts = [_part(v, pose.then(v.pose)) for v in link.visuals if _opaque(v)]
+                found.append((link, pose, parts))
+            self._placed = given, found
+        return self._placed[1]
+
+
+_Placed = tuple[Link, Pose, list[Part]]
+
+
+def _about_z(pose: Pose, angle: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return R (3, 3) and s (3,), m: R p + s is where p goes by a turn about a frame's z axis."""
+    axis = np.asarray(rotation_matrix(pose.quaternion))[:, 2]
+    turn = np.asarray(rotation_matrix(rotation_vector_quaternion(axis * angle)))
+    return turn, pose.translation - turn @ pose.translation
 
 
 def _opaque(visual: Visual) -> bool:

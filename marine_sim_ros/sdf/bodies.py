@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from marine_sim_ros.model.arm.joints import MOVING
 from marine_sim_ros.model.inertia import Inertia
-from marine_sim_ros.model.joints import MOVING
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.sdf.poses import IDENTITY, Pose

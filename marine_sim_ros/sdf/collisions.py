@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What of a vehicle is solid."""
+"""Collisions of a vehicle as SDF."""
 
 from __future__ import annotations
 

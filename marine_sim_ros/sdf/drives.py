@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What moves the joints of an arm in Gazebo: its own systems, which take positions or efforts."""
+"""Gazebo's own systems that move the joints of an arm, by positions or efforts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from marine_sim_ros.model.manipulator import BANDWIDTH, Manipulator
+from marine_sim_ros.model.arm.manipulator import BANDWIDTH, Manipulator
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.sdf.elements import add
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.model.manipulator import Manipulator
+from marine_sim_ros.model.arm.manipulator import Manipulator
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.sdf.bodies import Joint
 from marine_sim_ros.sdf.elements import add, add_pose

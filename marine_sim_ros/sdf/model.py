@@ -13,8 +13,8 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model import xml
-from marine_sim_ros.model.contact_tags import read_contact_tags
-from marine_sim_ros.model.joints import MOVING
+from marine_sim_ros.model.arm.joints import MOVING
+from marine_sim_ros.model.contact.tags import read_contact_tags
 from marine_sim_ros.model.materials import Materials, shipped_materials
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Element, Reader

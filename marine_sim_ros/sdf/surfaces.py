@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from marine_sim_ros.model.contact_material import Material
+from marine_sim_ros.model.contact.material import Material
 from marine_sim_ros.model.materials import Materials
 from marine_sim_ros.model.xml import Element
 from marine_sim_ros.sdf.elements import add

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What one sees of a vehicle: shapes with colours."""
+"""Visuals of a vehicle as SDF: shapes with colours."""
 
 from __future__ import annotations
 

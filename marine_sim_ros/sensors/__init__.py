@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from marine_sim_ros.core import registry
+from marine_sim_ros.model.propellers import has_propellers
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
@@ -26,6 +27,7 @@ __all__ = [
     'SensorInputs',
     'SensorModel',
     'SensorTopic',
+    'moving_parts',
     'needs_of',
     'sensor_nodes',
 ]
@@ -33,17 +35,25 @@ __all__ = [
 SHARED = 'sensors'
 """The node that has all sensors without an executable of their own."""
 SENSORS: Mapping[str, SensorModel] = registry.SENSORS
+SEEN = frozenset({'joints', 'payloads', 'tether', 'rotors'})
+"""Needs of sensors that see what moves of a vehicle, its own or another one."""
 
 
 def needs_of(vehicle: Vehicle) -> set[str]:
     """Return what the sensors of a vehicle need beside its state (``SensorModel.needs``)."""
+    needs = {need for sensor in vehicle.sensors for need in SENSORS[sensor.kind].needs}
+    return needs - (SEEN - moving_parts(vehicle))
+
+
+def moving_parts(vehicle: Vehicle) -> set[str]:
+    """Return what cameras see move of a vehicle beside the whole of it, of ``SEEN``."""
     has = {
         'joints': vehicle.manipulator is not None,
         'payloads': 'gripper' in vehicle.extensions,
         'tether': 'tether' in vehicle.extensions,
+        'rotors': has_propellers(vehicle),
     }
-    needs = {need for sensor in vehicle.sensors for need in SENSORS[sensor.kind].needs}
-    return {need for need in needs if has.get(need, True)}
+    return {need for need, there in has.items() if there}
 
 
 def sensor_nodes(vehicle: Vehicle) -> dict[str, str]:

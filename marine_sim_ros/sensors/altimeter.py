@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Altimeter: a single wide beam, and how sure it is of what it has met.
+"""Altimeter: range by a single wide beam, with a confidence.
 
 It looks along the x axis of its frame, as sensor_msgs/Range has it.
 """
@@ -22,7 +22,6 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import absorption, beam_hits, echo_strength, two_way
 from marine_sim_ros.sensors.sensor_model import (
     Comparison,
     Readings,
@@ -31,6 +30,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorModel,
     SensorTopic,
 )
+from marine_sim_ros.sensors.sonar.acoustics import absorption, beam_hits, echo_strength, two_way
 
 __all__ = ['ALTIMETER', 'Altimeter', 'cone']
 

@@ -28,7 +28,6 @@ from marine_sim_ros.environment.rays import WATER_SURFACE, hit_materials
 from marine_sim_ros.faults.draws import key_of, share_of
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
-from marine_sim_ros.sensors.acoustics import SOUND_SPEED, beam_hits
 from marine_sim_ros.sensors.dead_reckoning import DeadReckoning, dead_reckoning, true_way
 from marine_sim_ros.sensors.sensor_model import (
     Comparison,
@@ -41,6 +40,7 @@ from marine_sim_ros.sensors.sensor_model import (
     vector_fields,
     vector_numbers,
 )
+from marine_sim_ros.sensors.sonar.acoustics import SOUND_SPEED, beam_hits
 
 __all__ = ['DVL', 'Dvl', 'beam_directions']
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a sensor is: pure functions of the motion, and what the rest of the suite must know."""
+"""What a sensor is: pure functions of the motion, and what the package must know."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ class SensorInputs(NamedTuple):
         payloads: (..., p, 7) places, m, and orientations x, y, z, w of the environment's payloads,
             map (``needs`` payloads); None: where they are declared.
         tether: (..., n, 3) places along the tether, map, m (``needs`` tether), or None.
+        rotors: (..., n) speeds of the thrusters' rotors, rad/s (``needs`` rotors); None: 0.
     """
 
     time: np.ndarray
@@ -57,6 +58,7 @@ class SensorInputs(NamedTuple):
     joints: np.ndarray | None = None
     payloads: np.ndarray | None = None
     tether: np.ndarray | None = None
+    rotors: np.ndarray | None = None
 
     def at(self, rows: Any) -> SensorInputs:
         """Return the inputs of one tick of many, or of some."""

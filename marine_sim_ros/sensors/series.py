@@ -10,7 +10,8 @@ before one that was measured earlier.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -23,10 +24,12 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.sensors import added_latency, dropped, frozen, with_errors
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
-from marine_sim_ros.sensors.own_looks import OwnLooks
+from marine_sim_ros.sensors.camera.own_looks import OwnLooks
+from marine_sim_ros.sensors.neighbours import beside, body_of
 from marine_sim_ros.sensors.sensor_model import Readings, SensorInputs, SensorModel
 
 __all__ = [
+    'Moment',
     'SensorReader',
     'SensorRecord',
     'SensorSeries',
@@ -44,7 +47,7 @@ def due(period: int, stamp: int, before: int) -> bool:
 
 def given(readings: Readings) -> bool:
     """Return whether there is a reading: its first quantity is not NaN throughout."""
-    return not bool(np.all(np.isnan(next(iter(readings.values())))))
+    return not bool(np.isnan(next(iter(readings.values()))).all())
 
 
 def _latency(sensor: Sensor, readings: Readings) -> Any:
@@ -101,6 +104,10 @@ def ideal_readings(
     return {name: np.stack([r[name] for r in readings]) for name in readings[0]}
 
 
+Moment = Callable[[], tuple[State, Environment, SensorInputs]]
+"""Returns what a sensor reads at a stamp."""
+
+
 class SensorReader:
     """A sensor from tick to tick: what a node has.
 
@@ -115,6 +122,35 @@ class SensorReader:
         self.first = self._before = -1
         self._last: Readings | None = None
         self._memory: Any = None
+        self._unread: tuple[int, Moment, Sequence[Fault]] | None = None
+
+    def skip(self, stamp: int, moment: Moment, faults: Sequence[Fault]) -> bool:
+        """Pass over a stamp (ns) whose reading nobody wants, and return whether that can be done.
+
+        It cannot where later readings need to know of each one that was sent. Elsewhere a reading
+        is the same whether or not others were made; the last one is made when a fault freezes it.
+
+        Args:
+            stamp: ns.
+            moment: returns what :meth:`read` takes of it: state, environment and inputs.
+            faults: faults of the run.
+        """
+        if self.model.follow is not None or stamp < self._before:
+            return False
+        before, self._before = self._before, stamp
+        if due(self.sensor.period, stamp, before) and not (
+            faults and frozen(faults, self.sensor.name, stamp)
+        ):
+            self._unread = stamp, moment, faults
+        return True
+
+    def _catch_up(self) -> None:
+        """Make the last reading that was passed over."""
+        if self._unread is None:
+            return
+        (stamp, moment, faults), self._unread = self._unread, None
+        ideal = self.model.measure(self.sensor, *moment())
+        self._last = disturbed(self.sensor, ideal, stamp, self._seed, faults)
 
     def read(
         self,
@@ -128,16 +164,19 @@ class SensorReader:
         before, self._before = self._before, stamp
         if stamp < before:  # the run was reset
             before, self.first, self._last, self._memory = -1, -1, None, None
+            self._unread = None
         sensor = self.sensor
         if not due(sensor.period, stamp, before):
             return None
         if not faults:
+            self._unread = None
             ideal = self.model.measure(sensor, state, environment, inputs)
             readings = self.model.disturb(sensor, ideal, stamp, self._seed, ())
             self._last = readings
             if not given(readings):
                 return None
             return self._sent(stamp, stamp + _latency(sensor, readings), readings)
+        self._catch_up()
         if self._last is None or not frozen(faults, sensor.name, stamp):
             ideal = self.model.measure(sensor, state, environment, inputs)
             self._last = disturbed(sensor, ideal, stamp, self._seed, faults)
@@ -218,6 +257,7 @@ class SensorRecord(Mapping[str, SensorSeries]):
             at_once: compute all ticks in one call where the water is steady, which may round
                 otherwise than tick by tick.
         """
+        self._vehicle = vehicle
         self._sensors = {sensor.name: sensor for sensor in vehicle.sensors}
         self._environment = replace(environment, looks=OwnLooks(vehicle))
         self._stamps = stamps
@@ -225,6 +265,17 @@ class SensorRecord(Mapping[str, SensorSeries]):
         self._seed, self._faults = seed, tuple(faults)
         self._at_once = at_once
         self._known: dict[str, SensorSeries] = {}
+        self._others: Mapping[str, SensorRecord] = {}
+
+    def beside(self, others: Mapping[str, SensorRecord]) -> SensorRecord:
+        """Return the record of the same vehicle whose sensors see other vehicles.
+
+        Args:
+            others: of the same ticks, by name.
+        """
+        result = copy(self)
+        result._known, result._others = {}, others
+        return result
 
     def __getitem__(self, name: str) -> SensorSeries:
         """Return the readings of a sensor."""
@@ -240,6 +291,29 @@ class SensorRecord(Mapping[str, SensorSeries]):
         """Return the number of sensors."""
         return len(self._sensors)
 
+    def _among(
+        self, rows: np.ndarray, inputs: SensorInputs
+    ) -> tuple[list[Environment], SensorInputs]:
+        """Return the environments (m) with the other vehicles at m ticks, and the inputs."""
+        others = self._others
+        bodies = {name: body_of(other._vehicle, name) for name, other in others.items()}
+        found: list[Environment] = []
+        payloads: list[np.ndarray] = []
+        for i, row in enumerate(rows.tolist()):
+            around, own = beside(
+                self._environment.at(self._stamps[row] / NANOSECONDS),
+                inputs.at(i),
+                bodies,
+                {n: State(*(x[row] for x in o._states)) for n, o in others.items()},
+                {n: o.inputs.at(row) for n, o in others.items()},
+            )
+            found.append(around)
+            if own.payloads is not None:  # in each tick, or in none
+                payloads.append(own.payloads)
+        if payloads:
+            inputs = inputs._replace(payloads=np.stack(payloads))
+        return found, inputs
+
     def _series(self, sensor: Sensor) -> SensorSeries:
         before = np.concatenate([[-1], self._stamps[:-1]])
         if sensor.period:
@@ -249,9 +323,13 @@ class SensorRecord(Mapping[str, SensorSeries]):
             rows = np.arange(len(self._stamps))
         stamps, faults = self._stamps[rows], self._faults
         states = State(*(x[rows] for x in self._states))
+        around, inputs = None, self.inputs.at(rows)
+        if self._others and SENSORS[sensor.kind].sees:
+            around, inputs = self._among(rows, inputs)
         ideal = ideal_readings(
-            sensor, self._environment, stamps, states, self.inputs.at(rows), at_once=self._at_once
-        )
+            sensor, self._environment, stamps, states, inputs,
+            at_once=self._at_once, around=around,
+        )  # fmt: skip
         readings = disturbed(sensor, ideal, stamps, self._seed, faults)
         if faults:
             held = frozen(faults, sensor.name, stamps)

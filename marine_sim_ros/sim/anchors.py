@@ -12,7 +12,7 @@ from typing import Any
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.library import vehicle_path, xacro_arguments
-from marine_sim_ros.model.tether import Tether
+from marine_sim_ros.model.tether.tether import Tether
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xacro_expansion import expand_description
 

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.model.mass.grid import Progress, no_progress
-from marine_sim_ros.sensors.video_stream import next_address
+from marine_sim_ros.sensors.camera.video_stream import next_address
 from marine_sim_ros.sim.graph import NodeSpec, describe, namespace_of
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
@@ -30,6 +31,7 @@ __all__ = [
     'describe_fleet',
     'elsewhere',
     'fleet_runs',
+    'in_parts',
 ]
 
 MOST = 100
@@ -254,6 +256,27 @@ def chosen_runs(
     if only:
         raise ParameterError('only names vehicles of a fleet; expected the option fleet too')
     return (options,)
+
+
+def in_parts(runs: Sequence[RunOptions], count: int) -> list[tuple[RunOptions, ...]]:
+    """Return the runs of a fleet in so many parts of equal size, in their order.
+
+    Each of several parts records into a folder of its own, ``record``/1 and so on.
+
+    Raises:
+        ParameterError: more parts than vehicles, or none.
+    """
+    if not 1 <= count <= len(runs):
+        raise ParameterError(
+            f'processes is {count}; expected 1 to {len(runs)}, the number of vehicles'
+        )
+    if count == 1:
+        return [tuple(runs)]
+    bounds = [round(i * len(runs) / count) for i in range(count + 1)]
+    return [
+        tuple(replace(run, record=run.record and f'{run.record}/{i}') for run in runs[a:b])
+        for i, (a, b) in enumerate(pairwise(bounds), start=1)
+    ]
 
 
 def elsewhere(runs: Sequence[RunOptions]) -> tuple[str, ...]:

@@ -16,11 +16,11 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
-from marine_sim_ros.model.tether import Tether
-from marine_sim_ros.physics.tether import check_reach
-from marine_sim_ros.physics.towing import towed, towing_wrench
+from marine_sim_ros.model.tether.tether import Tether
+from marine_sim_ros.physics.tether.tether import check_reach
+from marine_sim_ros.physics.tether.towing import towed, towing_wrench
 from marine_sim_ros.sim.anchors import check_anchor, towed_by
-from marine_sim_ros.sim.graph import namespace_of
+from marine_sim_ros.sim.graph import namespace_of, seen_parts
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import load_scenario
@@ -57,6 +57,7 @@ class _Member:
             integrator=run.integrator,
             faults=scenario.faults,
             seed=run.seed,
+            shown=seen_parts(run, vehicle),
         )
         self.ticks: list[StepOutput] = []
 
@@ -84,11 +85,21 @@ def _in_order(members: Mapping[str, _Member]) -> list[_Member]:
     return list(done.values())
 
 
+def _seeing(found: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
+    """Return trajectories in which the sensors of each vehicle see the others."""
+    records = {name: trajectory.sensors for name, trajectory in found.items()}
+    result = {}
+    for name, trajectory in found.items():
+        others = {n: record for n, record in records.items() if n != name}
+        result[name] = replace(trajectory, sensors=trajectory.sensors.beside(others))
+    return result
+
+
 def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
     """Return the trajectory of each vehicle of a fleet, by its namespace.
 
-    In each tick all see the states of that tick, and a vehicle feels the pull of tethers that end
-    at it: what the node graph computes, to the bit.
+    In each tick all see the states of that tick, a vehicle feels the pull of tethers that end at
+    it, and its sensors see the others: what the node graph computes, to the bit.
 
     Args:
         runs: options of the vehicles, from :func:`~marine_sim_ros.sim.fleet.fleet_runs`.
@@ -137,5 +148,5 @@ def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
             for member, ticks in going:
                 done = next(ticks, None)
                 if done is None:
-                    return {name: m.trajectory() for name, m in members.items()}
+                    return _seeing({name: m.trajectory() for name, m in members.items()})
                 member.ticks.append(done)

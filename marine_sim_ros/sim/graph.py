@@ -23,15 +23,15 @@ from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
-from marine_sim_ros.physics.gripping import Gripping
-from marine_sim_ros.physics.towing import towed
-from marine_sim_ros.sensors import sensor_nodes
-from marine_sim_ros.sensors.video_stream import next_address
+from marine_sim_ros.physics.arm.gripping import Gripping
+from marine_sim_ros.physics.tether.towing import towed
+from marine_sim_ros.sensors import moving_parts, sensor_nodes
+from marine_sim_ros.sensors.camera.video_stream import next_address
 from marine_sim_ros.sim.anchors import check_anchor, towed_by
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
-__all__ = ['NodeSpec', 'describe', 'has_own_process', 'namespace_of']
+__all__ = ['NodeSpec', 'describe', 'has_own_process', 'namespace_of', 'seen_parts']
 
 MAVLINK = 'mavlink'
 """The autopilot that is our own controller, with a node that speaks for it."""
@@ -124,11 +124,18 @@ def _check(options: RunOptions, vehicle: Vehicle, sources: Sequence[str]) -> Sce
     if options.controller and autopilot(options.controller) is None:
         load_controller(options.controller)
     if options.autopilot not in ('', MAVLINK) and options.controller:
-        raise ParameterError('an autopilot is the controller; expected one of the two')
+        raise ParameterError(
+            f'controller is {options.controller}, and autopilot {options.autopilot} is one; '
+            'expected one of the two'
+        )
     if not options.scenario:
         return None
     if options.controller or options.autopilot:
-        raise ParameterError('a scenario brings its own controller; expected one of the two')
+        other = 'controller' if options.controller else 'autopilot'
+        raise ParameterError(
+            f'scenario {options.scenario} brings its own controller, and {other} is '
+            f'{options.controller or options.autopilot}; expected one of the two'
+        )
     scenario = load_scenario(options.scenario)
     scenario.check(vehicle)
     return scenario
@@ -189,6 +196,23 @@ def _common(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
     return common
 
 
+def seen_parts(options: RunOptions, vehicle: Vehicle) -> set[str]:
+    """Return what cameras of other vehicles of a fleet see of one besides what it always tells.
+
+    ``payloads`` that its gripper moves, and its ``tether``.
+    """
+    parts = moving_parts(vehicle) & {'payloads', 'tether'}
+    if not parts:
+        return parts  # and the others need not be read
+    needs = {
+        need
+        for other in options.neighbours.values()
+        for sensor in vehicle_of(other).sensors
+        for need in SENSORS[sensor.kind].needs
+    }
+    return parts & needs
+
+
 def describe(
     options: RunOptions,
     progress: Progress = no_progress,
@@ -236,12 +260,18 @@ def describe(
         own[node] = dict(seen) if kind in ('sensor', 'sensors') else {}
     for node, address in _videos(options, vehicle).items():
         own[node]['video'] = address
+    shown = {'seen': bool(seen_parts(options, vehicle))}
     special: dict[str, dict[str, Any]] = {
         'thrusters': {**pwm, **(servos if vehicle.thrusters.azimuths is not None else {})},
         'drag': {'publish_components': True} if options.publish_components else {},
-        'manipulator': script,
+        'manipulator': {
+            **script,
+            **shown,
+            'dt': float(options.dt),
+            'integrator': options.integrator,
+        },
         'fins': servos,
-        'tether': script,
+        'tether': {**script, **shown},
         'towing': {'towed_by': list(pullers)},
     }
     own |= {name: parameters for name, parameters in special.items() if name in own}

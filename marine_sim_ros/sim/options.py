@@ -18,7 +18,7 @@ from typing import Any, TypeVar, get_type_hints
 from marine_sim_ros.control.pilot import OUTPUTS
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.setting import Setting
-from marine_sim_ros.model.hull import FORCE_TERMS
+from marine_sim_ros.model.hull.hull import FORCE_TERMS
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
 
 __all__ = ['OPTIONS', 'Option', 'RunOptions', 'StartOptions']
@@ -116,7 +116,7 @@ class RunOptions:
     scenario: str = option(
         '',
         'scenario to play: shipped name or YAML file',
-        empty='none, other nodes send the commands',
+        empty='none, other nodes send the commands; simulate needs one',
     )
     controller: str = option(
         '', 'controller that closes the loop: shipped name or YAML file',
@@ -288,6 +288,10 @@ class StartOptions:
         empty='all', metavar='NAME', graph=True,
     )  # fmt: skip
     composed: bool = option(False, 'run all nodes in one process', graph=True)
+    processes: int = option(
+        1, 'processes that share the vehicles of a composed fleet; implies composed above 1, and '
+        'each records into a folder of its own, record/1, record/2 and so on', graph=True,
+    )  # fmt: skip
     overwrite: bool = option(False, 'replace an old recording', launch=False)
     backend: str = option(
         'embedded',

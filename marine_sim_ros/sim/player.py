@@ -15,7 +15,7 @@ from marine_sim_ros.control.setpoints import all_free
 from marine_sim_ros.control.settings import ControllerSettings, load_controller
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.kinds import Dead, Fault
-from marine_sim_ros.model.tether import reel_of
+from marine_sim_ros.model.tether.tether import reel_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.scenario import Scenario, Segment
 
@@ -25,6 +25,7 @@ __all__ = [
     'failed_thrusters',
     'fin_targets',
     'gripper_closed',
+    'joint_efforts',
     'joint_targets',
     'reel_rate',
     'unknown_thrusters',
@@ -54,6 +55,21 @@ def joint_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarr
     if vehicle.manipulator is None:
         return None
     return _targets(vehicle.manipulator.names, scenario, time, lambda segment: segment.joints)
+
+
+def joint_efforts(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
+    """Return the efforts (n,) that joints give at a time (s), NaN: they go to their targets.
+
+    None where no joint moves by efforts.
+    """
+    arm = vehicle.manipulator
+    if arm is None or arm.articulation is None:
+        return None
+
+    def told(segment: Segment) -> Mapping[str, float]:
+        return dict.fromkeys(segment.joints, np.nan) | dict(segment.joint_efforts)
+
+    return _targets(arm.names, scenario, time, told, np.nan)
 
 
 def fin_targets(scenario: Scenario, vehicle: Vehicle, time: float) -> np.ndarray | None:
@@ -90,9 +106,10 @@ def _targets(
     scenario: Scenario,
     time: float,
     told: Callable[[Segment], Mapping[str, float]],
+    first: float = 0.0,
 ) -> np.ndarray:
-    """Return where each was sent last at a time (s); 0 before."""
-    target = dict.fromkeys(names, 0.0)
+    """Return where each was sent last at a time (s); ``first`` before."""
+    target = dict.fromkeys(names, first)
     for segment in scenario.segments:
         if segment.start <= time:
             target |= told(segment)

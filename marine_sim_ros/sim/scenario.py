@@ -21,7 +21,7 @@ from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.faults.fitting import unfit
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.reading import read_fault
-from marine_sim_ros.model.tether import REEL, reel_of
+from marine_sim_ros.model.tether.tether import REEL, reel_of
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['Expectation', 'Scenario', 'Segment', 'load_scenario']
@@ -38,6 +38,7 @@ class Segment:
         pwm: pulse widths for every thruster instead of efforts, or None.
         control: set-points (12,) for the controller instead of efforts, or None.
         joints: positions that joints go to, rad or m; joints not named stay where they were sent.
+        joint_efforts: efforts of joints instead, N·m or N, until a position follows.
         fins: deflections that fins go to, rad; fins not named stay where they were sent.
         azimuths: angles that thrusters turn to, rad; those not named stay where they were sent.
         gripper: ``close`` or ``open``; empty: as before.
@@ -50,6 +51,7 @@ class Segment:
     pwm: tuple[float, ...] | None
     control: np.ndarray | None = None
     joints: Mapping[str, float] = field(default_factory=dict)
+    joint_efforts: Mapping[str, float] = field(default_factory=dict)
     fins: Mapping[str, float] = field(default_factory=dict)
     azimuths: Mapping[str, float] = field(default_factory=dict)
     gripper: str = ''
@@ -137,6 +139,7 @@ class Scenario:
         turned = vehicle.thrusters.azimuths
         azimuths = () if turned is None else turned.names
         named = [('joint', joints, name) for s in self.segments for name in s.joints]
+        named += [('joint', joints, name) for s in self.segments for name in s.joint_efforts]
         named += [('fin', fins, name) for s in self.segments for name in s.fins]
         named += [('azimuth', azimuths, name) for s in self.segments for name in s.azimuths]
         for kind, known, name in named:
@@ -144,6 +147,14 @@ class Scenario:
                 raise ScenarioError(
                     f'scenario {self.name}: {kind} {name!r} is unknown; expected one of those of '
                     f'{vehicle.name}: {", ".join(known) or "none"}'
+                )
+        if any(s.joint_efforts for s in self.segments):
+            arm = vehicle.manipulator
+            if arm is None or arm.articulation is None:
+                raise ScenarioError(
+                    f'scenario {self.name}: joints of {vehicle.name} take no efforts; expected '
+                    '<manipulator dynamics="articulated">, such as bluerov2_heavy with arm:=true '
+                    'and arm_dynamics:=articulated'
                 )
         if any(s.gripper for s in self.segments) and 'gripper' not in vehicle.extensions:
             raise ScenarioError(
@@ -178,6 +189,7 @@ class Scenario:
 def _segment(item: YamlReader) -> Segment:
     known = {
         'at', 'axes', 'depth', 'pwm', 'control', 'joints', 'fins', 'azimuths', 'gripper', 'tether',
+        'joint_efforts',
     }  # fmt: skip
     item.mapping(known, {'at'})
     axes = item.child('axes', {})
@@ -200,6 +212,7 @@ def _segment(item: YamlReader) -> Segment:
         pwm=None if pwm.value is None else tuple(p.number(1100, 1900) for p in pwm.items()),
         control=_control(item.child('control')) if 'control' in item.value else None,
         joints=_positions(item, 'joints', 1e3),
+        joint_efforts=_positions(item, 'joint_efforts', 1e6),
         fins=_positions(item, 'fins', np.pi),
         azimuths=_positions(item, 'azimuths', np.pi),
         gripper=item.child('gripper').choice(('close', 'open')) if 'gripper' in item.value else '',
@@ -208,7 +221,7 @@ def _segment(item: YamlReader) -> Segment:
 
 
 def _positions(item: YamlReader, kind: str, most: float) -> dict[str, float]:
-    """Return where joints, fins or azimuths go, by name."""
+    """Return where joints, fins or azimuths go, or what efforts joints give, by name."""
     found = item.child(kind, {})
     if not isinstance(found.value, dict):
         raise found.error(f' is {found.value!r}; expected a mapping of {kind}')

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,12 +23,18 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import tables_of
 from marine_sim_ros.faults.water import with_gusts
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.physics.cable import CableState
-from marine_sim_ros.physics.gripping import Gripping
+from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
+from marine_sim_ros.physics.tether.cable_state import CableState
 from marine_sim_ros.sensors import SensorInputs, needs_of
 from marine_sim_ros.sensors.series import SensorRecord
-from marine_sim_ros.sim.player import ScriptedPilot, gripper_closed, joint_targets, reel_rate
+from marine_sim_ros.sim.player import (
+    ScriptedPilot,
+    gripper_closed,
+    joint_efforts,
+    joint_targets,
+    reel_rate,
+)
 from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.step import Commands, StepOutput, Stepping, advance, begin, supply_of
 from marine_sim_ros.sim.trajectory import Trajectory, hash_of
@@ -75,6 +81,7 @@ class Simulation:
         implicit_drag: bool = True,
         faults: Sequence[Fault] = (),
         seed: int = 0,
+        shown: Collection[str] = (),
     ) -> None:
         """Set up at time 0.
 
@@ -87,6 +94,8 @@ class Simulation:
             implicit_drag: treat the drag as linearly implicit (not with ``rk4``).
             faults: faults to inject.
             seed: random seed of the faults.
+            shown: what is told of each tick for cameras of other vehicles: ``payloads``,
+                ``tether``.
 
         Raises:
             ParameterError: a step or an integrator that does not exist.
@@ -102,7 +111,7 @@ class Simulation:
         self._step = step_nanoseconds(dt)
         self._memory = begin(vehicle, self.environment, initial or rest())
         self._since_last = 0.0
-        self._needs = needs_of(vehicle)
+        self._needs = needs_of(vehicle) | set(shown)
         self.gripping = Gripping(vehicle, self.environment)
         self._stepping = Stepping(self._step / NANOSECONDS, integrator, implicit_drag)
 
@@ -122,6 +131,7 @@ class Simulation:
         pwm: np.ndarray,
         *,
         joints: np.ndarray | None = None,
+        joint_efforts: np.ndarray | None = None,
         fins: np.ndarray | None = None,
         azimuths: np.ndarray | None = None,
         reel: np.ndarray | None = None,
@@ -134,6 +144,7 @@ class Simulation:
         Args:
             pwm: pulse widths (n,), µs.
             joints: positions (k,) that the arm's joints go to; None: 0.
+            joint_efforts: efforts (k,) that its drives give instead, NaN: none; None: none does.
             fins: deflections (m,) that the fins go to, rad; None: 0.
             azimuths: angles (k,) that the azimuths go to, rad; None: 0.
             reel: rate (1,) at which the tether is paid out, m/s; None: 0.
@@ -161,6 +172,7 @@ class Simulation:
                 reel=reel,
                 anchor=anchor,
                 towing=towing,
+                joint_efforts=joint_efforts,
             ),
             self._stepping,
             since=self._since_last,
@@ -192,6 +204,7 @@ class Simulation:
         duration: float,
         *,
         joints: Schedule | None = None,
+        joint_efforts: Schedule | None = None,
         fins: Schedule | None = None,
         azimuths: Schedule | None = None,
         reel: Schedule | None = None,
@@ -205,6 +218,7 @@ class Simulation:
             command: pulse widths of a time and a state.
             duration: s.
             joints: wanted joint positions of a time (s).
+            joint_efforts: efforts of the joints' drives of a time (s).
             fins: commanded deflections of the fins of a time (s).
             azimuths: commanded angles of the azimuths of a time (s).
             reel: commanded rate of the reel of a time (s).
@@ -221,6 +235,7 @@ class Simulation:
             yield self.tick(
                 command(time, self.state),
                 joints=None if joints is None else joints(time),
+                joint_efforts=None if joint_efforts is None else joint_efforts(time),
                 fins=None if fins is None else fins(time),
                 azimuths=None if azimuths is None else azimuths(time),
                 reel=None if reel is None else reel(time),
@@ -252,6 +267,7 @@ def scripted_ticks(
         pilot.command,
         duration,
         joints=lambda time: joint_targets(scenario, vehicle, time),
+        joint_efforts=lambda time: joint_efforts(scenario, vehicle, time),
         fins=lambda _: pilot.fins,
         azimuths=lambda _: pilot.azimuths,
         reel=lambda time: reel_rate(scenario, vehicle, time),
@@ -325,7 +341,12 @@ def _inputs(stamps: np.ndarray, ticks: list[StepOutput]) -> SensorInputs:
     supply = supply_of(np.stack([o.power for o in outputs]), voltage, used)
     acceleration = np.stack([t.acceleration for t in ticks])
     joints: list[Any] = [None if t.joints is None else t.joints.position for t in ticks]
-    seen: list[list[Any]] = [joints, [t.payloads for t in ticks], [t.cable for t in ticks]]
+    seen: list[list[Any]] = [
+        joints,
+        [t.payloads for t in ticks],
+        [t.cable for t in ticks],
+        [o.rotor_speed for o in outputs],
+    ]
     return SensorInputs(
         stamps / NANOSECONDS,
         acceleration,

@@ -9,6 +9,7 @@ the compiled engine with JAX.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,16 +26,17 @@ from marine_sim_ros.faults.thrust import (
 )
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
-from marine_sim_ros.physics.force import ForceInputs
-from marine_sim_ros.physics.manipulator import (
-    ArmMomentum,
+from marine_sim_ros.physics.arm.manipulator import (
+    ArmMemory,
     JointMotion,
     arm_step,
+    inner_of,
     joints_at_rest,
 )
-from marine_sim_ros.physics.payload import Load
+from marine_sim_ros.physics.arm.payload import Load
+from marine_sim_ros.physics.force import ForceInputs
 from marine_sim_ros.physics.rigid_body import step, weight
-from marine_sim_ros.physics.tether import reel_state
+from marine_sim_ros.physics.tether.tether import reel_state
 from marine_sim_ros.physics.thrusters import ThrusterOutput
 
 __all__ = [
@@ -56,14 +58,14 @@ class Memory(NamedTuple):
         propulsion: state of the thrusters and their faults.
         forces: memory of each active force, by name.
         joints: joint motion of the manipulator at the previous tick, or None.
-        arm: momentum at the tick before, or None.
+        arm: what the arm remembers of the tick before, or None.
     """
 
     state: State
     propulsion: Propulsion
     forces: dict[str, Any]
     joints: JointMotion | None = None
-    arm: ArmMomentum | None = None
+    arm: ArmMemory | None = None
 
 
 class Commands(NamedTuple):
@@ -80,6 +82,8 @@ class Commands(NamedTuple):
         reel: rate (..., 1) at which the tether is paid out, m/s; None: 0.
         anchor: state of the vehicle at the other end of the tether, or None.
         towing: wrench (..., 6) of the tethers that end at this vehicle, or None.
+        joint_efforts: efforts (k,) that drives of an articulated arm give instead of going to
+            ``joints``, N·m or N, NaN: they go there; None: all do.
     """
 
     pwm: Array
@@ -92,6 +96,7 @@ class Commands(NamedTuple):
     reel: Array | None = None
     anchor: State | None = None
     towing: Wrench | None = None
+    joint_efforts: Array | None = None
 
 
 class StepOutput(NamedTuple):
@@ -132,6 +137,9 @@ class StepOutput(NamedTuple):
 
 def supply_of(power: Array, voltage: Array | None, used: Array | None) -> Array:
     """Return what sensors know of the thrusters' supply (..., 3), NumPy; see SensorInputs."""
+    if power.ndim == 1:  # of one tick; the same sum
+        known = (math.nan if x is None else float(x) for x in (voltage, used))
+        return np.array([power.sum(), *known])
     total = np.sum(power, axis=-1)
     unknown = np.full_like(total, np.nan)
     parts = [total, unknown if voltage is None else voltage, unknown if used is None else used]
@@ -168,8 +176,13 @@ def begin(vehicle: Vehicle, environment: Environment, state: State) -> Memory:
 
 
 def _move_arm(
-    vehicle: Vehicle, environment: Environment, memory: Memory, commands: Commands, since: float
-) -> tuple[Vehicle, dict[str, Wrench], JointMotion | None, ArmMomentum | None]:
+    vehicle: Vehicle,
+    environment: Environment,
+    memory: Memory,
+    commands: Commands,
+    stepping: Stepping,
+    since: float,
+) -> tuple[Vehicle, dict[str, Wrench], JointMotion | None, ArmMemory | None]:
     """Bring the joints to this tick; return the vehicle then, what it feels, and the memory."""
     if vehicle.manipulator is None or memory.joints is None:
         return vehicle, {}, None, None
@@ -184,6 +197,8 @@ def _move_arm(
         dt=since,
         load=commands.load,
         environment=environment,
+        effort=commands.joint_efforts,
+        conserving=stepping.dt if stepping.integrator == 'conserving' else None,
     )
     return body, {'manipulator': wrench}, joints, arm
 
@@ -220,7 +235,9 @@ def advance(
         timeout=stepping.timeout,
         azimuths=commands.azimuths,
     )
-    body, reaction, joints, arm = _move_arm(vehicle, environment, memory, commands, since)
+    body, reaction, joints, arm = _move_arm(
+        vehicle, environment, memory, commands, stepping, since
+    )
     actuated = {'thrusters': output.wrench, **reaction}
     if commands.towing is not None:
         actuated['towing'] = commands.towing
@@ -245,6 +262,7 @@ def advance(
         stepping.dt,
         integrator=stepping.integrator,
         implicit_drag=stepping.implicit_drag,
+        inner=inner_of(vehicle, sources),
     )
     acceleration = (after.velocity - state.velocity) / stepping.dt
     happened = StepOutput(

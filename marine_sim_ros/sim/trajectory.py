@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a run left behind: every tick's state, and a hash of its bytes."""
+"""Trajectory of a run: the state of every tick, and a hash of its bytes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What came of a sweep: distributions, and the worst runs with how to see each again."""
+"""Report of a sweep: distributions, and the worst runs with the commands that repeat them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measure speed: steps in process, ticks of the graph, and each as a ratio in one run."""
+"""Measure the speed of steps in this process and of ticks of the node graph."""
 
 from __future__ import annotations
 

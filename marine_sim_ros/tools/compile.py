@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compile what ``run --engine jax`` and ``simulate --engine jax`` will need, and keep it."""
+"""Compile the programs of ``run`` and ``simulate`` with ``--engine jax`` ahead, and keep them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.step import Stepping
 from marine_sim_ros.tools.options import add_option, run_options
 from marine_sim_ros.tools.progress import waiting
@@ -54,13 +54,15 @@ def _graph(vehicle: Vehicle, environment: Environment, options: RunOptions) -> f
     return TickedVehicle(vehicle, environment, start, stepping).compile_time
 
 
-def _scenario(vehicle: Vehicle, environment: Environment, options: RunOptions, name: str) -> float:
+def _scenario(
+    vehicle: Vehicle, environment: Environment, options: RunOptions, scenario: Scenario
+) -> float:
     """Compile a scenario of ``simulate --engine jax``, which runs; return how long it took, s."""
     from marine_sim_ros.engine.compiled import simulate_compiled
 
     _, compiling = simulate_compiled(
         vehicle,
-        load_scenario(name),
+        scenario,
         environment=environment,
         dt=options.dt,
         integrator=options.integrator,
@@ -74,6 +76,7 @@ def execute(options: argparse.Namespace) -> int:
     """Compile; tell each program and the seconds that it took."""
     settings = run_options(options)
     require_jax()
+    scenario = load_scenario(settings.scenario) if settings.scenario else None
     vehicle = load_vehicle(
         settings.vehicle,
         hull_forces=settings.hull_forces or None,
@@ -84,9 +87,9 @@ def execute(options: argparse.Namespace) -> int:
     with waiting('compiling'):
         spent = _graph(vehicle, environment, settings)
     print(f'run {vehicle.name}: {spent:.1f} s')
-    if settings.scenario:
+    if scenario:
         with waiting('compiling'):
-            spent = _scenario(vehicle, environment, settings, settings.scenario)
+            spent = _scenario(vehicle, environment, settings, scenario)
         print(f'simulate {vehicle.name}, {settings.scenario}: {spent:.1f} s')
     print(f'programs are in {cache_folder()}, after {time.perf_counter() - begun:.1f} s')
     return 0

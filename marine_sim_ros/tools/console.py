@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Show a recorded bag in a browser, with a slider of time; needs no ROS."""
+"""Show a recorded bag in a browser, with a time slider; needs no ROS."""
 
 from __future__ import annotations
 

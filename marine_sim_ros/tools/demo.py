@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Take a two-minute tour: a dive in this process, the same dive as a ROS graph, a console."""
+"""Show a dive in this process, as a ROS graph and in the browser, in two minutes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.ros.supervisor import Supervisor
+from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.player import ScriptedPilot

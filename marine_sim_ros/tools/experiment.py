@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Run a manoeuvre with set-points, and judge it beside published results."""
+"""Run a manoeuvre with set-points, and compare it with published results."""
 
 from __future__ import annotations
 

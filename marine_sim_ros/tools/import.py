@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Write our URDF of a vehicle that is described for another simulator."""
+"""Convert a vehicle that is described for another simulator to our URDF."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -15,14 +14,15 @@ from importlib import import_module
 from marine_sim_ros import __version__
 from marine_sim_ros.core.errors import MarineSimError, RunError
 from marine_sim_ros.tools.completion import complete, wanted
+from marine_sim_ros.tools.parsing import Parser
 
 __all__ = ['main']
 
 VERBS = {
     'run': 'Run the node graph of a vehicle or a fleet: one process per node, in lockstep.',
-    'simulate': 'Run a scenario in this process, without ROS; same functions, same result.',
-    'compile': 'Compile ahead what run and simulate with --engine jax need, and keep it.',
-    'sweep': 'Run a scenario many times with varied numbers; write one dataset and one report.',
+    'simulate': 'Run a scenario in this process, without ROS; same trajectory as run.',
+    'compile': 'Compile the programs of --engine jax ahead, and keep them.',
+    'sweep': 'Run a scenario many times with varied parameters; write a dataset and a report.',
     'console': 'Show a recorded bag in a browser, with a time slider; needs no ROS.',
     'teleop': 'Drive a vehicle with the keyboard, and a gamepad if there is one, from a terminal.',
     'experiment': 'Run a manoeuvre with set-points, and compare it with published results.',
@@ -31,19 +31,21 @@ VERBS = {
     'analyze': 'Analyse bags, without ROS: an HTML report, metrics and tables; compare several.',
     'render': 'Make a film of a bag, without ROS: from a camera of the vehicle, or behind it.',
     'identify': 'Find drag, added mass and rotor lag of the vehicle that made a bag, without ROS.',
-    'import': 'Write our URDF of a vehicle described for Gazebo, UUV Simulator, VRX or Stonefish.',
+    'import': 'Convert a vehicle of Gazebo, UUV Simulator, VRX or Stonefish to our URDF.',
     'export-sdf': 'Write the SDF model of a vehicle, for Gazebo.',
-    'demo': 'Take a two-minute tour: a dive in this process, the same as a ROS graph, a console.',
+    'demo': 'Show a dive in this process, as a ROS graph and in the browser, in two minutes.',
     'list': 'List names to choose from: vehicles, environments, scenarios, controllers, ...',
-    'bench': 'Measure speed: steps in process, ticks of the graph, each as a ratio in one run.',
+    'bench': 'Measure the speed of steps in this process and of ticks of the node graph.',
 }
 """Summary of each verb's module; kept here, as some modules take a second to import."""
 
 
-def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+def parser(arguments: Sequence[str]) -> Parser:
     """Return the parser of all verbs, with the options of the requested one."""
-    result = argparse.ArgumentParser(
-        prog='marine_sim', description='Underwater vehicles for ROS 2, in lockstep.'
+    result = Parser(
+        prog='marine_sim',
+        description='Simulate underwater and surface vehicles, with ROS 2 or without.',
+        epilog='Begin with marine_sim demo; marine_sim VERB --help tells the options of a verb.',
     )
     result.add_argument('--version', action='version', version=f'marine_sim {__version__}')
     verbs = result.add_subparsers(dest='verb', metavar='VERB', required=True)
@@ -53,7 +55,7 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         if name == asked:
             module = import_module(f'marine_sim_ros.tools.{name.replace("-", "_")}')
             module.add_arguments(verb)
-            verb.set_defaults(execute=module.execute)
+            verb.set_defaults(execute=module.execute, refuse=verb.refuse)
     return result
 
 
@@ -63,7 +65,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if wanted():
         complete(parser)
     try:
-        options = parser(given).parse_args(given)
+        if not given:
+            parser(given).print_help(sys.stderr)
+            sys.exit(2)
+        options, unknown = parser(given).parse_known_args(given)
+        if unknown:
+            options.refuse(unknown)
         code = options.execute(options)
     except MarineSimError as error:
         print(f'ERROR: {error}', file=sys.stderr)

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A bar for work whose share that is done is known: on a terminal, and nowhere else."""
+"""Progress bars, on a terminal only."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ from marine_sim_ros.analysis.film.cameras import CHASE, FilmCamera, camera_of, c
 from marine_sim_ros.analysis.film.film import Cast, Film, film_times, frames, recorded_frames
 from marine_sim_ros.analysis.film.motion import Motion, read_motion
 from marine_sim_ros.analysis.film.outputs import FrameFolder, Output, VideoFile
+from marine_sim_ros.analysis.film.payloads import RecordedPayloads
 from marine_sim_ros.analysis.film.recorded import recorded_pictures
 from marine_sim_ros.analysis.film.tether import recorded_tether
 from marine_sim_ros.core.errors import ParameterError, RecordingError
@@ -176,14 +177,19 @@ def _film(
         rate = 1e9 / sensor.period if sensor.period else _RATE
     around = options.environment
     environment = run_environment(around) if around else recorded_environment(bag, name)
+
+    def cast(one: str, known: Vehicle, seen: Appearance) -> Cast:
+        motion, tether = motions[one], recorded_tether(bag, one, known)
+        payloads = RecordedPayloads(known, environment, motion)
+        return Cast(motion, seen, known.thrusters, tether, payloads)
+
     others = {}
-    for other in motions.keys() - {name}:
-        found = recorded_vehicle(bag, other)
-        if found is not None:
-            others[other] = Cast(motions[other], Appearance(found))
-    cast = Cast(motions[name], looks)
-    tether = recorded_tether(bag, name, vehicle)
-    return Film(camera, cast, others, environment, not options.no_overlay, tether), rate
+    for other in (one for one in motions if one != name):
+        described = recorded_vehicle(bag, other)
+        if described is not None:
+            others[other] = cast(other, described, Appearance(described))
+    main = cast(name, vehicle, looks)
+    return Film(camera, main, others, environment, not options.no_overlay), rate
 
 
 def _vehicle(options: argparse.Namespace, bag: Bag, name: str) -> Vehicle:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What several verbs say on standard error."""
+"""Warnings of the verbs, on standard error."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
-from marine_sim_ros.ros.parent import THROUGH
-from marine_sim_ros.ros.supervisor import Supervisor
-from marine_sim_ros.sim.fleet import chosen_runs, describe_fleet
+from marine_sim_ros.ros.base.parent import THROUGH
+from marine_sim_ros.ros.launching.supervisor import Supervisor
+from marine_sim_ros.sim.fleet import chosen_runs, describe_fleet, in_parts
 from marine_sim_ros.sim.graph import NodeSpec
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
@@ -39,7 +39,7 @@ def execute(options: argparse.Namespace) -> int:
     """Run until the end of the scenario, a failure, or a signal."""
     require_ros('run')
     runs = _runs(options)
-    settings = runs[0]
+    settings, recordings = runs[0], _recordings(runs, options.processes)
     warnings: list[str] = []
     try:
         with bar('building') as told:
@@ -47,9 +47,15 @@ def execute(options: argparse.Namespace) -> int:
     except MarineSimError:
         print_warnings(warnings)  # else the owner of the state logs them
         raise
-    if settings.record:
-        free_folder(settings.record, overwrite=options.overwrite)
-    return run_graph(settings, specs, composed=options.composed, followers=runs[1:])
+    for folder in recordings:
+        free_folder(folder, overwrite=options.overwrite)
+    return run_graph(
+        settings,
+        specs,
+        composed=options.composed,
+        followers=runs[1:],
+        processes=options.processes,
+    )
 
 
 def _runs(options: argparse.Namespace) -> tuple[RunOptions, ...]:
@@ -57,6 +63,11 @@ def _runs(options: argparse.Namespace) -> tuple[RunOptions, ...]:
     if bool(options.vehicle) == bool(options.fleet):
         raise ParameterError('run: expected either VEHICLE or --fleet FILE')
     return chosen_runs(run_options(options), options.fleet, options.only)
+
+
+def _recordings(runs: Sequence[RunOptions], processes: int) -> list[str]:
+    """Return the folder of each recording of a run."""
+    return [part[0].record for part in in_parts(runs, processes) if part[0].record]
 
 
 def run_graph(
@@ -67,6 +78,7 @@ def run_graph(
     summary: bool = True,
     followers: Sequence[RunOptions] = (),
     supervisor: Supervisor | None = None,
+    processes: int = 1,
 ) -> int:
     """Start the nodes of a run, wait for its end, end them; return the exit code.
 
@@ -77,13 +89,16 @@ def run_graph(
         summary: print what was recorded.
         followers: settings of the other vehicles of a fleet.
         supervisor: supervisor to use; it knows afterwards whether a signal ended the run.
+        processes: number of processes that share the vehicles of a composed fleet.
     """
     duration = settings.duration
     if settings.scenario and not duration:
         duration = load_scenario(settings.scenario).duration
     supervisor = supervisor or Supervisor()
     supervisor.catch_signals()
-    supervisor.start_run(settings, specs, composed=composed, followers=followers)
+    supervisor.start_run(
+        settings, specs, composed=composed, followers=followers, processes=processes
+    )
     start = time.monotonic()
     last = _last(supervisor, settings)
     factor = settings.real_time_factor
@@ -91,8 +106,8 @@ def run_graph(
     wall = time.monotonic() - start
     early = _breaking(supervisor.ended(), last)
     codes = supervisor.stop(last='recorder')
-    if settings.record and summary:
-        _summary(Path(settings.record), wall)
+    for folder in _recordings((settings, *followers), processes) if summary else ():
+        _summary(Path(folder), wall)
     return _conclude(supervisor.asked, early, codes)
 
 
@@ -109,10 +124,11 @@ def _last(supervisor: Supervisor, settings: RunOptions) -> set[str]:
     """Return the processes with which the run ends.
 
     That of the first vehicle, which waits for its followers; where the clock is that of another
-    machine, those of all vehicles.
+    machine, those of all vehicles. Of a composed fleet all parts, which close what they record.
     """
     own = {n for n in supervisor.processes if _moves(n)}
-    return own if settings.clock == 'follow' else own & {'dynamics', 'composed'}
+    composed = {n for n in own if n.endswith('composed')}
+    return own if settings.clock == 'follow' else composed or own & {'dynamics'}
 
 
 def _moves(process: str) -> bool:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Run a scenario in this process, without ROS; same functions, same result."""
+"""Run a scenario in this process, without ROS: the same functions as in the node graph."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from marine_sim_ros.model.library import load_vehicle, xacro_arguments
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
-from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.scenario import SCENARIOS, load_scenario
 from marine_sim_ros.sim.simulation import simulate
+from marine_sim_ros.sim.start import start_warnings
 from marine_sim_ros.sim.trajectory import Trajectory
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar, waiting
@@ -87,7 +88,10 @@ def execute(options: argparse.Namespace) -> int:
     if options.fleet:
         return _fleet(options, settings)
     if not settings.scenario:
-        raise ParameterError('simulate: --scenario is missing; expected a shipped name or a file')
+        raise ParameterError(
+            'simulate: --scenario is missing; expected a file or one of: '
+            + ', '.join(SCENARIOS.names())
+        )
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
     scenario = load_scenario(settings.scenario)
@@ -99,8 +103,8 @@ def execute(options: argparse.Namespace) -> int:
             progress=told,
             **arguments,
         )
-    print_warnings(vehicle.warnings)
     environment = run_environment(settings.environment, current=settings.current)
+    print_warnings((*vehicle.warnings, *start_warnings(environment, scenario.position)))
     trajectory, wall, compiling = _simulated(
         options,
         settings.engine,

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Run a scenario many times with other numbers each; one dataset, one report."""
+"""Run a scenario many times with varied parameters; write a dataset and a report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,12 @@ __all__ = ['add_arguments', 'execute']
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     parser.add_argument('sweep', metavar='SWEEP', help='shipped name or YAML file')
-    parser.add_argument('--out', default='', metavar='DIR', help='default: out/sweep/NAME')
+    parser.add_argument(
+        '--out',
+        default='',
+        metavar='DIR',
+        help='folder of the dataset and the report (default: out/sweep/NAME)',
+    )
     parser.add_argument(
         '--scheduler',
         default='',

@@ -34,7 +34,13 @@ PERIOD = 0.05
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    parser.add_argument('vehicle', metavar='VEHICLE', nargs='?', default='bluerov2')
+    parser.add_argument(
+        'vehicle',
+        metavar='VEHICLE',
+        nargs='?',
+        default='bluerov2',
+        help='vehicle that runs: shipped name, or URDF or xacro file (default bluerov2)',
+    )
     parser.add_argument(
         '--namespace', default='', help="namespace of the vehicle (default: the vehicle's name)"
     )
@@ -115,7 +121,7 @@ def execute(options: argparse.Namespace) -> int:
     from rclpy.signals import SignalHandlerOptions
 
     from marine_sim_ros.nodes.teleop import TeleopNode
-    from marine_sim_ros.ros.process import Shutdown, executor
+    from marine_sim_ros.ros.base.process import Shutdown, executor
 
     shutdown = Shutdown()
     signal.signal(signal.SIGHUP, lambda *_: setattr(shutdown, 'asked', True))

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the pilot sees in the terminal; fits into 80 x 24."""
+"""The pilot's screen in the terminal; fits into 80 x 24."""
 
 from __future__ import annotations
 

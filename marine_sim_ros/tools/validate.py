@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Run standard manoeuvres of a vehicle, and hold them against published values."""
+"""Run standard manoeuvres of a vehicle, and compare them with published values."""
 
 from __future__ import annotations
 

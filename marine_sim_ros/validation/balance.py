@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a vehicle lies when left alone: weight, buoyancy, attitude, draught."""
+"""Equilibrium of a vehicle left alone: weight, buoyancy, attitude, draught."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a manoeuvre gives."""
+"""Measurement: a quantity that a manoeuvre gives, with its unit."""
 
 from __future__ import annotations
 

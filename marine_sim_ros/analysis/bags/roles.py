@@ -17,6 +17,7 @@ __all__ = [
     'LAST_DRIVERS',
     'OURS',
     'ODOM_COLUMNS',
+    'SHOWN',
     'accepted',
     'labels_of',
     'numbers_of',
@@ -59,8 +60,11 @@ OURS = {
     'controller/setpoints': 'setpoints',
     'controller/wrench': 'wrench',
     'joint_states': 'joints',
+    'tether/tension': 'tension',
 }
 """Role of each topic; below wrench/ and drag/ there are wrenches."""
+SHOWN = {'tether/shape': 'shape'}
+"""Role of each topic that a page shows and nothing is computed of."""
 DRIVERS = {
     'local_position/odom': 'odom',
     'global_position/local': 'odom',
@@ -125,6 +129,12 @@ def _padded(values: Sequence[float], count: int) -> Row:
     return tuple(map(float, values)) if len(values) == count else (_NAN,) * count
 
 
+def _places(m: Any) -> Row:
+    """Return x, y, z of each place of a path, one after the other."""
+    at = [pose.pose.position for pose in m.poses]
+    return tuple(value for p in at for value in (p.x, p.y, p.z))
+
+
 def _setpoints(m: Any) -> Row:
     known = dict(zip(m.name, m.position, strict=False))
     return tuple(float(known.get(name, _NAN)) for name in QUANTITIES)
@@ -159,6 +169,8 @@ _TYPES: dict[str, dict[str, Callable[[Any], Row]]] = {
         'geometry_msgs/msg/Wrench': _wrench,
     },
     'joints': {'sensor_msgs/msg/JointState': lambda m: tuple(map(float, m.position))},
+    'tension': {'sensor_msgs/msg/JointState': lambda m: tuple(map(float, m.effort))},
+    'shape': {'nav_msgs/msg/Path': _places},
 }
 
 EXTRA_TYPES = {
@@ -189,9 +201,9 @@ def labels_of(role: str, message: Any, row: Row) -> tuple[str, ...]:
     if role == 'thrust':
         names = list(message.name) or [str(i + 1) for i in range(len(row) // 2)]
         return (*(f'{n}_thrust_N' for n in names), *(f'{n}_rotor_rad_s' for n in names))
-    if role == 'joints':
-        known = len(message.name) == len(row)
-        return tuple(f'{message.name[i] if known else i + 1}_position' for i in range(len(row)))
+    if role in ('joints', 'tension'):
+        known, unit = len(message.name) == len(row), {'joints': 'position', 'tension': 'N'}[role]
+        return tuple(f'{message.name[i] if known else i + 1}_{unit}' for i in range(len(row)))
     single = {'pressure': ('pressure_Pa', 'variance_Pa2'), 'temperature': ('temperature_degC',)}
     if role in single:
         return single[role]

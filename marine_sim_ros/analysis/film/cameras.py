@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a film is taken with: a camera of the vehicle, or one that follows it."""
+"""Cameras of a film: one of the vehicle, or one that follows it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from marine_sim_ros.core.spatial import projected_yaw, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
 from marine_sim_ros.scene.parts import Part
-from marine_sim_ros.sensors.camera import Camera
+from marine_sim_ros.sensors.camera.camera import Camera
 
 __all__ = ['CHASE', 'FilmCamera', 'camera_of', 'chase_camera']
 

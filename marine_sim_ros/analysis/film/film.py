@@ -14,14 +14,23 @@ import numpy as np
 from marine_sim_ros.analysis.film.cameras import FilmCamera
 from marine_sim_ros.analysis.film.motion import Motion
 from marine_sim_ros.analysis.film.overlay import overlay_text, with_text
+from marine_sim_ros.analysis.film.payloads import RecordedPayloads
 from marine_sim_ros.analysis.film.recorded import RecordedPictures
 from marine_sim_ros.analysis.film.tether import RecordedTether
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.propellers import propeller_turns
+from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.scene.bodies import Body
+from marine_sim_ros.scene.parts import Part
 from marine_sim_ros.sdf.appearance import Appearance
-from marine_sim_ros.sensors.camera import picture
-from marine_sim_ros.sensors.own_looks import NO_SURFACES, tether_body
+from marine_sim_ros.sensors.camera.camera import picture
+from marine_sim_ros.sensors.camera.own_looks import (
+    NO_SURFACES,
+    moved_payloads,
+    payload_bodies,
+    tether_body,
+)
 
 __all__ = ['Cast', 'Film', 'film_times', 'frames', 'recorded_frames']
 
@@ -31,10 +40,27 @@ _EPOCH = 1e8
 
 @dataclass(frozen=True, eq=False)
 class Cast:
-    """A vehicle of a film: how it moved and how it looks."""
+    """A vehicle of a film.
+
+    Attributes:
+        motion: how it moved.
+        looks: how it looks.
+        thrusters: whose rotors turn its propellers.
+        tether: of it, or None.
+        payloads: that it moves, or None: they stay where they are declared.
+    """
 
     motion: Motion
     looks: Appearance
+    thrusters: ThrusterSet
+    tether: RecordedTether | None = None
+    payloads: RecordedPayloads | None = None
+
+    def parts(self, time: float) -> tuple[Part, ...]:
+        """Return the visible parts in the frame of the body at a stamp in s."""
+        speed = self.motion.rotors(time, self.thrusters)
+        turns = None if speed is None else propeller_turns(self.thrusters, speed, time)
+        return self.looks.parts_at(self.motion.joints(time), turns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +73,6 @@ class Film:
         others: further vehicles, by name.
         environment: water and scene.
         overlay: whether time, depth and heading are told.
-        tether: of the main vehicle, or None.
     """
 
     camera: FilmCamera
@@ -55,7 +80,6 @@ class Film:
     others: dict[str, Cast]
     environment: Environment
     overlay: bool = True
-    tether: RecordedTether | None = None
 
 
 def film_times(motion: Motion, rate: float, start: float, end: float | None) -> np.ndarray:
@@ -92,7 +116,7 @@ def frames(film: Film, times: np.ndarray) -> Iterator[np.ndarray]:
         eye, turn = film.camera.pose(state)
         around = replace(
             film.environment.at(time - zero),
-            looks=partial(film.main.looks.parts_at, film.main.motion.joints(time)),
+            looks=partial(film.main.parts, time),
             bodies=tuple(_bodies(film, time)),
         )
         image = picture(film.camera.spec, around, state, eye, turn, time - zero).image
@@ -126,14 +150,13 @@ def _zero(motion: Motion) -> float:
 
 
 def _bodies(film: Film, time: float) -> Iterator[Body]:
-    """Yield what else is seen at a stamp in s: the other vehicles, and the tether."""
+    """Yield what else is seen at a stamp in s: the other vehicles, payloads, and tethers."""
     for name, one in film.others.items():
-        yield _body(name, one, time)
-    if film.tether is not None:
-        yield tether_body(film.tether.at(time), film.tether.diameter)
-
-
-def _body(name: str, one: Cast, time: float) -> Body:
-    state = one.motion.state(time)
-    looks = partial(one.looks.parts_at, one.motion.joints(time))
-    return Body(name, *NO_SURFACES, state.position, state.orientation, looks=looks)
+        state, looks = one.motion.state(time), partial(one.parts, time)
+        yield Body(name, *NO_SURFACES, state.position, state.orientation, looks=looks)
+    every, payloads = (film.main, *film.others.values()), film.environment.payloads
+    poses = [one.payloads.at(time) for one in every if one.payloads is not None]
+    yield from payload_bodies(payloads, moved_payloads(payloads, poses))
+    for number, one in enumerate(every):
+        if one.tether is not None:
+            yield tether_body(one.tether.at(time), one.tether.diameter, number)

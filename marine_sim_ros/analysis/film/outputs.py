@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where pictures go: an MP4 file, a folder of PNG files."""
+"""Outputs of a film: an MP4 file, a folder of PNG files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.extras import require
-from marine_sim_ros.sensors.video_stream import even_edges
+from marine_sim_ros.sensors.camera.video_stream import even_edges
 
 __all__ = ['FrameFolder', 'Output', 'VideoFile']
 

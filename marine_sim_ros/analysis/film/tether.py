@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from marine_sim_ros.analysis.bags.reading import Bag
+from marine_sim_ros.analysis.bags.roles import SHOWN, numbers_of
 from marine_sim_ros.analysis.film.messages import messages_of
 from marine_sim_ros.model.vehicle import Vehicle
 
@@ -59,10 +60,8 @@ def recorded_tether(bag: Bag, namespace: str, vehicle: Vehicle) -> RecordedTethe
     there = [name for name, _, count in bag.topics if name.lstrip('/') == topic and count]
     if tether is None or not there:
         return None
-    found = [
-        (stamp, [(p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in path().poses])
-        for stamp, path in messages_of(bag.path, there[0])
-    ]
+    places = numbers_of(SHOWN[_SHAPE], 'nav_msgs/msg/Path')
+    found = [(stamp, places(path())) for stamp, path in messages_of(bag.path, there[0])]
     found.sort(key=lambda one: one[0])
     stamps, shapes = zip(*found, strict=True)
     shapes = tuple(np.array(shape, float).reshape(-1, 3) for shape in shapes)

@@ -16,7 +16,7 @@ from marine_sim_ros.analysis.bags.streams import Series
 from marine_sim_ros.analysis.report.panels import COLOURS, DASHES, Line, Panel, chart
 from marine_sim_ros.analysis.report.runs import Run, line, name
 
-__all__ = ['drag_charts', 'force_charts', 'thruster_charts']
+__all__ = ['drag_charts', 'force_charts', 'tether_charts', 'thruster_charts']
 
 _AXES = ('Fx', 'Fy', 'Fz', 'Mx', 'My', 'Mz')
 _BINS = 400
@@ -59,6 +59,20 @@ def drag_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
     ]
     note = 'The components of wrench/drag, in base_link.'
     return _components(f'{key}-drag', 'Drag by kind', note, runs, kinds)
+
+
+def tether_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Return the tension of a tether at its ends, where it was published."""
+    lines = []
+    for run in runs:
+        if (series := run.record.get('tether/tension')) is None:
+            continue
+        for i, label in enumerate(run.record.channels['tether/tension'].labels):
+            end = name(run, label.removesuffix('_N'), several=len(runs) > 1)
+            lines.append(line(run, series, i, end, _colour(i), dash=run.dash))
+    note = 'The pull of the cable at each of its ends.'
+    panels = [Panel('tension [N]', lines)]
+    return [chart(f'{key}-tether', 'Tether', note, panels)] if lines else []
 
 
 def _total(run: Run) -> dict[str, Series]:

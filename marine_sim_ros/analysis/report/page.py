@@ -19,7 +19,12 @@ from marine_sim_ros.analysis.report.checks import (
     joint_charts,
     timing_charts,
 )
-from marine_sim_ros.analysis.report.forces import drag_charts, force_charts, thruster_charts
+from marine_sim_ros.analysis.report.forces import (
+    drag_charts,
+    force_charts,
+    tether_charts,
+    thruster_charts,
+)
 from marine_sim_ros.analysis.report.panels import THEMES
 from marine_sim_ros.analysis.report.places import motion_charts, place_charts
 from marine_sim_ros.analysis.report.runs import Run
@@ -96,6 +101,7 @@ def _charts(key: str, section: Section) -> list[dict[str, Any]]:
         motion_charts,
         force_charts,
         drag_charts,
+        tether_charts,
         thruster_charts,
         barometer_charts,
         joint_charts,

@@ -50,6 +50,7 @@ METERS = {
     'up': 'Up',
     'barodepth': 'Barometer depth',
 }
+TETHER_METERS = {'tension': 'Tether', 'anchortension': 'Tether at anchor'}
 WINDOWS = {6: '6 s', 30: '30 s', 120: '2 min', 300: '5 min'}
 
 
@@ -143,11 +144,11 @@ def lost_label() -> None:
     ui.label(text).classes('lost').props('role=alert')
 
 
-def meters() -> None:
+def meters(look: dict[str, Any]) -> None:
     """Add the dials and the numbers below them."""
     Part('gauges', 'dials')
     with ui.element('div').classes('meters'):
-        for name, label in METERS.items():
+        for name, label in {**METERS, **(TETHER_METERS if look['tether'] else {})}.items():
             show(name, label)
 
 

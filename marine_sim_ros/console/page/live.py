@@ -66,7 +66,7 @@ def _page(session: Session) -> None:
     sync_top = _top(session, page, ask, panel, dark)
     view, eye = left_side(session.scenery)
     with ui.element('aside').classes('right'):
-        meters()
+        meters(session.scenery['look'])
         notice = ui.label().classes('notice').props('role=status')
         _tabs(session, ask, panel, view, eye)
     lost_label()

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of a bag: the same instruments, and a slider of time."""
+"""The page of a bag: the same instruments, and a time slider."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _page(replay: Replay, label: str) -> None:
         contrast_button(dark)
     left_side(replay.scenery)
     with ui.element('aside').classes('right'):
-        meters()
+        meters(replay.scenery['look'])
         panels: dict[str, Callable[[], Any]] = {
             'Recording': partial(_overview, replay),
             **readings(replay.scenery['look']),

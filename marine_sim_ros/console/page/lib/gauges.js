@@ -258,6 +258,8 @@ function values(frame) {
     speed: `${text(Math.hypot(...frame.velocity))} m/s`,
     barometer: frame.pressure === null ? "none" : `${text(frame.pressure / 1000, 2)} kPa`,
     barodepth: frame.barometer_depth === undefined ? "–" : `${text(frame.barometer_depth)} m`,
+    tension: `${text(frame.tether.tension[0], 1)} N`,
+    anchortension: `${text(frame.tether.tension[1], 1)} N`,
     power: known && frame.power.length ? `${text(power, 0)} W` : "–",
     energy: known ? energy(frame.energy) : "–",
   };

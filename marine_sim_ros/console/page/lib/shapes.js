@@ -41,6 +41,26 @@ function visual(item) {
   return place(mesh, item);
 }
 
+// A cable through places in the map: a line, which is seen from far away too, in a tube.
+export class Tether {
+  constructor(radius) {
+    this.radius = radius;
+    this.line = new THREE.Line(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0xf2c200 }));
+    this.tube = new THREE.Mesh(new THREE.BufferGeometry(), new THREE.MeshStandardMaterial({ color: 0xf2c200, roughness: 0.6 }));
+    this.object = new THREE.Group().add(this.line, this.tube);
+  }
+
+  set(places) {
+    this.object.visible = places.length > 1;
+    if (!this.object.visible) return;
+    const curve = new THREE.CatmullRomCurve3(places.map((place) => new THREE.Vector3(...place)));
+    const pieces = 4 * (places.length - 1);
+    for (const one of [this.line, this.tube]) one.geometry.dispose();
+    this.line.geometry = new THREE.BufferGeometry().setFromPoints(curve.getPoints(pieces));
+    this.tube.geometry = new THREE.TubeGeometry(curve, pieces, this.radius, 6);
+  }
+}
+
 // Lets one see through a vehicle's skin, or not.
 export function glass(body, on) {
   body.traverse(({ material, userData }) => {

@@ -5,7 +5,7 @@
 
 import { THREE } from "nicegui-scene";
 import { text, weightOf, wire } from "./connection.js";
-import { Arrow, Water, boxed, glass, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
+import { Arrow, Tether, Water, boxed, glass, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { SIDES, ViewCamera } from "./camera.js";
 
 const TRAIL = 4000;
@@ -82,6 +82,7 @@ export class View {
       links[name].add(lamp, lamp.target);
       this.lights[name] = lamp;
     }
+    this.tether = new Tether(this.size / 150);
     this.water = new Water(around.waves);
     this.solids = solids(around);
     this.eye = new ViewCamera(this.canvas, this.size);
@@ -100,7 +101,7 @@ export class View {
     this.sky = new THREE.HemisphereLight(0xeaf6ff, 0x35566b, 2.2);
     this.sun = new THREE.DirectionalLight(0xffffff, 1.6);
     this.sun.position.set(-4, 3, 8);
-    this.scene.add(body, this.water.object, this.solids, this.trail, this.course, this.sky, this.sun, this.eye.grids);
+    this.scene.add(body, this.tether.object, this.water.object, this.solids, this.trail, this.course, this.sky, this.sun, this.eye.grids);
     this.shade();
     this.choose("follow");
     this.apply();
@@ -212,18 +213,27 @@ export class View {
     this.body.position.set(...frame.position);
     if (frame.turn[0] !== null) this.body.quaternion.set(...frame.turn);
     this.look.joints.forEach((joint, i) => this.joints[joint.name]?.(frame.joints[i] ?? 0));
+    this.spin(frame);
     if (!wire.replay) {
       if (frame.time < this.time) this.length = 0; // the run was reset
       this.mark(frame.position);
     }
     this.time = frame.time;
     this.push(frame);
+    if (this.look.tether) this.tether.set(frame.tether.shape);
     for (const [name, lamp] of Object.entries(this.lights)) {
       const bright = 40 * (frame.lights?.[name] ?? 0);
       if (bright !== lamp.intensity) this.touch();
       lamp.intensity = bright;
     }
     this.element.dataset.time = frame.time.toFixed(2);
+  }
+
+  // Turns the propellers that are links of their own to their angles, rad.
+  spin({ propellers }) {
+    this.look.thrusters.forEach(({ propeller }, i) => {
+      if (this.links[propeller]) this.links[propeller].rotation.z = propellers?.[i] ?? 0;
+    });
   }
 
   // An arrow per force, in length as the root of its newtons, so that thrust is seen beside weight, from the point of its line of action nearest to the origin.

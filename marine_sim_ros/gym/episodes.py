@@ -1,0 +1,253 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Vehicles with a task: what a single environment and a vector of them have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import namespace
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.spatial import quaternion_of_angles
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
+from marine_sim_ros.engine.stepper import Forces, Motion, states_of
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.gym.sensing import Sensing
+from marine_sim_ros.gym.tasks import TASKS, Episode, Task, next_goals
+from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
+from marine_sim_ros.sensors import Readings
+
+__all__ = ['Episodes', 'Stepped']
+
+SPAN = 400.0
+"""µs from neutral to full."""
+PERIOD, TICK, HULL_TICK = 0.1, 0.01, 0.005
+"""s of a step, and of a tick; hulls need a shorter one."""
+OBSERVED = ('state', 'sensors')
+LATEST = 10**6
+"""s; episodes begin at a time before it, so that each has noise, and a sea, of its own."""
+BEGINNING = 16
+"""Vehicles whose episodes begin at a time."""
+
+
+class Stepped(NamedTuple):
+    """What comes of a step: observation (N, m), reward (N,), and whether it ended, either way."""
+
+    observation: np.ndarray
+    reward: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+
+
+class Episodes:
+    """N vehicles, each in an episode of a task.
+
+    Attributes:
+        task: the task.
+        thrusters: number of the vehicle's thrusters.
+        stamps: (N,) time of the water and of the sensors, ns; 0 where both are the same always.
+        steps: (N,) since the episodes began.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        vehicle: str | Vehicle,
+        size: int,
+        observe: str = 'state',
+        environment: str | Environment = '',
+        contact: bool = True,
+    ) -> None:
+        """Compile for a task of ``TASKS`` and a vehicle, a shipped name or a path.
+
+        Args:
+            task: name of the task.
+            vehicle: vehicle, its shipped name or a path; fins, azimuths and joints stay at 0.
+            size: N.
+            observe: ``state``: what the task observes; ``sensors``: what the vehicle's sensors
+                tell, and the next goal (3,) in map.
+            environment: environment, its shipped name or a path; empty: still water. Each
+                episode's current takes the place of its steady one.
+            contact: whether vehicles touch what is solid, as in ``simulate``. Without, which is
+                faster, they go through it; their episode ends once ``base_link`` is inside.
+
+        Raises:
+            MarineSimError: no such task, vehicle or environment, or a task that is not possible
+                in the environment.
+        """
+        if observe not in OBSERVED:
+            raise ParameterError(f'observe is {observe!r}; expected one of: {", ".join(OBSERVED)}')
+        if task not in TASKS:
+            raise ParameterError(f'task is {task!r}; expected one of: {", ".join(TASKS)}')
+        body = load_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
+        around = run_environment(environment) if isinstance(environment, str) else environment
+        self.task: Task = TASKS[task](around)
+        self.thrusters = len(body.thrusters)
+        if not self.thrusters:
+            raise ParameterError(
+                f'{body.name} has no thrusters; expected at least one to act with'
+            )
+        self._around, self._size = around, size
+        self._sensing = None
+        if observe == 'sensors':
+            self._sensing = Sensing(body, size, PERIOD, around)
+        tick = TICK if body.hull is None else HULL_TICK
+        water = around if contact else replace(around, scene=None)
+        self._motion = Motion(body, water, ticks=round(PERIOD / tick), dt=tick)
+        goals = self.task.begin(np.random.default_rng(0))[2].goals
+        self._goals = goals.shape
+        self._of_episode = 3 + goals.size + 1
+        widths = [self._motion.size, self._of_episode, 1, self.thrusters]
+        self._step = self._motion.columns(self._traced, widths, size)
+        self._begin = self._motion.columns(
+            lambda one, *start: (self._motion.begun(*start),), [3, 4, 3, 1], min(size, BEGINNING)
+        )
+        self._rest: np.ndarray | None = None
+        self.memory = np.zeros((self._motion.size, size))
+        self._numbers = np.zeros((self._of_episode, size))
+        self.stamps = np.zeros(size, np.int64)
+        self.steps = np.zeros(size, int)
+
+    @property
+    def state(self) -> State:
+        """(N, 3), (N, 4), (N, 6) of the vehicles."""
+        return states_of(self.memory)
+
+    @property
+    def episode(self) -> Episode:
+        """Of each vehicle, (N, ...)."""
+        return self._episode(self._numbers.T)
+
+    def _episode(self, numbers: Any) -> Episode:
+        goals = numbers[..., 3:-1].reshape(*numbers.shape[:-1], *self._goals)
+        return Episode(numbers[..., :3], goals, numbers[..., -1])
+
+    def begin(self, rngs: Sequence[np.random.Generator]) -> None:
+        """Begin all episodes."""
+        self.begin_some(np.ones(self._size, bool), rngs)
+
+    def begin_some(self, rows: np.ndarray, rngs: Sequence[np.random.Generator]) -> None:
+        """Begin the episodes of a mask (N,) anew."""
+        some = np.flatnonzero(rows)
+        if not some.size:
+            return
+        timeless = self._around.steady and self._sensing is None
+        starts = [self._drawn(rngs[int(i)], timeless=timeless) for i in some]
+        places, yaws, numbers, times = (np.array(x) for x in zip(*starts, strict=True))
+        turned = np.asarray(quaternion_of_angles(np.outer([0.0, 0.0, 1.0], yaws))).T
+        stamps = times * NANOSECONDS
+        self.memory[:, some] = self._at_rest(places, turned, numbers[:, :3], stamps)
+        self._numbers[:, some] = numbers.T
+        self.stamps[some] = stamps
+        self.steps[some] = 0
+        if self._sensing is not None:
+            self._sensing.begin(some, self.state, self.stamps)
+
+    def _drawn(
+        self, rng: np.random.Generator, *, timeless: bool
+    ) -> tuple[np.ndarray, float, np.ndarray, int]:
+        """Return position, yaw, numbers of an episode and its first s."""
+        place, yaw, episode = self.task.begin(rng)
+        time = 0 if timeless else int(rng.integers(LATEST))
+        if self.task.afloat:
+            height = self._around.at(float(time)).elevation(place)
+            place = place + np.array([0.0, 0.0, height])
+        numbers = np.concatenate([episode.current, episode.goals.reshape(-1), [episode.next]])
+        return place, yaw, numbers, time
+
+    def _at_rest(
+        self, places: np.ndarray, turned: np.ndarray, current: np.ndarray, stamps: np.ndarray
+    ) -> np.ndarray:
+        """Return memories (k, n)."""
+        start = (places.T, turned.T, current.T, stamps[None] / NANOSECONDS)
+        if not self._motion.rests_alike:
+            return self._begin(*start)[0]
+        if self._rest is None:
+            self._rest = self._begin(*(x[:, :1] for x in start))[0]
+        memory = np.repeat(self._rest, len(places), axis=1)
+        memory[:3], memory[3:7] = start[:2]
+        return memory
+
+    @property
+    def limits(self) -> np.ndarray:
+        """(m,) of what is observed, either way."""
+        if self._sensing is None:
+            return self.task.limits
+        return np.full(self._sensing.size + 3, np.inf)
+
+    def observed(self, rows: Any = slice(None)) -> np.ndarray:
+        """Return observations (N, m), or those of some vehicles."""
+        episode = self._episode(self._numbers[:, rows].T)
+        if self._sensing is not None:
+            told = self._sensing.observed()[rows]
+            return np.concatenate([told, next_goals(episode)], axis=1).astype(np.float32)
+        seen = self.task.observe(states_of(self.memory[:, rows]), episode)
+        return np.clip(seen, -self.task.limits, self.task.limits).astype(np.float32)
+
+    @property
+    def readings(self) -> Mapping[str, Readings]:
+        """What each sensor has told by now: its quantities (N, ...); nothing by ``state``."""
+        return {} if self._sensing is None else self._sensing.readings()
+
+    def _traced(
+        self, one: Any, memory: Any, numbers: Any, time: Any, actions: Any
+    ) -> tuple[Any, ...]:
+        """Return a step's outcome: all that a step needs of a vehicle is one program.
+
+        Columns: memory; reward, end, and next goal; observation; what sensors need.
+        """
+        motion, batch, xp = self._motion, memory.shape[1:], namespace(memory)
+        goals = numbers[3:-1].reshape(*self._goals, *batch)
+        episode = Episode(
+            motion.inside(numbers[:3]),
+            motion.inside(goals, 2),
+            motion.inside(numbers[-1], 0),
+        )
+        before = State(*(motion.inside(memory[a:b]) for a, b in ((0, 3), (3, 7), (7, 13))))
+        given = motion.inside(xp.clip(actions, -1.0, 1.0))
+        after, forces, state = motion.moved(
+            memory, PWM_NEUTRAL + SPAN * given, numbers[:3], time, one
+        )
+        judged = self.task.judge(before, state, given, episode)
+        seen = motion.outside(judged.observation, batch)
+        lost = ~xp.all(xp.isfinite(seen), axis=0)
+        limits = self.task.limits.reshape(-1, *(1,) * len(batch))
+        seen = xp.clip(xp.where(xp.isnan(seen), 0.0, seen), -limits, limits).astype(np.float32)
+        reward = xp.where(lost, 0.0, motion.outside(judged.reward, batch))
+        ended = lost | (motion.outside(judged.terminated, batch) > 0.5)
+        then = motion.outside(judged.episode.next, batch)
+        told = [xp.stack([reward, ended.astype(float), then]), seen]
+        if self._sensing is not None:
+            told += [motion.outside(x, batch) for x in forces]
+        return (after, *told)
+
+    def step(self, actions: np.ndarray) -> Stepped:
+        """Move all on by a step with actions (N, n).
+
+        A vehicle whose motion is no longer finite ends its episode with a reward of 0.
+        """
+        time = self.stamps[None] / NANOSECONDS
+        given = np.asarray(actions, float).T
+        self.memory, told, seen, *forces = self._step(self.memory, self._numbers, time, given)
+        terminated = told[1] > 0.5
+        self._numbers[-1] = told[2]
+        self.steps += 1
+        if self._sensing is not None or not self._around.steady:
+            self.stamps = self.stamps + round(PERIOD * NANOSECONDS)
+        if self._around.scene is not None:
+            away, _ = self._around.scene.surfaces(np.nan_to_num(self.state.position))
+            terminated = terminated | np.any(away < 0, axis=0)
+        observation = seen.T
+        if self._sensing is not None:
+            self._sensing.step(self.state, Forces(*(x.T for x in forces)), self.stamps)
+            observation = self.observed()
+        return Stepped(observation, told[0], terminated, self.steps >= self.task.steps)

@@ -1,0 +1,129 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A Stonefish scenario with its includes, arguments and sums written out."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.importers.draft import origin_of
+from marine_sim_ros.importers.lenient import parse_file
+from marine_sim_ros.model.packages import package_folder
+from marine_sim_ros.model.xml import Element, Reader
+
+__all__ = ['ScenarioFiles']
+
+_DEEPEST = 10
+_ARG = re.compile(r'\$\(arg\s+([^)\s]+)\s*\)')
+_SUM = re.compile(r'\$\{([^}]{1,200})\}')
+_FIND = re.compile(r'\$\(find\s+([^)\s]+)\s*\)')
+
+_OPERATORS: dict[type, Callable[..., float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+
+
+def _evaluated(text: str, reader: Reader) -> str:
+    """Return the value of an expression of numbers, pi, + - * / and brackets."""
+
+    def value(node: ast.AST) -> float:
+        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+            return float(node.value)
+        if isinstance(node, ast.Name) and node.id == 'pi':
+            return math.pi
+        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+            return _OPERATORS[type(node.op)](value(node.left), value(node.right))
+        if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
+            return _OPERATORS[type(node.op)](value(node.operand))
+        raise ValueError
+
+    try:
+        return repr(value(ast.parse(text.strip(), mode='eval').body))
+    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, OverflowError):
+        raise reader.error(
+            f'${{{text[:40]}}} cannot be evaluated; expected numbers, pi, + - * / and brackets'
+        ) from None
+
+
+class ScenarioFiles:
+    """Reads a scenario and what it includes, arguments replaced."""
+
+    def __init__(self, path: Path, arguments: Mapping[str, str]) -> None:
+        self.path, self.arguments = path, dict(arguments)
+        self.missing: list[str] = []
+
+    def fill(self, root: Element) -> None:
+        """Replace arguments in the scenario, and put in what it includes."""
+        self._replace(root, str(self.path), self.arguments)
+        self._include(root, str(self.path), self.arguments, 0)
+
+    def _replace(self, root: Element, source: str, arguments: Mapping[str, str]) -> None:
+        for element in root.iter():
+            if not isinstance(element.tag, str):
+                continue
+            for key, value in list(element.attrib.items()):
+                text = str(value)
+                if '$' not in text:
+                    continue
+                element.set(key, self._filled(text, Reader(element, source), arguments))
+
+    def _filled(self, text: str, reader: Reader, arguments: Mapping[str, str]) -> str:
+        def argument(match: re.Match[str]) -> str:
+            name = match[1]
+            if name not in arguments and name in ('robot_name', 'vehicle_name', 'name'):
+                return self.path.stem
+            return arguments.get(name, match[0])  # a number that is needed will say so
+
+        def folder(match: re.Match[str]) -> str:
+            try:
+                return str(package_folder(match[1], self.path.parent))
+            except ModelError as error:
+                self.missing.append(f'{origin_of(reader)}: {error}')
+                return match[0]
+
+        filled = _FIND.sub(folder, _ARG.sub(argument, text))
+        return _SUM.sub(lambda m: _evaluated(m[1], reader), filled)
+
+    def _include(
+        self, root: Element, source: str, arguments: Mapping[str, str], depth: int
+    ) -> None:
+        if depth > _DEEPEST:
+            raise ModelError(f'{source}: includes are nested deeper than {_DEEPEST}')
+        for include in list(root.iter('include')):
+            reader = Reader(include, source)
+            name = reader.attribute('file')
+            file = self._find(name, Path(source).parent)
+            if file is None:
+                self.missing.append(
+                    f'{origin_of(reader)}: {name!r} is not there; expected --package-path FOLDER'
+                )
+                continue
+            given = {str(a.get('name')): str(a.get('value')) for a in include.findall('arg')}
+            inner = parse_file(file)
+            self._replace(inner, str(file), {**arguments, **given})
+            self._include(inner, str(file), {**arguments, **given}, depth + 1)
+            parent = include.getparent()
+            for child in list(inner):
+                child.set('_source', str(child.get('_source', file)))
+                if parent is not None:
+                    parent.append(child)
+
+    def _find(self, name: str, folder: Path) -> Path | None:
+        places = (
+            [Path(name)]
+            if name.startswith('/')
+            else [base / name for base in (folder, *folder.parents[:3])]
+        )
+        return next((p for p in places if p.is_file()), None)

@@ -1,0 +1,180 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads the joints that move into a manipulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.model.arm.manipulator import Manipulator
+from marine_sim_ros.model.azimuths import Hinge
+from marine_sim_ros.model.inertia import Buoyancy, Inertia, combined_buoyancy, combined_inertia
+from marine_sim_ros.model.kinematics import base_name
+from marine_sim_ros.model.servos import FASTEST
+from marine_sim_ros.model.vehicle import Frame
+
+__all__ = ['MOVING', 'hinges_of', 'read_manipulator']
+
+MOVING = ('revolute', 'prismatic')
+"""Joint types that move. Continuous joints are taken for propeller shafts, which carry no arm."""
+
+
+def _carriers(robot: Any, joints: list[Any]) -> dict[str, int]:
+    """Return for every link the number of the nearest joint that moves it, −1 for none."""
+    above = {joint.child: joint for joint in robot.joints}
+    number = {joint.name: i for i, joint in enumerate(joints)}
+    result: dict[str, int] = {}
+    for link in robot.links:
+        name = link.name
+        while name in above and above[name].name not in number:
+            name = above[name].parent
+        result[link.name] = number[above[name].name] if name in above else -1
+    return result
+
+
+def _ordered(robot: Any, base: str) -> list[Any]:
+    """Return the joints that move, parents before children."""
+    children: dict[str, list[Any]] = {}
+    for joint in robot.joints:
+        children.setdefault(joint.parent, []).append(joint)
+    result, queue = [], [base]
+    while queue:
+        for joint in children.get(queue.pop(0), ()):
+            queue.append(joint.child)
+            if joint.type in MOVING:
+                result.append(joint)
+    return result
+
+
+def _limits(joint: Any, source: str) -> tuple[float, float, float]:
+    limit = joint.limit
+    if limit is None:
+        raise ModelError(
+            f'{source}: joint {joint.name!r} is {joint.type} and has no <limit>; '
+            'expected <limit lower= upper= velocity= effort=>'
+        )
+    lower, upper = float(limit.lower or 0.0), float(limit.upper or 0.0)
+    rate = float(limit.velocity or 0.0)
+    if not (np.isfinite([lower, upper]).all() and lower <= 0 <= upper and 0 < rate < np.inf):
+        raise ModelError(
+            f'{source}: joint {joint.name!r} has limits {lower:g} to {upper:g} at {rate:g}; '
+            'expected lower <= 0 <= upper (it starts at 0) and a positive velocity'
+        )
+    return lower, upper, rate
+
+
+def _axis(joint: Any, source: str) -> np.ndarray:
+    axis = np.array(joint.axis if joint.axis is not None else (1, 0, 0), float)
+    length = float(np.linalg.norm(axis))
+    if not 1e-6 < length < np.inf:
+        raise ModelError(
+            f'{source}: joint {joint.name!r} has the axis {axis.tolist()}; expected a direction'
+        )
+    return axis / length
+
+
+def hinges_of(robot: Any, frames: Mapping[str, Frame], source: str) -> Callable[[str], Hinge]:
+    """Return a function that finds the hinge of a joint by name, at zero.
+
+    A continuous joint turns from −π to π. The function raises ValueError with a reason.
+    """
+    joints = {joint.name: joint for joint in robot.joints}
+
+    def find(name: str) -> Hinge:
+        joint = joints.get(name)
+        if joint is None:
+            raise ValueError(f'is unknown; expected one of: {", ".join(joints) or "none"}')
+        if joint.type not in ('revolute', 'continuous'):
+            raise ValueError(f'is {joint.type}; expected a revolute or continuous joint')
+        lower, upper, rate = -np.pi, np.pi, FASTEST
+        if joint.type == 'revolute':
+            lower, upper, rate = _limits(joint, source)
+        elif joint.limit is not None and joint.limit.velocity:
+            rate = float(joint.limit.velocity)
+        limits = {'lower': max(lower, -np.pi), 'upper': min(upper, np.pi), 'max_rate': rate}
+        frame = frames[joint.child]
+        axis = np.asarray(rotation_matrix(frame.quaternion)) @ _axis(joint, source)
+        return Hinge(frame.translation, axis, limits)
+
+    return find
+
+
+def read_manipulator(
+    robot: Any,
+    frames: Mapping[str, Frame],
+    inertias: Mapping[str, Inertia],
+    volumes: Mapping[str, Buoyancy],
+    water: Buoyancy,
+    source: str,
+) -> Manipulator | None:
+    """Return the arm of a description, or None where no joint moves.
+
+    Args:
+        robot: robot of urdf_parser_py.
+        frames: frames of all links, joints at zero.
+        inertias: inertias by link, in the body frame, joints at zero.
+        volumes: displaced volumes by link, in the body frame, joints at zero.
+        water: buoyancy of the vehicle; height and density where the body itself displaces nothing.
+        source: source of the description, for messages.
+
+    Raises:
+        ModelError: a moving joint without usable limits or axis.
+    """
+    joints = _ordered(robot, base_name(frames))
+    if not joints:
+        return None
+    carriers = _carriers(robot, joints)
+    base = frames[base_name(frames)]
+    at = [frames[joint.child] for joint in joints]
+    turns = [rotation_matrix(frame.quaternion) for frame in at]
+    parent = [carriers[joint.parent] for joint in joints]
+    translation, rotation = [], []
+    for i, p in enumerate(parent):
+        origin = at[p].translation if p >= 0 else base.translation
+        back = turns[p].T if p >= 0 else np.eye(3)
+        translation.append(back @ (at[i].translation - origin))
+        rotation.append(back @ turns[i])
+
+    def parts(table: Mapping[str, Any], i: int) -> list[Any]:
+        return [part for link, part in table.items() if carriers[link] == i]
+
+    bodies = [combined_inertia(parts(inertias, i)) for i in range(len(joints))]
+    nothing = Buoyancy(0.0, np.zeros(3), water.height, water.fluid_density)
+    floats = [combined_buoyancy(parts(volumes, i) or [nothing]) for i in range(len(joints))]
+    limits = np.array([_limits(joint, source) for joint in joints])
+    return Manipulator(
+        names=tuple(joint.name for joint in joints),
+        parent=tuple(parent),
+        translation=np.array(translation),
+        rotation=np.array(rotation),
+        axis=np.array([_axis(joint, source) for joint in joints]),
+        sliding=np.array([float(joint.type == 'prismatic') for joint in joints]),
+        lower=limits[:, 0],
+        upper=limits[:, 1],
+        max_rate=limits[:, 2],
+        mass=np.array([b.mass for b in bodies]),
+        center_of_mass=np.array(
+            [
+                r.T @ (b.center_of_mass - f.translation) * (b.mass > 0)
+                for b, f, r in zip(bodies, at, turns, strict=True)
+            ]
+        ),
+        tensor=np.array([r.T @ b.tensor @ r for b, r in zip(bodies, turns, strict=True)]),
+        volume=np.array([b.volume for b in floats]),
+        center_of_volume=np.array(
+            [
+                r.T @ (b.center_of_volume - f.translation) * (b.volume > 0)
+                for b, f, r in zip(floats, at, turns, strict=True)
+            ]
+        ),
+        body=combined_inertia(parts(inertias, -1)),
+        body_buoyancy=combined_buoyancy(parts(volumes, -1) or [nothing]),
+        buoyancies=tuple(floats),
+        carrier={link: i for link, i in carriers.items() if i >= 0},
+    )

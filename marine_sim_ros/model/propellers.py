@@ -1,0 +1,85 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""How far propellers have turned at a time: what console, cameras, films and RViz show alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from lxml import etree
+
+from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
+from marine_sim_ros.model.xml import parse
+
+__all__ = [
+    'has_propellers',
+    'propeller_angles',
+    'propeller_link',
+    'propeller_turns',
+    'with_turning_propellers',
+]
+
+_WHOLE = 2 * np.pi
+
+
+def propeller_link(thruster: str) -> str:
+    """Return the name of the link that turns with the rotor of a thruster, if a vehicle has it."""
+    return f'{thruster}_propeller_link'
+
+
+def has_propellers(vehicle: Vehicle) -> bool:
+    """Return whether the URDF of a vehicle has a link that turns with a rotor."""
+    links = map(propeller_link, vehicle.thrusters.names)
+    return any(f'{quote}{link}{quote}' in vehicle.urdf for link in links for quote in '"\'')
+
+
+def propeller_angles(thrusters: ThrusterSet, speed: np.ndarray, time: float) -> np.ndarray:
+    """Return the angles (n,) of propellers about the z axes of their links, 0 to 2π rad.
+
+    −h ω t modulo 2π, with ω the present speed: a function of the tick alone, which is the same in
+    every process and after a restart. It is the angle turned where the speed is steady; while it
+    changes, the blades are somewhere, as they are in pictures of rotors that turn several times
+    from one picture to the next. A clockwise rotor (h = −1), seen from behind, turns about its
+    axis. A speed that is not finite: 0.
+
+    Args:
+        thrusters: n thrusters.
+        speed: (n,) rad/s of the rotors, above 0 where they push along their axes.
+        time: s.
+    """
+    known = np.where(np.isfinite(speed), speed, 0.0)
+    return np.mod(-thrusters.handedness * known * time, _WHOLE)
+
+
+def propeller_turns(thrusters: ThrusterSet, speed: np.ndarray, time: float) -> dict[str, float]:
+    """Return :func:`propeller_angles` by the names of the links."""
+    angles = propeller_angles(thrusters, speed, time)
+    links = map(propeller_link, thrusters.names)
+    return dict(zip(links, angles.tolist(), strict=True))
+
+
+def with_turning_propellers(urdf: str, thrusters: Iterable[str]) -> str:
+    """Return a URDF in which links that turn with rotors hang on continuous joints.
+
+    These turn about the z axes of the links. The simulation takes continuous joints for fixed
+    ones, so that it reads both texts alike; who shows the first one expects no transforms of
+    them, and who shows the other expects somebody to publish them.
+
+    Args:
+        urdf: the description; returned as it is where it has no such link.
+        thrusters: names.
+
+    Raises:
+        ModelError: it cannot be read.
+    """
+    root, links = parse(urdf, 'robot_description'), set(map(propeller_link, thrusters))
+    fixed = [joint for joint in root.findall('joint') if joint.get('type') == 'fixed']
+    turned = [j for j in fixed if any(c.get('link') in links for c in j.findall('child'))]
+    for joint in turned:
+        joint.set('type', 'continuous')
+        for axis in joint.findall('axis'):
+            joint.remove(axis)
+        etree.SubElement(joint, 'axis', xyz='0 0 1')
+    return etree.tostring(root, encoding='unicode') if turned else urdf

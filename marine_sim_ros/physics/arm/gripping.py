@@ -1,0 +1,181 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Gripping: which payload is held, and where the others are.
+
+A payload that is released takes its own momentum along. It sinks (or rises) straight down at its
+terminal speed until it lies on the seabed (or floats); the current does not move it.
+Loose payloads touch nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import matvec
+from marine_sim_ros.core.spatial import in_map, matrix_quaternion, rotation_matrix
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.arm.manipulator import ArmMemory, JointMotion, let_go, link_poses
+from marine_sim_ros.physics.arm.payload import Load, gripper_joint, load_of
+from marine_sim_ros.scene.payloads import Payload
+
+__all__ = ['Gripping', 'settled', 'terminal_speed']
+
+
+def terminal_speed(payload: Payload, density: float, gravity: float) -> float:
+    """Return the speed in m/s at which a loose payload sinks; below 0 it rises.
+
+    (m − ρ V) g = ½ ρ C_d A_z w²; infinite without drag.
+    """
+    wet = payload.mass - density * payload.volume
+    drag = 0.5 * density * payload.drag_coefficient * payload.areas[2]
+    if wet == 0:
+        return 0.0
+    return math.copysign(math.sqrt(abs(wet) * gravity / drag) if drag else math.inf, wet)
+
+
+def settled(
+    payload: Payload, start: np.ndarray, elapsed: float, environment: Environment, density: float
+) -> np.ndarray:
+    """Return where a payload is (3,) a time in s after it was let go at a place (3,), map, m."""
+    if elapsed <= 0:
+        return start
+    speed = terminal_speed(payload, density, environment.gravity)
+    x, y, z = start.tolist()
+    half = payload.body.size[2] / 2
+    scene = environment.scene
+    floor = -math.inf if scene is None else scene.ground(x, y) + half
+    if speed < 0:
+        return np.array([x, y, min(z - speed * elapsed, max(z, 0.0))])
+    return np.array([x, y, max(z - speed * elapsed, min(floor, max(z, floor)))])
+
+
+class Gripping:
+    """What a vehicle's gripper holds; it changes at ticks only."""
+
+    def __init__(self, vehicle: Vehicle, environment: Environment) -> None:
+        """Begin with nothing held.
+
+        Raises:
+            ParameterError: the gripper is on a joint that does not exist.
+        """
+        self._vehicle, self._environment = vehicle, environment
+        self._found = gripper_joint(vehicle)
+        self._density = environment.density_for(vehicle.buoyancy.fluid_density)
+        self._released: dict[int, tuple[np.ndarray, float]] = {}
+        self.closed = False
+        self.held = -1
+        self.load: Load | None = None
+
+    @property
+    def there(self) -> bool:
+        """Whether there is a gripper, and something to hold."""
+        return self._found is not None and bool(self._environment.payloads)
+
+    def place(self, state: State, joints: JointMotion) -> np.ndarray:
+        """Return the point between the jaws (3,), map, m."""
+        assert self._found is not None
+        gripper, arm, joint = self._found
+        poses = link_poses(arm, joints.position)
+        point = poses.translation[joint] + matvec(poses.rotation[joint], gripper.position)
+        return np.asarray(in_map(state.position, state.orientation, point[None, :])[0])
+
+    def payload_place(self, index: int, time: float) -> np.ndarray:
+        """Return the middle (3,) of a loose payload at a time in s, map, m."""
+        payload = self._environment.payloads[index]
+        if index not in self._released:
+            return np.asarray(payload.body.position)
+        start, since = self._released[index]
+        return settled(payload, start, time - since, self._environment, self._density)
+
+    def places(self, state: State, joints: JointMotion, time: float) -> np.ndarray:
+        """Return places, m, and orientations x, y, z, w of all payloads (p, 7) at a time, map.
+
+        What is held has the axes of the gripper's joint; what is loose those that are declared.
+        """
+        payloads = self._environment.payloads
+        result = np.zeros((len(payloads), 7))
+        for i, (row, payload) in enumerate(zip(result, payloads, strict=True)):
+            row[:3], row[3:] = self.payload_place(i, time), payload.body.orientation
+        if self._found is not None and self.held >= 0:
+            _, arm, joint = self._found
+            turn = link_poses(arm, joints.position).rotation[joint]
+            own = matrix_quaternion(np.asarray(rotation_matrix(state.orientation) @ turn))
+            result[self.held] = *self.place(state, joints), *own
+        return result
+
+    def replay(self, held: int, state: State, joints: JointMotion, time: float) -> None:
+        """Take which payload is held from a time in s on, −1 for none; what was held is let go."""
+        if self.held >= 0 and held != self.held:
+            self._released[self.held] = (self.place(state, joints), time)
+        self.held = held
+
+    def hold(self, index: int) -> None:
+        """Go on with a payload that was held before, by its number; −1: none."""
+        self.held, self.closed = index, index >= 0
+        self.load = load_of(self._vehicle, self._environment, index) if index >= 0 else None
+
+    def attach(self, state: State, joints: JointMotion, time: float) -> tuple[bool, str]:
+        """Close on the nearest payload that is within reach; return whether, and a sentence."""
+        if self._found is None:
+            return False, f'attach: {self._vehicle.name} has no <gripper>'
+        if self.load is not None:
+            return False, f'attach: the gripper holds {self.load.payload.name} already'
+        gripper, payloads = self._found[0], self._environment.payloads
+        if not payloads:
+            return False, 'attach: the environment has no payloads'
+        place = self.place(state, joints)
+        away = [np.linalg.norm(self.payload_place(i, time) - place) for i in range(len(payloads))]
+        index = int(np.argmin(away))
+        payload = payloads[index]
+        if away[index] > gripper.reach:
+            return False, (
+                f'attach: {payload.name}, the nearest payload, is {away[index]:.2f} m from the '
+                f'gripper; expected at most {gripper.reach:g} m'
+            )
+        if payload.mass > gripper.capacity:
+            return False, (
+                f'attach: {payload.name} has {payload.mass:g} kg; expected at most '
+                f'{gripper.capacity:g} kg'
+            )
+        self.held, self.load = index, load_of(self._vehicle, self._environment, index)
+        return True, f'holds {payload.name} ({payload.mass:g} kg) at {time:g} s'
+
+    def detach(
+        self, state: State, joints: JointMotion, memory: ArmMemory | None, time: float
+    ) -> tuple[bool, str, ArmMemory | None]:
+        """Open; return whether something was held, a sentence, and the momentum without it.
+
+        The payload takes its own momentum along, so the vehicle's velocity does not change.
+        """
+        if self.load is None:
+            return False, 'detach: the gripper holds nothing', memory
+        name = self.load.payload.name
+        self.replay(-1, state, joints, time)
+        self.load = None
+        memory = let_go(self._vehicle, joints, memory)
+        return True, f'released {name} at {time:g} s', memory
+
+    def follow(
+        self,
+        closed: bool,
+        state: State,
+        joints: JointMotion,
+        memory: ArmMemory | None,
+        time: float,
+    ) -> tuple[str, bool, ArmMemory | None]:
+        """Follow a scenario's command; return a sentence where something happened or failed."""
+        if closed == self.closed:
+            return '', True, memory
+        self.closed = closed
+        if closed:
+            done, text = self.attach(state, joints, time)
+            return text, done, memory
+        if self.load is None:  # it opens after a grasp that failed
+            return '', True, memory
+        done, text, memory = self.detach(state, joints, memory, time)
+        return text, done, memory

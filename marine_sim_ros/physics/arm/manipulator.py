@@ -1,0 +1,383 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A moving arm: where its links are, what that does to the mass, and how the vehicle feels it.
+
+The joints are driven: they follow their commands whatever the water does, and the vehicle takes
+the reaction. With P = M(q) ν + h(q, q̇) the momentum of vehicle and arm, dP/dt is the wrench; what
+the arm changes of P within a tick, the vehicle loses in the next: nothing adds up over time, and
+what is off while the arm moves is of first order in the step. The arm's drag and added mass are
+not in it; those of a payload in the gripper are. A payload that is gripped at rest takes its
+momentum from the vehicle by the same rule, because it is in M from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.spatial import cross, momentum_rate
+from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.tracking import approach
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.arm.gripper import read_gripper
+from marine_sim_ros.model.arm.manipulator import BANDWIDTH, Manipulator
+from marine_sim_ros.model.contact.contact import ContactPoints
+from marine_sim_ros.model.vehicle import Buoyancy, Inertia, Vehicle
+from marine_sim_ros.physics.arm.articulated import (
+    ChainMemory,
+    chain_memory,
+    chain_step,
+    links_added_mass,
+    without_load,
+)
+from marine_sim_ros.physics.arm.chain import Chain, chain_of
+from marine_sim_ros.physics.arm.link_water import load_water
+from marine_sim_ros.physics.arm.payload import Load, added_mass_of, gripper_joint
+from marine_sim_ros.physics.arm.poses import Poses, link_poses, load_place, points_at
+from marine_sim_ros.physics.contact.links import posed_points
+from marine_sim_ros.physics.force import ForceModel, actuated
+
+__all__ = [
+    'MANIPULATOR',
+    'BANDWIDTH',
+    'ArmMemory',
+    'ArmMomentum',
+    'JointMotion',
+    'Poses',
+    'arm_inertia',
+    'arm_momentum',
+    'arm_reaction',
+    'arm_step',
+    'by_efforts',
+    'inner_of',
+    'joints_at_rest',
+    'let_go',
+    'link_poses',
+    'load_place',
+    'move_joints',
+    'posed',
+]
+
+
+class JointMotion(NamedTuple):
+    """Joint positions and rates (..., n), rad or m and per second."""
+
+    position: Array
+    rate: Array
+
+
+class ArmMomentum(NamedTuple):
+    """What the reaction remembers: mass matrix (..., 6, 6) and the arm's own momentum (..., 6)."""
+
+    mass: Array
+    relative: Array
+
+
+ArmMemory: TypeAlias = ArmMomentum | ChainMemory
+"""What an arm remembers of the tick before: a driven one, and one that moves by efforts."""
+
+
+def joints_at_rest(arm: Manipulator) -> JointMotion:
+    """Return all joints at 0, at rest."""
+    return JointMotion(np.zeros(len(arm)), np.zeros(len(arm)))
+
+
+def move_joints(arm: Manipulator, joints: JointMotion, target: Array, dt: float) -> JointMotion:
+    """Return the joints after dt seconds on their way to a target (..., n), within their limits.
+
+    Critically damped at ``BANDWIDTH``, no faster than each joint's ``max_rate``.
+    """
+    xp = namespace(joints.position)
+    lower, upper = constant(xp, arm.lower), constant(xp, arm.upper)
+    wanted = xp.clip(target, lower, upper)
+    rate, _ = approach(
+        wanted - joints.position,
+        joints.rate,
+        bandwidth=BANDWIDTH,
+        max_rate=constant(xp, arm.max_rate),
+        dt=dt,
+    )
+    position = joints.position + dt * rate
+    bounded = xp.clip(position, lower, upper)
+    return JointMotion(bounded, xp.where(bounded == position, rate, xp.zeros_like(rate)))
+
+
+def arm_inertia(arm: Manipulator, poses: Poses) -> tuple[Inertia, Buoyancy]:
+    """Return mass and displaced volume of vehicle and arm at joint poses.
+
+    M = Σ m_i, G = Σ m_i r_i / M, I = Σ (R_i I_i R_iᵀ + m_i (|d_i|² E − d_i d_iᵀ)) about G, over
+    the vehicle itself and every link; the same for the volume. Source: thesis "Real-Time ROV
+    Motion Simulator", equations 3-2, 3-4, 3-6; the shift is applied to the vehicle's own inertia
+    too.
+    """
+    xp = namespace(poses.translation)
+    body = arm.body
+    masses = constant(xp, arm.mass)
+    total = body.mass + float(np.sum(arm.mass))
+    centers = points_at(poses, constant(xp, arm.center_of_mass))
+    own = constant(xp, body.center_of_mass)
+    center = (body.mass * own + xp.sum(masses[:, None] * centers, axis=-2)) / total
+    turned = poses.rotation @ constant(xp, arm.tensor) @ xp.matrix_transpose(poses.rotation)
+    tensor = (
+        constant(xp, body.tensor)
+        + body.mass * _spread(own - center)
+        + xp.sum(turned + masses[:, None, None] * _spread(centers - center[..., None, :]), axis=-3)
+    )
+    return Inertia(total, center, tensor), _arm_buoyancy(arm, poses)
+
+
+def _spread(offset: Array) -> Array:
+    """Return |d|² E − d dᵀ (..., 3, 3): what a unit mass adds to the inertia at an offset."""
+    xp = namespace(offset)
+    square = xp.vecdot(offset, offset)[..., None, None]
+    return square * constant(xp, _EYE) - offset[..., :, None] * offset[..., None, :]
+
+
+_EYE = np.eye(3)
+
+
+def _arm_buoyancy(arm: Manipulator, poses: Poses) -> Buoyancy:
+    xp = namespace(poses.translation)
+    body = arm.body_buoyancy
+    volume = body.volume + float(np.sum(arm.volume))
+    centers = points_at(poses, constant(xp, arm.center_of_volume))
+    moment = body.volume * constant(xp, body.center_of_volume) + xp.sum(
+        constant(xp, arm.volume)[:, None] * centers, axis=-2
+    )
+    return replace(body, volume=volume, center_of_volume=moment / volume if volume else moment)
+
+
+def posed(vehicle: Vehicle, poses: Poses | None, chain: Chain | None = None) -> Vehicle:
+    """Return a vehicle with its arm where the poses say: mass, lumped buoyancy, contact points.
+
+    A payload in the gripper adds to mass, inertia and added mass; the water's forces on it are in
+    the manipulator's wrench.
+
+    Without an arm, or where the poses are None, the vehicle itself. The chain is that of an
+    articulated arm there, if it is known.
+    """
+    if vehicle.manipulator is None or poses is None:
+        return vehicle
+    arm, load = vehicle.manipulator, poses.load
+    inertia, buoyancy = arm_inertia(arm if load is None else load.arm, poses)
+    if load is not None:
+        added = added_mass_of(load, load_place(load, poses))
+        vehicle = replace(vehicle, added_mass=vehicle.added_mass + added)
+    if arm.articulation is not None:
+        if chain is None:
+            chain = chain_of(arm, poses.translation, poses.rotation)
+        added = links_added_mass(arm, chain)
+        vehicle = replace(vehicle, added_mass=vehicle.added_mass + added)
+    points = partial(_points, vehicle, poses)
+    if vehicle.hull is not None and vehicle.hull.voxels is not None:
+        return replace(vehicle, inertia=inertia, find_contact=points)
+    return replace(vehicle, inertia=inertia, buoyancy=buoyancy, find_contact=points)
+
+
+def _points(vehicle: Vehicle, poses: Poses) -> ContactPoints:
+    return posed_points(vehicle.contact, poses.translation, poses.rotation, poses.load)
+
+
+def arm_momentum(arm: Manipulator, rate: Array, poses: Poses) -> Array:
+    """Return the momentum (..., 6) of the arm's motion relative to the vehicle, about base_link.
+
+    h = Σ [m_i v_i; c_i x m_i v_i + R_i I_i R_iᵀ ω_i], body axes.
+
+    Args:
+        arm: manipulator of the vehicle.
+        rate: joint rates (..., n).
+        poses: poses of the joints.
+    """
+    xp = namespace(rate)
+    axes = (poses.rotation @ constant(xp, arm.axis)[..., None])[..., 0] * rate[..., None]
+    sliding = constant(xp, arm.sliding)[:, None]
+    slides, turns = axes * sliding, axes * (1 - sliding)
+    spins: list[Array] = []
+    speeds: list[Array] = []
+    for i, p in enumerate(arm.parent):
+        if p < 0:
+            spins.append(turns[..., i, :])
+            speeds.append(slides[..., i, :])
+        else:
+            lever = poses.translation[..., i, :] - poses.translation[..., p, :]
+            spins.append(spins[p] + turns[..., i, :])
+            speeds.append(speeds[p] + cross(spins[p], lever) + slides[..., i, :])
+    spin = xp.stack(spins, axis=-2)
+    reach = (poses.rotation @ constant(xp, arm.center_of_mass)[..., None])[..., 0]
+    push = constant(xp, arm.mass)[:, None] * (xp.stack(speeds, axis=-2) + cross(spin, reach))
+    tensor = poses.rotation @ constant(xp, arm.tensor) @ xp.matrix_transpose(poses.rotation)
+    moment = cross(poses.translation + reach, push) + (tensor @ spin[..., None])[..., 0]
+    return xp.concat([xp.sum(push, axis=-2), xp.sum(moment, axis=-2)], axis=-1)
+
+
+def arm_reaction(
+    mass: Array,
+    relative: Array,
+    state: State,
+    memory: ArmMomentum | None,
+    *,
+    dt: Any,
+) -> tuple[Wrench, ArmMomentum]:
+    """Return what the vehicle feels of its arm's motion, and what to remember.
+
+    τ = −((M_k − M_{k−1}) ν_k + h_k − h_{k−1}) / dt − C(h_k) ν_k.
+
+    Args:
+        mass: rigid-body mass matrix (..., 6, 6) of this tick, the arm included.
+        relative: momentum (..., 6) of the arm's own motion, of :func:`arm_momentum`.
+        state: state of this tick.
+        memory: memory of the previous tick; None in the first.
+        dt: since the tick before, s; 0 in the first.
+    """
+    wrench = -momentum_rate(state.velocity, relative)
+    if memory is not None and not (isinstance(dt, int | float) and dt <= 0):
+        change = matvec(mass - memory.mass, state.velocity) + relative - memory.relative
+        wrench = wrench - _per(change, dt)
+    return wrench, ArmMomentum(mass, relative)
+
+
+def _per(change: Array, dt: Any) -> Array:
+    """Return a change (..., n) over a time in s; traced, the time may be 0, and so is the rate."""
+    if isinstance(dt, int | float):
+        return change / dt
+    xp = namespace(change)
+    return xp.where(dt > 0, change / xp.where(dt > 0, dt, 1.0), xp.zeros_like(change))
+
+
+def arm_step(
+    vehicle: Vehicle,
+    state: State,
+    joints: JointMotion,
+    memory: ArmMemory | None,
+    *,
+    target: Array,
+    dt: float,
+    load: Load | None = None,
+    environment: Environment | None = None,
+    effort: Array | None = None,
+    conserving: float | None = None,
+) -> tuple[JointMotion, Vehicle, Wrench, ArmMemory]:
+    """Return the joints of this tick, the vehicle posed by them, its reaction, and the memory.
+
+    Args:
+        vehicle: a vehicle with a manipulator.
+        state: state of this tick.
+        joints: joint motion of the previous tick.
+        memory: memory of the previous tick; None in the first.
+        target: joint positions (..., n) that are wanted.
+        dt: since the tick before, s; 0 in the first.
+        load: payload that the gripper holds from this tick on, or None.
+        environment: environment at this tick's time, where there is a load or a chain.
+        effort: efforts (..., n) that drives of an articulated arm give instead; NaN: by position.
+        conserving: step of the conserving integrator, s; None: the default one moves the vehicle.
+    """
+    arm = vehicle.manipulator
+    assert arm is not None
+    if arm.articulation is not None:
+        assert environment is not None
+        assert not isinstance(memory, ArmMomentum)
+        free = np.full(len(arm), np.nan) if effort is None else effort
+        return _chain(
+            vehicle, state, joints, memory, target, free, dt, load, environment, conserving
+        )
+    assert not isinstance(memory, ChainMemory)
+    joints = move_joints(arm, joints, target, dt)
+    poses = link_poses(arm, joints.position)._replace(load=load)
+    body = posed(vehicle, poses)
+    mass = body.rigid_body_mass
+    if load is not None:
+        arm, mass = load.arm, mass + (body.added_mass - vehicle.added_mass)
+    relative = arm_momentum(arm, joints.rate, poses)
+    wrench, memory = arm_reaction(mass, relative, state, memory, dt=dt)
+    if load is not None and environment is not None:
+        wrench = wrench + load_water(load, poses, state, environment)
+    return joints, body, wrench, memory
+
+
+def _chain(
+    vehicle: Vehicle,
+    state: State,
+    joints: JointMotion,
+    memory: ChainMemory | None,
+    target: Array,
+    effort: Array,
+    dt: float,
+    load: Load | None,
+    environment: Environment,
+    conserving: float | None,
+) -> tuple[JointMotion, Vehicle, Wrench, ChainMemory]:
+    """Return what :func:`arm_step` does, of an arm that moves by efforts."""
+    arm = vehicle.manipulator
+    assert arm is not None
+    if memory is None or dt <= 0:
+        poses = link_poses(arm, joints.position)._replace(load=load)
+        chain = chain_of(arm, poses.translation, poses.rotation)
+        body = posed(vehicle, poses, chain)
+        memory = chain_memory(vehicle, body, state, environment, poses, chain, joints, conserving)
+        return joints, body, memory.wrench, memory
+    body = posed(vehicle, memory.poses._replace(load=load), memory.chain)
+    rate, wrench, after = chain_step(
+        vehicle, body, state, environment, load, memory,
+        target=target, effort=effort, dt=dt, conserving=conserving,
+    )  # fmt: skip
+    return JointMotion(memory.position, rate), body, wrench, after
+
+
+def inner_of(vehicle: Vehicle, sources: Mapping[str, Wrench]) -> Wrench | None:
+    """Return what of all wrenches by name an articulated arm does to its vehicle, or None."""
+    return sources.get('manipulator') if by_efforts(vehicle) else None
+
+
+def by_efforts(vehicle: Vehicle) -> bool:
+    """Return whether a vehicle has an articulated arm, whose joints move by efforts."""
+    return vehicle.manipulator is not None and vehicle.manipulator.articulation is not None
+
+
+def let_go(vehicle: Vehicle, joints: JointMotion, memory: ArmMemory | None) -> ArmMemory | None:
+    """Return a memory without the momentum of a payload, which takes its own along.
+
+    Args:
+        vehicle: a vehicle with a manipulator.
+        joints: joint motion of the tick of the memory.
+        memory: memory of that tick, or None.
+    """
+    arm = vehicle.manipulator
+    if memory is None or arm is None:
+        return memory
+    if isinstance(memory, ChainMemory):
+        return without_load(vehicle, memory)
+    poses = link_poses(arm, joints.position)
+    mass = posed(vehicle, poses).rigid_body_mass
+    return ArmMomentum(mass, arm_momentum(arm, joints.rate, poses))
+
+
+def _has_arm(vehicle: Vehicle, environment: Environment) -> bool:
+    del environment
+    return vehicle.manipulator is not None
+
+
+def _check(vehicle: Vehicle, state: State, environment: Environment) -> None:
+    """Raise ParameterError for a gripper on a joint that the arm does not have."""
+    del state, environment
+    gripper_joint(vehicle)
+
+
+MANIPULATOR = ForceModel(
+    'manipulator',
+    actuated('manipulator', __name__),
+    applies=_has_arm,
+    check=_check,
+    element='gripper',
+    read=read_gripper,
+    impulsive=True,
+    label='Manipulator',
+    colour='#8c5980',
+    executable='manipulator',
+    scalar=True,
+)

@@ -1,0 +1,130 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Delivers messages between nodes of one process without serialising them.
+
+DDS still gets what somebody outside listens to. Deliveries wait in one queue, first in, first
+out, so that a message object may be filled anew for the next tick: whoever was to see it has.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = ['Bus', 'Outlet']
+
+FIRST = 16
+"""Messages that a publisher sends though it has no subscriber yet: what its queue keeps."""
+
+
+class Bus:
+    """Handlers by full topic name, and the queue of deliveries.
+
+    Attributes:
+        time: newest stamp of /clock, ns; None before anybody keeps it here.
+        clock_is_here: whether a node of this process publishes /clock.
+    """
+
+    def __init__(self, *, clock_is_here: bool = True, elsewhere: tuple[str, ...] = ()) -> None:
+        """Start with no handlers.
+
+        Args:
+            clock_is_here: whether a node of this process publishes /clock.
+            elsewhere: beginnings of the names of topics that other processes publish.
+        """
+        self.time: int | None = None
+        self.clock_is_here = clock_is_here
+        self._elsewhere = elsewhere
+        self._handlers: dict[str, list[Callable[[Any], None]]] = {}
+        self._readers: dict[str, list[Callable[[Any], None]]] = {}
+        self._queue: deque[tuple[Callable[[Any], None], Any]] = deque()
+        self.wake: Callable[[], object] = bool
+        """Wakes the thread that makes deliveries."""
+
+    def carries(self, name: str) -> bool:
+        """Return whether a topic of every tick is published in this process."""
+        return not name.startswith(self._elsewhere)
+
+    def subscribe(self, name: str, handler: Callable[[Any], None]) -> None:
+        """Deliver what is published on a topic to a handler."""
+        self._handlers.setdefault(name, []).append(handler)
+
+    def subscribe_numbers(
+        self, name: str, handler: Callable[[tuple[int, Sequence[float]]], None]
+    ) -> None:
+        """Deliver stamp (ns) and numbers of a topic to a handler, of which no message is made."""
+        self._readers.setdefault(name, []).append(handler)
+
+    def handlers(self, name: str) -> list[Callable[[Any], None]]:
+        """Return the handlers of a topic's messages, those that come later included."""
+        return self._handlers.setdefault(name, [])
+
+    def readers(self, name: str) -> list[Callable[[Any], None]]:
+        """Return the handlers of a topic's numbers, those that come later included."""
+        return self._readers.setdefault(name, [])
+
+    def publish(self, name: str, message: Any) -> None:
+        """Queue a message for all its handlers."""
+        for handler in self._handlers.get(name, ()):
+            self._queue.append((handler, message))
+
+    def call(self, handler: Callable[[Any], None], message: Any) -> None:
+        """Call a function with a message when what was published before is delivered."""
+        self._queue.append((handler, message))
+
+    def call_from_thread(self, handler: Callable[[Any], None], message: Any) -> None:
+        """Have the thread that makes deliveries call a function, from another thread."""
+        self._queue.append((handler, message))
+        self.wake()
+
+    @property
+    def pending(self) -> int:
+        """How many deliveries wait."""
+        return len(self._queue)
+
+    def run(self, count: int) -> None:
+        """Make up to so many deliveries."""
+        queue = self._queue
+        for _ in range(count):
+            if not queue:
+                return
+            handler, message = queue.popleft()
+            handler(message)
+
+
+class Outlet:
+    """A publisher that serves the bus, and DDS only where somebody listens."""
+
+    def __init__(self, publisher: Any, bus: Bus) -> None:
+        """Wrap a ROS publisher."""
+        self._publisher = publisher
+        self._bus = bus
+        self._first = FIRST
+        self._listeners = publisher.handle.get_subscription_count  # a fifth of its wrapper's time
+        self.topic_name = publisher.topic_name
+        self._handlers = bus.handlers(self.topic_name)
+        self._readers = bus.readers(self.topic_name)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody gets the next message, now or when he is discovered."""
+        return self._first > 0 or bool(self._handlers) or self._listeners() > 0
+
+    def publish(self, message: Any) -> None:
+        """Publish a message; the first ones to DDS too, which keeps them for who comes late."""
+        if self._first > 0 or self._listeners():
+            self._first -= 1
+            self._publisher.publish(message)
+        for handler in self._handlers:
+            self._bus.call(handler, message)
+
+    def publish_numbers(self, stamp: int, numbers: Sequence[float]) -> None:
+        """Give stamp (ns) and numbers of a message to those on the bus who read no more of it."""
+        for reader in self._readers:
+            self._bus.call(reader, (stamp, numbers))
+
+    def wait_for_all_acked(self, timeout: Any) -> bool:
+        """Wait until everybody who listens over DDS has what was sent; return whether they do."""
+        return bool(self._publisher.wait_for_all_acked(timeout))

@@ -1,0 +1,385 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The base of every node: vehicle, environment, guarded callbacks, diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import AccelStamped
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.time import Time
+
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.reader import run_environment
+from marine_sim_ros.faults.fitting import unfit
+from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.faults.reading import parse_faults
+from marine_sim_ros.faults.water import with_gusts
+from marine_sim_ros.model.library import vehicle_of
+from marine_sim_ros.physics import wrench_sources
+from marine_sim_ros.ros.base.bus import Bus, Outlet
+from marine_sim_ros.ros.base.parameters import Parameter, declare, shared
+from marine_sim_ros.ros.base.throttled_publisher import ThrottledPublisher
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.codecs import Template, read
+from marine_sim_ros.ros.messages.convert import (
+    set_acceleration,
+    set_stamp,
+    set_wrench,
+    stamp_ns,
+    vector_from,
+)
+
+__all__ = ['COMMON', 'SpatialPublisher', 'SuiteNode']
+
+WARN_PERIOD = 5.0
+FASTEST_WATER = 100.0
+"""m/s; no current is faster."""
+
+COMMON = (
+    shared('vehicle'),
+    shared('vehicle_arguments'),
+    Parameter('robot_description', '', 'URDF text to use instead of vehicle', empty='none'),
+    Parameter(
+        'voltage',
+        0.0,
+        'voltage of the thruster supply',
+        0.0,
+        1e3,
+        unit='V',
+        empty='the highest that has a curve',
+    ),
+    shared('hull_forces'),
+    shared('environment'),
+    Parameter(
+        'gravity',
+        0.0,
+        'acceleration of gravity',
+        0.0,
+        100.0,
+        unit='m/s²',
+        empty="the environment's",
+    ),
+    Parameter(
+        'water_density',
+        0.0,
+        'density of the water',
+        0.0,
+        2e4,
+        unit='kg/m³',
+        empty="the environment's, or the vehicle's",
+    ),
+    shared('current'),
+    shared('seed'),
+    shared('frame_prefix'),
+    Parameter(
+        'faults',
+        '',
+        'faults, as a scenario lists them (docs/reference/faults.md)',
+        empty='none',
+        live=True,
+    ),
+    shared('compute'),
+)
+"""Parameters of every node."""
+
+
+class SuiteNode(Node):
+    """A node with a vehicle and an environment that no message can kill."""
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Sequence[Parameter] = (),
+        *,
+        bus: Bus | None = None,
+        **options: Any,
+    ) -> None:
+        """Declare the common and the node's own parameters and load the vehicle.
+
+        With a bus, what is sent once per tick goes over it to the nodes of this process.
+
+        Raises:
+            MarineSimError: a parameter or a vehicle that cannot be used.
+        """
+        super().__init__(name, **options)
+        self.bus = bus
+        self.wall_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._known = {p.name: p for p in (*COMMON, *parameters)}
+        self.values = declare(self, self._known.values())
+        self.vehicle = vehicle_of(self.values)
+        self.newest = 0
+        for parameter in self._known.values():
+            if parameter.live and (
+                reason := self._why_not(parameter.name, self.values[parameter.name])
+            ):
+                raise ParameterError(f'{name}: parameter {parameter.name!r}: {reason}')
+        self.environment = run_environment(
+            self.values['environment'],
+            gravity=self.values['gravity'],
+            water_density=self.values['water_density'],
+            current=self.values['current'],
+        )
+        self.body_frame = self.values['frame_prefix'] + self.vehicle.base_link
+        self.finished = False
+        self.exit_code = 0
+        self._complaints: dict[str, bool] = {}
+        self.health: dict[str, Any] = {}
+        self._warned: dict[str, int] = {}
+        self._lanes: list[ThrottledPublisher] = []
+        self.faults: tuple[Fault, ...] = ()
+        self._take_faults()
+        self._diagnostics = self.create_publisher(
+            DiagnosticArray, topics.DIAGNOSTICS.name, topics.DIAGNOSTICS.qos
+        )
+        self.create_timer(1.0, self._report, clock=self.wall_clock)
+        self.add_on_set_parameters_callback(self._on_set_parameters)
+        self._ticks_tell_time = False
+        if bus is not None:
+            self._follow_bus_clock(bus)
+
+    def _follow_bus_clock(self, bus: Bus) -> None:
+        """Do for this node what use_sim_time does, without a subscription.
+
+        The clock is set where it is read, once a second: one delivery a tick for all nodes.
+        """
+        self.keep_time()
+        if bus.time is None:
+            bus.time = 0
+            bus.subscribe(topics.CLOCK.name, lambda m: setattr(bus, 'time', stamp_ns(m.clock)))
+            if not bus.clock_is_here:  # one subscription serves all nodes of the process
+                relay = partial(bus.publish, topics.CLOCK.name)
+                clock = topics.CLOCK
+                self.create_subscription(clock.type, clock.name, relay, clock.qos)
+
+    def take_time_from_ticks(self) -> None:
+        """Do what use_sim_time does with the newest tick, without a subscription to /clock.
+
+        For nodes that hear every tick anyway and look at their clock once a second.
+        """
+        if self.bus is None and self.get_parameter('use_sim_time').value:
+            self._time_source.detach_node()
+            self._ticks_tell_time = True
+
+    def keep_time(self) -> None:
+        """Let this node's clock stand still but for :meth:`tell_time`."""
+        self.get_clock()._set_ros_time_is_active(True)
+
+    def tell_time(self, stamp: int) -> None:
+        """Set this node's clock to a stamp in ns."""
+        self.get_clock().set_ros_time_override(
+            Time(nanoseconds=stamp, clock_type=ClockType.ROS_TIME)
+        )
+
+    def _on_set_parameters(self, wanted: Sequence[Any]) -> SetParametersResult:
+        for parameter in wanted:
+            if (known := self._known.get(parameter.name)) is None:
+                continue
+            try:
+                reason = known.refusal(parameter.value) or self._why_not(
+                    parameter.name, parameter.value
+                )
+            except Exception as error:  # a node does not die of a parameter
+                reason = f'{type(error).__name__}: {error}'
+            if reason:
+                return SetParametersResult(successful=False, reason=reason)
+        self.values.update({p.name: p.value for p in wanted if p.name in self._known})
+        if any(p.name == 'faults' for p in wanted):
+            self._take_faults()
+        self.on_parameters()
+        return SetParametersResult(successful=True)
+
+    def _why_not(self, name: str, value: Any) -> str:
+        if name != 'faults':
+            return self.refuse(name, value)
+        try:
+            return unfit(parse_faults(value), self.vehicle)
+        except MarineSimError as error:
+            return str(error)
+
+    def _take_faults(self) -> None:
+        """Let happen what the parameter says; without a time, from now on."""
+        self.faults = parse_faults(self.values['faults'], self.newest / NANOSECONDS)
+        self.environment = with_gusts(replace(self.environment, gusts=None), self.faults)
+
+    def on_parameters(self) -> None:
+        """Called when live parameters have new values; the default does nothing."""
+
+    def refuse(self, name: str, value: Any) -> str:
+        """Return why a live parameter cannot have a value; the default refuses nothing."""
+        del name, value
+        return ''
+
+    def environment_at(self, stamp: int) -> Environment:
+        """Return water, waves and current at a stamp in ns: the same in every node."""
+        self.newest = stamp
+        return self.environment.at(stamp / NANOSECONDS)
+
+    @property
+    def wrench_sources(self) -> list[str]:
+        """The parameter ``wrench_sources``, or what acts on the vehicle in its environment."""
+        named = [source for source in self.values['wrench_sources'] if source]
+        return named or list(wrench_sources(self.vehicle, self.environment))
+
+    def follow_current(self) -> None:
+        """Let /ocean_current replace the parameter ``current``."""
+        self.listen(topics.OCEAN_CURRENT, self._on_current)
+
+    def _on_current(self, message: Any) -> None:
+        current = vector_from(message)
+        if np.all(np.abs(current) <= FASTEST_WATER):  # false for NaN
+            self.environment = replace(self.environment, current=current)
+        else:
+            self.warn_throttled(
+                f'/ocean_current: {current}; expected up to {FASTEST_WATER:g} m/s; ignored'
+            )
+
+    def listen_numbers(
+        self, topic: topics.Topic, callback: Callable[[int, Sequence[float]], None]
+    ) -> None:
+        """Subscribe as :meth:`listen` does, with a callback of stamp (ns) and numbers.
+
+        Over a bus they come as they are; over DDS they are read in the bytes, for to make a
+        message of them costs more than that.
+        """
+        if bus := self._bus_of(topic):
+            guarded = self._surviving(topic, lambda given: callback(*given))
+            bus.subscribe_numbers(self.resolve_topic_name(topic.name), guarded)
+        else:
+            self.listen(topic, lambda data: callback(*read(topic.type, data)), raw=True)
+
+    def listen(
+        self, topic: topics.Topic, callback: Callable[[Any], None], *, raw: bool = False
+    ) -> Any:
+        """Subscribe with a callback whose failure is reported and survived.
+
+        With ``raw`` it gets serialised bytes of what comes over DDS.
+
+        Returns:
+            The subscription, or None over a bus.
+        """
+        guarded = self._surviving(topic, callback)
+        if bus := self._bus_of(topic):
+            bus.subscribe(self.resolve_topic_name(topic.name), guarded)
+            return None
+        return self.create_subscription(topic.type, topic.name, guarded, topic.qos, raw=raw)
+
+    def _surviving(
+        self, topic: topics.Topic, callback: Callable[[Any], None]
+    ) -> Callable[[Any], None]:
+        """Return a callback whose failure is reported and survived."""
+
+        def guarded(message: Any) -> None:
+            try:
+                callback(message)
+            except Exception as error:  # whatever a message brings: a node does not die of it
+                self.warn_throttled(f'{topic.name}: {type(error).__name__}: {error}', error=True)
+
+        return guarded
+
+    def _bus_of(self, topic: topics.Topic) -> Bus | None:
+        """Return the bus that brings a topic; None: it comes over DDS."""
+        if self.bus is None or not topic.per_tick:
+            return None
+        return self.bus if self.bus.carries(self.resolve_topic_name(topic.name)) else None
+
+    def publisher(self, topic: topics.Topic) -> Any:
+        """Return something with ``publish`` for a topic."""
+        publisher = self.create_publisher(topic.type, topic.name, topic.qos)
+        result = publisher if self.bus is None else Outlet(publisher, self.bus)
+        if not topic.per_tick or topic.name.startswith('/'):
+            return result
+        self._lanes.append(ThrottledPublisher(self, topic, result))
+        return self._lanes[-1]
+
+    def warn_throttled(self, text: str, *, error: bool = False) -> None:
+        """Log a complaint, each kind at most every five seconds, and show it in diagnostics."""
+        self._complaints[text] = error
+        kind = ''.join(c for c in text if not c.isdigit())
+        now = self.wall_clock.now().nanoseconds
+        if now - self._warned.get(kind, -(10**18)) < WARN_PERIOD * 1e9:
+            return
+        self._warned[kind] = now
+        # One line for each severity: rclpy takes no other at a place that has logged once.
+        if error:
+            self.get_logger().error(text)
+        else:
+            self.get_logger().warning(text)
+
+    def end(self, exit_code: int = 0) -> None:
+        """Ask the process to shut down."""
+        self.exit_code = max(self.exit_code, exit_code)
+        self.finished = True
+
+    def drain(self, engine: Any) -> None:
+        """Take what is still under way when the process ends; the default takes nothing."""
+
+    def close(self) -> None:
+        """Finish what was opened; the default opened nothing."""
+
+    def _report(self) -> None:
+        for lane in self._lanes:
+            lane.catch_up()
+        level = DiagnosticStatus.OK
+        if self._complaints:
+            errors = any(self._complaints.values())
+            level = DiagnosticStatus.ERROR if errors else DiagnosticStatus.WARN
+        status = DiagnosticStatus(
+            level=level,
+            name=self.get_fully_qualified_name(),
+            message='; '.join(list(self._complaints)[:5]) or 'ok',
+            hardware_id=self.vehicle.name,
+            values=[KeyValue(key=k, value=str(v)) for k, v in self.health.items()],
+        )
+        if self.bus is not None:
+            self.tell_time(self.bus.time or 0)
+        elif self._ticks_tell_time:
+            self.tell_time(self.newest)
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(array)
+        self._complaints.clear()
+
+
+class SpatialPublisher:
+    """Publishes wrenches or accelerations of ``base_link``, one message for all.
+
+    Without a bus it is filled in its serialised bytes, which costs a fraction. With one the nodes
+    of the process get the numbers, and a message is filled where somebody else listens.
+    """
+
+    def __init__(self, node: SuiteNode, topic: topics.Topic) -> None:
+        """Create the publisher."""
+        self._publisher = node.publisher(topic)
+        self._message = topic.type()
+        self._message.header.frame_id = node.body_frame
+        self._set = set_acceleration if topic.type is AccelStamped else set_wrench
+        self._template = Template(self._message) if node.bus is None else None
+
+    def publish(self, stamp: int, vector: np.ndarray) -> None:
+        """Publish a wrench or an acceleration (6,) with a stamp in ns."""
+        numbers = vector.tolist()
+        if self._template is not None:
+            self._publisher.publish(self._template.write(stamp, numbers))
+            return
+        self._publisher.publish_numbers(stamp, numbers)
+        if not self._publisher.wanted:
+            return
+        set_stamp(self._message.header.stamp, stamp)
+        self._set(self._message, vector)
+        self._publisher.publish(self._message)
+
+    def wait_for_all_acked(self, timeout: Any) -> bool:
+        """Wait until everybody who listens has it; return whether they do."""
+        return bool(self._publisher.wait_for_all_acked(timeout))

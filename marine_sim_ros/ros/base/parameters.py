@@ -1,0 +1,131 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Parameters, each declared once: default, meaning, unit, range, read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.node import Node
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.setting import Setting
+from marine_sim_ros.faults.thrust import COMMAND_TIMEOUT
+from marine_sim_ros.sim.options import OPTIONS
+
+__all__ = [
+    'COMMAND_HOLD',
+    'NEIGHBOURS',
+    'SEEN',
+    'SOURCES',
+    'VIDEO',
+    'Parameter',
+    'declare',
+    'shared',
+]
+
+
+@dataclass(frozen=True)
+class Parameter(Setting):
+    """One parameter of a node.
+
+    Attributes:
+        live: whether it may be set while the node runs.
+    """
+
+    live: bool = False
+
+    def descriptor(self) -> ParameterDescriptor:
+        """Return what ``ros2 param describe`` shows."""
+        result = ParameterDescriptor(description=self.text, read_only=not self.live)
+        if self.choices:
+            result.additional_constraints = self.range
+        if self.low is None or self.high is None:
+            return result
+        element = self.default[0] if isinstance(self.default, list) else self.default
+        if isinstance(element, float):
+            bounds = FloatingPointRange(from_value=self.low, to_value=self.high)
+            result.floating_point_range = [bounds]
+        elif isinstance(element, int):
+            limits = IntegerRange(from_value=int(self.low), to_value=int(self.high), step=1)
+            result.integer_range = [limits]
+        return result
+
+
+def shared(option: str, **changes: Any) -> Parameter:
+    """Return the parameter of an option of a run (sim/options.py).
+
+    Args:
+        option: the name of the option.
+        **changes: fields that differ on this node, such as the default.
+    """
+    known = OPTIONS[option]
+    default: Any = known.default
+    if isinstance(default, tuple):
+        default = list(default) or ['']  # an empty list of ROS has no type
+    settings: dict[str, Any] = {
+        'name': known.name,
+        'default': default,
+        'help': known.help,
+        'low': known.low,
+        'high': known.high,
+        'choices': known.choices,
+        'unit': known.unit,
+        'empty': known.empty,
+    }
+    return Parameter(**{**settings, **changes})
+
+
+COMMAND_HOLD = Parameter(
+    'command_timeout',
+    COMMAND_TIMEOUT,
+    'simulated time after which a command no longer holds',
+    0.0,
+    1e6,
+    unit='s',
+)
+NEIGHBOURS = Parameter(
+    'neighbours',
+    '',
+    'vehicle and vehicle_arguments of each other vehicle that sonars see, JSON by namespace',
+    empty='none',
+)
+SEEN = Parameter(
+    'seen',
+    False,
+    "publish what another vehicle's camera needs of this one: tether/nodes, payloads",
+)
+VIDEO = shared('video')
+SOURCES = Parameter(
+    'wrench_sources',
+    [''],
+    'names of the wrenches wrench/<name>, in the order of their sum',
+    empty='all that act on the vehicle in its environment',
+)
+
+
+def declare(node: Node, parameters: Iterable[Parameter]) -> dict[str, Any]:
+    """Declare parameters on a node and return their values by name.
+
+    Raises:
+        ParameterError: a value of the wrong type, out of its range, or not one of the choices.
+    """
+    values = {}
+    for p in parameters:
+        try:
+            # A list of no declared element type would lose it: rclpy infers it from the default.
+            value = node.declare_parameter(p.name, p.default, p.descriptor()).value
+        except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+            text = ' '.join(str(error).split())
+            raise ParameterError(
+                f'{node.get_name()}: parameter {p.name!r}: {text}; expected {p.text}'
+            ) from None
+        if reason := p.refusal(value):
+            raise ParameterError(f'{node.get_name()}: parameter {p.name!r} {reason}')
+        values[p.name] = value
+    return values

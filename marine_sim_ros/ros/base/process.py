@@ -1,0 +1,123 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs nodes in a process: executor, signals, exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import takewhile
+from typing import Any
+
+import rclpy
+from rclpy.signals import SignalHandlerOptions
+
+from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.ros.base.bus import Bus
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parent import end_with_parent
+from marine_sim_ros.ros.messages.type_support import import_type_support
+
+__all__ = ['Shutdown', 'executor', 'own_words', 'run', 'run_named', 'spin']
+
+SPIN_PERIOD = 0.1
+DELIVERIES, EVENTS, LAST = 128, 4, 10**6
+PARTING = 2.0
+"""s of processor time for DDS to take leave in. Once in a while Fast DDS spins for ever in there,
+and holds Python's lock, so that no handler of Python's ends it."""
+
+
+class Shutdown:
+    """Set by SIGINT and SIGTERM alike; a job in the background may have SIGINT ignored."""
+
+    def __init__(self) -> None:
+        """Install the handlers."""
+        self.asked = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._handle)
+
+    def _handle(self, number: int, frame: object) -> None:
+        del number, frame
+        self.asked = True
+
+
+def executor() -> Any:
+    """Return the fastest executor this rclpy has."""
+    try:
+        from rclpy.experimental import EventsExecutor
+    except ImportError:
+        from rclpy.executors import SingleThreadedExecutor
+
+        return SingleThreadedExecutor()
+    return EventsExecutor()
+
+
+def spin(nodes: Sequence[SuiteNode], shutdown: Shutdown, bus: Bus | None = None) -> int:
+    """Serve nodes until one has finished or a signal comes; return the exit code.
+
+    Deliveries over the bus and events of DDS, timers and services take turns.
+    """
+    bus = bus or Bus()
+    engine = executor()
+    bus.wake = partial(engine.create_task, bool)  # its wake() looks through all of its nodes
+    for node in nodes:
+        engine.add_node(node)
+    # Not spin(): without a timeout the EventsExecutor never looks at the signals.
+    while not shutdown.asked and not any(n.finished for n in nodes):
+        bus.run(DELIVERIES)
+        if not bus.pending:
+            engine.spin_once(timeout_sec=SPIN_PERIOD)
+            continue
+        for _ in range(EVENTS):
+            engine.spin_once(timeout_sec=0)
+    # A run that has ended sends no more; one that is ended by a signal would go on for ever.
+    bus.run(bus.pending if shutdown.asked else LAST)
+    for node in nodes:
+        node.drain(engine)
+        node.close()
+    return max(n.exit_code for n in nodes)
+
+
+def run(
+    *makers: Callable[[], SuiteNode], args: Sequence[str] | None = None, bus: Bus | None = None
+) -> None:
+    """Make nodes, serve them, and end the process with their exit code (2: bad input)."""
+    shutdown = Shutdown()
+    end_with_parent()
+    import_type_support()
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    code = 1
+    try:
+        nodes = [make() for make in makers]
+        code = spin(nodes, shutdown, bus)
+        if code == 0:  # else to say so matters more than to take leave
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_PROF, PARTING)
+            for node in nodes:
+                node.destroy_node()
+    except MarineSimError as error:
+        sys.stderr.write(f'ERROR: {error}\n')
+        code = 2
+    finally:
+        rclpy.try_shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Without this, DDS threads that are still closing can hold the process up for a second.
+    os._exit(code)
+
+
+def own_words() -> list[str]:
+    """Return the words of the command line before those of ROS."""
+    return list(takewhile(lambda word: word != '--ros-args', sys.argv[1:]))
+
+
+def run_named(kind: str, make: Callable[[str], SuiteNode]) -> None:
+    """Run ``KIND NAME [--ros-args ...]``: make the node of the name and serve it."""
+    if len(sys.argv) < 2 or sys.argv[1].startswith('-'):
+        sys.stderr.write(f'ERROR: {kind}: expected the name of a {kind} as the first argument\n')
+        sys.exit(2)
+    run(lambda: make(sys.argv[1]))

@@ -1,0 +1,36 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Calls of Trigger services whose refusals are told, for operators."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from std_srvs.srv import Trigger
+
+from marine_sim_ros.ros.base.node import SuiteNode
+
+__all__ = ['ask_trigger']
+
+
+def ask_trigger(node: SuiteNode, name: str, client: Any, *, absent: str) -> None:
+    """Call a service; warn with the reason where it is not there, and where it refuses.
+
+    Args:
+        node: warns.
+        name: of the service.
+        client: of the service.
+        absent: what is told where nobody serves it.
+    """
+    if not client.service_is_ready():
+        node.warn_throttled(f'{name}: {absent}')
+        return
+    client.call_async(Trigger.Request()).add_done_callback(partial(_told, node, name))
+
+
+def _told(node: SuiteNode, name: str, future: Any) -> None:
+    answer = future.result()
+    if answer is not None and not answer.success:
+        node.warn_throttled(f'{name}: refused: {answer.message}')

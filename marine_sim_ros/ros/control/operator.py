@@ -1,0 +1,113 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""An operator's messages and services -> a commander's commands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from geometry_msgs.msg import Pose, PoseStamped, Twist, Wrench
+from nav_msgs.msg import Path
+from std_srvs.srv import SetBool
+
+from marine_sim_ros.control.commander import HOLDS, Commander
+from marine_sim_ros.core.spatial import rpy_from_quaternion
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.messages import topics
+
+__all__ = ['Operator', 'pose_targets']
+
+LONGEST = 1000
+"""Waypoints of a path."""
+FARTHEST = 1e5
+"""m, m/s, N: nothing that is commanded is larger."""
+
+
+def pose_targets(pose: Pose) -> np.ndarray:
+    """Return x, y, z, roll, pitch, yaw (6,) of a pose.
+
+    A NaN in the position frees that axis, a NaN in the quaternion frees all three angles.
+
+    Raises:
+        ValueError: beyond reach, or a quaternion that is none.
+    """
+    p, q = pose.position, pose.orientation
+    position = np.array([p.x, p.y, p.z])
+    quaternion = np.array([q.x, q.y, q.z, q.w])
+    if np.any(np.abs(position) > FARTHEST):
+        raise ValueError(f'position {position.tolist()} is beyond {FARTHEST:g} m')
+    if np.any(np.isnan(quaternion)):
+        return np.concatenate([position, np.full(3, np.nan)])
+    length = float(np.linalg.norm(quaternion))
+    if not 0.5 < length < 2.0:
+        raise ValueError(f'quaternion {quaternion.tolist()} has length {length:g}; expected 1')
+    return np.concatenate([position, rpy_from_quaternion(quaternion / length)])
+
+
+def _six(linear: object, angular: object) -> np.ndarray:
+    numbers = [getattr(part, axis) for part in (linear, angular) for axis in 'xyz']
+    if not math.fsum(map(abs, numbers)) < FARTHEST:
+        raise ValueError(f'{numbers} is not finite, or too large')
+    return np.array(numbers)
+
+
+class Operator:
+    """Gives a node's commander what is said on the command topics and services."""
+
+    def __init__(self, node: SuiteNode, commander: Commander, now: Callable[[], float]) -> None:
+        """Subscribe and offer the services; ``now`` is the simulation time, s."""
+        self._node = node
+        self._commander = commander
+        self._now = now
+        node.listen(topics.COMMAND_POSE, partial(self._take, 'cmd_pose', self._on_pose))
+        node.listen(topics.COMMAND_PATH, partial(self._take, 'cmd_path', self._on_path))
+        node.listen(topics.COMMAND_VELOCITY, partial(self._take, 'cmd_vel', self._on_velocity))
+        node.listen(topics.COMMAND_WRENCH, partial(self._take, 'cmd_wrench', self._on_wrench))
+        node.create_service(SetBool, 'arm', self._on_arm)
+        for name in HOLDS:
+            node.create_service(SetBool, name, partial(self._on_hold, name))
+
+    def _take(self, topic: str, use: Callable[[object], None], message: object) -> None:
+        try:
+            use(message)
+        except ValueError as error:
+            self._node.warn_throttled(f'{topic}: {error}; ignored')
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        self._commander.go(self._targets(message.pose, message.header.frame_id))
+
+    def _on_path(self, message: Path) -> None:
+        if len(message.poses) > LONGEST:
+            raise ValueError(f'{len(message.poses)} poses; expected up to {LONGEST}')
+        frame = message.header.frame_id
+        self._commander.follow(
+            [self._targets(p.pose, p.header.frame_id or frame) for p in message.poses]
+        )
+
+    @staticmethod
+    def _targets(pose: Pose, frame: str) -> np.ndarray:
+        if frame not in ('map', ''):
+            raise ValueError(f"frame is {frame!r}; expected 'map'")
+        return pose_targets(pose)
+
+    def _on_velocity(self, message: Twist) -> None:
+        self._commander.drive(_six(message.linear, message.angular), self._now())
+
+    def _on_wrench(self, message: Wrench) -> None:
+        self._commander.push(_six(message.force, message.torque), self._now())
+
+    def _on_arm(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._commander.arm(bool(request.data))
+        response.success, response.message = True, 'armed' if request.data else 'disarmed'
+        return response
+
+    def _on_hold(
+        self, name: str, request: SetBool.Request, response: SetBool.Response
+    ) -> SetBool.Response:
+        self._commander.hold(name, bool(request.data))
+        response.success, response.message = True, f'{name} {"on" if request.data else "off"}'
+        return response

@@ -1,0 +1,260 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+"""The graph of sim/graph.py as launch actions, for all launch files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.logging import get_logger
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from launch import LaunchContext, LaunchDescription
+from marine_sim_ros.bags.storage import storage
+from marine_sim_ros.control.gamepad import load_gamepad
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.model.library import vehicle_of, vehicle_path, xacro_arguments
+from marine_sim_ros.model.propellers import with_turning_propellers
+from marine_sim_ros.model.xacro_expansion import read_description
+from marine_sim_ros.ros.base.parent import as_parent
+from marine_sim_ros.ros.launching import localization
+from marine_sim_ros.ros.launching.arguments import ARGUMENTS, given_options, misspelt
+from marine_sim_ros.ros.launching.discovery import quick_discovery
+from marine_sim_ros.ros.launching.gazebo import gazebo_actions
+from marine_sim_ros.ros.launching.layouts import layout_for
+from marine_sim_ros.ros.launching.required import required, required_to_live
+from marine_sim_ros.ros.recording import ros2_bag
+from marine_sim_ros.sim.fleet import chosen_runs, describe_fleet, in_parts
+from marine_sim_ros.sim.graph import NodeSpec, has_own_process
+from marine_sim_ros.sim.options import RunOptions
+
+__all__ = ['actions', 'simulation']
+
+PACKAGE = 'marine_sim_ros'
+WRITES_LAST = {'sigterm_timeout': '30', 'sigkill_timeout': '30'}
+"""s, in place of launch's 5: whoever records writes what waits before it ends."""
+
+
+def _node(spec: NodeSpec) -> Node:
+    ends: dict[str, Any] = {}
+    if spec.executable in ('dynamics', 'gazebo_bridge', 'recorder'):  # nothing goes on without
+        ends['on_exit'] = required
+    if spec.parameters.get('clock') == 'follow':  # the run ends with who publishes the clock
+        ends['on_exit'] = required_to_live
+    if spec.executable == 'recorder':
+        ends.update(WRITES_LAST)
+    return Node(
+        package=PACKAGE,
+        executable=spec.executable,
+        arguments=list(spec.arguments),
+        name=spec.name if spec.namespace else None,  # of several nodes, each has its own
+        namespace=spec.namespace or None,
+        parameters=[spec.parameters],
+        output='screen',
+        additional_env={**as_parent(), **quick_discovery()},
+        **ends,
+    )
+
+
+def _composed(runs: Sequence[RunOptions], *, first: bool) -> Node:
+    """Return the process of all nodes of some vehicles; the first has the one with the clock."""
+    return Node(
+        package=PACKAGE,
+        executable='composed',
+        arguments=[replace(run, console=False).to_json() for run in runs],
+        output='screen',
+        on_exit=required if first else required_to_live,
+        additional_env={**as_parent(), **quick_discovery()},
+        **WRITES_LAST,
+    )
+
+
+def _check_recorder(options: RunOptions) -> None:
+    """Raise MarineSimError where the recorder has nothing to write with."""
+    if options.recorder == 'ros2_bag':
+        ros2_bag.check_installed()
+    elif options.record:
+        storage('record:=true')
+
+
+def _link_publisher(options: RunOptions, namespace: str, *, arm: bool) -> list[Node]:
+    """Return what publishes the vehicle's description and, below base_link, its links on tf."""
+    try:
+        get_package_prefix('robot_state_publisher')
+    except PackageNotFoundError:
+        return []
+    path = vehicle_path(options.vehicle)
+    text = read_description(path, xacro_arguments(options.vehicle_arguments))
+    if options.markers:  # whose node publishes the transforms of what turns
+        named = {'vehicle': options.vehicle, 'vehicle_arguments': options.vehicle_arguments}
+        text = with_turning_propellers(text, vehicle_of(named).thrusters.names)
+    parameters = {
+        'robot_description': ParameterValue(text, value_type=str),
+        'frame_prefix': options.frame_prefix,
+        'use_sim_time': True,
+    }
+    return [
+        Node(
+            package='robot_state_publisher',
+            executable='robot_state_publisher',
+            namespace=namespace,
+            parameters=[parameters],
+            # Without an arm the joints that move are those that turn thrusters, if any.
+            remappings=[] if arm else [('joint_states', 'azimuths/state')],
+            output='screen',
+        )
+    ]
+
+
+def _rviz(namespace: str) -> Node:
+    """Return RViz with the layout of a namespace."""
+    try:
+        get_package_prefix('rviz2')
+    except PackageNotFoundError:
+        raise ParameterError(
+            'rviz:=true: rviz2 is not installed; expected `apt install ros-jazzy-rviz2` '
+            '(rosdep key rviz2), or rviz:=false'
+        ) from None
+    layout = layout_for('rviz', namespace)
+    return Node(
+        package='rviz2',
+        executable='rviz2',
+        arguments=['-d', str(layout)],
+        parameters=[{'use_sim_time': True}],
+        output='screen',
+    )
+
+
+def _estimator(options: RunOptions, namespace: str) -> list[Node]:
+    """Return the estimator and, in place of a global one, the place of odom in map."""
+    prefix = options.frame_prefix
+    place = ['--frame-id', 'map', '--child-frame-id', f'{prefix}odom']
+    return [
+        Node(
+            package='robot_localization',
+            executable='ekf_node',
+            name='ekf_node',
+            namespace=namespace,
+            parameters=[str(localization.PATH), localization.parameters(options)],
+            output='screen',
+        ),
+        Node(
+            package='tf2_ros',
+            executable='static_transform_publisher',
+            namespace=namespace,
+            arguments=place,
+            output='screen',
+        ),
+    ]
+
+
+def actions(
+    options: RunOptions,
+    *,
+    composed: bool = False,
+    links: bool = True,
+    joy: bool = False,
+    gamepad: str = 'xbox',
+    output: str = 'pwm',
+    rviz: bool = False,
+    localized: bool = False,
+    followers: Sequence[RunOptions] = (),
+    processes: int = 1,
+) -> list[Any]:
+    """Return the launch actions of a run.
+
+    Args:
+        options: options of the run.
+        composed: one process for all nodes that would not hold others up.
+        links: publish robot_description and the links on tf, where this can be done.
+        joy: add a gamepad and what it drives.
+        gamepad: shipped name or YAML file.
+        output: output of the gamepad: pwm, velocity or pose.
+        rviz: start RViz, which shows what the options' markers publish.
+        localized: start an estimator, of options of ``localization.localized``.
+        followers: options of the other vehicles of a fleet.
+        processes: number of processes that share the vehicles of a composed fleet.
+
+    Raises:
+        MarineSimError: something that is asked for is not installed.
+        ParameterError: more processes than vehicles.
+    """
+    result: list[Any] = []
+    _check_recorder(options)
+    runs = (options, *followers)
+    specs = describe_fleet(runs)
+    if composed or options.one_process or processes > 1:
+        result += [
+            _composed(part, first=not i) for i, part in enumerate(in_parts(runs, processes))
+        ]
+        result += [_node(spec) for spec in specs if has_own_process(spec, options)]
+    else:
+        result += [_node(spec) for spec in specs]
+    if links:
+        namespaces = dict.fromkeys(spec.namespace for spec in specs if spec.namespace)
+        for run, namespace in zip(runs, namespaces, strict=True):
+            arm = any((s.executable, s.namespace) == ('manipulator', namespace) for s in specs)
+            result += _link_publisher(run, namespace, arm=arm)
+    if localized:
+        result += _estimator(options, specs[0].namespace)
+    if rviz:
+        result.append(_rviz(specs[0].namespace))
+    if joy:
+        own: dict[str, Any] = {'vehicle': options.vehicle, 'gamepad': gamepad, 'output': output}
+        if options.vehicle_arguments:
+            own['vehicle_arguments'] = list(options.vehicle_arguments)
+        result.append(_node(NodeSpec('teleop', specs[0].namespace, own)))
+        result.append(Node(package='joy', executable=load_gamepad(gamepad).driver))
+    return result
+
+
+def _start(context: LaunchContext) -> list[Any]:
+    for line in misspelt(context.launch_configurations):
+        get_logger('marine_sim_ros').warning(line)
+    values = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    (options, start), gazebo = given_options(values), []
+    if start.rviz:
+        options = replace(options, markers=True)
+    if start.localization:
+        localization.check_installed()
+        options = localization.localized(options)
+    if start.fleet and start.localization:
+        raise ParameterError('localization:=true estimates one vehicle; expected no fleet')
+    if start.fleet and start.backend == 'gazebo':
+        raise ParameterError('backend:=gazebo has one vehicle; expected no fleet')
+    options, *followers = chosen_runs(options, start.fleet, start.only)
+    if start.backend == 'gazebo':
+        options, gazebo = gazebo_actions(
+            options, world=start.world, delivery=start.delivery, gui=start.gui
+        )
+    return gazebo + actions(
+        options,
+        composed=start.composed,
+        links=start.links,
+        joy=start.joy,
+        gamepad=start.gamepad,
+        output=start.output,
+        rviz=start.rviz,
+        localized=start.localization,
+        followers=followers,
+        processes=start.processes,
+    )
+
+
+def simulation(**defaults: str) -> LaunchDescription:
+    """Return the launch description of one vehicle, with other defaults where given.
+
+    Args:
+        **defaults: defaults of launch arguments, by their names.
+    """
+    declared = [
+        DeclareLaunchArgument(name, default_value=defaults.get(name, value), description=text)
+        for name, (value, text) in ARGUMENTS.items()
+    ]
+    return LaunchDescription([*declared, OpaqueFunction(function=_start)])

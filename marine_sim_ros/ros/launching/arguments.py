@@ -1,0 +1,79 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The launch arguments and their values, from the options of sim/options.py; imports no launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from marine_sim_ros.sim.options import OPTIONS, Option, RunOptions, StartOptions
+
+__all__ = ['ARGUMENTS', 'given_options', 'misspelt']
+
+_LIKENESS = 0.8
+"""Of two names; launch files that include ours may have arguments of their own."""
+
+
+def _description(option: Option) -> str:
+    several = option.count == 0
+    notes = {'record': '; true: out/VEHICLE'}
+    return (
+        option.text
+        + notes.get(option.name, '; several with spaces between' if several else '')
+        + (f' ({option.range})' if option.range else '')
+    )
+
+
+ARGUMENTS: Mapping[str, tuple[str, str]] = {
+    name: (option.default_text, _description(option))
+    for name, option in OPTIONS.items()
+    if option.launch
+}
+"""Default and description of every launch argument, by its name."""
+
+
+def _record(text: str, vehicle: str) -> str:
+    """Return the folder that ``record:=text`` means."""
+    if text.lower() not in ('true', 'false'):
+        return text
+    return f'out/{Path(vehicle).name.split(".")[0]}' if text.lower() == 'true' else ''
+
+
+def given_options(values: Mapping[str, str]) -> tuple[RunOptions, StartOptions]:
+    """Return the options of launch arguments.
+
+    Args:
+        values: the text of every argument.
+
+    Raises:
+        ParameterError: a text that is no value of its argument, or a value out of its range.
+    """
+    found: dict[str, Any] = {name: OPTIONS[name].parse(values[name]) for name in ARGUMENTS}
+    found['record'] = _record(found['record'], found['fleet'] or found['vehicle'])
+
+    def of(cls: type) -> dict[str, Any]:
+        return {f.name: found[f.name] for f in fields(cls) if f.name in found}
+
+    return RunOptions(**of(RunOptions)), StartOptions(**of(StartOptions))
+
+
+def misspelt(names: Iterable[str]) -> list[str]:
+    """Return a warning for each name that is none of the arguments, but nearly one.
+
+    ``ros2 launch`` takes any name, so that a misspelt argument would do nothing.
+
+    Args:
+        names: names of the launch configurations.
+    """
+    unknown = [name for name in names if name not in ARGUMENTS]
+    near = {name: get_close_matches(name, ARGUMENTS, 1, _LIKENESS) for name in unknown}
+    return [
+        f'{name}:= is no argument of this launch file and does nothing; did you mean {found[0]}:=?'
+        for name, found in near.items()
+        if found
+    ]

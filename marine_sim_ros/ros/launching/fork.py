@@ -1,0 +1,144 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Starts nodes as forks of this process, so that what they all import is imported once."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+from marine_sim_ros.ros.messages.type_support import import_type_support
+
+__all__ = ['Fork', 'can_fork', 'import_shared']
+
+_PR_SET_NAME = 15  # prctl(2)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_POLL = 0.01
+"""s between two looks at a process that is waited for."""
+_SHARED = (
+    'control', 'environment.reader', 'model.library', 'physics', 'sensors', 'sim.graph',
+)  # fmt: skip
+_MESSAGES = (
+    'diagnostic_msgs.msg', 'geometry_msgs.msg', 'nav_msgs.msg', 'rcl_interfaces.msg',
+    'rcl_interfaces.srv', 'rosgraph_msgs.msg', 'sensor_msgs.msg', 'std_msgs.msg', 'std_srvs.srv',
+    'tf2_msgs.msg', 'visualization_msgs.msg',
+)  # fmt: skip
+
+
+def can_fork() -> bool:
+    """Return whether a fork of this process is all of it: no thread would be missing there.
+
+    rclpy starts two as it is imported, so no process that has ROS already can fork nodes.
+    """
+    threads = Path('/proc/self/task')
+    return threads.is_dir() and len(list(threads.iterdir())) == 1
+
+
+def import_shared() -> None:
+    """Import what every node imports, but for rclpy."""
+    for name in _SHARED:
+        import_module(f'marine_sim_ros.{name}')
+    for name in _MESSAGES:
+        import_module(name)
+    import_type_support()
+    gc.freeze()  # a collection in a fork would copy every page that it looks at
+
+
+class Fork:
+    """A node in a fork of this process, with what ``subprocess.Popen`` has for it."""
+
+    def __init__(
+        self, name: str, executable: str, arguments: Sequence[str], env: Mapping[str, str]
+    ) -> None:
+        """Start it in a session of its own, without standard input.
+
+        Args:
+            name: name for ps and top, which have room for its last 15 characters.
+            executable: module of ``marine_sim_ros.nodes``.
+            arguments: words after it on a command line.
+            env: its environment.
+        """
+        self.returncode: int | None = None
+        sys.stdout.flush()
+        sys.stderr.flush()
+        with _held_signals():
+            self.pid = os.fork()
+            if not self.pid:
+                _run_node(name, executable, arguments, env)
+
+    def poll(self) -> int | None:
+        """Return the exit code, negative for a signal, or None while it runs."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; raises subprocess.TimeoutExpired."""
+        start = time.monotonic()
+        while (code := self.poll()) is None:
+            if timeout is not None and time.monotonic() - start > timeout:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout)
+            time.sleep(_POLL)
+        return code
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        self._send(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+        self._send(signal.SIGKILL)
+
+    def _send(self, number: signal.Signals) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+
+@contextmanager
+def _held_signals() -> Iterator[None]:
+    """Hold signals back: one in between would be handled by the parent's handler in the child."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _run_node(
+    name: str, executable: str, arguments: Sequence[str], env: Mapping[str, str]
+) -> NoReturn:
+    """Become ``python -m marine_sim_ros.nodes.EXECUTABLE ARGUMENTS``."""
+    code = 1
+    try:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.environ.update(env)
+        sys.argv = [executable, *arguments]
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode()[-15:])
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+        import_module(f'marine_sim_ros.nodes.{executable}').main()
+        code = 0
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

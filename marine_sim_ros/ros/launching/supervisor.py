@@ -1,0 +1,130 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Starts the processes of a node graph, watches them, and ends them together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from marine_sim_ros.model.library import vehicle_of
+from marine_sim_ros.ros.base.parent import as_parent
+from marine_sim_ros.ros.launching.discovery import quick_discovery
+from marine_sim_ros.ros.launching.fork import Fork, can_fork, import_shared
+from marine_sim_ros.sim.fleet import in_parts
+from marine_sim_ros.sim.graph import NodeSpec, has_own_process
+from marine_sim_ros.sim.options import RunOptions
+
+__all__ = ['Supervisor', 'environment']
+
+GRACE = 5.0
+"""s that processes get to end by themselves before they are killed."""
+
+
+def environment() -> dict[str, str]:
+    """Return the environment for child processes: ament prefix, output, discovery."""
+    result = dict(os.environ, PYTHONUNBUFFERED='1', **as_parent(), **quick_discovery())
+    result.setdefault('AMENT_PREFIX_PATH', sys.prefix)
+    return result
+
+
+class Supervisor:
+    """The processes of one run."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self.processes: dict[str, subprocess.Popen[bytes] | Fork] = {}
+        self.asked = False
+
+    def catch_signals(self) -> None:
+        """End the run, not this process, on SIGINT and SIGTERM."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: setattr(self, 'asked', True))
+
+    def start(self, specs: Sequence[NodeSpec]) -> None:
+        """Start one process per node; they share what can be loaded before they part."""
+        if can_fork():
+            import_shared()
+            for spec in specs:
+                if spec.parameters:  # the recorder of a fleet has none
+                    vehicle_of(spec.parameters)
+        for spec in specs:
+            # Of a fleet, the nodes of the first vehicle have their plain names.
+            again = spec.name in self.processes
+            name = f'{spec.namespace}/{spec.name}' if again else spec.name
+            self._start(name, spec.executable, spec.ros_arguments())
+
+    def start_run(
+        self,
+        options: RunOptions,
+        specs: Sequence[NodeSpec],
+        *,
+        composed: bool,
+        followers: Sequence[RunOptions] = (),
+        processes: int = 1,
+    ) -> None:
+        """Start all nodes of a run.
+
+        Args:
+            options: options of the run.
+            specs: nodes of the run, from :func:`marine_sim_ros.sim.graph.describe`.
+            composed: one process for all nodes that would not hold others up.
+            followers: options of the other vehicles of a fleet.
+            processes: number of processes that share the vehicles of a composed fleet.
+
+        Raises:
+            ParameterError: more processes than vehicles.
+        """
+        if composed or options.one_process or processes > 1:
+            for i, part in enumerate(in_parts((options, *followers), processes)):
+                told = [replace(run, console=False).to_json() for run in part]
+                name = f'{part[0].namespace}/composed' if i else 'composed'
+                self._start(name, 'composed', told)
+            specs = [spec for spec in specs if has_own_process(spec, options)]
+        self.start(specs)
+
+    def _start(self, name: str, executable: str, arguments: list[str]) -> None:
+        # A session of its own: a terminal's ctrl-C reaches only the supervisor, which passes it
+        # on, so that every process gets exactly one signal.
+        if can_fork():
+            self.processes[name] = Fork(name, executable, arguments, environment())
+            return
+        command = [sys.executable, '-m', f'marine_sim_ros.nodes.{executable}', *arguments]
+        self.processes[name] = subprocess.Popen(
+            command, env=environment(), start_new_session=True, stdin=subprocess.DEVNULL
+        )
+
+    def ended(self) -> dict[str, int]:
+        """Return the exit codes of the processes that have ended."""
+        codes = {name: process.poll() for name, process in self.processes.items()}
+        return {name: code for name, code in codes.items() if code is not None}
+
+    def end(self, name: str) -> int:
+        """End one process, and watch it no more; return its exit code."""
+        self._signal([name])
+        return self.processes.pop(name).returncode
+
+    def stop(self, *, last: str = '') -> dict[str, int]:
+        """End all processes, one of them after the others; return their exit codes."""
+        self._signal([n for n in self.processes if n != last])
+        self._signal([n for n in self.processes if n == last])
+        return {name: process.returncode for name, process in self.processes.items()}
+
+    def _signal(self, names: list[str]) -> None:
+        for name in names:
+            if self.processes[name].poll() is None:
+                # Not SIGINT: a node that is still starting would print a traceback.
+                self.processes[name].terminate()
+        deadline = time.monotonic() + GRACE
+        for name in names:
+            try:
+                self.processes[name].wait(max(0.01, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                self.processes[name].kill()
+                self.processes[name].wait()

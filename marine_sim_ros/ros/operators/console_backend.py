@@ -1,0 +1,350 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the console's operator asks for -> topics and services; who stops steering stops it all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, Twist, Vector3Stamped
+from nav_msgs.msg import Path
+from rclpy.parameter import Parameter
+from rclpy.parameter_client import AsyncParameterClient
+from std_msgs.msg import Float32MultiArray
+from std_srvs.srv import SetBool, Trigger
+
+from marine_sim_ros.console.control_lease import (
+    ControlLease,
+    beat,
+    expired,
+    leave,
+    silent,
+    take,
+)
+from marine_sim_ros.console.requests import FREE_FOR_ALL, OperatorInput, Request
+from marine_sim_ros.console.session import LOST, Session
+from marine_sim_ros.control.gamepad import Gamepad, Grip, load_gamepad, read_sticks
+from marine_sim_ros.control.pilot import SWITCHES, Pilot, follow, perform, stop
+from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.core.spatial import quaternion_from_rpy
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.service_owner import service_owner
+from marine_sim_ros.ros.base.switches import Switches
+from marine_sim_ros.ros.base.triggers import ask_trigger
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import set_stamp
+from marine_sim_ros.ros.operators.arm_operator import ArmOperator
+from marine_sim_ros.ros.operators.command_publisher import CommandPublisher, full_stick
+from marine_sim_ros.ros.operators.fault_injector import FaultInjector
+from marine_sim_ros.ros.operators.graph_monitor import GraphMonitor
+
+__all__ = ['ConsoleBackend']
+
+SETTLED = 2.5
+"""s after which diagnostics tell of a switch; they come once a second."""
+TRIGGERS = ('reset', 'step', 'end')
+GLANCE = 10.0
+"""s after a page's last look at the sensors, one each second, until it no longer looks."""
+
+
+class ConsoleBackend:
+    """Does what pages ask for; call :meth:`serve` at a steady rate."""
+
+    def __init__(
+        self, node: SuiteNode, session: Session, period: float, record: Callable[[bool], None]
+    ) -> None:
+        """Make publishers and clients.
+
+        Args:
+            node: the console, with the parameters of ``STICKS`` and of the console.
+            session: session with the pages.
+            period: period of calls of ``serve``, s.
+            record: starts and ends a recording.
+        """
+        self._node, self._session, self._period = node, session, period
+        self._top = full_stick(node)
+        self.command_publisher = CommandPublisher(node, self._top)
+        names = dict.fromkeys(name for name, _ in SWITCHES.values())
+        self.switches = Switches(node, list(names), 'controller')
+        self.pilot = Pilot(node.values['output'], node.values['gain'])
+        self.state: State | None = None
+        self.stamp = 0
+        self.paused = False
+        self._switched = 0.0
+        self._looked: dict[str, float] = {}
+        self._silent = self._rearm = False
+        self.fault_injector = FaultInjector(node, session.scenery['sources'])
+        self.current = node.environment.current.tolist()
+        self.lights = dict.fromkeys(session.scenery['look']['lights'], 0.0)
+        self._by_hand = False
+        self._grip, self._pad = Grip(), ''
+        self._pads: dict[str, Gamepad] = {}
+        self._names: dict[str, str] = {}
+        self._out = {
+            topic.name: node.publisher(topic)
+            for topic in (
+                topics.COMMAND_POSE,
+                topics.COMMAND_PATH,
+                topics.COMMAND_VELOCITY,
+                topics.OCEAN_CURRENT,
+                topics.LIGHTS,
+            )
+        }
+        self._arm = ArmOperator(node)
+        self._triggers = {name: node.create_client(Trigger, name) for name in TRIGGERS}
+        self._pause = node.create_client(SetBool, 'pause')
+        self._controller: AsyncParameterClient | None = None
+        self._do: dict[str, Callable[[Any], None]] = {
+            'hands': self._hands,
+            'stop': lambda _: self.halt(),
+            'output': self._output,
+            'gain': lambda value: self._set(gain=value),
+            'switch': lambda value: self._switch(*value),
+            'target': self._target,
+            'path': self._path,
+            'clear': lambda _: self._clear(),
+            'joints': self._arm.go,
+            'gripper': self._arm.grip,
+            'lights': self._light,
+            'current': self._current,
+            'fault': lambda fault: self.fault_injector.add(fault, self.stamp),
+            'mend': lambda which: self.fault_injector.clear(*which),
+            'pause': self._on_pause,
+            'step': self._step,
+            'record': record,
+            'reset': self._reset,
+            'end': lambda _: self._trigger('end'),
+        }
+
+    def _set(self, **changes: Any) -> None:
+        self.pilot = replace(self.pilot, **changes)
+
+    def mode(self) -> dict[str, Any]:
+        """Return what pages show of the controls."""
+        return {
+            'output': self.pilot.output,
+            'gain': self.pilot.gain,
+            'faults': self.fault_injector.shown,
+            'current': self.current,
+            'switches': dict(self.switches.states),
+            'trouble': self.command_publisher.trouble(self.pilot.output)
+            if self._session.lease.page
+            else '',
+        }
+
+    def serve(self, now: float, monitor: GraphMonitor) -> None:
+        """Do what was asked since the last call at a time of the wall clock (s), and steer."""
+        self.state, self.stamp = monitor.state, monitor.stamp
+        if now - self._switched > SETTLED:  # the nodes know better than what was asked here
+            self.paused = monitor.paused
+            self.switches.states['arm'] = monitor.armed
+        for page, request in self._session.requests():
+            self._take(page, request, now)
+        self._listen(now)
+        if 'arm' in self.switches.waiting:  # an answer comes between two calls at the earliest
+            self._switched = now
+        self.switches.check()
+        self._find_controller()
+        if self._session.lease.page:
+            self._steer()
+
+    def _listen(self, now: float) -> None:
+        """Stop while the operator's page is silent, and take control from one that stays so."""
+        lease, values = self._session.lease, self._node.values
+        timeout = values['operator_timeout']
+        if expired(lease, now, values['lease_timeout'], timeout):
+            self._node.warn_throttled("the operator's page stays silent; it has lost control")
+            self._vacate()
+        elif silent(lease, now, timeout) == self._silent:
+            pass
+        elif self._silent:
+            self._go_on()
+        else:
+            self._node.warn_throttled("the operator's page is silent; stopped until it is heard")
+            armed = self.switches.states['arm'] is True
+            self._stop_after_loss()
+            self._silent, self._rearm = True, armed and self._node.values['on_loss'] == 'disarm'
+
+    def _go_on(self) -> None:
+        """Steer again after a silence; a controller that was disarmed for it is armed again."""
+        if self._rearm:
+            self.switches.ask('arm', True)
+        self._silent = self._rearm = False
+
+    def _switch(self, name: str, on: bool | None) -> None:
+        if name == 'arm':
+            self._rearm = False  # what the operator asks for now counts
+        self.switches.ask(name, on)
+
+    def looked_at(self, now: float) -> bool:
+        """Return whether a page looks at the sensors at a time of the wall clock, s."""
+        return any(now - when < GLANCE for when in self._looked.values())
+
+    def _take(self, page: str, request: Request, now: float) -> None:
+        if request.kind == 'look':  # no sign of life of who steers: that is what the sticks send
+            self._looked[page] = now
+            return
+        if request.kind == LOST:
+            self._looked.pop(page, None)
+        lease = beat(self._session.lease, page, now)
+        self._session.lease = lease
+        kind = request.kind
+        if kind == 'hello':
+            self._names[page] = request.value
+        elif kind == 'take':
+            name = self._names.get(page) or f'operator {page[:4]}'
+            self._take_control(take(lease, page, name, now, over=request.value))
+        elif kind in ('leave', LOST):
+            if leave(lease, page) != lease:
+                self._vacate()
+        elif kind not in FREE_FOR_ALL and page == lease.page:
+            self._do[kind](request.value)
+
+    def _take_control(self, lease: ControlLease) -> None:
+        """Let another page steer: what the one before held is let go."""
+        if lease.page != self._session.lease.page:
+            self._let_go()
+            self._silent = self._rearm = False
+        self._session.lease = lease
+
+    def _vacate(self) -> None:
+        self._session.lease = ControlLease()
+        self._stop_after_loss()
+        self._silent = self._rearm = False
+
+    def _stop_after_loss(self) -> None:
+        if self._node.values['on_loss'] == 'disarm':
+            self.halt()
+        else:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Hold nothing any more, and send that."""
+        self._by_hand, self._grip, self._pad = False, Grip(), ''
+        self.pilot = stop(self.pilot, self.state)
+        if self.pilot.output != 'pose':
+            self.command_publisher.send(self.pilot, self.stamp)
+
+    def halt(self) -> None:
+        """Bring the thrusters to neutral: directly, or by disarming the controller."""
+        self._rearm = False
+        self._let_go()
+        if self.switches.there('arm') and self.switches.states['arm'] is not False:
+            self.switches.ask('arm', False)
+
+    def _output(self, output: str) -> None:
+        self._let_go()
+        self.pilot = stop(replace(self.pilot, output=output), self.state)
+
+    def _hands(self, hands: OperatorInput) -> None:
+        efforts = np.array(hands.sticks)
+        if hands.gamepad != self._pad:  # another one, or it was pulled out
+            self._grip, self._pad = Grip(), hands.gamepad
+        if hands.gamepad:
+            pad = self._pads.setdefault(hands.gamepad, load_gamepad(hands.gamepad))
+            dead_band = self._node.values['dead_band']
+            own, functions, self._grip = read_sticks(
+                pad, self._grip, hands.axes, hands.buttons, dead_band
+            )
+            efforts = np.clip(efforts + own, -1.0, 1.0)
+            for function in functions:
+                self._perform(function)
+        self._set(sticks=tuple(efforts.tolist()))
+        self._by_hand = self._by_hand or bool(np.any(efforts))
+
+    def _perform(self, function: str) -> None:
+        """Do what a button of the gamepad does."""
+        if function in SWITCHES:
+            self._switch(*SWITCHES[function])
+        elif function == 'stop':
+            self.halt()
+        else:
+            self.pilot = perform(self.pilot, function, self.state)
+
+    def _steer(self) -> None:
+        if self.pilot.output == 'pose' and not self._by_hand:
+            return  # what was commanded last holds
+        self.pilot = follow(self.pilot, self._top, self._period, self.state)
+        self.command_publisher.send(self.pilot, self.stamp)
+
+    def _find_controller(self) -> None:
+        """Take whoever can be armed for the controller."""
+        if self._controller is None and self.switches.there('arm'):
+            owner = service_owner(self._node, 'arm')
+            self._controller = None if owner is None else AsyncParameterClient(self._node, owner)
+
+    def _command(self, free: Sequence[str]) -> None:
+        """Get ready for command mode: nothing is steered by hand, and some angles are free."""
+        self.pilot = replace(stop(self.pilot, self.state), output='pose', target=None)
+        self._by_hand = False
+        if self._controller is not None and self._controller.services_are_ready():
+            wanted = [Parameter('free_axes', value=list(free) or [''])]
+            self._controller.set_parameters(wanted)
+
+    def _target(self, target: Sequence[float]) -> None:
+        angles = target[3:]
+        free = [n for n, q in zip(QUANTITIES[3:6], angles, strict=True) if math.isnan(q)]
+        self._command(free if len(free) < 3 else [])
+        self._out['cmd_pose'].publish(self._pose(target))
+
+    def _pose(self, target: Sequence[float]) -> PoseStamped:
+        message = PoseStamped()
+        message.header.frame_id = 'map'
+        set_stamp(message.header.stamp, self.stamp)
+        p, q = message.pose.position, message.pose.orientation
+        p.x, p.y, p.z = target[:3]
+        angles = np.array(target[3:], float)
+        known = not np.isnan(angles).all()
+        turn = quaternion_from_rpy(*np.nan_to_num(angles)) if known else np.full(4, np.nan)
+        q.x, q.y, q.z, q.w = turn.tolist()
+        return message
+
+    def _path(self, points: Sequence[Sequence[float]]) -> None:
+        self._command([])
+        free = (math.nan,) * 3
+        message = Path(poses=[self._pose((*point, *free)) for point in points])
+        message.header.frame_id = 'map'
+        self._out['cmd_path'].publish(message)
+
+    def _clear(self) -> None:
+        """Want nothing: a velocity of zero takes over from a pose."""
+        self._command([])
+        self._out['cmd_vel'].publish(Twist())
+
+    def _light(self, lights: dict[str, float]) -> None:
+        self.lights |= {name: share for name, share in lights.items() if name in self.lights}
+        self._out['lights'].publish(Float32MultiArray(data=list(self.lights.values())))
+
+    def _current(self, velocity: Sequence[float]) -> None:
+        message = Vector3Stamped()
+        message.header.frame_id = 'map'
+        set_stamp(message.header.stamp, self.stamp)
+        message.vector.x, message.vector.y, message.vector.z = self.current = list(velocity)
+        self._out['/ocean_current'].publish(message)
+
+    def _on_pause(self, on: bool) -> None:
+        if self._pause.service_is_ready():
+            self._pause.call_async(SetBool.Request(data=on))
+            self.paused = on
+            self._switched = self._node.wall_clock.now().nanoseconds / NANOSECONDS
+        else:
+            self._node.warn_throttled('pause: no node owns the state')
+
+    def _reset(self, _: object) -> None:
+        self.fault_injector.restart()
+        self._trigger('reset')
+
+    def _step(self, count: int) -> None:
+        for _ in range(count):
+            self._trigger('step')
+
+    def _trigger(self, name: str) -> None:
+        client = self._triggers[name]
+        ask_trigger(self._node, name, client, absent='no node owns the state')

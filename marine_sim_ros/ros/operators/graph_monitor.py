@@ -1,0 +1,131 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the console sees of a graph: the newest row of every topic, and what the nodes report."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+
+from marine_sim_ros.analysis.bags.roles import SHOWN, numbers_of, role_of
+from marine_sim_ros.core.state import State
+from marine_sim_ros.ros.base.latest_message import LatestMessageReader
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import stamp_ns, state_from
+
+__all__ = ['GraphMonitor']
+
+LEVELS = ('ok', 'warning', 'error', 'stale')
+STALE = 4.0
+"""s of wall time after which nobody knows how a node is; they say it once a second."""
+
+
+class GraphMonitor:
+    """The newest of everything.
+
+    Attributes:
+        rows: rows by topic name.
+        state: state of the vehicle, or None before the first.
+        stamp: stamp of that state, ns.
+    """
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Look at the topics of a node's namespace; the node has ``SOURCES``."""
+        sources = node.wrench_sources
+        readings = [t for t in topics.sensor_topics(node.vehicle) if role_of(t.name)]
+        looked_at = (
+            topics.ODOM,
+            topics.PWM,
+            topics.THRUSTER_STATE,
+            topics.THRUSTER_POWER,
+            topics.SETPOINTS,
+            topics.JOINT_STATES,
+            *readings,
+            *(topics.wrench_topic(s) for s in (*sources, 'total')),
+            *((topics.TETHER_TENSION, topics.TETHER_SHAPE) if 'tether' in sources else ()),
+        )
+        self._sampler = LatestMessageReader(node, looked_at)
+        self._namespace = node.get_namespace().rstrip('/') + '/'
+        self._numbers = {
+            t.name: numbers_of(role_of(t.name) or SHOWN[t.name], _type(t)) for t in looked_at
+        }
+        self._said: dict[str, dict[str, str]] = {}
+        self._values: dict[str, dict[str, str]] = {}
+        self._told: dict[str, float] = {}
+        self.rows: dict[str, tuple[float, ...]] = {}
+        self.state: State | None = None
+        self.stamp, self._heard = 0, time.monotonic()
+        node.listen(topics.DIAGNOSTICS, self._on_diagnostics)
+
+    def look(self) -> None:
+        """Take what is new."""
+        found = self._sampler.newest()
+        if found:
+            self._heard = time.monotonic()
+        for name, message in found.items():
+            if name == topics.ODOM.name:
+                if (state := state_from(message)) is None:
+                    continue
+                self.state, self.stamp = state, stamp_ns(message.header.stamp)
+            self.rows[name] = self._numbers[name](message)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._sampler.close()
+
+    @property
+    def silence(self) -> float:
+        """For how long nothing new has come, s of wall time."""
+        return time.monotonic() - self._heard
+
+    @property
+    def health(self) -> dict[str, Any]:
+        """Return what the state's owner says of the run, and what every node says of itself."""
+        nodes = [self._how(name) for name in sorted(self._said)]
+        voltage = self._values.get('thrusters', {}).get('voltage')
+        return {**self._owner, 'nodes': nodes, 'voltage': voltage}
+
+    def _silence(self, name: str) -> float:
+        return time.monotonic() - self._told[name]
+
+    def _how(self, name: str) -> dict[str, str]:
+        silent = self._silence(name)
+        if silent < STALE:
+            return self._said[name]
+        return {'node': name, 'state': LEVELS[3], 'message': f'silent for {silent:.0f} s'}
+
+    @property
+    def paused(self) -> bool:
+        """Whether the run waits."""
+        return self._owner.get('paused') == 'yes'
+
+    @property
+    def armed(self) -> bool | None:
+        """Whether the controller is armed; None without one."""
+        modes = [values['mode'] for values in self._values.values() if 'mode' in values]
+        return modes[0] != 'disarmed' if modes else None
+
+    @property
+    def _owner(self) -> dict[str, str]:
+        for name, values in self._values.items():
+            if 'real_time_factor' in values and self._silence(name) < STALE:
+                return values
+        return {}
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            name = status.name.removeprefix(self._namespace)
+            if name == status.name:
+                continue  # another vehicle's
+            level = min(int.from_bytes(status.level, 'little'), 3)
+            self._told[name] = time.monotonic()
+            self._said[name] = {'node': name, 'state': LEVELS[level], 'message': status.message}
+            self._values[name] = {v.key: v.value for v in status.values}
+
+
+def _type(topic: topics.Topic) -> str:
+    return f'{topic.type.__module__.split(".")[0]}/msg/{topic.type.__name__}'

@@ -1,0 +1,71 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a run records: the one list for whoever writes the bag."""
+
+from __future__ import annotations
+
+from marine_sim_ros.faults.kinds import BarometerDropout, SensorDelay, SensorDropout
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import SOURCES, Parameter, shared
+from marine_sim_ros.ros.messages import topics
+
+__all__ = ['PARAMETERS', 'bag_node', 'every_tick', 'is_recorded', 'recorded_topics']
+
+SILENCING = (BarometerDropout, SensorDelay, SensorDropout)
+
+PARAMETERS = (
+    Parameter(
+        'pwm_source', 'external', "the thrusters' pwm_source", choices=('external', 'controller')
+    ),
+    shared('publish_components'),
+    Parameter('controller', False, 'record the topics of a controller too'),
+    SOURCES,
+)
+"""Parameters of a node that has to know the list."""
+
+
+def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
+    """Return the topics of a node's run by full name; the node has ``PARAMETERS``."""
+    found = topics.recorded(
+        node.vehicle,
+        components=node.values['publish_components'],
+        controller=node.values['controller'],
+        pwm_per_tick=node.values['pwm_source'] == 'controller',
+        sources=node.wrench_sources,
+    )
+    return {node.resolve_topic_name(topic.name): topic for topic in found}
+
+
+def bag_node(namespace: str) -> str:
+    """Return the node name of the `ros2 bag record` that records a namespace.
+
+    Each has one of its own, so that another recorder of the same graph is not taken for it.
+    """
+    return f'rosbag2_recorder_{namespace.strip("/").replace("/", "_")}'
+
+
+def is_recorded(node: SuiteNode, topic: str) -> bool:
+    """Return whether a topic, by its full name, has the recorder of a node's run as subscriber."""
+    namespace = node.get_namespace()
+    recorders = {(namespace, 'recorder'), ('/', bag_node(namespace))}
+    ends = node.get_subscriptions_info_by_topic(topic)
+    return any((end.node_namespace, end.node_name) in recorders for end in ends)
+
+
+def every_tick(node: SuiteNode) -> list[str]:
+    """Return the full names of those that have one message for every tick of the node's run."""
+    silent = tuple(
+        f'{sensor.name}/'
+        for sensor in node.vehicle.sensors
+        for fault in node.faults
+        if isinstance(fault, SILENCING) and getattr(fault, 'sensor', sensor.name) == sensor.name
+    )
+    told = {tick.name for tick in topics.sensor_ticks(node.vehicle)}  # whatever the sensor reads
+    return [
+        name
+        for name, topic in recorded_topics(node).items()
+        if topic.per_tick
+        and not topic.sometimes
+        and (topic.name in told or not topic.name.startswith(silent))
+    ]

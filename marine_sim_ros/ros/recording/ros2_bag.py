@@ -1,0 +1,225 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""``ros2 bag record`` as a child process of the recorder, and what it lost."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.messages.topics import (
+    ODOM,
+    TOTAL_WRENCH,
+    Topic,
+    sensor_ticks,
+    sensor_topics,
+)
+from marine_sim_ros.ros.recording.recorded import bag_node
+
+__all__ = ['Ros2Bag', 'bag_counts', 'check_installed', 'command', 'lost', 'qos_overrides']
+
+BACKLOG = 5000
+"""Messages of a topic that wait until they are written; by default it is ten, and what comes then
+is lost. Fast DDS keeps no more for a subscription, whatever it is asked for."""
+IDLE_SAMPLES, IDLE_PERIOD = 25, 0.02
+"""Of what its threads do, s apart; one that waits for a core counts as one that has it."""
+IDLE_SHARE = 0.2
+"""``ros2 bag record`` that is busy less often than this has nothing left to write."""
+GRACE = 20.0
+"""s that it gets to write what waits, and as long to close its bag."""
+
+
+def check_installed() -> None:
+    """Raise ParameterError where there is no ``ros2 bag record`` that writes MCAP."""
+    if find_spec('ros2bag') is None or shutil.which('ros2') is None:
+        raise ParameterError(
+            'recorder:=ros2_bag: `ros2 bag` is not installed; expected recorder:=suite, or '
+            '`apt install ros-jazzy-ros2bag ros-jazzy-rosbag2-storage-mcap` '
+            '(rosdep keys ros2bag, rosbag2_storage_mcap)'
+        )
+
+
+def qos_overrides(topics: Mapping[str, Topic]) -> dict[str, dict[str, Any]]:
+    """Return, by full topic name, what ``--qos-profile-overrides-path`` takes."""
+    return {
+        name: {
+            'history': 'keep_last',
+            'depth': BACKLOG,
+            'reliability': 'reliable',
+            'durability': topic.heard.durability.short_key,
+        }
+        for name, topic in topics.items()
+    }
+
+
+def command(bag: Path, overrides: Path, names: Iterable[str], node_name: str) -> list[str]:
+    """Return the command line that records topics (full names) to a new folder."""
+    return [
+        'ros2',
+        'bag',
+        'record',
+        '--storage',
+        'mcap',
+        '--output',
+        str(bag),
+        '--node-name',
+        node_name,
+        '--qos-profile-overrides-path',
+        str(overrides),
+        '--include-unpublished-topics',
+        '--disable-keyboard-controls',
+        '--topics',
+        *names,
+    ]
+
+
+def bag_counts(bag: Path) -> dict[str, int]:
+    """Return how many messages of each topic a bag's metadata.yaml names.
+
+    Raises:
+        RecordingError: it has none that can be read.
+    """
+    try:
+        content = yaml.safe_load((bag / 'metadata.yaml').read_text(encoding='utf-8'))
+        return {
+            entry['topic_metadata']['name']: int(entry['message_count'])
+            for entry in content['rosbag2_bagfile_information']['topics_with_message_count']
+        }
+    except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError) as error:
+        raise RecordingError(
+            f'{bag}: has no metadata.yaml that can be read ({error}); '
+            'expected `ros2 bag record` to write one when it ends'
+        ) from None
+
+
+def lost(counts: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, int]:
+    """Return by topic how many messages are missing of those that are expected, where any are."""
+    missing = {name: n - counts.get(name, 0) for name, n in expected.items()}
+    return {name: n for name, n in missing.items() if n > 0}
+
+
+class Ros2Bag:
+    """The child process. It subscribes for itself, and writes messages at times of receipt.
+
+    Attributes:
+        heard: full names of the topics that the recorder has to subscribe to besides.
+        settling: s from when it listens to when all publishers know; only they could tell.
+    """
+
+    settling = 1.0
+
+    def __init__(self, node: SuiteNode, bag: Path, topics: Mapping[str, Topic]) -> None:
+        """Start it.
+
+        Args:
+            node: the recorder, in whose graph the topics are.
+            bag: new folder of the bag.
+            topics: what to record, by full name.
+
+        Raises:
+            ParameterError: it is not installed.
+            RecordingError: the bag exists, or its folder cannot be made.
+        """
+        check_installed()
+        if bag.exists():
+            raise RecordingError(f'{bag}: exists; expected a new folder')
+        try:
+            bag.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RecordingError(f'{bag.parent}: cannot be made: {error.strerror}') from None
+        self._node, self._bag = node, bag
+        self._name = bag_node(node.get_namespace())
+        # A tick is complete when all forces are in the total, and the sensors have answered.
+        telling = {
+            ODOM.name,
+            TOTAL_WRENCH.name,
+            *(t.name for t in sensor_topics(node.vehicle) if not t.sometimes),
+            *(t.name for t in sensor_ticks(node.vehicle)),
+        }
+        self.heard = tuple(n for n, t in topics.items() if t.name in telling)
+        with tempfile.NamedTemporaryFile('w', suffix='.yaml', delete=False) as file:
+            yaml.safe_dump(qos_overrides(topics), file)
+        self._overrides = Path(file.name)
+        # A session of its own: ctrl-C is for the recorder, which lets it write what waits.
+        self._process = subprocess.Popen(
+            command(self._bag, self._overrides, topics, self._name),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+        )
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended without being asked to."""
+        return self._process.poll() is not None
+
+    def deaf(self, names: Iterable[str]) -> list[str]:
+        """Return to which of some topics it does not listen yet."""
+        ends = self._node.get_subscriptions_info_by_topic
+        return [n for n in names if self._name not in {end.node_name for end in ends(n)}]
+
+    def write(self, name: str, stamp: int, data: bytes) -> None:
+        """Do nothing: the child has the message too."""
+
+    def close(self, expected: Mapping[str, int]) -> dict[str, Any]:
+        """Let it write what waits, and end it; return what the manifest says of the bag.
+
+        Args:
+            expected: messages by topic.
+
+        Raises:
+            RecordingError: it did not end.
+        """
+        if self.ended:  # that is told already
+            self._overrides.unlink(missing_ok=True)
+            return {}
+        self._settle()
+        self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            raise RecordingError(
+                f'{self._bag}: `ros2 bag record` did not close it in {GRACE:g} s; '
+                'expected `ros2 bag reindex` to mend it'
+            ) from None
+        finally:
+            self._overrides.unlink(missing_ok=True)
+        missing = lost(bag_counts(self._bag), expected)
+        if missing:
+            text = ', '.join(f'{name} {n} of {expected[name]}' for name, n in missing.items())
+            self._node.get_logger().warning(f'`ros2 bag record` lost messages: {text}')
+        return {'lost_messages': missing}
+
+    def _settle(self) -> None:
+        """Wait until it does nothing, at most so long."""
+        deadline = time.monotonic() + GRACE
+        while time.monotonic() < deadline and self._process.poll() is None:
+            busy = 0
+            for _ in range(IDLE_SAMPLES):
+                busy += _runs(self._process.pid)
+                time.sleep(IDLE_PERIOD)
+            if busy < IDLE_SHARE * IDLE_SAMPLES:
+                return
+
+
+def _runs(pid: int) -> bool:
+    """Return whether a thread of a process runs, or waits for a core or a disk to do so."""
+    for stat in Path(f'/proc/{pid}/task').glob('*/stat'):
+        with suppress(OSError):  # a thread that has just ended
+            # The state comes after the name, which is in brackets and may have any others in it.
+            if stat.read_text().rpartition(') ')[2][:1] in 'RD':
+                return True
+    return False

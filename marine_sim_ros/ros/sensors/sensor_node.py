@@ -1,0 +1,299 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Nodes of sensors: each ``odom`` is answered with what the sensors read then."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import TransformStamped
+from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Sensor
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import NEIGHBOURS, VIDEO, Parameter
+from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.messages.convert import (
+    finite,
+    set_fields,
+    set_stamp,
+    stamp_ns,
+    state_of,
+    transform_message,
+)
+from marine_sim_ros.ros.sensors.neighbours import Neighbours
+from marine_sim_ros.ros.sensors.own_parts import listen_to_parts
+from marine_sim_ros.ros.ticks.gathering import Gathering
+from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs
+from marine_sim_ros.sensors.camera.own_looks import OwnLooks
+from marine_sim_ros.sensors.camera.video_stream import RATE, VideoStream, video_address
+from marine_sim_ros.sensors.dead_reckoning import start_pose
+from marine_sim_ros.sensors.sensor_model import SensorTopic
+from marine_sim_ros.sensors.series import Moment, SensorReader
+
+__all__ = ['PARAMETERS', 'SensorNode', 'SensorsNode']
+
+PARAMETERS = (NEIGHBOURS, VIDEO)
+"""Of the node of one sensor, beside the common ones."""
+
+DELIVERY = Duration(seconds=1)
+"""That a picture may be on its way; then somebody listens who does not live any more."""
+
+
+def _is_wanted(topic: SensorTopic, publisher: Any) -> bool:
+    """Whether anybody gets the next message of a topic."""
+    return bool(publisher.get_subscription_count() if topic.on_demand else publisher.wanted)
+
+
+class _Publishing:
+    """One sensor of a node: what it reads, and the messages that are on their way."""
+
+    def __init__(self, node: SuiteNode, sensor: Sensor) -> None:
+        self.reader = SensorReader(sensor, node.values['seed'])
+        self._waiting: deque[tuple[int, int, Readings]] = deque()
+        self._stamp = -1
+        self._outputs = []
+        self.video: VideoStream | None = None
+        told = topics.told_topics(sensor)
+        for topic in self.reader.model.topics_of(sensor):
+            if topic not in told:
+                node.get_logger().info(
+                    f'{sensor.name}/{topic.name} is not published: '
+                    f'{topic.type.partition("/")[0]} is not installed'
+                )
+        for topic in told:
+            own = topics.sensor_topic(sensor, topic)
+            message = own.type()
+            prefix = node.values['frame_prefix']
+            if own.stamped:
+                message.header.frame_id = topic.frame_of(sensor, prefix)
+            if topic.odometry:
+                message.child_frame_id = prefix + sensor.frame
+            # Made on demand of DDS alone: wrappers of publishers do not know who asks.
+            create = node.create_publisher
+            publisher = (
+                create(own.type, own.name, own.qos) if topic.on_demand else node.publisher(own)
+            )
+            self._outputs.append((topic, message, publisher, own.stamped))
+
+    @property
+    def _wanted(self) -> bool:
+        """Whether anybody takes what it reads."""
+        return (
+            bool(self._waiting)
+            or self.video is not None
+            or any(_is_wanted(topic, publisher) for topic, _, publisher, _ in self._outputs)
+        )
+
+    def read(self, node: SensorsNode, stamp: int, moment: Moment) -> bool:
+        """Take a tick: publish what is due; return whether there was something."""
+        if stamp < self._stamp:  # the run was reset
+            self._waiting.clear()
+        self._stamp = stamp
+        if not self._wanted and self.reader.skip(stamp, moment, node.faults):
+            return False
+        found = self.reader.read(stamp, *moment(), node.faults)
+        if found is not None:
+            if self.reader.first == stamp and any(topic.odometry for topic, *_ in self._outputs):
+                node.frame_odometry(self.reader.sensor, moment()[0])
+            arrival, readings = found
+            self._waiting.append((arrival, stamp, readings))
+        due = bool(self._waiting) and self._waiting[0][0] <= stamp
+        while self._waiting and self._waiting[0][0] <= stamp:
+            _, measured, readings = self._waiting.popleft()
+            self._publish(measured, readings)
+        return due
+
+    def deliver(self) -> None:
+        """Wait until who listens has received the messages."""
+        for _, _, publisher, _ in self._outputs:
+            publisher.wait_for_all_acked(DELIVERY)
+
+    def _publish(self, stamp: int, readings: Readings) -> None:
+        if self.video is not None:
+            self.video.show(readings[self.reader.model.video])
+        for topic, message, publisher, stamped in self._outputs:
+            if not _is_wanted(topic, publisher):
+                continue
+            values = topic.fields(self.reader.sensor, readings)
+            if values is None:
+                continue
+            if stamped:
+                set_stamp(message.header.stamp, stamp)
+            set_fields(message, values)
+            publisher.publish(message)
+
+
+class SensorsNode(SuiteNode):
+    """Publishes what some sensors of the vehicle read; by default all that have no other node."""
+
+    def __init__(
+        self,
+        name: str = SHARED,
+        parameters: Sequence[Parameter] = (NEIGHBOURS,),
+        **options: Any,
+    ) -> None:
+        """Create the node."""
+        super().__init__(name, parameters, **options)
+        self._sensors = [_Publishing(self, sensor) for sensor in self._own(name)]
+        found = {n for s in self._sensors for n in s.reader.model.needs}
+        needs = [need for need in topics.sensor_needs(self.vehicle) if need in found]
+        none = SensorInputs.none()
+        self._last = {need: getattr(none, need) for need in needs}
+        sees = any(s.reader.model.sees for s in self._sensors)
+        others = self.values.get('neighbours', '') if sees else ''
+        self._neighbours = Neighbours(self, others, found)
+        last = {**self._last, **self._neighbours.gathered}
+        self._gathering = Gathering(self._on_motion, last, self._neighbours.gathered)
+        self._neighbours.listen(self._gathering)
+        self.environment = replace(self.environment, looks=OwnLooks(self.vehicle))
+        if 'acceleration' in needs:
+            self.listen_numbers(topics.ACCELERATION, self._on_acceleration)
+        if 'supply' in needs:
+            self.listen(topics.THRUSTER_SUPPLY, self._on_supply)
+        listen_to_parts(self, self._last, self._take)
+        self._frames: dict[str, TransformStamped] = {}
+        self._frames_publisher: Any = None
+        self._publish_frames()
+        tick = topics.sensor_tick(name)
+        told = tick in topics.sensor_ticks(self.vehicle)
+        self._tick = self.publisher(tick) if told else None
+        # Pictures are many packets: a tick, sent later, may come sooner, unless by the bus.
+        slow = any(SENSORS[s.reader.sensor.kind].executable == 'sensor' for s in self._sensors)
+        self._large = slow and self.bus is None
+        self.follow_current()
+        self.listen_numbers(topics.ODOM, self._on_odom)
+        self.take_time_from_ticks()
+
+    def _own(self, name: str) -> list[Sensor]:
+        """Return the sensors of the node of a name."""
+        del name
+        return [s for s in self.vehicle.sensors if SENSORS[s.kind].executable == SHARED]
+
+    def _publish_frames(self) -> None:
+        """Tell tf where sensors sit that are no links: robot_state_publisher does not know."""
+        for sensor in (s.reader.sensor for s in self._sensors):
+            if sensor.own_frame:
+                place = sensor.position, sensor.place.quaternion
+                self._put_frame(self.body_frame, sensor.frame, *place)
+        self._send_frames()
+
+    def frame_odometry(self, sensor: Sensor, state: State) -> None:
+        """Tell tf where the odometry of a sensor starts: in a state of the vehicle."""
+        place = start_pose(state, sensor.position, sensor.place.quaternion)
+        self._put_frame('map', f'{sensor.name}_odom', *place)
+        self._send_frames()
+
+    def _put_frame(
+        self, parent: str, child: str, position: np.ndarray, attitude: np.ndarray
+    ) -> None:
+        name = self.values['frame_prefix'] + child
+        self._frames[child] = transform_message(parent, name, position, attitude)
+
+    def _send_frames(self) -> None:
+        if not self._frames or topics.TF_STATIC is None:
+            return
+        if self._frames_publisher is None:
+            self._frames_publisher = self.publisher(topics.TF_STATIC)
+        # All at once: who comes later is sent the last messages only.
+        transforms = list(self._frames.values())
+        self._frames_publisher.publish(topics.TF_STATIC.type(transforms=transforms))
+
+    def _on_odom(self, stamp: int, numbers: Sequence[float]) -> None:
+        self.newest, state = stamp, state_of(numbers)
+        if state is None:
+            self.warn_throttled('odom: not finite; no reading')
+        else:
+            self._gathering.main(stamp, state)
+
+    def _on_acceleration(self, stamp: int, numbers: Sequence[float]) -> None:
+        acceleration = np.array(numbers)
+        if not finite(acceleration):
+            self.warn_throttled('acceleration: not finite; the last one holds')
+            acceleration = self._last['acceleration']
+        self._take('acceleration', stamp, acceleration)
+
+    def _on_supply(self, message: JointState) -> None:
+        supply = np.array(message.position, float)
+        if supply.shape != (len(topics.SUPPLY),):
+            self.warn_throttled('thrusters/supply: not three numbers; the last ones hold')
+            supply = self._last['supply']
+        self._take('supply', stamp_ns(message.header.stamp), supply)
+
+    def _take(self, need: str, stamp: int, value: np.ndarray) -> None:
+        self._last[need] = value
+        self._gathering.other(need, stamp, value)
+
+    def _on_motion(self, stamp: int, state: State, given: Mapping[str, Any]) -> None:
+        environment = self.environment
+
+        @cache  # what nobody wants to be read is not made
+        def moment() -> tuple[State, Environment, SensorInputs]:
+            needs = {name: given[name] for name in self._last}
+            inputs = SensorInputs.none(stamp / NANOSECONDS)._replace(**needs)
+            now = environment.at(stamp / NANOSECONDS)
+            return state, *self._neighbours.around(now, inputs, given)
+
+        for sensor in self._sensors:
+            try:
+                told = sensor.read(self, stamp, moment)
+                if told and self._large and self._tick.get_subscription_count():
+                    sensor.deliver()
+            except Exception as error:  # the others go on
+                text = f'{sensor.reader.sensor.name}: {type(error).__name__}: {error}'
+                self.warn_throttled(text, error=True)
+        if self._tick is not None:
+            done = Header()
+            set_stamp(done.stamp, stamp)
+            self._tick.publish(done)
+
+
+class SensorNode(SensorsNode):
+    """Publishes what the sensor of the node's name reads."""
+
+    def __init__(
+        self,
+        name: str = SHARED,
+        parameters: Sequence[Parameter] = PARAMETERS,
+        **options: Any,
+    ) -> None:
+        """Create the node; send video where it is asked for."""
+        super().__init__(name, parameters, **options)
+        if not (text := self.values.get('video', '')):
+            return
+        sensor = self._sensors[0]
+        if not sensor.reader.model.video:
+            raise ParameterError(f'video: {name} is no camera; expected no address')
+        address = video_address(text)
+        period, warn = sensor.reader.sensor.period, partial(self.warn_throttled, error=True)
+        sensor.video = VideoStream(address, warn, NANOSECONDS / period if period else RATE)
+        self.get_logger().info(f'video: H.264 to {text} (RTP, payload type 96)')
+
+    def close(self) -> None:
+        """Send no more video."""
+        if (video := self._sensors[0].video) is not None:
+            video.close()
+
+    def _own(self, name: str) -> list[Sensor]:
+        found = [sensor for sensor in self.vehicle.sensors if sensor.name == name]
+        if not found:
+            known = ', '.join(s.name for s in self.vehicle.sensors) or 'none'
+            raise ParameterError(f'{self.vehicle.name} has no sensor {name!r}; it has: {known}')
+        return found
+
+    def describe_sensor(self, **changes: Any) -> None:
+        """Replace parts of what describes the sensor."""
+        reader = self._sensors[0].reader
+        reader.sensor = replace(reader.sensor, spec=replace(reader.sensor.spec, **changes))

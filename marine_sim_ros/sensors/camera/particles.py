@@ -1,0 +1,143 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Suspended particles in a picture: bright specks in daylight, and in the beam of the lamps.
+
+They stand in the water, one in each cell of a lattice that drifts with the current, at a place
+that follows from the cell's numbers: the same from every camera and in every picture.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.sensors.camera.lenses import PLUMB_BOB, Lens
+from marine_sim_ros.sensors.camera.view import View
+
+__all__ = ['with_particles']
+
+_REACH = 2.5
+"""m; farther ones are part of the turbidity."""
+_NEAREST = 0.2
+"""m; nearer ones are out of focus."""
+_DIAMETER = 1.5e-3
+"""m, on average: marine snow."""
+_WHITE = 0.6
+"""Share of the light that a particle sends back."""
+_STAMP = 2
+"""Pixels that a speck goes beyond its middle."""
+
+
+def with_particles(
+    image: np.ndarray, depth: np.ndarray, lens: Lens, environment: Environment, view: View
+) -> np.ndarray:
+    """Return an image (h, w, 3) uint8 with the particles before what it shows.
+
+    A particle covers π d²/4 (f/r)² pixels at the range r; that share of the light of a pixel is
+    the particle's: ρ (E + lamps) exp(−c r).
+
+    Args:
+        image: sRGB.
+        depth: (h, w) along the axis, m.
+        lens: of the camera.
+        environment: water; ``optics.particles`` in a cubic metre.
+        view: where from.
+    """
+    optics = environment.optics
+    places, sizes = _around(view.eye, optics.particles, environment.current * view.time)
+    seen = places @ view.turn  # in the camera's frame
+    far = np.linalg.norm(seen, axis=-1)
+    pixels = _pixels(lens, seen)
+    height, width = depth.shape
+    column, row = np.floor(pixels + 0.5).astype(int).T
+    inside = (seen[:, 2] > 0.02) & (far > _NEAREST) & (far < _REACH)
+    inside &= (column >= 0) & (column < width) & (row >= 0) & (row < height)
+    inside &= view.eye[2] + places[:, 2] < 0  # in the water
+    chosen = np.flatnonzero(inside)
+    chosen = chosen[seen[chosen, 2] < depth[row[chosen], column[chosen]]]
+    if not len(chosen):
+        return image
+    far, places = far[chosen], places[chosen]
+    light = _light(environment, view, places, far)
+    across = sizes[chosen] * lens.focal_length / far
+    cover = np.minimum(np.pi / 4 * across**2, 1e3)
+    spread = np.clip(across / 2, 0.6, _STAMP / 2)
+    linear = _decoded(image)
+    offsets = range(-_STAMP, _STAMP + 1)
+    for dy in offsets:
+        for dx in offsets:
+            x, y = column[chosen] + dx, row[chosen] + dy
+            apart = np.sum((np.stack([x, y], axis=-1) - pixels[chosen]) ** 2, axis=-1)
+            share = cover * np.exp(-0.5 * apart / spread**2) / (2 * np.pi * spread**2)
+            there = (x >= 0) & (x < width) & (y >= 0) & (y < height) & (share > 1e-3)
+            share = np.minimum(share, 1.0)[there, None]
+            at = (y[there], x[there])
+            np.add.at(linear, at, share * (view.gain * light[there] - linear[at]))
+    return _encoded(linear)
+
+
+def _around(eye: np.ndarray, density: float, drift: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return places (n, 3) of particles from the eye, and their diameters (n,), m."""
+    side = density ** (-1 / 3)
+    own = eye - drift
+    first, last = (np.floor((own + s * _REACH) / side).astype(np.int64) for s in (-1, 1))
+    cells = np.stack(
+        np.meshgrid(
+            *(np.arange(a, b + 1) for a, b in zip(first, last, strict=True)), indexing='ij'
+        ),
+        axis=-1,
+    ).reshape(-1, 3)
+    drawn = np.stack([_hash(cells, i) for i in range(4)], axis=-1)
+    return side * (cells + drawn[:, :3]) - own, _DIAMETER * (0.4 + 1.2 * drawn[:, 3])
+
+
+def _hash(cells: np.ndarray, number: int) -> np.ndarray:
+    """Return numbers (n,) from 0 to 1 that follow from cells (n, 3)."""
+    h = (cells.astype(np.uint32) * np.array([73856093, 19349663, 83492791], np.uint32)).sum(
+        axis=-1, dtype=np.uint32
+    ) + np.uint32(2654435769 * (number + 1) % 2**32)
+    for shift, factor in ((15, 2246822519), (13, 3266489917), (16, 668265263)):
+        h = (h ^ (h >> np.uint32(shift))) * np.uint32(factor)
+    return (h ^ (h >> np.uint32(15))) / 2.0**32
+
+
+def _pixels(lens: Lens, seen: np.ndarray) -> np.ndarray:
+    """Return where (n, 2) places (n, 3) in the camera's frame are in the picture."""
+    ahead = np.maximum(seen[:, 2:], 0.02)
+    points = seen[:, :2] / ahead
+    if lens.model != PLUMB_BOB:
+        radius = np.maximum(np.linalg.norm(points, axis=-1, keepdims=True), 1e-9)
+        points = points * np.arctan(radius) / radius
+    return lens.distorted(points) * lens.focal_length + lens.matrix[:2, 2]
+
+
+def _light(
+    environment: Environment, view: View, places: np.ndarray, far: np.ndarray
+) -> np.ndarray:
+    """Return the light (n, 3) that comes to the eye from particles that cover all of a pixel."""
+    optics, lamp = environment.optics, view.lamp
+    light = np.exp(-optics.diffuse * np.maximum(-(view.eye[2] + places[:, 2:]), 0.0))
+    if lamp.light:
+        way = places - view.turn @ lamp.place
+        range_ = np.maximum(np.linalg.norm(way, axis=-1), 0.05)
+        beam = (way @ view.turn[:, 2] / range_ - lamp.cosine) / (1.0 - lamp.cosine)
+        lit = lamp.light * np.maximum(beam, 0.0) / range_**2
+        light = light + lit[:, None] * np.exp(-optics.attenuation * range_[:, None])
+    return np.asarray(_WHITE * light * np.exp(-optics.attenuation * far[:, None]))
+
+
+_LINEAR = np.arange(256) / 255
+_LINEAR = np.where(_LINEAR <= 0.04045, _LINEAR / 12.92, ((_LINEAR + 0.055) / 1.055) ** 2.4)
+_LINEAR = _LINEAR.astype(np.float32)
+
+
+def _decoded(image: np.ndarray) -> np.ndarray:
+    """Return the linear light of an sRGB image (IEC 61966-2-1)."""
+    return np.asarray(_LINEAR[image])
+
+
+def _encoded(linear: np.ndarray) -> np.ndarray:
+    """Return the sRGB image of linear light: the level whose light is nearest."""
+    edges = (_LINEAR[1:] + _LINEAR[:-1]) / 2
+    return np.searchsorted(edges, np.clip(linear, 0.0, 1.0)).astype(np.uint8)

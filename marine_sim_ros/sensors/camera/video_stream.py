@@ -1,0 +1,180 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sends pictures as H.264 over RTP and UDP, as the camera of a BlueROV2 sends them.
+
+A thread encodes and sends the newest picture; who shows one never waits, and pictures that come
+faster than they are encoded are left out. Packets follow RFC 6184 with payload type 96.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from marine_sim_ros.core.errors import MissingPackageError, ParameterError
+from marine_sim_ros.core.extras import require
+
+__all__ = ['RATE', 'VideoStream', 'even_edges', 'next_address', 'video_address']
+
+PORT = 5600
+"""Where QGroundControl listens."""
+_KEY_PERIOD = 1.0
+"""s of wall time between pictures that stand alone, with the SPS and PPS before them."""
+_PACKET = 1200
+"""Bytes of a packet, at most: less than any network's."""
+_CLOCK = 90_000
+"""Hz, of H.264 over RTP (RFC 6184, section 8.2.1)."""
+RATE = 30.0
+"""Hz, of a camera without a rate."""
+_CODEC = 'libx264'
+_ENCODER = {
+    'preset': 'ultrafast', 'tune': 'zerolatency', 'profile': 'baseline', 'crf': '23',
+    'forced-idr': '1', 'g': '100000', 'threads': '1',
+}  # fmt: skip
+"""No picture waits for a later one; each key picture is an IDR."""
+
+
+def even_edges(image: np.ndarray) -> np.ndarray:
+    """Return an image (h, w, 3) without odd edges: 4:2:0 has one colour for two by two pixels."""
+    height, width = (n // 2 * 2 for n in image.shape[:2])
+    return np.ascontiguousarray(image[:height, :width])
+
+
+def video_address(text: str) -> tuple[str, int]:
+    """Return host and port of ``udp://HOST[:PORT]``; without a port 5600.
+
+    Raises:
+        ParameterError: it is no such address.
+    """
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port or PORT
+    except ValueError:
+        host, port = None, PORT
+    if not host or parts.scheme != 'udp' or parts.path or parts.query or parts.username:
+        raise ParameterError(
+            f'video is {text!r}; expected udp://HOST:PORT, as in udp://127.0.0.1:{PORT}'
+        )
+    return host, port
+
+
+def next_address(text: str, more: int) -> str:
+    """Return the address of a port that is higher, of an address; raises as it does."""
+    host, port = video_address(text)
+    if port + more > 65535:
+        raise ParameterError(f'video is {text!r}; expected ports up to 65535')
+    there = f'[{host}]' if ':' in host else host
+    return f'udp://{there}:{port + more}'
+
+
+class VideoStream:
+    """A stream to one address.
+
+    Attributes:
+        address: host and port.
+    """
+
+    def __init__(
+        self, address: tuple[str, int], warn: Callable[[str], object], rate: float = RATE
+    ) -> None:
+        """Start the thread; the stream begins with the first picture.
+
+        Args:
+            address: host and port, of :func:`video_address`.
+            warn: is told, in that thread, why a picture could not be sent.
+            rate: Hz of the camera, for receivers that want to know; stamps say when pictures are.
+
+        Raises:
+            MissingPackageError: PyAV is missing, or was built without x264.
+        """
+        self._av = require('av', 'video')
+        if _CODEC not in self._av.codecs_available:
+            raise MissingPackageError(
+                f'video: PyAV has no {_CODEC}; expected the wheel of PyPI: pip install av'
+            )
+        self.address, self._warn = address, warn
+        self._rate = Fraction(rate).limit_denominator(1000)
+        self._newest: np.ndarray | None = None
+        self._changed, self._closing = threading.Condition(), False
+        self._container: Any = None
+        self._stream: Any = None
+        self._size: tuple[int, ...] = ()
+        self._start, self._key = time.monotonic(), -_KEY_PERIOD
+        self._thread = threading.Thread(target=self._run, name='video', daemon=True)
+        self._thread.start()
+
+    def show(self, image: np.ndarray) -> None:
+        """Send a picture (h, w, 3) uint8, RGB, as soon as the one before is sent."""
+        with self._changed:
+            self._newest = image
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Send no more."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(2.0)
+
+    def _run(self) -> None:
+        image: np.ndarray | None = None
+        while True:
+            with self._changed:
+                # A paused run's last picture is repeated, for who comes late.
+                self._changed.wait_for(
+                    lambda: self._closing or self._newest is not None, _KEY_PERIOD
+                )
+                if self._closing:
+                    break
+                image, self._newest = (image if self._newest is None else self._newest), None
+            if image is not None:
+                try:
+                    self._send(even_edges(image))
+                except (OSError, self._av.error.FFmpegError) as error:
+                    self._warn(f'video to udp://{self.address[0]}:{self.address[1]}: {error}')
+                    self._close()
+        self._close()
+
+    def _send(self, image: np.ndarray) -> None:
+        if self._size != image.shape or self._container is None:
+            self._close()
+            self._open(image)
+        now = time.monotonic() - self._start
+        frame = self._av.VideoFrame.from_ndarray(image, format='rgb24')
+        # Wall time, as a camera has: a run may be slow, paused, or reset.
+        frame.pts, frame.time_base = round(now * _CLOCK), Fraction(1, _CLOCK)
+        if now - self._key >= _KEY_PERIOD:
+            self._key = now
+            frame.pict_type = self._av.video.frame.PictureType.I
+        for packet in self._stream.encode(frame):
+            self._container.mux(packet)
+
+    def _open(self, image: np.ndarray) -> None:
+        host, port = self.address
+        there = f'[{host}]' if ':' in host else host
+        # To this machine from this machine alone; RTCP would come to the port of the video.
+        here = '&localaddr=127.0.0.1' if host in ('127.0.0.1', 'localhost') else ''
+        self._container = self._av.open(
+            f'udp://{there}:{port}?pkt_size={_PACKET}{here}', 'w', format='rtp',
+            options={'rtpflags': 'skip_rtcp', 'payload_type': '96'},
+        )  # fmt: skip
+        self._stream = self._container.add_stream(_CODEC, rate=self._rate, options=_ENCODER)
+        self._stream.height, self._stream.width = image.shape[:2]
+        self._stream.pix_fmt = 'yuv420p'
+        self._stream.codec_context.time_base = Fraction(1, _CLOCK)
+        self._size, self._key = image.shape, -_KEY_PERIOD
+
+    def _close(self) -> None:
+        container, self._container = self._container, None
+        if container is not None:
+            try:
+                container.close()
+            except (OSError, self._av.error.FFmpegError):
+                return  # nothing of it was sent

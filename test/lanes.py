@@ -1,0 +1,118 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Graph tests in a few workers, everything else in the others: hooks of pytest and pytest-xdist.
+
+A graph test waits for its processes most of the time, and must not wait for a processor. Two
+thirds of the workers, the lanes, take the graph tests, file by file; the others compute what is
+left, with a lower priority. A lane without graph tests computes too. `make test` starts three
+workers a core.
+
+A test with the marker `clock` holds a limit on the clock: one lane runs these before all others,
+one after the other, while no other lane runs a graph and the processors compute.
+"""
+
+import fcntl
+import os
+from functools import cache
+
+import pytest
+
+GRAPH = 'graph:'
+"""What the groups of lanes begin with."""
+LOW_PRIORITY = 5
+"""Of what runs beside graphs, as a nice value: a third of the weight."""
+ALONE = ('clock', 'gazebo', 'ardusub')
+
+
+def in_lane(item):
+    """Return whether a test runs in a lane."""
+    return any(item.get_closest_marker(name) for name in ('ros', *ALONE))
+
+
+def is_alone(item):
+    """Return whether a test runs while no other graph does."""
+    return any(item.get_closest_marker(name) for name in ALONE)
+
+
+def group_of(item):
+    """Return the group of a test: those of a group run in one worker, one after the other."""
+    return f'{GRAPH if in_lane(item) else ""}{"alone" if is_alone(item) else item.path.stem}'
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    if config.getvalue('dist') != 'loadgroup':
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class Lanes(LoadGroupScheduling):
+        """Gives the first two thirds of the workers graph tests, and the others none."""
+
+        def _assign_work_unit(self, node):
+            lane = node in self.nodes[len(self.nodes) // 3 :]
+            graphs = [name for name in self.workqueue if name.startswith(GRAPH)]
+            others = [name for name in self.workqueue if not name.startswith(GRAPH)]
+            if not (names := (graphs or others) if lane else others):
+                node.shutdown()
+                return
+            self.workqueue.move_to_end(names[0], last=False)
+            super()._assign_work_unit(node)
+
+    return Lanes(config, log)
+
+
+@cache
+def lower_priority():
+    """Let graphs go before what this process and its children compute; once."""
+    os.nice(LOW_PRIORITY)
+
+
+class Turn:
+    """The right of this worker to run graphs: beside those of others, or alone."""
+
+    def __init__(self):
+        self.graphs = None
+
+    def take(self, folder, *, alone):
+        """Wait until a graph may run: at once beside others, or when no other one runs.
+
+        Args:
+            folder: a folder that all workers have.
+            alone: whether it runs alone.
+        """
+        if self.graphs is not None:  # kept by the test before
+            return
+        self.graphs = (folder / 'graphs').open('a')
+        with (folder / 'next').open('a') as following:
+            # Who waits to be alone keeps others from coming in before.
+            fcntl.flock(following, fcntl.LOCK_EX)
+            fcntl.flock(self.graphs, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+            fcntl.flock(following, fcntl.LOCK_UN)
+
+    def give_back(self):
+        """Let those in that wait to be alone, or for this one that was."""
+        fcntl.flock(self.graphs, fcntl.LOCK_UN)  # not by closing: forks have the file too
+        self.graphs.close()
+        self.graphs = None
+
+
+TURN = Turn()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # so that no time limit counts the wait
+def pytest_runtest_protocol(item, nextitem):
+    if not hasattr(item.config, 'workerinput'):
+        return (yield)
+    if in_lane(item):
+        folder = item.config._tmp_path_factory.getbasetemp().parent
+        TURN.take(folder, alone=is_alone(item))
+        try:
+            return (yield)
+        finally:
+            if not (nextitem and is_alone(item) and is_alone(nextitem)):
+                TURN.give_back()
+    # Before a lane's first test of the others, all graph tests have been given to lanes.
+    if any(map(in_lane, item.session.items)):
+        lower_priority()
+    return (yield)

@@ -1,0 +1,29 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A limit on the processor time of a test's examples, which no busy machine reaches earlier."""
+
+import time
+from functools import wraps
+
+
+def limited(seconds):
+    """Return a decorator of a test of hypothesis: a limit on the processor time of each example.
+
+    hypothesis's own deadline counts the clock, and with it what other processes do meanwhile.
+    """
+
+    def limit(test):
+        example = test.hypothesis.inner_test
+
+        @wraps(example)
+        def timed(*arguments, **named):
+            start = time.process_time()
+            example(*arguments, **named)
+            used = time.process_time() - start
+            assert used <= seconds, f'an example took {used:.1f} s of a processor'
+
+        test.hypothesis.inner_test = timed
+        return test
+
+    return limit

@@ -1,0 +1,76 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Messages between nodes of one process: who gets what, and what need not be made."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from marine_sim_ros.ros.base.bus import FIRST, Bus, Outlet
+
+
+class Publisher:
+    """A ROS publisher that keeps what it sends."""
+
+    topic_name = '/odom'
+
+    def __init__(self):
+        self.listeners, self.sent = 0, []
+        self.handle = SimpleNamespace(get_subscription_count=lambda: self.listeners)
+
+    def publish(self, message):
+        self.sent.append(message)
+
+
+@pytest.fixture
+def outlet():
+    publisher, bus = Publisher(), Bus()
+    return publisher, bus, Outlet(publisher, bus)
+
+
+def test_a_message_is_wanted_while_dds_keeps_it_and_then_where_somebody_listens(outlet):
+    publisher, bus, out = outlet
+    for tick in range(FIRST):
+        assert out.wanted
+        out.publish(tick)
+    assert publisher.sent == list(range(FIRST))
+    assert not out.wanted
+    publisher.listeners = 1  # whoever comes late gets the next one
+    assert out.wanted
+    out.publish('late')
+    assert publisher.sent[-1] == 'late'
+    publisher.listeners = 0
+    assert not out.wanted
+    heard = []
+    bus.subscribe('/odom', heard.append)
+    assert out.wanted
+    out.publish('own')
+    bus.run(1)
+    assert (heard, publisher.sent[-1]) == (['own'], 'late')
+
+
+def test_numbers_come_to_who_reads_them_without_a_message(outlet):
+    publisher, bus, out = outlet
+    for _ in range(FIRST):
+        out.publish(None)
+    read, heard = [], []
+    bus.subscribe_numbers('/odom', read.append)
+    bus.subscribe_numbers('/other', heard.append)
+    out.publish_numbers(5_000_000, [1.0, 2.0])
+    assert not out.wanted
+    bus.run(bus.pending)
+    assert (read, heard, len(publisher.sent)) == ([(5_000_000, [1.0, 2.0])], [], FIRST)
+
+
+def test_deliveries_keep_the_order_in_which_they_were_published(outlet):
+    _, bus, out = outlet
+    order = []
+    bus.subscribe_numbers('/odom', lambda given: order.append(given[0]))
+    bus.subscribe('/odom', order.append)
+    out.publish_numbers(1, [])
+    out.publish('one')
+    bus.call(order.append, 'then')
+    out.publish_numbers(2, [])
+    bus.run(bus.pending)
+    assert order == [1, 'one', 'then', 2]

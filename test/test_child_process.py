@@ -1,0 +1,39 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Processes that were started end, also those that do not want to."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from marine_sim_ros.core.child_process import end_child
+
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print('ready', flush=True)
+time.sleep(60)
+"""
+POLITE = "import time; print('ready', flush=True); time.sleep(60)"
+
+
+@pytest.mark.parametrize(
+    ('program', 'ask', 'code'),
+    [
+        (POLITE, signal.SIGTERM, -signal.SIGTERM),
+        (STUBBORN, signal.SIGTERM, -signal.SIGKILL),
+        (STUBBORN, signal.SIGUSR1, -signal.SIGUSR1),
+    ],
+)
+def test_a_child_ends_as_it_is_asked_or_is_killed(program, ask, code):
+    child = subprocess.Popen([sys.executable, '-c', program], stdout=subprocess.PIPE)
+    with child:
+        assert child.stdout.readline() == b'ready\n'
+        start = time.monotonic()
+        assert end_child(child, 0.5, ask=ask) == code
+        assert time.monotonic() - start < 30.0
+        assert end_child(child, 0.5) == code  # it has ended already
