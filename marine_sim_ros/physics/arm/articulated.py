@@ -23,32 +23,27 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.linear import inverse, linear_solve
-from marine_sim_ros.core.spatial import (
-    cross,
-    rotation_matrix,
-    rotation_vector_quaternion,
-    transport,
-)
+from marine_sim_ros.core.spatial import cross, rotation_matrix, rotation_vector_quaternion
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.arm.manipulator import Manipulator
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.arm.chain import Chain, bias, chain_of, generalized_mass, link_forces
+from marine_sim_ros.physics.arm.chain_inertia import ChainInertia, chain_inertia
 from marine_sim_ros.physics.arm.chain_motion import unforced_chain
 from marine_sim_ros.physics.arm.joint_drive import JointLaw, joint_rates
 from marine_sim_ros.physics.arm.link_water import link_drag, link_load, load_water
 from marine_sim_ros.physics.arm.payload import Load
 from marine_sim_ros.physics.arm.poses import Poses, link_poses
+from marine_sim_ros.physics.contact.impulse import Step
 from marine_sim_ros.physics.current import relative_velocity, water_acceleration
 from marine_sim_ros.physics.integration import carried
 from marine_sim_ros.physics.observed import Terms, terms_of, unanswered_step
 from marine_sim_ros.physics.rigid_body import net_wrench
 
-__all__ = ['ChainMemory', 'chain_memory', 'chain_step', 'links_added_mass', 'without_load']
+__all__ = ['ChainMemory', 'chain_memory', 'chain_step', 'without_load']
 
 _ITERATIONS = 5
 """Each gains a factor of about dt |ν|."""
@@ -82,44 +77,6 @@ class ChainMemory(NamedTuple):
     rate: Array
     poses: Poses
     chain: Chain
-
-
-class _Links(NamedTuple):
-    """Links at a pose: rigid and added inertias, and 𝓜 of both."""
-
-    chain: Chain
-    rigid: tuple[Array, Array]
-    added: tuple[Array, Array]
-    mass: Array
-
-
-def links_added_mass(arm: Manipulator, chain: Chain) -> Array:
-    """Return the added mass (6, 6) of all links about ``base_link``, at their pose."""
-    xp, turn = namespace(chain.arm), chain.arm
-    assert arm.articulation is not None
-    added = constant(xp, arm.articulation.added_mass)
-    return xp.sum(xp.matrix_transpose(turn) @ added @ turn, axis=0)
-
-
-def _links(vehicle: Vehicle, load: Load | None, chain: Chain) -> _Links:
-    arm = vehicle.manipulator
-    assert arm is not None
-    assert arm.articulation is not None
-    xp = namespace(chain.screw)
-    own, added = arm.link_mass, arm.articulation.added_mass
-    if load is not None:
-        own, added = load.arm.link_mass, added + _of_load(load, len(arm))
-    rigid = constant(xp, arm.body.matrix), constant(xp, own)
-    water = constant(xp, vehicle.added_mass), constant(xp, added)
-    mass = generalized_mass(chain, rigid[0] + water[0], rigid[1] + water[1])
-    return _Links(chain, rigid, water, mass)
-
-
-def _of_load(load: Load, count: int) -> np.ndarray:
-    rows = transport(load.position)[:3]
-    mass = load.payload.added_mass_coefficient * load.density * load.payload.volume
-    here = (np.arange(count) == load.joint)[:, None, None]
-    return here * (mass * (rows.T @ rows))
 
 
 def _law(arm: Manipulator, position: Array, target: Array, effort: Array, dt: float) -> JointLaw:
@@ -172,7 +129,7 @@ def chain_memory(
         0 * state.velocity,
         terms_of(body, state, environment, conserving),
         constant(xp, body.mass_matrix),
-        matvec(_links(vehicle, poses.load, chain).mass, u),
+        matvec(chain_inertia(vehicle, poses.load, chain).mass, u),
         state.velocity,
         *joints,
         poses._replace(load=None),
@@ -183,18 +140,18 @@ def chain_memory(
 def without_load(vehicle: Vehicle, memory: ChainMemory) -> ChainMemory:
     """Return a memory without the momentum of a load that is let go and takes its own along."""
     u = namespace(memory.rate).concat([memory.foreseen, memory.rate])
-    return memory._replace(momentum=matvec(_links(vehicle, None, memory.chain).mass, u))
+    return memory._replace(momentum=matvec(chain_inertia(vehicle, None, memory.chain).mass, u))
 
 
-def _bias(links: _Links, u: Array, state: State, environment: Environment) -> Array:
+def _bias(inertia: ChainInertia, u: Array, state: State, environment: Environment) -> Array:
     """Return 𝓑 (6 + n,) of links and vehicle in water that moves."""
     velocity, rate = u[:6], u[6:]
-    result = bias(links.chain, *links.rigid, velocity, rate)
+    result = bias(inertia.chain, *inertia.rigid, velocity, rate)
     water = state.velocity - relative_velocity(state, environment)
-    result = result + bias(links.chain, *links.added, velocity - water, rate)
+    result = result + bias(inertia.chain, *inertia.added, velocity - water, rate)
     if environment.still:
         return result
-    added = generalized_mass(links.chain, *links.added)
+    added = generalized_mass(inertia.chain, *inertia.added)
     return result - matvec(added[:, :6], water_acceleration(state, environment))
 
 
@@ -204,6 +161,141 @@ def _carried(momentum: Array, velocity: Array, dt: float) -> Array:
     p, h = momentum[:3], momentum[3:]
     back = rotation_matrix(rotation_vector_quaternion(dt * velocity[3:])).T
     return xp.concat([back @ p, back @ (h - cross(dt * velocity[:3], p))])
+
+
+class _Tick(NamedTuple):
+    """What the stages of a step share.
+
+    Attributes:
+        arm: the arm.
+        body: vehicle as it is posed.
+        state: state of this tick.
+        environment: environment at its time.
+        memory: memory of the tick before.
+        inertia: inertias of this tick, load included.
+        terms: what follows from the state alone.
+        step: where the other wrenches lead the vehicle without the arm's.
+        u: [ν; q̇] (6 + n,) of this tick.
+        pushed: (6 + n,) force of the water on links and load.
+        dt: time since the tick before, s; the step to come is taken to be as long.
+        conserving: step of the conserving integrator, s; None: the default one.
+    """
+
+    arm: Manipulator
+    body: Vehicle
+    state: State
+    environment: Environment
+    memory: ChainMemory
+    inertia: ChainInertia
+    terms: Terms
+    step: Step
+    u: Array
+    pushed: Array
+    dt: float
+    conserving: float | None
+
+
+class _Motion(NamedTuple):
+    """The chain before forces and drives change its velocities.
+
+    Attributes:
+        mass: 𝓜 (6 + n, 6 + n).
+        base: (6, 6) of the vehicle in it, with implicit drag.
+        u: [ν; q̇] (6 + n,).
+        others: (6,) impulse of the other wrenches.
+        impulse: (6 + n,) of the water on the links, and of −𝓑 where the motion is without it.
+    """
+
+    mass: Array
+    base: Array
+    u: Array
+    others: Array
+    impulse: Array
+
+
+def _default_motion(tick: _Tick) -> _Motion:
+    """Return the chain as it moves now; 𝓑 acts with the forces."""
+    state, environment, step, dt = tick.state, tick.environment, tick.step, tick.dt
+    own = net_wrench(tick.body, state, environment, 0 * state.velocity)
+    others = matvec(step.mass, step.free - state.velocity) - dt * own
+    impulse = dt * (tick.pushed - _bias(tick.inertia, tick.u, state, environment))
+    return _Motion(tick.inertia.mass, step.mass, tick.u, others, impulse)
+
+
+def _conserving_motion(tick: _Tick) -> _Motion:
+    """Return the chain after its free motion; of 𝓑 only what moving water does is left."""
+    state, environment, inertia, u, dt = (
+        tick.state, tick.environment, tick.inertia, tick.u, tick.dt,
+    )  # fmt: skip
+    others = matvec(tick.step.mass, tick.step.free - tick.terms.free)
+    impulse = dt * tick.pushed
+    if not environment.still:
+        calm = bias(inertia.chain, *inertia.whole, u[:6], u[6:])
+        impulse = dt * (tick.pushed + calm - _bias(inertia, u, state, environment))
+    free = unforced_chain(tick.arm, inertia.whole, inertia.mass, u, tick.memory.position, dt)
+    base = free.mass[:6, :6] + dt * tick.terms.damping
+    return _Motion(free.mass, base, free.u, others, impulse)
+
+
+def _solved(tick: _Tick, motion: _Motion, law: JointLaw, lifted: Array) -> tuple[Array, Array]:
+    """Return ν (6,) and q̇ (n,) at the end of the step, drives, gears and stops implicit.
+
+    Args:
+        tick: the tick.
+        motion: the chain before.
+        law: what acts at the joints.
+        lifted: (n,) of weight and buoyancy of links and load at the joints.
+    """
+    mass, velocity, rate = motion.mass, motion.u[:6], motion.u[6:]
+    at_base = motion.others + motion.impulse[:6]
+    at_joints = motion.impulse[6:] + tick.dt * lifted
+    coupling = mass[:6, 6:]
+    xp = namespace(mass)
+    give = xp.zeros_like(motion.base) if _fixed(tick.arm) else inverse(motion.base)
+    felt = mass[6:, 6:] - coupling.T @ give @ coupling
+    wanted = matvec(felt, rate) + at_joints - coupling.T @ (give @ at_base)
+    after = joint_rates(law, felt, wanted, rate, tick.dt)
+    return velocity + give @ (at_base - coupling @ (after - rate)), after
+
+
+def _moved(tick: _Tick, motion: _Motion, after: Array) -> Array:
+    """Return the joint positions (n,) at the end of the step."""
+    xp, arm = namespace(after), tick.arm
+    position = tick.memory.position + tick.dt * after
+    if tick.conserving is not None:  # by the mean where the motion is free; what is held stays
+        before = tick.u[6:]
+        gain = motion.u[6:] - before
+        low, high = xp.minimum(gain, 0 * gain), xp.maximum(gain, 0 * gain)
+        position = position - tick.dt * xp.clip(after - before, low, high) / 2
+    return xp.clip(position, constant(xp, arm.lower), constant(xp, arm.upper))
+
+
+def _brought(
+    tick: _Tick, motion: _Motion, momentum: Array, velocity: Array, after: Array, later: Array
+) -> Array:
+    """Return ν (6,) at which the momentum in space has changed by the others' impulse alone.
+
+    Args:
+        tick: the tick.
+        motion: the chain before forces and drives.
+        momentum: (6,) of all bodies at the start.
+        velocity: ν (6,) to begin with.
+        after: q̇ (n,) at the end.
+        later: 𝓜 (6 + n, 6 + n) at the end.
+    """
+    step, dt = tick.step, tick.dt
+    damping = tick.terms.damping
+    mass = later[:6, :6] + dt * damping
+    external = motion.others + dt * tick.pushed[:6] + dt * (damping @ motion.u[:6])
+    external = external - later[:6, 6:] @ after
+    for _ in range(_ITERATIONS):
+        if tick.conserving is None:
+            kept = _carried(momentum, velocity, dt)
+        else:  # along the twist of that integrator, which knows what of it the arm does
+            mean = tick.state.velocity + velocity + step.free - tick.terms.free
+            kept = carried(momentum, dt * mean / 2)
+        velocity = linear_solve(mass, kept + external)
+    return velocity
 
 
 def chain_step(
@@ -235,72 +327,42 @@ def chain_step(
     """
     xp, arm = namespace(state.velocity), vehicle.manipulator
     assert arm is not None
-    assert arm.articulation is not None
-    links = _links(vehicle, load, memory.chain)
+    inertia = chain_inertia(vehicle, load, memory.chain)
     poses = memory.poses._replace(load=load)
-    now = terms_of(body, state, environment, conserving)
+    terms = terms_of(body, state, environment, conserving)
     rigid = constant(xp, body.mass_matrix)
-    step = unanswered_step(rigid, state, now, memory[:2], memory.terms, dt, memory.mass)
-    rest = xp.zeros_like(state.velocity)
-    momentum = memory.momentum + matvec(links.mass[:, :6], state.velocity - memory.foreseen)
-    fixed = arm.articulation.fixed
-    u = linear_solve(links.mass, momentum)
-    u = xp.concat([rest, memory.rate]) if fixed else u
-    velocity, rate = u[:6], u[6:]
-
-    pushed = link_forces(links.chain, link_drag(arm, links.chain, u, state, environment))
-    lifted = link_forces(links.chain, link_load(vehicle, poses, state, environment))
-    if load is not None:
-        pushed = pushed + link_forces(links.chain, _on_load(poses, state, environment))
-    impulse = dt * pushed
-    if conserving is None:
-        others = matvec(step.mass, step.free - state.velocity) - dt * net_wrench(
-            body, state, environment, 0 * state.velocity
-        )
-        impulse = dt * (pushed - _bias(links, u, state, environment))
-        mass, met = links.mass, step.mass
+    step = unanswered_step(rigid, state, terms, memory[:2], memory.terms, dt, memory.mass)
+    momentum = memory.momentum + matvec(inertia.mass[:, :6], state.velocity - memory.foreseen)
+    if _fixed(arm):
+        u = xp.concat([xp.zeros_like(state.velocity), memory.rate])
     else:
-        others = matvec(step.mass, step.free - now.free)
-        inertia = links.rigid[0] + links.added[0], links.rigid[1] + links.added[1]
-        if not environment.still:
-            calm = bias(links.chain, *inertia, velocity, rate)
-            impulse = dt * (pushed + calm - _bias(links, u, state, environment))
-        free = unforced_chain(arm, inertia, links.mass, u, memory.position, dt)
-        mass, velocity, rate = free.mass, free.u[:6], free.u[6:]
-        met = mass[:6, :6] + dt * now.damping
-    at_base, at_joints = others + impulse[:6], impulse[6:] + dt * lifted[6:]
-    coupling = mass[:6, 6:]
-    give = xp.zeros_like(met) if fixed else inverse(met)
-    felt = mass[6:, 6:] - coupling.T @ give @ coupling
-    law = _law(arm, memory.position, target, effort, dt)
-    after = joint_rates(
-        law, felt, matvec(felt, rate) + at_joints - coupling.T @ (give @ at_base), rate, dt
+        u = linear_solve(inertia.mass, momentum)
+    pushed = link_forces(inertia.chain, link_drag(arm, inertia.chain, u, state, environment))
+    lifted = link_forces(inertia.chain, link_load(vehicle, poses, state, environment))
+    if load is not None:
+        pushed = pushed + link_forces(inertia.chain, _on_load(poses, state, environment))
+    tick = _Tick(
+        arm, body, state, environment, memory, inertia, terms, step, u, pushed, dt, conserving
     )
-    moved = velocity + give @ (at_base - coupling @ (after - rate))
-    position = memory.position + dt * after
-    if conserving is not None:  # by the mean where the motion is free; what is held stays
-        gain = rate - u[6:]
-        low, high = xp.minimum(gain, 0 * gain), xp.maximum(gain, 0 * gain)
-        position = position - dt * xp.clip(after - u[6:], low, high) / 2
-    position = xp.clip(position, constant(xp, arm.lower), constant(xp, arm.upper))
+    motion = _default_motion(tick) if conserving is None else _conserving_motion(tick)
+    law = _law(arm, memory.position, target, effort, dt)
+    velocity, rate = _solved(tick, motion, law, lifted[6:])
+    position = _moved(tick, motion, rate)
     there = link_poses(arm, position)
     chain = chain_of(arm, there.translation, there.rotation)
-    later = _links(vehicle, load, chain)
-    if environment.still and not fixed:
-        mass = later.mass[:6, :6] + dt * now.damping
-        external = others + dt * pushed[:6] + dt * (now.damping @ velocity)
-        external = external - later.mass[:6, 6:] @ after
-        for _ in range(_ITERATIONS):
-            if conserving is None:
-                brought = _carried(momentum[:6], moved, dt)
-            else:  # along the twist of that integrator, which knows what of it the arm does
-                twist = dt * (state.velocity + moved + step.free - now.free) / 2
-                brought = carried(momentum[:6], twist)
-            moved = linear_solve(mass, brought + external)
-    wrench = step.mass @ (moved - step.free) / dt
-    foreseen = matvec(later.mass, xp.concat([moved, after]))
-    remembered = (rigid, foreseen, moved, position, after, there, chain)
-    return u[6:], wrench, ChainMemory(state, wrench, now, *remembered)
+    later = chain_inertia(vehicle, load, chain).mass
+    if environment.still and not _fixed(arm):
+        velocity = _brought(tick, motion, momentum[:6], velocity, rate, later)
+    wrench = step.mass @ (velocity - step.free) / dt
+    foreseen = matvec(later, xp.concat([velocity, rate]))
+    remembered = (rigid, foreseen, velocity, position, rate, there, chain)
+    return u[6:], wrench, ChainMemory(state, wrench, terms, *remembered)
+
+
+def _fixed(arm: Manipulator) -> bool:
+    """Return whether the vehicle is held, so that only the joints move."""
+    assert arm.articulation is not None
+    return arm.articulation.fixed
 
 
 def _on_load(poses: Poses, state: State, environment: Environment) -> Array:

@@ -33,10 +33,10 @@ from marine_sim_ros.physics.arm.articulated import (
     ChainMemory,
     chain_memory,
     chain_step,
-    links_added_mass,
     without_load,
 )
 from marine_sim_ros.physics.arm.chain import Chain, chain_of
+from marine_sim_ros.physics.arm.chain_inertia import links_added_mass
 from marine_sim_ros.physics.arm.link_water import load_water
 from marine_sim_ros.physics.arm.payload import Load, added_mass_of, gripper_joint
 from marine_sim_ros.physics.arm.poses import Poses, link_poses, load_place, points_at
