@@ -6,9 +6,19 @@
 import numpy as np
 import pytest
 from conftest import marine_sim
-from graph import STEP, Watcher, manifest, numbers, recorded, run_everywhere, statuses, ticks
+from graph import (
+    STEP,
+    Watcher,
+    manifest,
+    numbers,
+    recorded,
+    run_everywhere,
+    stamp_of,
+    statuses,
+    ticks,
+)
 
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
 
 pytestmark = pytest.mark.ros
@@ -51,7 +61,47 @@ def _check_components(topics):
     assert len(shown['voxels'].points) == len(shown['voxels'].colors) > 500
     assert len(shown['panels'].points) == len(shown['panels'].colors)
     assert shown['panels'].header.frame_id == 'base_link'
-    assert 10 <= len(topics['markers']) <= 21  # ten a second
+
+
+def test_markers_come_at_their_rate_of_simulated_time(processes):
+    from visualization_msgs.msg import MarkerArray
+
+    from marine_sim_ros.ros.messages.topics import ODOM
+
+    watcher = Watcher('/simple_rov')
+    watcher.listen('markers', MarkerArray)
+    parameters = {'vehicle': 'simple_rov', 'rate': 10.0}
+    process = processes.node(NodeSpec('markers', '/simple_rov', parameters))
+    odom = watcher.node.create_publisher(ODOM.type, ODOM.name, ODOM.qos)
+
+    def tell(milliseconds):
+        message = ODOM.type()
+        message.header.stamp.sec, rest = divmod(milliseconds, 1000)
+        message.header.stamp.nanosec = rest * 10**6
+        message.pose.pose.orientation.w = 1.0
+        odom.publish(message)
+
+    def told():
+        return [stamp_of(m.markers[0]) // 10**6 for m in watcher.seen['markers']]
+
+    # A run that is reset is shown at once: as soon as both sides have found each other.
+    resets = iter(range(60_000, 0, -1))
+
+    def is_heard():
+        tell(next(resets))
+        return told()
+
+    watcher.until(is_heard)
+    tell(0)
+    watcher.until(lambda: told()[-1] == 0)
+    watcher.seen['markers'].clear()
+    for milliseconds in (50, 99, 100, 150, 199, 205, 304, 305, 1000, 1099, 300, 399, 400):
+        tell(milliseconds)
+        watcher.spin(0.02)
+    watcher.until(lambda: told()[-1] == 400)
+    assert told() == [100, 205, 305, 1000, 300, 400]
+    assert process.poll() is None
+    watcher.close()
 
 
 def test_a_drag_node_that_starts_anew_is_taken_in_again(processes, tmp_path, ros_environment):
@@ -85,12 +135,12 @@ def test_a_drag_node_that_starts_anew_is_taken_in_again(processes, tmp_path, ros
     drag = next(s for s in specs if s.executable == 'drag')
     processes.node(drag)
     watcher.seen['/diagnostics'].clear()
-    watcher.until(lambda: dynamics_told(b'\x00'), timeout=90)
+    watcher.until(lambda: dynamics_told(b'\x00'))
     watcher.close()
     for name in ('dynamics', 'recorder'):
         started[name].terminate()
-    output = started['dynamics'].communicate(timeout=120)[0]
-    started['recorder'].wait(20)
+    output = started['dynamics'].communicate()[0]
+    started['recorder'].wait()
     assert 'holding the last one until it is back' in output
     assert 'wrench/drag is back' in output
     assert 'Traceback' not in output
