@@ -88,9 +88,15 @@ def check_readable(tab, finger=0):
 
 
 def focused_by_tab(tab, most=150):
-    """Return the names of what the tab key comes to, until it is round."""
-    tab.evaluate('document.activeElement.blur()')
-    tab.evaluate('window.reached = new Set()')
+    """Return the names of what the tab key comes to, from the top until it is round."""
+    tab.evaluate(
+        """() => {
+        document.body.tabIndex = -1;
+        document.body.focus();
+        document.body.removeAttribute('tabindex');
+        window.reached = new Set();
+        }"""
+    )
     names = []
     for _ in range(most):
         tab.keyboard.press('Tab')
@@ -98,7 +104,8 @@ def focused_by_tab(tab, most=150):
             """() => {
             const e = document.activeElement, style = getComputedStyle(e);
             const again = window.reached.has(e), field = e.closest('.q-field, .q-slider, .q-tab');
-            window.reached.add(e);
+            // The body has it twice where an element goes, or is disabled, while it has the focus.
+            if (e !== document.body) window.reached.add(e);
             return [e.getAttribute('aria-label') || e.textContent.trim(),
                     e === document.body || style.outlineStyle !== 'none' || field !== null, again];
             }"""

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import browser, has
+from processor import slowed
 from readable import check_readable, focused_by_tab
 from test_graph import Watcher
 
@@ -34,7 +35,7 @@ pytestmark = [
     pytest.mark.skipif(not has('nicegui'), reason='the extra console is not installed'),
     pytest.mark.skipif(not has('playwright'), reason='playwright is not installed'),
 ]
-PATIENCE = 60_000
+PATIENCE = 300_000
 PICTURES = os.environ.get('MARINE_SIM_PICTURES', '')
 FLAGS = [
     '--no-sandbox',
@@ -247,7 +248,7 @@ def test_an_operator_dives_holds_a_depth_moves_the_arm_and_stops(processes, chro
     page.tab.get_by_label('Target Depth').fill('2.2')
     page.tab.get_by_label('Target Heading').fill('60')
     page.press('Set')
-    vehicle.until(lambda: abs(depth() - 2.2) < 0.05, timeout=90)
+    vehicle.until(lambda: abs(depth() - 2.2) < 0.05)
     page.shows('depth', 'Math.abs(x - 2.2) < 0.06')
     page.reads('→ 2.20 m')
     page.shows('heading', 'Math.abs(x - 60) <= 2')
@@ -255,6 +256,7 @@ def test_an_operator_dives_holds_a_depth_moves_the_arm_and_stops(processes, chro
     assert wanted == 'up'
     page.picture('command')
     check_readable(page.tab)
+    page.reads('You steer')
     reached = focused_by_tab(page.tab)
     for name in ('Leave', 'Pause', 'STOP', 'Nearer', 'Command', 'Target Heading', 'Set'):
         assert name in reached
@@ -550,7 +552,7 @@ def test_a_closed_browser_stops_the_thrusters_and_a_second_tab_only_watches(
     other.close()  # returns when the browser is gone, which takes a busy machine its time
     closed = time.monotonic()
     vehicle.until(lambda: set(pwm[-1].data) == {1500})
-    assert time.monotonic() - closed < 1.0
+    assert time.monotonic() - closed < slowed(1.0)
     second.let_go()
     # The page turns the links to the angles that it is told.
     turned = second.value(
@@ -571,7 +573,7 @@ def test_a_closed_browser_stops_the_thrusters_and_a_second_tab_only_watches(
     second.tab.evaluate(hide + "document.dispatchEvent(new Event('visibilitychange'))")
     hidden = time.monotonic()
     vehicle.until(lambda: set(pwm[-1].data) == {1500})
-    assert time.monotonic() - hidden < 1.0
+    assert time.monotonic() - hidden < slowed(1.0)
     assert second.wrong == []
     assert [text for text in first.wrong if 'WebSocket' not in text] == []
 
