@@ -1,8 +1,9 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A limit on the processor time of a test's examples, which no busy machine reaches earlier."""
+"""Limits that a busy machine does not reach earlier: of processor time, or grown with the load."""
 
+import os
 import time
 from functools import wraps
 
@@ -27,3 +28,8 @@ def limited(seconds):
         return test
 
     return limit
+
+
+def slowed(seconds):
+    """Return a limit on the clock, s: longer where more processes run than there are cores."""
+    return seconds * max(1.0, os.getloadavg()[0] / os.cpu_count())

@@ -485,7 +485,6 @@ def test_memory_stays_while_bags_grow(tmp_path):
             capture_output=True,
             text=True,
             check=True,
-            timeout=120,
         )
         return size, int(done.stdout)
 

@@ -41,7 +41,6 @@ def without(packages, *arguments):
         [sys.executable, '-c', code, *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
 

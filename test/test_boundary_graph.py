@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from graph import NotInTime, manifest, numbers, recorded, run_everywhere, ticks
+from graph import PATIENCE, NotInTime, manifest, numbers, recorded, run_everywhere, ticks
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError
@@ -72,18 +72,18 @@ def _check_markers(messages):
     assert corners.max(axis=0) == pytest.approx([12.5, 6.25, -4])
 
 
-def until(path, text, timeout=90):
+def until(path, text):
     """Wait for a text in what a process has told."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + PATIENCE
     while text not in path.read_text():
         if time.monotonic() > deadline:
             raise NotInTime(f'no {text!r} in {path.read_text()!r}')
         time.sleep(0.1)
 
 
-def under_way(odometer, timeout=60.0):
+def under_way(odometer):
     """Wait until ticks pass: every node has joined."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             if odometer.ticks() > 20:

@@ -21,7 +21,7 @@ def record(processes, folder, *arguments):
     process = processes.marine_sim(
         'run', *arguments, '--composed', '--real-time-factor', 0, '--record', folder
     )
-    output, _ = process.communicate(timeout=280)
+    output, _ = process.communicate()
     assert manifest(folder)['ticks'] > 100, output
     return output
 
@@ -137,7 +137,7 @@ def test_an_operator_commands_pauses_resets_pushes_and_breaks_it(processes, watc
         'step': node.create_client(Trigger, 'step'),
         'thrusters': node.create_client(SetParameters, 'thrusters/set_parameters'),
     }
-    watcher.until(lambda: len(odom) > 20, timeout=200)
+    watcher.until(lambda: len(odom) > 20)
     watcher.until(lambda: all(c.service_is_ready() for c in clients.values()))
 
     def call(name, request):
@@ -171,7 +171,7 @@ def test_an_operator_commands_pauses_resets_pushes_and_breaks_it(processes, watc
     watcher.until(rises)
 
     assert call('pause', SetBool.Request(data=True)).success
-    watcher.spin(0.3)
+    watcher.until_silent('odom')
     count = len(odom)
     watcher.spin(0.5)
     assert len(odom) == count
@@ -260,9 +260,9 @@ def test_programs_that_were_compiled_ahead_are_those_that_runs_need(processes, t
         return {path.name for path in (tmp_path / 'marine_sim_ros' / 'jax').glob('*-cache')}
 
     common = 'bluerov2', '--scenario', 'dive'
-    output, _ = processes.marine_sim('compile', *common).communicate(timeout=280)
+    output, _ = processes.marine_sim('compile', *common).communicate()
     assert 'simulate bluerov2, dive: ' in output
     assert len(ahead := kept()) >= 2
-    processes.marine_sim('simulate', *common, '--engine', 'jax').communicate(timeout=280)
+    processes.marine_sim('simulate', *common, '--engine', 'jax').communicate()
     record(processes, tmp_path / 'run', *common, '--engine', 'jax', '--duration', 1)
     assert kept() == ahead

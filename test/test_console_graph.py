@@ -9,6 +9,8 @@ import time
 import numpy as np
 import pytest
 from conftest import has
+from graph import PATIENCE
+from processor import slowed
 from test_console_page import address_of, start
 from test_graph import Watcher
 
@@ -42,7 +44,7 @@ class Wire:
 
     def newest(self):
         """Return the newest message that has come; the next one where none has."""
-        return self._drain() or json.loads(self.socket.recv(timeout=10))
+        return self._drain() or json.loads(self.socket.recv(timeout=PATIENCE))
 
     def _drain(self):
         message = None
@@ -52,16 +54,16 @@ class Wire:
             except TimeoutError:
                 return message
 
-    def until(self, condition, timeout=20.0):
-        deadline = time.monotonic() + timeout
+    def until(self, condition):
+        deadline = time.monotonic() + PATIENCE
         while not condition(message := self.newest()):
             assert time.monotonic() < deadline, message
         return message
 
-    def hold(self, watcher, condition, timeout=20.0, **sticks):
+    def hold(self, watcher, condition, **sticks):
         """Hold sticks until a condition."""
         axes = ('surge', 'sway', 'heave', 'roll', 'pitch', 'yaw')
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + PATIENCE
         while not watcher.holds(condition):
             assert time.monotonic() < deadline
             self.ask('hands', {'sticks': [sticks.get(axis, 0.0) for axis in axes]})
@@ -84,11 +86,11 @@ def test_a_page_steers_a_vehicle_that_a_compiled_program_moves(processes, watche
     pwm = watcher.seen['thrusters/pwm']
     options = RunOptions(vehicle='bluerov2', console=True, engine='compiled', dt=0.01)
     page = Wire(start(processes, options), 'one')
-    begin = page.until(lambda m: 'frame' in m, timeout=120)['frame']['position'][2]
+    begin = page.until(lambda m: 'frame' in m)['frame']['position'][2]
     page.ask('hello', 'Ada')
     page.ask('take', False)
     page.hold(watcher, lambda: pwm and pushed(pwm[-1]), heave=-1.0)
-    deadline = time.monotonic() + 30.0
+    deadline = time.monotonic() + PATIENCE
     while page.newest().get('frame', {}).get('position', [0, 0, begin])[2] > begin - 0.2:
         assert time.monotonic() < deadline
         page.ask('hands', {'sticks': [0.0, 0.0, -1.0, 0.0, 0.0, 0.0]})
@@ -115,21 +117,21 @@ def test_a_silent_operator_is_lost_and_others_only_watch(processes, watcher):
     assert not two.newest()['mine']
     # Silence: the page is there, and says nothing.
     silent = time.monotonic()
-    watcher.until(lambda: set(pwm[-1].data) == {1500}, timeout=5)
-    assert time.monotonic() - silent < 1.0
+    watcher.until(lambda: set(pwm[-1].data) == {1500})
+    assert time.monotonic() - silent < slowed(1.0)
     one.until(lambda m: not m.get('mine', True))
     # Another one takes it, and is taken over.
     two.ask('take', False)
     two.hold(watcher, lambda: pushed(pwm[-1]), surge=1.0)
     one.ask('take', True)
-    watcher.until(lambda: set(pwm[-1].data) == {1500}, timeout=5)
+    watcher.until(lambda: set(pwm[-1].data) == {1500})
     one.until(lambda m: m.get('mine'))
     # A closed page.
     one.hold(watcher, lambda: pushed(pwm[-1]), heave=1.0)
     one.socket.close()
     closed = time.monotonic()
-    watcher.until(lambda: set(pwm[-1].data) == {1500}, timeout=5)
-    assert time.monotonic() - closed < 1.0
+    watcher.until(lambda: set(pwm[-1].data) == {1500})
+    assert time.monotonic() - closed < slowed(1.0)
     # The run dies: what is shown is old, and nobody is said to be well.
     two.until(
         lambda m: 'frame' in m and all(n['state'] == 'ok' for n in m['frame']['health']['nodes'])
@@ -155,7 +157,7 @@ def test_a_page_that_is_heard_again_goes_on(processes, watcher):
     one.ask('take', False)
     one.hold(watcher, lambda: pwm and pushed(pwm[-1]), heave=-1.0)
     silent = time.monotonic()
-    watcher.until(lambda: set(pwm[-1].data) == {1500}, timeout=5)
+    watcher.until(lambda: set(pwm[-1].data) == {1500})
     count = len(pwm)
     while time.monotonic() - silent < 2.0:
         watcher.spin(0.05)
@@ -198,17 +200,17 @@ def test_silence_disarms_the_controller_until_the_page_is_heard(processes, watch
     one.ask('switch', {'name': 'arm', 'on': True})
     one.hold(watcher, lambda: pwm and pushed(pwm[-1]), surge=1.0)
     if on_loss == 'disarm':
-        one.until(armed(False), timeout=3)
-        watcher.until(lambda: set(pwm[-1].data) == {1500}, timeout=5)
+        one.until(armed(False))
+        watcher.until(lambda: set(pwm[-1].data) == {1500})
     else:
         time.sleep(1.5)
     assert one.newest()['mine']
     # It is heard, and steers without arming anew.
     one.hold(watcher, lambda: pushed(pwm[-1]), surge=1.0)
-    one.until(armed(True), timeout=3)
+    one.until(armed(True))
     # Who stopped stays stopped, silent or not.
     one.ask('stop')
-    one.until(armed(False), timeout=3)
+    one.until(armed(False))
     time.sleep(1.5)
     speak()
     message = one.newest()
@@ -216,13 +218,13 @@ def test_silence_disarms_the_controller_until_the_page_is_heard(processes, watch
     assert message['mine']
     # Who disarms after a silence is not armed by it.
     one.ask('switch', {'name': 'arm', 'on': True})
-    one.until(armed(True), timeout=3)
+    one.until(armed(True))
     time.sleep(1.5)
     one.ask('switch', {'name': 'arm', 'on': False})
     speak()
     assert armed(False)(one.newest())
     # Silent for longer: control is lost, and what is heard then changes nothing.
-    one.until(lambda m: not m['mine'], timeout=10)
+    one.until(lambda m: not m['mine'])
     speak(surge=1.0)
     message = one.newest()
     assert armed(False)(message)
@@ -330,8 +332,8 @@ def test_a_run_does_not_notice_that_it_is_watched(processes, tmp_path):
     ends = np.array(shown['tether']['shape'])[[0, -1]]
     assert np.linalg.norm(ends - [shown['position'], [0, 0, 0]], axis=1).max() < 0.5
     assert len(shown['tether']['tension']) == 2
-    processes.marine_sim('simulate', *run, tmp_path / 'b').communicate(timeout=60)
-    watched.communicate(timeout=60)
+    processes.marine_sim('simulate', *run, tmp_path / 'b').communicate()
+    watched.communicate()
     hashes = {
         json.loads((tmp_path / name / 'manifest.json').read_text())['trajectory_sha256']
         for name in 'ab'
@@ -385,7 +387,7 @@ def test_watching_costs_no_message_per_tick(processes, ros_environment):
 )
 def test_bad_parameters_give_one_line(processes, parameters, expected):
     process = processes.node(NodeSpec('console', '/bluerov2', {'port': 0, **parameters}))
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate()
     assert process.returncode == 2
     assert output.startswith('ERROR: ')
     assert expected in output

@@ -57,7 +57,6 @@ def run(copy, *command):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -108,14 +108,14 @@ class Pilot(Watcher):
         assert future.result().success
         return future.result().message
 
-    def say(self, publisher, message, until, timeout=40.0):
+    def say(self, publisher, message, until):
         """Repeat a message until something is so."""
 
         def said():
             publisher.publish(message)
             return until()
 
-        self.until(said, timeout)
+        self.until(said)
 
     def at(self):
         p = self.seen['odom'][-1].pose.pose.position
@@ -312,11 +312,9 @@ def test_an_arm_is_commanded_and_goes_on_where_it_was(processes, ros_environment
     processes.node(specs['manipulator'])
     pilot.seen['/diagnostics'].clear()
     count = len(joints)
-    pilot.until(lambda: len(joints) > count + 50, timeout=90)
+    pilot.until(lambda: len(joints) > count + 50)
     assert np.abs(np.array([m.position for m in joints[count:]]) - before).max() < 0.02
-    pilot.until(
-        lambda: any(s.level == b'\x00' for s in statuses(pilot, 'dynamics')[1:]), timeout=90
-    )
+    pilot.until(lambda: any(s.level == b'\x00' for s in statuses(pilot, 'dynamics')[1:]))
     pilot.close()
 
 
@@ -338,7 +336,7 @@ def test_a_lost_controller_stops_the_thrusters(processes, pilot, late):
         before = len(pilot.seen['odom'])
         pilot.until(lambda: len(pilot.seen['odom']) > before + 25)
         nodes['thrusters'].send_signal(signal.SIGCONT)
-    pilot.until(lambda: abs(pilot.speed().x) < 0.1, timeout=60)
+    pilot.until(lambda: abs(pilot.speed().x) < 0.1)
     assert nodes['dynamics'].poll() is None
 
 
@@ -354,7 +352,7 @@ def test_bad_live_parameters_are_refused_at_the_start(processes):
     ):
         specs[node].parameters[name] = value
         process = processes.node(specs[node])
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate()
         assert process.returncode == 2, output
         assert value[0] in output
         assert 'Traceback' not in output
@@ -375,7 +373,7 @@ expect:
     process = processes.marine_sim(
         'run', 'bluerov2', '--scenario', script, '--real-time-factor', 0, *ONE_PROCESS
     )
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate()
     assert process.returncode == 1
     assert 'holds: depth within 4 to 6 m' in output
     assert 'does not hold: depth within 1 to 2 m' in output

@@ -61,7 +61,7 @@ class Terminal:
         )
         os.close(end)
 
-    def read(self, until=None, within=120.0):
+    def read(self, until=None, within=300.0):
         """Read until a text appears, or the end."""
         deadline = time.monotonic() + within
         while until is None or until not in self.text:
@@ -104,9 +104,7 @@ def terminal():
 @pytest.fixture(scope='module')
 def piped():
     """The tour in a pipe, without ROS."""
-    return subprocess.run(
-        [*COMMAND, '--fast', '--no-ros'], capture_output=True, text=True, timeout=240
-    )
+    return subprocess.run([*COMMAND, '--fast', '--no-ros'], capture_output=True, text=True)
 
 
 @pytest.mark.long
@@ -144,9 +142,7 @@ def test_without_ros_the_tour_goes_on_and_says_how_to_get_it():
         "import sys; sys.modules.update({'rclpy': None, 'tf2_msgs': None});"
         "from marine_sim_ros.tools.main import main; main(['demo', '--fast'])"
     )
-    done = subprocess.run(
-        [sys.executable, '-c', program], capture_output=True, text=True, timeout=240
-    )
+    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "pip install 'marine_sim_ros[ros]'" in done.stdout
     assert 'marine_sim doctor' in done.stdout
@@ -157,7 +153,7 @@ def test_without_ros_the_tour_goes_on_and_says_how_to_get_it():
 def test_a_terminal_shows_the_dive_within_80_columns(terminal):
     screen = terminal('--fast', '--no-ros')
     text = screen.read()
-    assert screen.process.wait(10) == 0
+    assert screen.process.wait() == 0
     assert 'thrusters, pulse width and thrust' in text
     assert 'What to try next' in text
     assert text.count('\x1b[?25l') == text.count('\x1b[?25h') > 0  # the cursor is back
@@ -172,7 +168,7 @@ def test_ctrl_c_leaves_the_dive_and_gives_the_cursor_back(terminal):
     screen.read(until='thrusters, pulse width and thrust')
     screen.type('\x03')
     text = screen.read(within=30)
-    assert screen.process.wait(10) == 0
+    assert screen.process.wait() == 0
     assert 'Traceback' not in text
     assert 'What to try next' not in text
     assert text.count('\x1b[?25l') == text.count('\x1b[?25h')
@@ -181,7 +177,7 @@ def test_ctrl_c_leaves_the_dive_and_gives_the_cursor_back(terminal):
 @pytest.mark.ros
 def test_the_nodes_make_the_same_trajectory(processes):
     tour = processes.marine_sim('demo', '--fast')
-    text, _ = tour.communicate(timeout=240)
+    text, _ = tour.communicate()
     assert tour.returncode == 0, text
     assert 'The same trajectory to the last bit' in text
 
@@ -195,7 +191,7 @@ def test_ctrl_c_ends_the_graph_and_the_tour_goes_on(terminal, ros_environment):
     time.sleep(1.0)
     screen.type('\x03')
     text = screen.read(within=60)
-    assert screen.process.wait(10) == 0, text
+    assert screen.process.wait() == 0, text
     assert 'Traceback' not in text
     assert 'What to try next' in text
     assert 'the last bit' not in text  # the recording is shorter than the dive

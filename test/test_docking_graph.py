@@ -59,6 +59,6 @@ def test_a_vehicle_docks_by_its_camera(processes):
             return np.linalg.norm(apart) < 0.05 and abs(turned) < math.radians(2) and still
 
         assert np.linalg.norm(place - [0, 0, -0.5]) > 2.0
-        watcher.until(docked, timeout=150.0)
+        watcher.until(docked)
     finally:
         watcher.close()

@@ -35,7 +35,7 @@ def installed(tmp_path_factory):
         folder,
         source,
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -49,18 +49,14 @@ def environment(installed, monkeypatch):
 
 def python(code, environment):
     command = [sys.executable, '-c', code]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, timeout=200, check=False
-    )
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     return done
 
 
 def marine_sim(*arguments, environment, codes=(0,)):
     command = [sys.executable, '-m', 'marine_sim_ros.tools.main', *map(str, arguments)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, timeout=200, check=False
-    )
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode in codes, done.stdout + done.stderr
     return done.stdout
 

@@ -29,7 +29,6 @@ def call(*arguments, **environment):
         [sys.executable, SCRIPT, *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
         env={**os.environ, **environment},
     )
 

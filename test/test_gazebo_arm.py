@@ -54,7 +54,7 @@ def in_gazebo(name, folder, steps, *, drives='', commands=None, efforts=(), rate
     paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
     done = subprocess.run(
         [sys.executable, '-c', RUN, json.dumps(asked)], capture_output=True, text=True,
-        timeout=120, check=False, env={**os.environ, 'PYTHONPATH': paths},
+        check=False, env={**os.environ, 'PYTHONPATH': paths},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     rows = json.loads((folder / 'motion.json').read_text())

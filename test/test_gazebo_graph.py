@@ -50,10 +50,10 @@ def against_mock(processes, options=OPTIONS, **more):
     settings = {'vehicle': 'bluerov2', 'position': list(scenario.position), 'ticks': TICKS, **more}
     suite = start(processes, options)
     mock = processes.start(sys.executable, ROOT / 'test' / 'mock_gazebo.py', json.dumps(settings))
-    output, _ = mock.communicate(timeout=60)
+    output, _ = mock.communicate()
     assert mock.returncode == 0, output
     suite.terminate()
-    told, _ = suite.communicate(timeout=20)
+    told, _ = suite.communicate()
     assert 'Traceback' not in told
     return json.loads(output.splitlines()[-1]), told
 
@@ -131,7 +131,7 @@ def test_a_silent_gazebo_and_lost_ticks_are_told_and_survived(processes):
 def test_a_gazebo_that_never_speaks_ends_the_run_with_one_line(processes):
     gazebo = {'delivery': 'in_server', 'world': 'pool', 'start_timeout': 0.5}
     process = start(processes, replace(OPTIONS, gazebo=gazebo))
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate()
     assert process.returncode == 1
     assert "expected gz sim with the world 'pool' and ros_gz_bridge" in output
 
@@ -139,7 +139,7 @@ def test_a_gazebo_that_never_speaks_ends_the_run_with_one_line(processes):
 @pytest.mark.skipif(has('ros_gz_interfaces'), reason='ros_gz_interfaces is here')
 def test_the_stock_way_says_what_it_lacks(processes):
     process = start(processes, replace(OPTIONS, gazebo={'delivery': 'stock'}))
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate()
     assert process.returncode == 2
     assert 'ros_gz_interfaces' in output
     assert 'expected the package ros-jazzy-ros-gz' in output

@@ -13,6 +13,7 @@ import psutil
 import pytest
 from graph import (
     ONE_PROCESS,
+    PATIENCE,
     STEP,
     Watcher,
     busy_machine,
@@ -22,6 +23,7 @@ from graph import (
     start_graph,
     statuses,
 )
+from processor import slowed
 
 from marine_sim_ros.sim.graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
@@ -58,7 +60,7 @@ def run(processes, directory, *more):
         directory,
         *more,
     )
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate()
     return process.returncode, output
 
 
@@ -134,9 +136,7 @@ def test_a_killed_force_node_is_held_and_taken_in_again(processes, watcher):
     processes.node(specs['drag'])
     # A peer that was killed stays in DDS's books for 20 s, so discovery may take longer than that.
     watcher.seen['/diagnostics'].clear()
-    watcher.until(
-        lambda: any(s.level == b'\x00' for s in statuses(watcher, 'dynamics')[1:]), timeout=90
-    )
+    watcher.until(lambda: any(s.level == b'\x00' for s in statuses(watcher, 'dynamics')[1:]))
     stamps = np.array([stamp_of(m) for m in odom])
     assert np.all(np.diff(stamps) == STEP * 1e9)
     numbers = [m.pose.pose.position.z + m.twist.twist.linear.z for m in odom]
@@ -152,7 +152,7 @@ def test_stop_ends_the_run_with_the_name_of_the_silent_source(processes, watcher
     nodes = {name: processes.node(spec) for name, spec in specs.items()}
     watcher.until(lambda: len(watcher.seen['odom']) > 20)
     nodes['buoyancy'].send_signal(signal.SIGKILL)
-    output, _ = nodes['dynamics'].communicate(timeout=120)
+    output, _ = nodes['dynamics'].communicate()
     assert nodes['dynamics'].returncode == 1
     assert 'no wrench from buoyancy' in output
 
@@ -201,15 +201,17 @@ def test_bad_commands_and_wrenches_are_survived(processes, watcher):
     bad = WrenchStamped()
     bad.wrench.force.z = float('nan')
     external.publish(bad)
-    watcher.spin(1.2)
+    watcher.until(
+        lambda: any(
+            'wrench/external: not finite' in s.message for s in statuses(watcher, 'dynamics')
+        )
+    )
     last = watcher.seen['odom'][-1]
     assert np.isfinite(last.pose.pose.position.z)
-    assert any('wrench/external: not finite' in s.message for s in statuses(watcher, 'dynamics'))
     push = WrenchStamped()
     push.wrench.force.y = 50.0
     external.publish(push)
-    watcher.spin(0.8)
-    assert watcher.seen['odom'][-1].twist.twist.linear.y > 0.3
+    watcher.until(lambda: watcher.seen['odom'][-1].twist.twist.linear.y > 0.3)
 
 
 def test_two_owners_of_one_odom(processes, watcher):
@@ -221,7 +223,7 @@ def test_two_owners_of_one_odom(processes, watcher):
     watcher.spin(6.0)  # the first is not young any more
     specs = {s.executable: s for s in describe(RunOptions())}
     second = processes.node(specs['dynamics'])
-    output, _ = second.communicate(timeout=120)
+    output, _ = second.communicate()
     assert second.returncode == 1
     assert '2 nodes publish /bluerov2/odom; expected one owner' in output
     count = len(watcher.seen['odom'])
@@ -245,9 +247,9 @@ def test_a_signal_ends_everything_within_two_seconds(
     watcher.until(lambda: len(watcher.seen['odom']) > 50)
     start = time.monotonic()
     process.send_signal(number)
-    output, _ = process.communicate(timeout=10)
+    output, _ = process.communicate()
     assert process.returncode == 0, output
-    assert time.monotonic() - start < 2.0
+    assert time.monotonic() - start < slowed(2.0)
     with AnyReader([tmp_path / 'run' / 'bag']) as reader:
         counts = {c.topic: c.msgcount for c in reader.connections}
     assert counts['/bluerov2/odom'] >= 50
@@ -263,7 +265,7 @@ def test_a_signal_ends_a_composed_run_at_full_speed(processes, watcher, tmp_path
     )
     watcher.until(lambda: len(watcher.seen['odom']) > 50)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate()
     assert process.returncode == 0, output
     assert manifest(tmp_path / 'run')['ticks'] >= 50, output
 
@@ -277,7 +279,7 @@ def test_nodes_end_with_a_killed_run(processes, watcher, tmp_path):
     nodes = psutil.Process(process.pid).children(recursive=True)
     assert len(nodes) > 4
     process.kill()
-    _, alive = psutil.wait_procs(nodes, timeout=10)
+    _, alive = psutil.wait_procs(nodes, timeout=PATIENCE)
     assert not alive
     assert manifest(tmp_path / 'run')['ticks'] >= 50  # what was recorded is there
 
@@ -301,7 +303,7 @@ def test_a_full_disk_ends_the_run_with_the_file_named(processes, tmp_path):
             '--record',
             disk / 'run',
         )
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate()
     finally:
         processes.end()
         subprocess.run(['umount', str(disk)], check=True)
@@ -329,7 +331,7 @@ def test_pause_and_reset(processes, watcher):
         return future.result()
 
     assert call(pause, SetBool.Request(data=True)).success
-    watcher.spin(0.3)
+    watcher.until_silent('odom')
     count = len(odom)
     watcher.spin(0.5)
     assert len(odom) == count
@@ -364,12 +366,13 @@ def test_a_gamepad_drives_and_its_loss_stops(processes, watcher):
     processes.node(NodeSpec('teleop', '/bluerov2', {'vehicle': 'bluerov2'}))
     state = watcher.seen['thrusters/state']
     watcher.until(lambda: joy.get_subscription_count() and len(state) > 20)
-    for _ in range(10):
-        joy.publish(Joy(axes=[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]))  # ahead
-        watcher.spin(0.1)
-    assert np.sign(state[-1].effort).tolist() == [-1, -1, 1, 1, 0, 0]
-    watcher.spin(1.5)
-    assert max(map(abs, state[-1].effort)) < 1e-2
+
+    def ahead():
+        joy.publish(Joy(axes=[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]))
+        return np.sign(state[-1].effort).tolist() == [-1, -1, 1, 1, 0, 0]
+
+    watcher.until(ahead)
+    watcher.until(lambda: max(map(abs, state[-1].effort)) < 1e-2)
 
 
 def test_a_current_on_the_topic_takes_the_vehicle_along(processes, watcher):
@@ -426,7 +429,7 @@ def test_a_bad_parameter_is_one_line_and_exit_code_2(processes):
         spec = specs['dynamics']
         spec.parameters[name] = value
         process = processes.node(spec)
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate()
         assert process.returncode == 2, output
         assert output.startswith('ERROR: ')
         assert name in output

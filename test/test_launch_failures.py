@@ -70,7 +70,7 @@ def ends(text):
 def test_a_dead_gazebo_is_a_failed_launch(processes, gazebo, server, bridge, message):
     gazebo(server, bridge)
     process = launch(processes, 'backend:=gazebo', 'delivery:=stock', 'environment:=shallow_sand')
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate()
     assert re.search(message, output), output
     assert process.returncode == 1, output
     assert output.count('process started') == len(
@@ -81,7 +81,7 @@ def test_a_dead_gazebo_is_a_failed_launch(processes, gazebo, server, bridge, mes
 def test_a_server_that_is_closed_ends_the_launch_well(processes, gazebo):
     gazebo(ends('exit 0'), WAIT)
     process = launch(processes, 'backend:=gazebo', 'delivery:=stock')
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate()
     assert process.returncode == 0, output
     assert 'the launch ends' not in output
 
@@ -92,7 +92,7 @@ def test_an_interrupt_ends_the_launch_well(processes, gazebo):
     time.sleep(6)
     assert process.poll() is None, process.communicate()[0]
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of them
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate()
     assert process.returncode == 0, output
 
 
@@ -103,7 +103,7 @@ def test_a_killed_owner_of_the_state_is_a_failed_launch(processes, composed):
     started = rf'\[{name}-\d+\]: process started with pid \[(\d+)\]'
     pid = next(found[1] for line in process.stdout if (found := re.search(started, line)))
     os.kill(int(pid), signal.SIGKILL)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate()
     assert f'{name}-' in output
     assert 'has died with exit code -9; the launch ends' in output
     assert process.returncode == 1, output

@@ -227,7 +227,7 @@ def test_the_true_pose_leaves_base_link_to_an_estimator(processes):
     )
     watcher = Watcher()
     watcher.listen('/tf', TFMessage)
-    watcher.until(lambda: len(watcher.seen['/tf']) > 3, timeout=200)
+    watcher.until(lambda: len(watcher.seen['/tf']) > 3)
     watcher.close()
     frames = {
         (t.header.frame_id, t.child_frame_id) for m in watcher.seen['/tf'] for t in m.transforms
@@ -276,7 +276,7 @@ def estimated_survey(processes, tmp_path, duration):
     )  # fmt: skip
     watcher = poses(vehicle)
     sets = [part for argument in options.vehicle_arguments for part in ('--set', argument)]
-    watcher.until(lambda: watcher.node.count_publishers('odometry/filtered') == 1, timeout=100)
+    watcher.until(lambda: watcher.node.count_publishers('odometry/filtered') == 1)
     run = processes.marine_sim(
         'run', options.vehicle, '--scenario', options.scenario, '--environment',
         options.environment, '--composed', '--real-time-factor', 4, '--dt', 0.02, '--duration',

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from graph import PATIENCE
 
 from marine_sim_ros.autopilot.mavlink_vehicle import Arm, MavlinkVehicle, Mode, SetPoint, Sticks
 from marine_sim_ros.core.spatial import quaternion_from_rpy
@@ -31,7 +32,7 @@ class Ground:
         )
         self.link.target_system = self.link.target_component = 1
 
-    def until(self, kind, condition=lambda m: True, timeout=60.0):
+    def until(self, kind, condition=lambda m: True, timeout=PATIENCE):
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             self.link.mav.heartbeat_send(6, 8, 0, 0, 0)
@@ -63,7 +64,7 @@ def vehicle(ground):
     result.close()
 
 
-def asked(vehicle, timeout=2.0):
+def asked(vehicle, timeout=PATIENCE):
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         if found := list(vehicle.requests()):
@@ -76,7 +77,7 @@ def test_motion_is_told_in_ned_and_frd(ground, vehicle):
     q = quaternion_from_rpy(0.1, -0.2, 0.3)
     state = State(np.array([3.0, 4.0, -5.0]), q, np.array([1.0, 0, 0, 0.4, 0.5, 0.6]))
     vehicle.send_motion(1234, state, 151325.0)
-    attitude = ground.link.recv_match(type='ATTITUDE', blocking=True, timeout=2)
+    attitude = ground.link.recv_match(type='ATTITUDE', blocking=True, timeout=PATIENCE)
     assert attitude.time_boot_ms == 1234
     np.testing.assert_allclose(
         [attitude.roll, attitude.pitch, attitude.yaw], [0.1, 0.2, math.pi / 2 - 0.3], atol=1e-6
@@ -84,12 +85,12 @@ def test_motion_is_told_in_ned_and_frd(ground, vehicle):
     np.testing.assert_allclose(
         [attitude.rollspeed, attitude.pitchspeed, attitude.yawspeed], [0.4, -0.5, -0.6], atol=1e-6
     )
-    place = ground.link.recv_match(type='LOCAL_POSITION_NED', blocking=True, timeout=2)
+    place = ground.link.recv_match(type='LOCAL_POSITION_NED', blocking=True, timeout=PATIENCE)
     assert (place.x, place.y, place.z) == (4.0, 3.0, 5.0)
-    globe = ground.link.recv_match(type='GLOBAL_POSITION_INT', blocking=True, timeout=2)
+    globe = ground.link.recv_match(type='GLOBAL_POSITION_INT', blocking=True, timeout=PATIENCE)
     assert globe.lat * 1e-7 == pytest.approx(33.8 + 4 / 111_319.5, abs=1e-6)
     assert globe.relative_alt == -5000
-    pressure = ground.link.recv_match(type='SCALED_PRESSURE2', blocking=True, timeout=2)
+    pressure = ground.link.recv_match(type='SCALED_PRESSURE2', blocking=True, timeout=PATIENCE)
     assert pressure.press_abs == pytest.approx(1513.25)
 
 

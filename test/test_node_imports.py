@@ -25,7 +25,7 @@ print('found', *(name for name in names if sys.modules.get(name)))
 def heavy(code, environment=None):
     """Return what of the heavy modules a process has that ran some code."""
     done = subprocess.run(
-        [sys.executable, '-c', code + TOLD], capture_output=True, text=True, timeout=120,
+        [sys.executable, '-c', code + TOLD], capture_output=True, text=True,
         env=environment, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

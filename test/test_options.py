@@ -106,7 +106,7 @@ def test_launch_arguments_tell_what_the_options_say():
 def test_ros2_launch_shows_the_same_arguments():
     done = subprocess.run(
         ['ros2', 'launch', str(ROOT / 'launch' / 'sim.launch.py'), '--show-args'],
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, check=True,
     )  # fmt: skip
     shown = re.findall(r"^    '(\w+)':\n +(.*)\n +\(default: '(.*)'\)$", done.stdout, re.M)
     assert {name for name, _, _ in shown} == {n for n, o in OPTIONS.items() if o.launch}
@@ -130,7 +130,7 @@ def test_ros2_launch_shows_the_same_arguments():
 def test_ros2_launch_refuses_in_one_line(argument, expected):
     done = subprocess.run(
         ['ros2', 'launch', str(ROOT / 'launch' / 'sim.launch.py'), argument],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode != 0
     assert expected in done.stdout + done.stderr
@@ -367,8 +367,9 @@ def test_a_shell_completes(line, expected, absent, tmp_path):
         **os.environ, '_ARGCOMPLETE': '1', '_ARGCOMPLETE_IFS': '\n', 'COMP_LINE': line,
         'COMP_POINT': str(len(line)), '_ARGCOMPLETE_STDOUT_FILENAME': str(tmp_path / 'out'),
     }  # fmt: skip
-    subprocess.run([sys.executable, '-m', 'marine_sim_ros.tools.main'], env=environment,
-                   timeout=60, check=False)  # fmt: skip
+    subprocess.run(
+        [sys.executable, '-m', 'marine_sim_ros.tools.main'], env=environment, check=False
+    )
     found = {word.strip() for word in (tmp_path / 'out').read_text().split('\n')}
     assert {word.replace('ROOM', str(tmp_path)) for word in expected} <= found
     assert not {word.replace('ROOM', str(tmp_path)) for word in absent} & found
@@ -379,5 +380,5 @@ def test_without_argcomplete_a_completion_is_empty(tmp_path):
     environment = {**os.environ, '_ARGCOMPLETE': '1', 'COMP_LINE': 'marine_sim ru',
                    'PYTHONPATH': f'{tmp_path}:{os.environ.get("PYTHONPATH", "")}'}  # fmt: skip
     done = subprocess.run([sys.executable, '-m', 'marine_sim_ros.tools.main'], env=environment,
-                          capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+                          capture_output=True, text=True, check=False)  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (1, '', '')

@@ -108,9 +108,9 @@ def test_tf_turns_propellers_with_the_rotors_of_a_run(processes, tmp_path):
     process = processes.marine_sim(
         'run', *common, '--composed', '--markers', '--record', tmp_path / 'run'
     )
-    watcher.until(lambda: len(steady(watcher.angles())) > 25, timeout=120)
+    watcher.until(lambda: len(steady(watcher.angles())) > 25)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate()
     watcher.close()
     assert 'Traceback' not in output
     told = manifest(tmp_path / 'run')

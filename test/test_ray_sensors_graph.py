@@ -117,7 +117,7 @@ def test_dead_reckoning_has_a_place_in_map(processes, tmp_path):
         '--frame-prefix', 'rov/', '--set', 'dvl:=true', '--real-time-factor', 0, '--record',
         tmp_path / 'run',
     )  # fmt: skip
-    said, _ = run.communicate(timeout=300)
+    said, _ = run.communicate()
     assert run.returncode == 0, said
     bag = recorded(tmp_path / 'run')
     frames = {
@@ -165,11 +165,11 @@ def test_the_run_waits_for_a_sensor_that_is_held_up(processes, tmp_path, options
         **options,
     )
     ticks = watcher.seen['imaging_sonar/tick']
-    watcher.until(lambda: len(ticks) > 20, timeout=200)
+    watcher.until(lambda: len(ticks) > 20)
     nodes['sensor'].send_signal(signal.SIGSTOP)
     time.sleep(5)
     nodes['sensor'].send_signal(signal.SIGCONT)
-    watcher.until(lambda: nodes['dynamics'].poll() is not None, timeout=200)
+    watcher.until(lambda: nodes['dynamics'].poll() is not None)
     watcher.spin(1.0)
     watcher.close()
     assert [t.stamp.sec * 10**9 + t.stamp.nanosec for t in ticks] == list(

@@ -101,11 +101,11 @@ def record(processes, folder, *, composed, recorder='ros2_bag', **options):
     if composed:
         text = RunOptions(**options).to_json()
         process = processes.module('marine_sim_ros.nodes.composed', text)
-        return process, process.communicate(timeout=120)[0]
+        return process, process.communicate()[0]
     nodes, _ = start_graph(processes, **options)
-    nodes['dynamics'].communicate(timeout=120)
+    nodes['dynamics'].communicate()
     nodes['recorder'].send_signal(signal.SIGINT)
-    output, _ = nodes['recorder'].communicate(timeout=60)
+    output, _ = nodes['recorder'].communicate()
     processes.end()  # else these answer the next run, too
     return nodes['recorder'], output
 
@@ -321,7 +321,7 @@ def test_without_rosbags_the_recorder_writes_the_same_by_rosbag2_py(processes, t
         'from marine_sim_ros.nodes.composed import main; main()'
     )
     process = processes.start(sys.executable, '-c', code, text)
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate()
     assert 'Traceback' not in output, output
     record(processes, tmp_path / 'own', composed=True, recorder='suite', **dive)
     other, own = recorded(tmp_path / 'run'), recorded(tmp_path / 'own')

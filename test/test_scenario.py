@@ -148,7 +148,6 @@ def marine_sim(*arguments):
         [sys.executable, '-m', 'marine_sim_ros.tools.main', *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
 

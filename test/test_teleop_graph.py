@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 import pytest
-from graph import ONE_PROCESS, NotInTime, Watcher
+from graph import ONE_PROCESS, PATIENCE, NotInTime, Watcher
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.allocation import PilotMixer
@@ -53,9 +53,9 @@ class Terminal:
     def type(self, keys):
         os.write(self.master, keys.encode())
 
-    def repeat(self, keys, until, seconds=60.0):
+    def repeat(self, keys, until):
         """Type every three seconds until a condition holds: DDS may not know the service yet."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + PATIENCE
         while not until():
             if time.monotonic() > deadline:
                 raise NotInTime(self.screen)
@@ -235,7 +235,7 @@ def test_the_keyboard_drives_all_three_outputs(vehicle, terminal):
     assert (len(vehicle.pwm), len(vehicle.velocity)) == (count, silent)
 
     window.type('x')
-    assert window.process.wait(60) == 0
+    assert window.process.wait() == 0
     assert termios.tcgetattr(window.slave) == window.before
 
 
@@ -393,7 +393,7 @@ def test_a_lost_terminal_stops_the_thrusters(watcher, processes, terminal, how):
     if how == 'killed':
         window.process.send_signal(signal.SIGKILL)
         window.process.wait()
-        watcher.until(lambda: max(map(abs, state[-1].effort)) < 1e-2, timeout=10)
+        watcher.until(lambda: max(map(abs, state[-1].effort)) < 1e-2)
         # Nobody said so: it was the thrusters' own time-out.
         assert list(pwm[-1].data) == expected_pwm(surge=0.5)
     else:
@@ -404,7 +404,7 @@ def test_a_lost_terminal_stops_the_thrusters(watcher, processes, terminal, how):
         window.type('mww')
         watcher.until(lambda: list(pwm[-1].data) == expected_pwm(surge=0.25))
         window.close()
-        assert window.process.wait(60) == 0
+        assert window.process.wait() == 0
         watcher.until(lambda: list(pwm[-1].data) == NEUTRAL)
 
 
@@ -419,7 +419,7 @@ def test_a_lost_terminal_stops_the_thrusters(watcher, processes, terminal, how):
 )
 def test_bad_parameters_give_one_line(processes, parameters, expected):
     process = processes.node(NodeSpec('teleop', '/bluerov2', parameters))
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate()
     assert process.returncode == 2
     assert output.startswith('ERROR: ')
     assert expected in output
@@ -430,7 +430,7 @@ def test_a_bad_gamepad_file_gives_one_line_in_the_terminal(terminal, tmp_path):
     path = tmp_path / 'mine.yaml'
     path.write_text('driver: joy_node\naxes: {warp: {axis: 1}}\n')
     window = terminal('bluerov2', '--gamepad', str(path))
-    assert window.process.wait(60) == 2
+    assert window.process.wait() == 2
     time.sleep(0.2)
     text = window.text.strip()
     assert text.startswith(f"ERROR: {path}: axes: unknown key 'warp'")

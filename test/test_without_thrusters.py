@@ -95,7 +95,7 @@ def test_its_graph_runs_as_it_is_simulated(files, processes, tmp_path, more):
         tmp_path / 'run',
         *more,
     )
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate()
     assert process.returncode == 0, output
     own = [option for option in more if option != '--composed']
     expected = simulated(vehicle, '--scenario', scenario, '--duration', 1, *own)
@@ -131,7 +131,7 @@ def test_a_node_of_thrusters_alone_answers_with_nothing(files, ros_environment):
 def test_what_is_ignored_is_said_also_where_no_node_runs(files, processes, verb, scenario, code):
     path = files[0].parent / scenario
     process = processes.marine_sim(verb, files[0], '--scenario', path, '--duration', 0.1)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate()
     assert process.returncode == code, output
     assert output.count(IGNORED) == 1, output
     assert f'WARNING: {files[0]}:9: <plugin name="p">: {IGNORED}' in output

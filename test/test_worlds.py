@@ -189,7 +189,6 @@ def test_a_real_server_steps_the_world(name, made, gazebo_partition):
         env={**os.environ, **gazebo_partition},
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert 'Segmentation fault' not in done.stderr
