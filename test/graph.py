@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext
 
 import numpy as np
 from conftest import marine_sim
+from processor import PATIENCE
 
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
@@ -65,8 +66,6 @@ def simulated(*arguments):
     return told.split('trajectory_sha256 ')[1].split()[0]
 
 
-PATIENCE = 300.0
-"""s; of what has to come, however busy the machine is: a hang reaches it, and nothing slow."""
 STEP = 0.02
 """s; four times the default step, so a quarter of the messages, where that is not the subject."""
 ONE_PROCESS = ('--composed', '--dt', STEP)

@@ -7,6 +7,7 @@ import socket
 import time
 
 from ardusub_rig import ALT_HOLD
+from processor import PATIENCE
 
 
 class Pilot:
@@ -23,7 +24,7 @@ class Pilot:
         )
         self.last, self.texts, self.sticks, self._next = {}, [], (0, 0, 500, 0), {}
 
-    def until(self, condition, seconds=60):
+    def until(self, condition, seconds=PATIENCE):
         """Speak and listen until something holds; return whether it does."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -7,6 +7,9 @@ import os
 import time
 from functools import wraps
 
+PATIENCE = 300.0
+"""s; of what has to come, however busy the machine is: a hang reaches it, and nothing slow."""
+
 
 def limited(seconds):
     """Return a decorator of a test of hypothesis: a limit on the processor time of each example.

@@ -7,7 +7,8 @@ import time
 
 import numpy as np
 import pytest
-from graph import PATIENCE, NotInTime, manifest, numbers, recorded, run_everywhere, ticks
+from graph import NotInTime, manifest, numbers, recorded, run_everywhere, ticks
+from processor import PATIENCE
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import MarineSimError

@@ -22,18 +22,18 @@ POLITE = "import time; print('ready', flush=True); time.sleep(60)"
 
 
 @pytest.mark.parametrize(
-    ('program', 'ask', 'code'),
+    ('program', 'ask', 'grace', 'code'),
     [
-        (POLITE, signal.SIGTERM, -signal.SIGTERM),
-        (STUBBORN, signal.SIGTERM, -signal.SIGKILL),
-        (STUBBORN, signal.SIGUSR1, -signal.SIGUSR1),
+        (POLITE, signal.SIGTERM, 60.0, -signal.SIGTERM),
+        (STUBBORN, signal.SIGTERM, 0.5, -signal.SIGKILL),
+        (STUBBORN, signal.SIGUSR1, 60.0, -signal.SIGUSR1),
     ],
 )
-def test_a_child_ends_as_it_is_asked_or_is_killed(program, ask, code):
+def test_a_child_ends_as_it_is_asked_or_is_killed(program, ask, grace, code):
     child = subprocess.Popen([sys.executable, '-c', program], stdout=subprocess.PIPE)
     with child:
         assert child.stdout.readline() == b'ready\n'
         start = time.monotonic()
-        assert end_child(child, 0.5, ask=ask) == code
+        assert end_child(child, grace, ask=ask) == code
         assert time.monotonic() - start < 30.0
         assert end_child(child, 0.5) == code  # it has ended already

@@ -9,8 +9,7 @@ import time
 import numpy as np
 import pytest
 from conftest import has
-from graph import PATIENCE
-from processor import slowed
+from processor import PATIENCE, slowed
 from test_console_page import address_of, start
 from test_graph import Watcher
 

@@ -9,6 +9,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+from processor import PATIENCE
 
 pytest.importorskip('nicegui')
 
@@ -59,8 +60,8 @@ def test_a_stream_has_the_newest_pictures_and_tells_who_is_watched():
         server.close()
 
 
-def until(condition, seconds=10.0):
-    end = time.monotonic() + seconds
+def until(condition):
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)

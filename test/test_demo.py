@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 from graph import NotInTime
+from processor import PATIENCE
 
 from marine_sim_ros import Environment, load_vehicle, simulate
 from marine_sim_ros.physics import wrench_sources
@@ -61,7 +62,7 @@ class Terminal:
         )
         os.close(end)
 
-    def read(self, until=None, within=300.0):
+    def read(self, until=None, within=PATIENCE):
         """Read until a text appears, or the end."""
         deadline = time.monotonic() + within
         while until is None or until not in self.text:
@@ -167,7 +168,7 @@ def test_ctrl_c_leaves_the_dive_and_gives_the_cursor_back(terminal):
     screen = terminal('--no-ros')
     screen.read(until='thrusters, pulse width and thrust')
     screen.type('\x03')
-    text = screen.read(within=30)
+    text = screen.read()
     assert screen.process.wait() == 0
     assert 'Traceback' not in text
     assert 'What to try next' not in text
@@ -190,7 +191,7 @@ def test_ctrl_c_ends_the_graph_and_the_tour_goes_on(terminal, ros_environment):
     screen.read(until='running')
     time.sleep(1.0)
     screen.type('\x03')
-    text = screen.read(within=60)
+    text = screen.read()
     assert screen.process.wait() == 0, text
     assert 'Traceback' not in text
     assert 'What to try next' in text

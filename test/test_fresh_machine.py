@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from processor import PATIENCE
 
 SCRIPT = ROOT / 'scripts' / 'fresh_machine.py'
 spec = importlib.util.spec_from_file_location('fresh_machine', SCRIPT)
@@ -204,12 +205,12 @@ def test_a_script_that_is_killed_leaves_no_process_and_no_mount(tmp_path, number
         stderr=subprocess.DEVNULL,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not (machine / 'began').exists():
         assert time.monotonic() < deadline, log.read_text()
         time.sleep(0.05)
     script.send_signal(number)
-    script.wait(30)
+    script.wait()
     while inside := processes_in(machine):
         assert time.monotonic() < deadline, inside
         time.sleep(0.05)

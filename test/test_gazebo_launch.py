@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from conftest import ROOT, has
 from graph import NotInTime, Watcher, manifest, recorded, stamp_of, statuses
+from processor import PATIENCE
 
 from marine_sim_ros import load_vehicle, simulate
 from marine_sim_ros.environment.reader import load_environment
@@ -89,7 +90,7 @@ class Logged:
     def output(self):
         return self.path.read_text()
 
-    def until(self, text, timeout=90.0):
+    def until(self, text, timeout=PATIENCE):
         deadline = time.monotonic() + timeout
         while not re.search(text, self.output):
             if time.monotonic() > deadline or self.process.poll() is not None:

@@ -13,7 +13,6 @@ import psutil
 import pytest
 from graph import (
     ONE_PROCESS,
-    PATIENCE,
     STEP,
     Watcher,
     busy_machine,
@@ -23,7 +22,7 @@ from graph import (
     start_graph,
     statuses,
 )
-from processor import slowed
+from processor import PATIENCE, slowed
 
 from marine_sim_ros.sim.graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import has
+from processor import PATIENCE
 
 from marine_sim_ros import simulate
 from marine_sim_ros.gazebo.server import start_server, stop_server
@@ -99,7 +100,7 @@ def speed_in_gazebo(text, name, commands, folder):
     publishers = [(node.advertise(topic, Double), force) for topic, force in commands.items()]
     server = start_server(folder / 'world.sdf')
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + PATIENCE
         while not done.wait(0.05) and time.monotonic() < deadline and server.poll() is None:
             if not places or min(places) > max(places) - 1.0:  # the first second of the run
                 for publisher, force in publishers:

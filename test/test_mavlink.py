@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from graph import PATIENCE
+from processor import PATIENCE
 
 from marine_sim_ros.autopilot.mavlink_vehicle import Arm, MavlinkVehicle, Mode, SetPoint, Sticks
 from marine_sim_ros.core.spatial import quaternion_from_rpy

@@ -15,6 +15,7 @@ from threading import Event, Thread
 import pytest
 from graph import STEP, Watcher, manifest, recorded, simulated, start_graph, ticks
 from mock_ros2_bag import install
+from processor import PATIENCE
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.core.errors import ParameterError, RecordingError
@@ -153,7 +154,7 @@ def test_a_backlog_is_kept_of_which_the_usual_queue_loses_all_but_ten(ros_enviro
         seen[name] = []
         node.create_subscription(Float64, '/x', lambda m, n=name: seen[n].append(m.data), queue)
     publisher = node.create_publisher(Float64, '/x', topics.ODOM.qos)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while publisher.get_subscription_count() < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
     count = BACKLOG // 2

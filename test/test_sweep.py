@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processor import PATIENCE
 
 from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError
 from marine_sim_ros.core.state import State
@@ -422,7 +423,7 @@ def parts(folder):
 
 
 def wait_for_parts(folder, count, process):
-    end = time.monotonic() + 120
+    end = time.monotonic() + PATIENCE
     while len(parts(folder)) < count:
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < end
@@ -486,7 +487,7 @@ def cluster(tmp_path):
             '--scheduler-file',
             file,
         )
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not file.exists() or not file.read_text().endswith('}'):
             assert scheduler.poll() is None
             assert time.monotonic() < end

@@ -17,7 +17,8 @@ import time
 
 import numpy as np
 import pytest
-from graph import ONE_PROCESS, PATIENCE, NotInTime, Watcher
+from graph import ONE_PROCESS, NotInTime, Watcher
+from processor import PATIENCE
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.allocation import PilotMixer
