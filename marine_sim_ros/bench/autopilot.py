@@ -101,7 +101,7 @@ def _compiled(vehicle: Vehicle) -> Tick:
 def autopilot_rows(
     add: Callable[[str, str, float], None],
     seconds: float,
-    ticks_per_second: Callable[..., tuple[float, float, float]],
+    ticks_per_second: Callable[..., tuple[float, float]],
 ) -> None:
     """Measure runs that ArduSub steers; nothing where it is not on PATH.
 
@@ -121,5 +121,5 @@ def autopilot_rows(
         loop = times_real_time(program, vehicle, _compiled(vehicle), seconds)
         add(told.format('the same, compiled tick', ' (goal 5)'), '.1f', loop)
     for name, composed, goal in (('composed nodes', True, ' (goal 2)'), ('separate', False, '')):
-        rate, _, _ = ticks_per_second(seconds, composed=composed, scenario='', autopilot='ardusub')
+        rate, _ = ticks_per_second(seconds, composed=composed, scenario='', autopilot='ardusub')
         add(told.format(name, goal), '.1f', rate * DEFAULT_STEP)

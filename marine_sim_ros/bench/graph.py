@@ -32,8 +32,8 @@ REAL_TIME = 200.0
 
 def ticks_per_second(
     seconds: float, *, composed: bool = False, compute: bool = True, **options_of: Any
-) -> tuple[float, float, float]:
-    """Return ticks/s of a running graph, its processor time of a tick, and s to the first odom."""
+) -> tuple[float, float]:
+    """Return ticks/s of a running graph, and its processor time of a tick, s."""
     options = RunOptions(
         namespace='bench',
         real_time_factor=0.0,
@@ -42,12 +42,10 @@ def ticks_per_second(
         **{'scenario': 'dive', **options_of},
     )
     supervisor = Supervisor()
-    start = time.monotonic()
     supervisor.start_run(options, [] if composed else describe(options), composed=composed)
     try:
         with Odometer('/bench') as odometer:
             odometer.wait(60.0)
-            first = time.monotonic() - start
             time.sleep(1.0)
             pids = [process.pid for process in supervisor.processes.values()]
             before, since, used = odometer.ticks(), time.monotonic(), cpu_seconds(pids)
@@ -57,7 +55,7 @@ def ticks_per_second(
             rate = ticks / (time.monotonic() - since)
     finally:
         supervisor.stop()
-    return rate, used / ticks, first
+    return rate, used / ticks
 
 
 def node_costs(seconds: float) -> dict[str, tuple[float, float]]:
@@ -95,9 +93,8 @@ Add = Callable[[str, str, float], None]
 
 def _row(add: Add, seconds: float, name: str, **kind: Any) -> tuple[float, float]:
     """Measure a graph; return its ticks/s, and CPU s of a tick."""
-    rate, tick, first = ticks_per_second(seconds, **kind)
+    rate, tick = ticks_per_second(seconds, **kind)
     add(f'graph, {name}: ticks/s', '.0f', rate)
-    add(f'graph, {name}: start to first odom, s', '.2f', first)
     return rate, tick
 
 

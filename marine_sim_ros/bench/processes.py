@@ -11,7 +11,7 @@ from typing import Any
 
 from marine_sim_ros.core.extras import require
 
-__all__ = ['cpu_seconds', 'resident']
+__all__ = ['cpu_seconds', 'memory_of_each', 'resident']
 
 
 def _sum(pids: Iterable[int], number: Callable[[Any], float]) -> float:
@@ -42,3 +42,13 @@ def cpu_seconds(pids: Iterable[int]) -> float:
 def resident(pids: Iterable[int]) -> float:
     """Return the memory that processes hold, MB."""
     return _sum(pids, lambda process: process.memory_info().rss / 1e6)
+
+
+def memory_of_each(parent: int) -> list[tuple[float, float]]:
+    """Return the memory of each child of a process, MB: all of it, and with shared pages divided.
+
+    The second needs Linux.
+    """
+    psutil = require('psutil', 'bench')
+    told = [child.memory_full_info() for child in psutil.Process(parent).children(recursive=True)]
+    return [(memory.rss / 1e6, memory.pss / 1e6) for memory in told]

@@ -65,6 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='measure only composed fleets: the cost of a vehicle against their number',
     )
     only.add_argument(
+        '--start',
+        action='store_true',
+        help='measure only starts: marine_sim run to its first odom, and the memory of a node',
+    )
+    only.add_argument(
         '--gazebo',
         action='store_true',
         help="measure only Gazebo: its own underwater plugins against this package's",
@@ -133,6 +138,8 @@ def _spread(values: list[float], form: str) -> str:
 
 Add = Callable[[str, str, float], None]
 """Takes name, format and value of a measurement."""
+Rows = dict[str, tuple[str, list[float]]]
+"""Format and values of each measurement."""
 
 
 def _steps(add: Add) -> None:
@@ -186,19 +193,25 @@ def execute(options: argparse.Namespace) -> int:
         return 0
     if options.console or options.console_hours:
         return _console(options)
-    rows: dict[str, tuple[str, list[float]]] = {}
+    rows: Rows = {}
 
     def add(name: str, form: str, value: float) -> None:
         rows.setdefault(name, (form, []))[1].append(value)
 
-    if options.sensors or options.fleet:
+    only = {'sensors': _sensors, 'fleet': _fleet, 'start': _start}
+    for name in filter(vars(options).get, only):
         for _ in range(options.rounds):
-            (_sensors if options.sensors else _fleet)(add, options.seconds)
+            only[name](add, options.seconds)
         _print(options.rounds, rows, {})
         return 0
+    return _everything(options, add, rows)
+
+
+def _everything(options: argparse.Namespace, add: Add, rows: Rows) -> int:
     for _ in range(options.rounds):
         _steps(add)
         if not options.steps_only:
+            _start(add, options.seconds)
             _graph(add, options.seconds)
             _fleet(add, options.seconds)
     for _ in range(options.rounds):
@@ -236,6 +249,13 @@ def _fleet(add: Add, seconds: float) -> None:
     fleet_rows(add, seconds)
 
 
+def _start(add: Add, seconds: float) -> None:
+    from marine_sim_ros.bench.start import start_rows
+
+    del seconds
+    start_rows(add)
+
+
 def _graph(add: Add, seconds: float) -> None:
     from marine_sim_ros.bench.graph import graph_rows
 
@@ -250,7 +270,7 @@ def _node_costs(seconds: float) -> dict[str, tuple[float, float]]:
 
 def _print(
     rounds: int,
-    rows: dict[str, tuple[str, list[float]]],
+    rows: Rows,
     costs: dict[str, tuple[float, float]],
 ) -> None:
     write: Callable[..., None] = Console(width=100).print

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from marine_sim_ros import __version__
+from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError, RunError
 from marine_sim_ros.tools.completion import complete, wanted
 from marine_sim_ros.tools.parsing import Parser
@@ -68,7 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not given:
             parser(given).print_help(sys.stderr)
             sys.exit(2)
-        options, unknown = parser(given).parse_known_args(given)
+        with no_collections():
+            known = parser(given)
+        options, unknown = known.parse_known_args(given)
         if unknown:
             options.refuse(unknown)
         code = options.execute(options)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence, Set
 from pathlib import Path
 
+from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.ros.base.parent import THROUGH
@@ -42,7 +43,7 @@ def execute(options: argparse.Namespace) -> int:
     settings, recordings = runs[0], _recordings(runs, options.processes)
     warnings: list[str] = []
     try:
-        with bar('building') as told:
+        with no_collections(), bar('building') as told:
             specs = describe_fleet(runs, told, warnings.extend)
     except MarineSimError:
         print_warnings(warnings)  # else the owner of the state logs them

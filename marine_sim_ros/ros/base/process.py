@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
+from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.node import SuiteNode
@@ -92,7 +94,9 @@ def run(
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     code = 1
     try:
-        nodes = [make() for make in makers]
+        with no_collections():
+            nodes = [make() for make in makers]
+        gc.freeze()  # what a node starts with is there to its end
         code = spin(nodes, shutdown, bus)
         if code == 0:  # else to say so matters more than to take leave
             signal.signal(signal.SIGPROF, signal.SIG_DFL)

@@ -14,7 +14,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -28,13 +28,17 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _POLL = 0.01
 """s between two looks at a process that is waited for."""
 _SHARED = (
-    'control', 'environment.reader', 'model.library', 'physics', 'sensors', 'sim.graph',
+    'control', 'environment.reader', 'faults.water', 'model.library', 'physics', 'sensors',
+    'sim.graph', 'sim.step',
 )  # fmt: skip
 _MESSAGES = (
-    'diagnostic_msgs.msg', 'geometry_msgs.msg', 'nav_msgs.msg', 'rcl_interfaces.msg',
-    'rcl_interfaces.srv', 'rosgraph_msgs.msg', 'sensor_msgs.msg', 'std_msgs.msg', 'std_srvs.srv',
-    'tf2_msgs.msg', 'visualization_msgs.msg',
+    'builtin_interfaces.msg', 'diagnostic_msgs.msg', 'geometry_msgs.msg', 'nav_msgs.msg',
+    'rcl_interfaces.msg', 'rcl_interfaces.srv', 'rosgraph_msgs.msg', 'sensor_msgs.msg',
+    'service_msgs.msg', 'std_msgs.msg', 'std_srvs.srv', 'tf2_msgs.msg',
+    'type_description_interfaces.msg', 'type_description_interfaces.srv', 'visualization_msgs.msg',
 )  # fmt: skip
+_OF_RCLPY = ('ament_index_python', 'concurrent.futures.thread')
+"""What rclpy imports, and has no thread."""
 
 
 def can_fork() -> bool:
@@ -50,8 +54,13 @@ def import_shared() -> None:
     """Import what every node imports, but for rclpy."""
     for name in _SHARED:
         import_module(f'marine_sim_ros.{name}')
-    for name in _MESSAGES:
+    for name in _OF_RCLPY:
         import_module(name)
+    for name in _MESSAGES:
+        package = name.partition('.')[0]
+        with suppress(ImportError):  # tf2_msgs is not on PyPI; a node says what it lacks
+            import_module(name)
+            import_module(f'{package}.{package}_s__rosidl_typesupport_c')
     import_type_support()
     gc.freeze()  # a collection in a fork would copy every page that it looks at
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros.base.parent import as_parent
 from marine_sim_ros.ros.launching.discovery import quick_discovery
@@ -49,7 +50,7 @@ class Supervisor:
 
     def start(self, specs: Sequence[NodeSpec]) -> None:
         """Start one process per node; they share what can be loaded before they part."""
-        if can_fork():
+        if specs and can_fork():
             import_shared()
             for spec in specs:
                 if spec.parameters:  # the recorder of a fleet has none
@@ -60,6 +61,7 @@ class Supervisor:
             name = f'{spec.namespace}/{spec.name}' if again else spec.name
             self._start(name, spec.executable, spec.ros_arguments())
 
+    @no_collections()
     def start_run(
         self,
         options: RunOptions,

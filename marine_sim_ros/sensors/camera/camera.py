@@ -14,8 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,10 +27,6 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.camera.lenses import EQUIDISTANT, PLUMB_BOB, Lens
-from marine_sim_ros.sensors.camera.own_looks import with_moving
-from marine_sim_ros.sensors.camera.particles import with_particles
-from marine_sim_ros.sensors.camera.rendering import Rendered, render
-from marine_sim_ros.sensors.camera.view import Lamp, View
 from marine_sim_ros.sensors.sensor_model import (
     Readings,
     SensorInputs,
@@ -39,6 +34,9 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorTopic,
     one_at_a_time,
 )
+
+if TYPE_CHECKING:
+    from marine_sim_ros.sensors.camera.rendering import Rendered
 
 __all__ = ['CAMERA', 'Camera', 'exposure', 'lens_of', 'picture']
 
@@ -115,6 +113,8 @@ def _measure(
             for i, time in enumerate(times)
         ]
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+    from marine_sim_ros.sensors.camera.own_looks import with_moving
+
     spec, time = sensor.spec, float(inputs.time)
     environment = with_moving(environment, inputs)
     turn = rotation_matrix(state.orientation)
@@ -159,6 +159,11 @@ def picture(
     Raises:
         MissingPackageError: moderngl or OpenGL is missing.
     """
+    # Here, as every vehicle has this module among the kinds of sensors: drawing needs twenty.
+    from marine_sim_ros.sensors.camera.particles import with_particles
+    from marine_sim_ros.sensors.camera.rendering import render
+    from marine_sim_ros.sensors.camera.view import Lamp, View
+
     lamp = Lamp(
         spec.light, np.array(spec.light_position), math.cos(math.radians(spec.light_beam) / 2)
     )
@@ -182,6 +187,8 @@ def _quantiles() -> np.ndarray:
 
     To look one up takes a third of the time of drawing one, and pixels are whole numbers.
     """
+    from statistics import NormalDist
+
     normal, count = NormalDist(), 2**16
     return np.array([normal.inv_cdf((i + 0.5) / count) for i in range(count)], np.float32)
 

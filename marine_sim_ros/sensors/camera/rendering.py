@@ -148,9 +148,6 @@ def _patches() -> np.ndarray:
     return np.ascontiguousarray(np.round(255 * corners), np.uint8)
 
 
-_PATCHES = _patches()
-
-
 def _rays(lens: Lens, samples: int) -> np.ndarray:
     """Return the directions (h n, w n, 3) of n by n samples of each pixel."""
     across, down = (
@@ -273,7 +270,8 @@ class _Renderer:
         return texture
 
     def _noise(self) -> Any:
-        texture = self.context.texture(_PATCHES.shape, 1, _PATCHES.tobytes(), alignment=1)
+        patches = _patches()
+        texture = self.context.texture(patches.shape, 1, patches.tobytes(), alignment=1)
         texture.filter = (self.context.LINEAR, self.context.LINEAR)
         return texture
 
