@@ -76,7 +76,8 @@ class ContactNode(ModelNode):
         body = at_places(self.inputs(tick.stamp).body, tick.after.places)
         touch = touches(body, tick.state, self.environment)
         pressed = np.zeros(len(touch.gap), bool)
-        pressed[np.asarray(tick.after.pair)[np.asarray(tick.after.normal) > 0].astype(int)] = True
+        pushes = np.any(np.asarray(tick.after.impulse), axis=1)
+        pressed[np.asarray(tick.after.pair)[pushes].astype(int)] = True
         near = (touch.gap < 0.02) | pressed
         marker = contact_marker(self.body_frame, tick.stamp, touch.point[near], pressed[near])
         self._markers.publish(marker)

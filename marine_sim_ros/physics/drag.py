@@ -96,6 +96,8 @@ def _length(vector: Array) -> Array:
     """Return |v| (...) of vectors (..., 3), with a derivative of 0 at 0."""
     xp = namespace(vector)
     square = xp.sum(vector * vector, axis=-1)
+    if xp is NUMPY:
+        return xp.sqrt(square)
     some = square > 0
     root = xp.sqrt(xp.where(some, square, xp.ones_like(square)))
     return xp.where(some, root, xp.zeros_like(square))

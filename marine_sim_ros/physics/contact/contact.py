@@ -33,24 +33,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
-from marine_sim_ros.core.control_flow import cond, traced
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, namespace
+from marine_sim_ros.core.control_flow import cond
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.contact.contact import ContactPoints
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.contact.edges import Touch
-from marine_sim_ros.physics.contact.impulse import WarmStart, adhesion, solve_contacts
+from marine_sim_ros.physics.contact.impulse import adhesion, solve_contacts
 from marine_sim_ros.physics.contact.pairs import pair_table
 from marine_sim_ros.physics.contact.touch import (
     few_touches,
     foremost,
     layout,
     near_touches,
-    picked,
     reach_of_step,
     stays_off,
-    touches,
 )
 from marine_sim_ros.physics.force import ForceInputs, ForceModel, has_scene
 from marine_sim_ros.physics.observed import Terms, terms_of, unanswered_step
@@ -69,21 +67,19 @@ class ContactMemory(NamedTuple):
 
     Attributes:
         state: state of the body.
-        wrench: (..., 6) that it answered.
+        wrench: (6,) that it answered.
         terms: what followed from the state alone; None where nothing was near, but for what is
             compiled, where a memory has the same parts in every tick.
-        pair: (..., n) numbers of pairs (see physics/contact/touch.py); below 0: none.
-        normal: (..., n) their normal impulses, N·s.
-        tangent: (..., n, 3) friction's impulses, body frame, N·s.
-        places: (..., m, 3) of the vehicle's points, m, where an arm moves some; else None.
+        pair: (n,) numbers of pairs (see physics/contact/touch.py); below 0: none.
+        impulse: (n, 3) on the vehicle, body frame, N·s.
+        places: (m, 3) of the vehicle's points, m, where an arm moves some; else None.
     """
 
     state: State
     wrench: Wrench
     terms: Terms | None
     pair: Array
-    normal: Array
-    tangent: Array
+    impulse: Array
     places: Array | None = None
 
 
@@ -96,9 +92,10 @@ def contact(
     dt: float,
     body: Vehicle | None = None,
 ) -> tuple[Wrench, ContactMemory | None]:
-    """Return the wrench (..., 6) of all contacts over the step to come, and what to remember.
+    """Return the wrench (6,) of all contacts over the step to come, and what to remember.
 
     Zero without a scene, and in the first tick, where the length of a step is not known yet.
+    Of one body: a batch comes with ``jax.vmap``.
 
     Args:
         vehicle: the vehicle, with contact points.
@@ -111,46 +108,35 @@ def contact(
     Raises:
         ModelError: a collision mesh that cannot be used.
     """
-    xp = namespace(state.velocity)
-    scene = environment.scene
+    xp, scene = namespace(state.velocity), environment.scene
     vehicle = vehicle if body is None else body
-    if scene is None or not len(scene) or not len(vehicle.contact):
+    own = vehicle.contact
+    if scene is None or not len(scene) or not len(own):
         return xp.zeros_like(state.velocity), None
-    quiet, own = traced(xp), vehicle.contact
-    now = terms_of(vehicle, state, environment) if quiet else None
     places = own.position if own.described is not None else None
+    sized = xp is not NUMPY  # what is compiled has room for as many pairs in every tick
+    now = terms_of(vehicle, state, environment) if sized else None
+    size = min(_few(own), len(layout(own, scene))) if sized else 0
+    nothing = partial(_nothing_yet, state, now, size, places)
     if memory is None or dt <= 0:
-        nothing = _nothing_yet(state, now, min(_few(own), len(layout(own, scene))), places)
-        return nothing.wrench, nothing
-    rigid = constant(xp, vehicle.mass_matrix)
-    if quiet and state.velocity.ndim == 1:
-        reach = own.reach + reach_of_step(vehicle, state, dt)
-        near = xp.any(scene.clearances(state.position) <= reach)
+        return nothing()
+    within = reach_of_step(vehicle, state, dt)
+    if sized:
+        near = xp.any(scene.clearances(state.position) <= own.reach + within)
         felt = partial(_felt, vehicle, environment, dt)
-        found = cond(xp, near, felt, _nothing, state, now, memory, rigid, places)
-        return found[0], _remembered(state, now, found, places)
-    if getattr(memory.places, 'shape', None) != getattr(places, 'shape', None):  # grips, lets go
-        fresh = _nothing_yet(memory.state, memory.terms, 0, places)
-        memory = fresh._replace(wrench=memory.wrench)
-    if xp is NUMPY and state.velocity.ndim == 1:
-        touch, near = near_touches(vehicle, state, environment, reach_of_step(vehicle, state, dt))
-        if not len(near) or stays_off(touch, state.velocity, memory.normal, dt):
-            nothing = _nothing_yet(state, None, 0, places)
-            return nothing.wrench, nothing
-    else:  # a batch begins with all pairs
-        touch = touches(vehicle, state, environment)
-        near = xp.zeros_like(touch.gap) + constant(xp, np.arange(touch.gap.shape[-1], dtype=float))
-    touch, near = foremost(touch, near, state.velocity, dt, _few(own))
-    now = terms_of(vehicle, state, environment) if now is None else now
-    found = _answer(vehicle, environment, dt, state, now, memory, rigid, places, touch, near)
-    return found[0], _remembered(state, now, found, places)
-
-
-def _remembered(
-    state: State, now: Terms | None, found: tuple[Array, ...], places: Array | None
-) -> ContactMemory:
-    wrench, pair, normal, tangent = found
-    return ContactMemory(state, wrench, now, pair, normal, tangent, places)
+        found = cond(xp, near, felt, _nothing, state, now, memory, within, places)
+    else:
+        if getattr(memory.places, 'shape', None) != getattr(places, 'shape', None):
+            _, fresh = _nothing_yet(memory.state, memory.terms, 0, places)
+            memory = fresh._replace(wrench=memory.wrench)  # grips, lets go
+        touch, number = near_touches(vehicle, state, environment, within)
+        if not len(number) or stays_off(touch, state.velocity, memory.impulse, dt):
+            return nothing()
+        touch, number = foremost(touch, number, state.velocity, dt, _few(own))
+        now = terms_of(vehicle, state, environment)
+        found = _answer(vehicle, environment, dt, state, now, memory, places, touch, number)
+    wrench, pair, impulse = found
+    return wrench, ContactMemory(state, wrench, now, pair, impulse, places)
 
 
 def _few(own: ContactPoints) -> int:
@@ -159,46 +145,45 @@ def _few(own: ContactPoints) -> int:
 
 def _nothing_yet(
     state: State, now: Terms | None, size: int, places: Array | None
-) -> ContactMemory:
-    """Return the memory of a tick without contact, with room for so many pairs."""
+) -> tuple[Wrench, ContactMemory]:
+    """Return no wrench and the memory of a tick without contact, with room for so many pairs."""
     xp = namespace(state.velocity)
     none = xp.zeros_like(state.velocity)
-    slots = none[..., :1] + constant(xp, np.zeros(0 if xp is NUMPY else size))
-    tangent = slots[..., None] + constant(xp, np.zeros(3))
-    return ContactMemory(state, none, now, slots - 1, slots, tangent, places)
+    impulse = none[:3] + constant(xp, np.zeros((size, 3)))
+    return none, ContactMemory(state, none, now, impulse[:, 0] - 1, impulse, places)
 
 
 def _answer(
     vehicle: Vehicle, environment: Environment, dt: float, state: State, now: Terms,
-    memory: ContactMemory, rigid: Array, places: Array | None, touch: Touch, number: Array,
-) -> tuple[Wrench, Array, Array, Array]:  # fmt: skip
-    """Return the wrench (..., 6) of touches, and what to remember of the pairs solved for."""
+    memory: ContactMemory, places: Array | None, touch: Touch, number: Array,
+) -> tuple[Wrench, Array, Array]:  # fmt: skip
+    """Return the wrench (6,) of touches, and what to remember of the pairs solved for."""
     xp, before = namespace(state.velocity), memory.terms
     if before is None:
         before = terms_of(vehicle, memory.state, environment)
+    rigid = constant(xp, vehicle.mass_matrix)
     step = unanswered_step(rigid, state, now, memory[:2], before, dt)
     index = xp.astype(number, xp.int32)
     table = pair_table(vehicle, environment)
     pairs = table.picked(index)
-    same = number[..., :, None] == memory.pair[..., None, :]
-    same = xp.astype(same, step.free.dtype)
-    held = WarmStart(matvec(same, memory.normal), same @ memory.tangent)
+    same = xp.astype(number[:, None] == memory.pair[None, :], step.free.dtype)
     pull = adhesion(pairs, touch.gap) if table.sticky else None
     drift = None
     if places is not None:
         assert environment.scene is not None
-        point = picked(constant(xp, layout(vehicle.contact, environment.scene).point), index)
+        point = constant(xp, layout(vehicle.contact, environment.scene).point)
         moved = (places - memory.places) / dt
-        moved = xp.concat([moved, xp.zeros_like(moved[..., :1, :])], axis=-2)
-        drift = picked(moved, point)
+        moved = xp.concat([moved, xp.zeros_like(moved[:1, :])])
+        drift = xp.take(moved, xp.take(point, index), axis=0)
+    held = same @ memory.impulse
     wrench, held = solve_contacts(pairs, touch, state, step, held, pull, drift)
-    return wrench, number, *held
+    return wrench, number, held
 
 
 def _nothing(state: State, now: Terms, memory: ContactMemory, *others: Array) -> tuple[Array, ...]:
     xp = namespace(memory.pair)
-    rest = (xp.zeros_like(x) for x in (memory.normal, memory.tangent))
-    return xp.zeros_like(state.velocity), xp.full_like(memory.pair, -1.0), *rest
+    none = xp.zeros_like(state.velocity), xp.full_like(memory.pair, -1.0)
+    return *none, xp.zeros_like(memory.impulse)
 
 
 def at_places(vehicle: Vehicle, places: Array | None) -> Vehicle:
@@ -212,16 +197,15 @@ def at_places(vehicle: Vehicle, places: Array | None) -> Vehicle:
 
 def _felt(
     vehicle: Vehicle, environment: Environment, dt: float, state: State, now: Terms,
-    memory: ContactMemory, rigid: Array, places: Array | None,
+    memory: ContactMemory, within: Array, places: Array | None,
 ) -> tuple[Array, ...]:  # fmt: skip
     """Look where all pairs are, and answer what may touch: for what is compiled."""
-    xp, within = namespace(state.velocity), reach_of_step(vehicle, state, dt)
-    posed = at_places(vehicle, places)
-    found = few_touches(posed, state, environment, within, dt, _few(posed.contact))
-    needed = ~stays_off(found[0], state.velocity, memory.normal, dt)
-    answered = partial(_answer, vehicle, environment, dt)
+    xp, posed = namespace(state.velocity), at_places(vehicle, places)
+    touch, number = few_touches(posed, state, environment, within, dt, _few(posed.contact))
+    needed = ~stays_off(touch, state.velocity, memory.impulse, dt)
+    answer = partial(_answer, vehicle, environment, dt)
     return cond(  # type: ignore[no-any-return]
-        xp, needed, answered, _nothing, state, now, memory, rigid, places, *found
+        xp, needed, answer, _nothing, state, now, memory, places, touch, number
     )
 
 

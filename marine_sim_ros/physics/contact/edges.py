@@ -175,22 +175,31 @@ def _touching_part(c: Array, d: Array, level: Array) -> tuple[Array, Array]:
     return xp.clip(low, 0.0, 1.0), xp.clip(high, 0.0, 1.0)
 
 
-def _lines(solids: Solids, start: Array, along: Array) -> tuple[Array, Array]:
-    """Return c and d (..., f, n, h) of edges (..., f, 3)."""
+def _lines(
+    solids: Solids, start: Array, along: Array, faces: Array | None = None
+) -> tuple[Array, Array]:
+    """Return c and d (..., f, n, h) of edges (..., f, 3); ``faces``: as they are turned."""
     xp = namespace(start)
     shape = (*start.shape[:-1], *solids.offset.shape)
-    faces = constant(xp, solids.columns)
+    faces = constant(xp, solids.columns) if faces is None else faces
     c = xp.reshape(start @ faces, shape) - constant(xp, solids.offset)
     return c, xp.reshape(along @ faces, shape)
 
 
-def may_meet(solids: Solids, start: Array, along: Array, within: float) -> Array:
+def may_meet(solids: Solids, rotation: Array, start: Array, along: Array, within: Array) -> Array:
     """Return which edges (..., f) may be within a distance (m) of a body: no other is.
 
     An edge that is all beyond one face is beyond the body: f ≥ max over faces of min over t.
+
+    Args:
+        solids: solids of the vehicle.
+        rotation: R (..., 3, 3) of the body.
+        start: (..., f, 3) of the edges from the body's place, map, m.
+        along: (..., f, 3) from start to end, m.
+        within: m.
     """
     xp = namespace(start)
-    c, d = _lines(solids, start, along)
+    c, d = _lines(solids, start, along, rotation @ constant(xp, solids.columns))
     least = xp.max(c + xp.minimum(d, 0.0), axis=-1)
     return (least[..., 0] if len(solids) == 1 else xp.min(least, axis=-1)) < within
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.spatial import cross, normalized
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.physics.contact.edges import Touch
@@ -17,7 +17,7 @@ from marine_sim_ros.physics.contact.pairs import Pairs
 from marine_sim_ros.physics.contact.solver import Rows, solve
 from marine_sim_ros.physics.contact.touch import SKIN, lever_rows
 
-__all__ = ['WarmStart', 'Step', 'adhesion', 'solve_contacts']
+__all__ = ['Step', 'adhesion', 'solve_contacts']
 
 _RIGID = 1e-4
 """Compliance of what is rigid, as a share of the inverse mass at the point."""
@@ -27,13 +27,8 @@ _SLOWEST_BOUNCE = 0.01
 """m/s; slower impacts do not rebound."""
 _FASTEST_EXIT = 0.2
 """m/s; at which what has got deep inside is pushed out."""
-
-
-class WarmStart(NamedTuple):
-    """Impulses of the step before: of the ContactMemory, of the pairs picked out."""
-
-    normal: Array
-    tangent: Array
+_GUESS = np.array([[1.0], [1 + 1e-6], [1 + 1e-6]])
+"""Friction to start from, of that of the step before: a little more, so that what slid slides."""
 
 
 class Step(NamedTuple):
@@ -53,47 +48,46 @@ class Step(NamedTuple):
 
 
 def adhesion(pairs: Pairs, gap: Array) -> Array:
-    """Return the pull (..., c) in N: a shape's, shared among its pairs that touch a surface."""
+    """Return the pull (c,) in N: a shape's, shared among its pairs that touch a surface."""
     xp = namespace(gap)
-    inside = -gap > pairs.adhesive_overlap - SKIN
-    touching = xp.where(inside, xp.ones_like(gap), xp.zeros_like(gap))
-    same = xp.astype(pairs.group[..., :, None] == pairs.group[..., None, :], gap.dtype)
-    count = matvec(same, touching)
-    return pairs.adhesion_force * touching / xp.maximum(count, xp.ones_like(count))
+    touching = xp.astype(-gap > pairs.adhesive_overlap - SKIN, gap.dtype)
+    same = xp.astype(pairs.group[:, None] == pairs.group[None, :], gap.dtype)
+    return pairs.adhesion_force * touching / xp.maximum(same @ touching, 1.0)
 
 
-_X, _Y = np.eye(3)[:2]
+_AXES, _UP = np.eye(3)[:2, None, :], np.eye(3)[2]
 
 
 def _directions(normal: Array, primary: Array | None) -> Array:
-    """Return (..., 3, c, 3): normals and two unit vectors across them, the first along a primary.
+    """Return (3, c, 3): normals n and two unit vectors across them, the first along a primary.
 
-    Where that stands on the surface, is zero or None, another one takes its place.
+    Where that stands on the surface, is zero or None, they are x and y mirrored by what takes z
+    to ±n: x − n_x w, y − n_y w with w = (n ± z)/(1 + |n_z|).
     """
-    xp = namespace(normal)
-    level = xp.abs(normal[..., :1]) < 0.8
-    axis = xp.where(level, constant(xp, _X), constant(xp, _Y))
-    first = axis - xp.where(level, normal[..., :1], normal[..., 1:2]) * normal
+    xp, up = namespace(normal), normal[:, 2:]
+    mirror = (normal + xp.where(up < 0, constant(xp, -_UP), constant(xp, _UP))) / (1 + xp.abs(up))
+    share = xp.matrix_transpose(normal[:, :2])
+    across = constant(xp, _AXES) - share[..., None] * mirror
     if primary is not None:
-        along = primary - xp.vecdot(primary, normal)[..., None] * normal
-        first = xp.where(xp.vecdot(along, along)[..., None] > 1e-8, along, first)
-    first = normalized(first)
-    parts = normal, first, cross(normal, first)
-    return xp.concat([part[..., None, :, :] for part in parts], axis=-3)
+        along = primary - xp.vecdot(primary, normal)[:, None] * normal
+        lies = xp.vecdot(along, along)[:, None] > 1e-8
+        first = normalized(xp.where(lies, along, across[0, :, :]))
+        across = xp.stack([first, cross(normal, first)])
+    return xp.concat([normal[None, :, :], across])
 
 
 def _targets(
     pairs: Pairs, gap: Array, incoming: Array, free: Array, dt: float, carried: Array
 ) -> tuple[Array, Array, Array]:
-    """Return the least normal velocity (..., c) after the step, compliance, and where it rebounds.
+    """Return the least normal velocity (c,) after the step, compliance, and speed of exit, m/s.
 
     Args:
         pairs: coefficients.
-        gap: (..., c) m.
-        incoming: normal velocity (..., c) before the step, m/s.
-        free: (..., c) after it, without contact.
+        gap: (c,) m.
+        incoming: normal velocity (c,) before the step, m/s.
+        free: (c,) after it, without contact.
         dt: step, s.
-        carried: (..., c) normal impulse of the step before, N·s.
+        carried: (c,) normal impulse of the step before, N·s.
     """
     xp = namespace(gap)
     inside, late = gap <= 0, dt + pairs.spook_damping
@@ -102,70 +96,11 @@ def _targets(
     target = xp.minimum(-gap / xp.where(inside, late, dt), _FASTEST_EXIT + give * carried)
     # What others do in a step is not the speed of an impact.
     threshold = _SLOWEST_BOUNCE + 2 * xp.maximum(incoming - free, 0.0)
-    e = pairs.restitution
-    rebounds = (gap + dt * free < 0) & (incoming + threshold < 0) & (e > 0)
-    target = xp.where(rebounds, xp.maximum(-e * incoming, target), target)
-    return target, xp.where(inside & ~rebounds, give, 0.0), rebounds
-
-
-def _impulse(
-    pairs: Pairs, touch: Touch, state: State, step: Step, held: WarmStart, drift: Array | None
-) -> tuple[Array, WarmStart]:
-    """Return the impulse (..., 6) of a step, and its contacts' to remember."""
-    xp = namespace(touch.gap)
-    dt, gap = step.dt, touch.gap
-    directions = _directions(touch.normal, pairs.primary_in_body(state.orientation))
-    jacobian = lever_rows(directions, touch.point[..., None, :, :])
-    normal, tangents = jacobian[..., 0, :, :], directions[..., 1:, :, :]
-    incoming, free = matvec(normal, state.velocity), matvec(normal, step.free)
-    if drift is not None:
-        moving = xp.vecdot(directions, drift[..., None, :, :])
-        incoming, free = incoming + moving[..., 0, :], free + moving[..., 0, :]
-    target, soft, rebounds = _targets(pairs, gap, incoming, free, dt, held.normal)
-    mobility = xp.vecdot(jacobian @ step.inverse[..., None, :, :], jacobian)
-    hard = xp.maximum(_RIGID * mobility[..., 0, :], soft)
-    # The same along and across, so that what slides is braked against its direction.
-    bristle = _BRISTLE / 2 * (mobility[..., 1:2, :] + mobility[..., 2:, :])
-    before = xp.vecdot(held.tangent[..., None, :, :], tangents)
-    stretch = bristle * before
-    fixed = None
-    if pairs.lagged is not None:
-        fixed = xp.where(pairs.lagged * held.normal > 0, held.normal, -1.0)
-    wanted = xp.concat([target[..., None, :], stretch], axis=-2)
-    rows = Rows(
-        jacobian,
-        wanted if drift is None else wanted - moving,
-        xp.concat([hard[..., None, :], bristle + pairs.viscosity / dt], axis=-2),
-        pairs.friction,
-        pairs.joint,
-        fixed,
-    )
-    # A little above its bound, so that what slid slides.
-    guess = xp.concat([held.normal[..., None, :], (1 + 1e-6) * before], axis=-2)
-    found, impulse = solve(rows, step.mass, step.free, guess)
-    normals = xp.maximum(found[..., 0, :], 0.0)
+    rebounds = (gap + dt * free < 0) & (incoming < -threshold) & (pairs.restitution > 0)
     exit_speed = xp.where(rebounds, 0.0, xp.maximum(target, 0.0))
-    bent = xp.vecdot(stretch, before)
-    allowed = xp.vecdot(normals, exit_speed) + (bent[..., 0] + bent[..., 1]) / 2
-    if drift is not None:  # what the joints' drives do
-        driven = xp.sum(xp.abs(found * moving), axis=-2)
-        allowed = allowed + xp.sum(driven, axis=-1)
-    sides = found[..., 1:, :, None] * tangents
-    held = WarmStart(normals, sides[..., 0, :, :] + sides[..., 1, :, :])
-    return _without_gain(step, impulse, allowed), held
-
-
-def _without_gain(step: Step, impulse: Array, allowed: Array) -> Array:
-    """Return an impulse p (..., 6) as far as it adds no more energy than allowed (...), J.
-
-    The share s with pᵀν* s + pᵀM⁻¹p s²/2 = allowed, 1 at most. Rebounds of several points with
-    friction may add some (Kane's paradox), and so may a search that did not end.
-    """
-    xp = namespace(impulse)
-    a = xp.vecdot(impulse, matvec(step.inverse, impulse)) + 1e-30
-    b = xp.vecdot(impulse, step.free)
-    share = (xp.sqrt(b * b + 2 * a * allowed) - b) / a
-    return xp.minimum(share * (1 + 1e-9), 1.0)[..., None] * impulse
+    bounce = xp.maximum(-pairs.restitution * incoming, target)
+    target = xp.where(rebounds, bounce, target)
+    return target, xp.where(inside & ~rebounds, give, 0.0), exit_speed
 
 
 def solve_contacts(
@@ -173,26 +108,69 @@ def solve_contacts(
     touch: Touch,
     state: State,
     step: Step,
-    held: WarmStart,
+    held: Array,
     pull: Array | None,
     drift: Array | None = None,
-) -> tuple[Wrench, WarmStart]:
-    """Return the wrench (..., 6) of contacts over a step, and their impulses to remember.
+) -> tuple[Wrench, Array]:
+    """Return the wrench (6,) of contacts over a step, and their impulses (c, 3) to remember.
 
     Args:
         pairs: coefficients of c pairs.
         touch: places of the contacts.
         state: state of the body.
         step: motion under the other wrenches.
-        held: warm start, the impulses of the previous step.
-        pull: (..., c) of :func:`adhesion`, N; None: nothing adheres.
-        drift: (..., c, 3) velocity of a vehicle's points in it, m/s; None: none moves.
+        held: impulses (c, 3) of the step before, body frame, N·s.
+        pull: (c,) of :func:`adhesion`, N; None: nothing adheres.
+        drift: (c, 3) velocity of a vehicle's points in it, m/s; None: none moves.
     """
-    if pull is None:
-        impulse, held = _impulse(pairs, touch, state, step, held, drift)
-        return impulse / step.dt, held
-    rows = lever_rows(touch.normal, touch.point)
-    drawn = -matvec(namespace(rows).matrix_transpose(rows), pull)
-    step = step._replace(free=step.free + step.dt * matvec(step.inverse, drawn))
-    impulse, held = _impulse(pairs, touch, state, step, held, drift)
-    return impulse / step.dt + drawn, held
+    xp = namespace(touch.gap)
+    dt, directions = step.dt, _directions(touch.normal, pairs.primary_in_body(state.orientation))
+    jacobian = lever_rows(directions, touch.point[None, :, :])
+    normal, drawn = jacobian[0, :, :], 0.0
+    if pull is not None:
+        drawn = -(pull @ normal)
+        step = step._replace(free=step.free + dt * (step.inverse @ drawn))
+    incoming, free = normal @ state.velocity, jacobian @ step.free
+    if drift is not None:
+        moving = xp.vecdot(directions, drift[None, :, :])
+        incoming, free = incoming + moving[0, :], free + moving
+    before = xp.vecdot(directions, held[None, :, :])
+    carried, bent = xp.maximum(before[0, :], 0.0), before[1:, :]
+    target, soft, exits = _targets(pairs, touch.gap, incoming, free[0, :], dt, carried)
+    mobility = xp.vecdot(jacobian @ step.inverse, jacobian)
+    hard = xp.maximum(_RIGID * mobility[:1, :], soft)
+    # The same along and across, so that what slides is braked against its direction.
+    bristle = _BRISTLE / 2 * (mobility[1:2, :] + mobility[2:, :])
+    stretch = bristle * bent
+    friction, fixed = pairs.friction, None
+    if pairs.lagged is not None:
+        lags = pairs.lagged * xp.astype(carried > 0, carried.dtype)
+        friction, fixed = friction * (1 - lags), friction * lags * carried
+    rows = Rows(
+        jacobian,
+        xp.concat([target[None, :], stretch]) - free,
+        xp.concat([hard, bristle + pairs.viscosity / dt]),
+        friction,
+        pairs.joint,
+        fixed,
+    )
+    found, impulse = solve(rows, step.mass, constant(xp, _GUESS) * before)
+    pushes = xp.concat([xp.maximum(found[:1, :], 0.0), found[1:, :]])
+    allowed = pushes[0, :] @ exits + xp.sum(stretch * bent) / 2
+    if drift is not None:  # what the joints' drives do
+        allowed = allowed + xp.sum(xp.abs(found * moving))
+    wrench = _without_gain(step, impulse, allowed) / dt + drawn
+    return wrench, xp.sum(pushes[..., None] * directions, axis=0)
+
+
+def _without_gain(step: Step, impulse: Array, allowed: Array) -> Array:
+    """Return an impulse p (6,) as far as it adds no more energy than allowed, J.
+
+    The share s with pᵀν* s + pᵀM⁻¹p s²/2 = allowed, 1 at most. Rebounds of several points with
+    friction may add some (Kane's paradox), and so may a search that did not end.
+    """
+    xp = namespace(impulse)
+    a = impulse @ (step.inverse @ impulse) + 1e-30
+    b = impulse @ step.free
+    share = (xp.sqrt(b * b + 2 * a * allowed) - b) / a
+    return xp.minimum(share * (1 + 1e-9), 1.0) * impulse

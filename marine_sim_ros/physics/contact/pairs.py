@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from marine_sim_ros.model.contact.contact import ContactPoints
 from marine_sim_ros.model.contact.material import ContactMaterial
 from marine_sim_ros.model.materials import Materials, shipped_materials
 from marine_sim_ros.model.vehicle import Frame, Vehicle
-from marine_sim_ros.physics.contact.touch import layout, picked
+from marine_sim_ros.physics.contact.touch import layout
 from marine_sim_ros.scene.scene import Scene
 
 __all__ = ['PairTable', 'Pairs', 'hertz_force', 'linear_stiffness', 'pair_table']
@@ -46,7 +46,7 @@ def linear_stiffness(modulus: Array, area: Array, length: Array) -> Array:
 
 
 class Pairs(NamedTuple):
-    """Coefficients of contacts, (..., c).
+    """Coefficients of contacts, (c,).
 
     Attributes:
         column: stiffness E A/ℓ, N/m.
@@ -55,15 +55,15 @@ class Pairs(NamedTuple):
         spook_damping: τ, s.
         adhesion_force: adhesion force of the shape, N.
         adhesive_overlap: m.
-        joint: 1 where friction is bounded in every direction alike (cone); None: everywhere.
-        lagged: 1 where its bound is from the normal force of the step before (box);
-            None: nowhere.
+        joint: 1 where friction is bounded in every direction alike (cone).
         in_map: 1 where the primary direction turns with map, 0 with the body.
         group: number of the surface and the shape together.
+        lagged: 1 where friction's bound is from the normal force of the step before (box);
+            None: nowhere.
         radius: radius of the point, m; None: all 0.
-        friction: (..., 2, c) along the primary direction and across it.
-        viscosity: (..., 2, c) of the surface, along and across, m/(s N).
-        primary: (..., c, 3) primary direction; None: any, of all.
+        friction: (2, c) along the primary direction and across it.
+        viscosity: (2, c) of the surface, along and across, m/(s N).
+        primary: (c, 3) primary direction; None: any, of all.
     """
 
     column: Array
@@ -72,17 +72,17 @@ class Pairs(NamedTuple):
     spook_damping: Array
     adhesion_force: Array
     adhesive_overlap: Array
-    joint: Array | None
-    lagged: Array | None
+    joint: Array
     in_map: Array
     group: Array
+    lagged: Array | None
     radius: Array | None
     friction: Array
     viscosity: Array
     primary: Array | None
 
     def stiffness(self, gap: Array) -> Array:
-        """Return F/δ (..., c) at gaps (..., c), N/m: Hertz of spheres, else E A/ℓ."""
+        """Return F/δ (c,) at gaps (c,), N/m: Hertz of spheres, else E A/ℓ."""
         if self.radius is None:
             return self.column
         xp = namespace(gap)
@@ -91,11 +91,11 @@ class Pairs(NamedTuple):
         return xp.where(self.radius > 0, sphere, self.column)
 
     def primary_in_body(self, orientation: Array) -> Array | None:
-        """Return the primary directions (..., c, 3) in the body frame; None: any."""
+        """Return the primary directions (c, 3) in the body frame; None: any."""
         if self.primary is None:
             return None
-        turned = to_body(orientation[..., None, :], self.primary)
-        return namespace(turned).where(self.in_map[..., None] > 0, turned, self.primary)
+        turned = to_body(orientation[None, :], self.primary)
+        return namespace(turned).where(self.in_map[:, None] > 0, turned, self.primary)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,48 +103,37 @@ class PairTable:
     """Coefficients of all c pairs of a layout.
 
     Attributes:
-        rows: (c, 18), in the order of :class:`Pairs`.
+        columns: (18, c), in the order of :class:`Pairs`.
         sticky: whether some adhere.
-        round: whether some are of spheres.
-        oriented: whether some have a primary direction.
-        cones: whether friction is bounded in every direction alike, of all.
+        absent: fields of :class:`Pairs` that none of the pairs needs.
     """
 
-    rows: np.ndarray
+    columns: np.ndarray
     sticky: bool
-    round: bool
-    oriented: bool
-    cones: bool
+    absent: tuple[str, ...]
 
     def picked(self, index: Array) -> Pairs:
-        """Return the coefficients of some pairs (..., n)."""
-        if namespace(index) is NUMPY and index.ndim == 1:
-            return _latest(self, index.astype(np.int64).tobytes())
+        """Return the coefficients of some pairs (n,)."""
+        if namespace(index) is NUMPY:
+            return _latest(self, index.tobytes(), index.dtype)
         return self._picked(index)
 
     def _picked(self, index: Array) -> Pairs:
         xp = namespace(index)
-        values = picked(constant(xp, self.rows), index)
-        columns = xp.permute_dims(values, (values.ndim - 1, *range(values.ndim - 1)))
-        singles: list[Any] = [columns[i, ...] for i in range(_SINGLE)]
-        if self.cones:
-            singles[6] = singles[7] = None
-        rest = (
-            columns[_SINGLE, ...] if self.round else None,
-            xp.matrix_transpose(values[..., _SINGLE + 1 : _SINGLE + 3]),
-            xp.matrix_transpose(values[..., _SINGLE + 3 : _SINGLE + 5]),
-            values[..., -3:] if self.oriented else None,
-        )
-        return Pairs._make((*singles, *rest))
+        values = xp.take(constant(xp, self.columns), index, axis=1)
+        singles = (values[i, :] for i in range(_SINGLES))
+        friction, viscosity = values[_SINGLES:-5, :], values[-5:-3, :]
+        pairs = Pairs(*singles, friction, viscosity, xp.matrix_transpose(values[-3:, :]))
+        return pairs._replace(**dict.fromkeys(self.absent))
 
 
-_SINGLE = Pairs._fields.index('radius')
+_SINGLES = Pairs._fields.index('friction')
 
 
 @lru_cache(maxsize=64)
-def _latest(table: PairTable, index: bytes) -> Pairs:
+def _latest(table: PairTable, index: bytes, kind: np.dtype) -> Pairs:
     """Return the coefficients of pairs: what rests touches with the same ones in each tick."""
-    return table._picked(np.frombuffer(index, np.int64))
+    return table._picked(np.frombuffer(index, kind))
 
 
 def _primary(
@@ -174,8 +163,8 @@ def _row(name: str, frames: tuple[Frame, ...], material: ContactMaterial) -> lis
         material.adhesion_force,
         material.adhesive_overlap,
         float(material.friction_model in ('default', 'cone')),
-        float(material.friction_model == 'box'),
         float(in_map),
+        float(material.friction_model == 'box'),
         material.friction,
         material.secondary_friction if oriented else material.friction,
         material.surface_viscosity,
@@ -197,14 +186,10 @@ def _table(
     )[pairs.surface, pairs.shape]
     rows[:, 0] = linear_stiffness(rows[:, 0], pairs.depth**2 / 4, pairs.depth)
     group = pairs.surface * len(shapes) + pairs.shape
-    table = np.column_stack([rows[:, :9], group, pairs.radius, rows[:, 9:]])
-    return PairTable(
-        table,
-        sticky=bool(np.any(table[:, 4])),
-        round=bool(np.any(pairs.radius)),
-        oriented=bool(np.any(table[:, -3:])),
-        cones=bool(np.all(table[:, 6])),
-    )
+    table = np.column_stack([rows[:, :8], group, rows[:, 8], pairs.radius, rows[:, 9:]])
+    present = {'lagged': rows[:, 8], 'radius': pairs.radius, 'primary': rows[:, -3:]}
+    absent = tuple(name for name, values in present.items() if not np.any(values))
+    return PairTable(np.ascontiguousarray(table.T), bool(np.any(rows[:, 4])), absent)
 
 
 def pair_table(vehicle: Vehicle, environment: Environment) -> PairTable:

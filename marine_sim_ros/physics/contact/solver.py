@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import Array, constant, namespace
 from marine_sim_ros.core.control_flow import while_loop
 from marine_sim_ros.core.linear import inverse
 
@@ -43,32 +43,28 @@ _PRECISION[-13] = 0.1
 square of it. What is as near as single precision gets does not lose its friction."""
 _LEAST = 1e-12
 """N·s; a bound of friction where nothing presses, to divide by; impulses that are nothing."""
-_LATER = np.append(np.ones(6), 0.0)[:, None, None]
-"""What is left of a search's lines after its first step."""
 
 
 class Rows(NamedTuple):
-    """c contacts: how their velocities follow from ν (...), and what they resist with.
+    """c contacts: how their velocities follow from a change of ν, and what they resist with.
 
     The first of three is along the normal, the others are along and across the surface.
 
     Attributes:
-        jacobian: J (..., 3, c, 6).
-        target: b (..., 3, c) m/s; the normal velocity is kept from falling below it, friction
+        jacobian: J (3, c, 6).
+        target: b − J ν* (3, c) m/s; the normal velocity is kept from falling below b, friction
             works towards it.
-        compliance: r (..., 3, c), 1/kg.
-        friction: μ (..., 2, c).
-        joint: (..., c) 1 where the bound is on the tangents' length, 0 where on each alone;
-            None: 1 everywhere.
-        fixed_bound: (..., c) N·s, the normal impulse that bounds friction; below 0: the present;
-            None: that everywhere.
+        compliance: r (3, c), 1/kg.
+        friction: μ (2, c).
+        joint: (c,) 1 where the bound is on the tangents' length, 0 where on each alone.
+        fixed_bound: (2, c) N·s, what is added to μ γ_n; None: nothing.
     """
 
     jacobian: Array
     target: Array
     compliance: Array
     friction: Array
-    joint: Array | None
+    joint: Array
     fixed_bound: Array | None
 
 
@@ -76,16 +72,16 @@ class _Answer(NamedTuple):
     """What contacts answer to velocities.
 
     Attributes:
-        impulse: γ (..., 3, c).
-        bound: (..., 2, c) of friction, N·s.
-        keep: (..., 2, c) share that its bound leaves of it, 1 at most.
-        share: (..., 2, c) friction by its bound.
+        impulse: γ (3, c).
+        keep: (2, c) share that its bound leaves of friction, 1 at most.
+        sliding: (2, c) direction of what slides, else 0.
+        lift: (2, c) ∂γ_t/∂γ_n of it.
     """
 
     impulse: Array
-    bound: Array
     keep: Array
-    share: Array
+    sliding: Array
+    lift: Array
 
 
 class _Search(NamedTuple):
@@ -93,122 +89,98 @@ class _Search(NamedTuple):
 
     Attributes:
         steps: number.
-        compliance: (..., 3, c) r of the next one, 1/kg.
-        velocity: ν (..., 6).
-        lines: (..., 7, 3, c) Jᵀ, and by how much the contacts' velocities are not those of ν: at
-            first.
-        answer: what they answer to theirs.
-        found: γ (..., 3, c) after the latest step.
-        done: (...) whether that is the solution.
+        compliance: r (3, c) of the answer, 1/kg.
+        change: ν − ν* (6,).
+        apart: (3, c) m/s by which the answer is not that to ν, at first.
+        answer: what the contacts answer.
+        found: γ (3, c) after the latest step.
+        done: () whether that is the solution.
     """
 
     steps: Array
     compliance: Array
-    velocity: Array
-    lines: Array
+    change: Array
+    apart: Array
     answer: _Answer
     found: Array
     done: Array
 
 
-def _answer(rows: Rows, friction: Array, wanted: Array) -> _Answer:
-    """Return what contacts answer where (b − v)/r (..., 3, c) is wanted."""
-    xp = namespace(wanted)
-    pressed = normal = xp.maximum(wanted[..., :1, :], 0.0)
+def _answer(rows: Rows, wanted: Array, grip: Array | float = 1.0) -> _Answer:
+    """Return what contacts answer where (b − v)/r (3, c) is wanted; ``grip`` scales friction."""
+    xp, across = namespace(wanted), wanted[1:, :]
+    normal = xp.maximum(wanted[:1, :], 0.0)
+    friction = grip * rows.friction
+    bound = friction * normal
     if rows.fixed_bound is not None:
-        fixed = rows.fixed_bound[..., None, :]
-        pressed = xp.where(fixed < 0, normal, fixed)
-    bound = friction * pressed
-    ratio = wanted[..., 1:, :] / (bound + _LEAST)
-    square = ratio * ratio
-    together = square[..., :1, :] + square[..., 1:, :]
-    square = together if rows.joint is None else xp.where(_joint(rows), together, square)
-    keep = 1 / xp.sqrt(xp.maximum(square, 1.0))
-    share = ratio * keep
-    return _Answer(xp.concat([normal, share * bound], axis=-2), bound, keep, share)
+        bound = bound + grip * rows.fixed_bound
+    square = across * across
+    size = xp.sqrt(square + rows.joint * square[::-1, :])
+    largest = xp.maximum(size, bound) + _LEAST
+    keep = bound / largest
+    sliding = xp.where(size > bound, across / largest, 0.0)
+    impulse = xp.concat([normal, keep * across])
+    return _Answer(impulse, keep, sliding, friction * sliding)
 
 
-def _joint(rows: Rows) -> Array:
-    assert rows.joint is not None
-    return rows.joint[..., None, :] > 0
+def _slope(rows: Rows, at: _Answer, lines: Array) -> Array:
+    """Return −∂γ/∂v (7, 3 c) applied to velocities by 1/r (7, 3, c)."""
+    xp, across = namespace(lines), lines[:, 1:, :]
+    normal = xp.where(at.impulse[:1, :] > 0, lines[:, :1, :], 0.0)
+    along = at.sliding * across
+    along = along + rows.joint * along[:, ::-1, :]
+    across = at.keep * (across - at.sliding * along) + at.lift * normal
+    return xp.reshape(xp.concat([normal, across], axis=1), (lines.shape[0], -1))
 
 
-def _slope(rows: Rows, lines: Array, at: _Answer) -> Array:
-    """Return −∂γ/∂v (..., 7, 3 c) applied to velocities by 1/r (..., 7, 3, c)."""
-    xp = namespace(lines)
-    pressed, across = at.impulse[..., None, :1, :] > 0, lines[..., 1:, :]
-    normal = xp.where(pressed, lines[..., :1, :], 0.0)
-    bounded = at.bound > 0
-    slides, holding = (at.keep < 1) & bounded, xp.where(bounded, at.keep, 0.0)
-    turning = sliding = xp.where(slides, at.share, 0.0)
-    lifting = rows.friction * sliding
-    if rows.joint is not None:
-        turning = xp.where(_joint(rows), sliding, 0.0)
-        holding = xp.where(slides & ~_joint(rows), 0.0, holding)
-    if rows.fixed_bound is not None:
-        lifting = xp.where(rows.fixed_bound[..., None, :] < 0, lifting, 0.0)
-    turning, holding, lifting = (x[..., None, :, :] for x in (turning, holding, lifting))
-    along = turning * across
-    along = along[..., :1, :] + along[..., 1:, :]
-    across = holding * (across - turning * along) + lifting * normal
-    weighted = xp.concat([normal, across], axis=-2)
-    return xp.reshape(weighted, (*weighted.shape[:-2], -1))
-
-
-def solve(rows: Rows, mass: Array, free: Array, guess: Array) -> tuple[Array, Array]:
-    """Return the impulses γ (..., 3, c) of all contacts in a step, and Jᵀ γ (..., 6), N·s.
+def solve(rows: Rows, mass: Array, guess: Array) -> tuple[Array, Array]:
+    """Return the impulses γ (3, c) of all contacts in a step, and Jᵀ γ (6,), N·s.
 
     With them the momentum is right to rounding; friction and stiffness are so to about 1e-6.
 
     Args:
         rows: rows of the contacts.
-        mass: M (..., 6, 6), symmetric, positive.
-        free: ν* (..., 6), the velocity without contact.
-        guess: (..., 3, c) impulses to start from, N·s.
+        mass: M (6, 6), symmetric, positive.
+        guess: (3, c) impulses to start from, N·s.
     """
-    xp, shape, alone = namespace(free), guess.shape, free.ndim == 1
-    lines = xp.reshape(rows.jacobian, (*shape[:-2], -1, 6))
+    xp, shape = namespace(mass), guess.shape
+    lines = xp.reshape(rows.jacobian, (-1, 6))
     columns = xp.matrix_transpose(lines)
-    tables = _SOFTNESS, _GRIP, _PRECISION, _LATER
-    softness, grip, precision, later = (constant(xp, table) for table in tables)
-
-    def flat(values: Array) -> Array:
-        return xp.reshape(values, (*shape[:-2], -1))
-
-    def speeds(velocity: Array) -> Array:
-        return xp.reshape(matvec(lines, velocity), shape)
+    shaped = xp.reshape(columns, (6, *shape))
+    softness, grip, precision = (constant(xp, t) for t in (_SOFTNESS, _GRIP, _PRECISION))
 
     def improved(now: _Search) -> _Search:
-        slope = _slope(rows, now.lines / now.compliance[..., None, :, :], now.answer)
-        stiff = xp.matrix_transpose(slope[..., :6, :])
-        known = flat(now.answer.impulse) + slope[..., 6, :]
+        weighted = xp.concat([shaped, now.apart[None, ...]]) / now.compliance
+        slope = _slope(rows, now.answer, weighted)
+        stiff = xp.matrix_transpose(slope[:6, :])
+        known = xp.reshape(now.answer.impulse, (-1,)) + slope[6, :]
         mobility = inverse(mass + columns @ stiff)
-        missing = matvec(mass, free - now.velocity) + matvec(columns, known)
-        step = matvec(mobility, missing)
-        velocity = now.velocity + step
+        step = mobility @ (columns @ known - mass @ now.change)
+        change = now.change + step
         compliance = softness[now.steps + 1] * rows.compliance
-        wanted = (rows.target - speeds(velocity)) / compliance
-        answer = _answer(rows, grip[now.steps + 1] * rows.friction, wanted)
-        impulse = flat(answer.impulse)
-        off = impulse - (known - matvec(stiff, step))
+        wanted = (rows.target - xp.reshape(lines @ change, shape)) / compliance
+        answer = _answer(rows, wanted, grip[now.steps + 1])
+        impulse = xp.reshape(answer.impulse, (-1,))
+        off = impulse - (known - stiff @ step)
         # One more step with the same derivatives costs next to nothing.
-        more = matvec(mobility, matvec(columns, off))
-        found = xp.reshape(impulse - matvec(stiff, more), shape)
-        largest = xp.max(xp.abs(impulse), axis=-1)
-        done = xp.max(xp.abs(off), axis=-1) <= precision[now.steps + 1] * largest + _LEAST
-        if not alone:
-            found = xp.where(now.done[..., None, None], now.found, found)
-            done = now.done | done
-        return _Search(now.steps + 1, compliance, velocity, now.lines * later, answer, found, done)
+        found = impulse - stiff @ (mobility @ (columns @ off))
+        largest = precision[now.steps + 1] * xp.max(xp.abs(impulse)) + _LEAST
+        return _Search(
+            now.steps + 1,
+            compliance,
+            change,
+            xp.zeros_like(wanted),
+            answer,
+            xp.reshape(found, shape),
+            xp.max(xp.abs(off)) <= largest,
+        )
 
-    start, done = _answer(rows, rows.friction, guess), free[..., 0] != free[..., 0]
-    apart = rows.target - rows.compliance * guess - speeds(free)
-    shaped = xp.reshape(columns, (*shape[:-2], 6, *shape[-2:]))
-    begun = xp.concat([shaped, apart[..., None, :, :]], axis=-3)
+    start, apart = _answer(rows, guess), rows.target - rows.compliance * guess
+    still = xp.zeros_like(mass[0, :])
     found = while_loop(
         xp,
-        lambda now: (now.steps < len(_SOFTNESS) - 1) & ~(now.done if alone else xp.all(now.done)),
+        lambda now: (now.steps < len(_SOFTNESS) - 1) & ~now.done,
         improved,
-        _Search(0, rows.compliance, free, begun, start, start.impulse, done),
+        _Search(0, rows.compliance, still, apart, start, start.impulse, still[0] != 0),
     ).found
-    return found, matvec(columns, flat(found))
+    return found, columns @ xp.reshape(found, (-1,))

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import NUMPY, Array, constant, matvec, namespace
+from marine_sim_ros.core.arrays import NUMPY, Array, constant, namespace
 from marine_sim_ros.core.control_flow import cond, traced
 from marine_sim_ros.core.linear import least
 from marine_sim_ros.core.spatial import cross, rotation_matrix
@@ -39,7 +39,6 @@ __all__ = [
     'layout',
     'lever_rows',
     'near_touches',
-    'picked',
     'reach_of_step',
     'stays_off',
     'touches',
@@ -61,8 +60,9 @@ def lever_rows(direction: Array, point: Array) -> Array:
 def reach_of_step(vehicle: Vehicle, state: State, dt: float) -> Array:
     """Return the gap in m beyond which nothing matters in a step of one body."""
     xp = namespace(state.velocity)
-    linear, turning = (xp.sqrt(xp.vecdot(v, v)) for v in (state.velocity[:3], state.velocity[3:]))
-    fastest = linear + vehicle.contact.reach * turning + dt * _FIERCEST
+    parts = xp.reshape(state.velocity, (2, 3))
+    speeds = xp.sqrt(xp.vecdot(parts, parts))
+    fastest = speeds[0] + vehicle.contact.reach * speeds[1] + dt * _FIERCEST
     return 0.01 + 4 * dt * fastest
 
 
@@ -72,15 +72,18 @@ def stays_off(touch: Touch, velocity: Array, held: Array, dt: float) -> Array:
     Args:
         touch: nearby contacts.
         velocity: ν (6,).
-        held: normal impulses (c,) of the step before, N·s.
+        held: impulses (c, 3) of the step before, N·s.
         dt: step, s.
     """
     xp = namespace(velocity)
-    if xp is NUMPY and xp.any(held):
+    if xp is NUMPY and held.any():
         return False
-    closing = matvec(lever_rows(touch.normal, touch.point), velocity)
-    ahead = touch.gap + dt * closing - 2 * dt * dt * _FIERCEST
+    ahead = _gaps_after(touch, velocity, dt) - 2 * dt * dt * _FIERCEST
     return xp.all(ahead > SKIN) & ~xp.any(held != 0)
+
+
+def _gaps_after(touch: Touch, velocity: Array, dt: float) -> Array:
+    return touch.gap + dt * (lever_rows(touch.normal, touch.point) @ velocity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,26 +275,15 @@ def foremost(
     touch: Touch, number: Array, velocity: Array, dt: float, size: int
 ) -> tuple[Touch, Array]:
     """Return so many touches whose gaps will be least after a step, and their numbers."""
-    xp, count = namespace(velocity), touch.gap.shape[-1]
+    xp, count = namespace(velocity), touch.gap.shape[0]
     if count <= size and not traced(xp):
         return touch, number
-    ahead = touch.gap + dt * matvec(lever_rows(touch.normal, touch.point), velocity)
-    order = least(ahead, min(size, count))
+    order = least(_gaps_after(touch, velocity, dt), min(size, count))
     # In the order of their numbers, what is far last: every engine adds them up in one order.
-    far = xp.astype(picked(touch.gap, order) >= FAR, order.dtype)
-    order = xp.sort(order + count * far, axis=-1) % count
-    return Touch(*(picked(values, order) for values in touch)), picked(number, order)
-
-
-def picked(values: Array, index: Array) -> Array:
-    """Return entries (..., n, ...) of values (..., c, ...) by their numbers (..., n)."""
-    xp = namespace(index)
-    if index.ndim == 1:
-        return xp.take(values, index, axis=0)
-    table = values.ndim < index.ndim or values.shape[: index.ndim - 1] != index.shape[:-1]
-    count = values.shape[0] if table else values.shape[index.ndim - 1]
-    chosen = xp.astype(index[..., None] == constant(xp, np.arange(count)), values.dtype)
-    return matvec(chosen, values) if values.ndim == index.ndim and not table else chosen @ values
+    far = xp.astype(xp.take(touch.gap, order, axis=0) >= FAR, order.dtype)
+    order = xp.sort(order + count * far) % count
+    *chosen, number = (xp.take(values, order, axis=0) for values in (*touch, number))
+    return Touch(*chosen), number
 
 
 def _all_far(places: Array) -> Touch:
@@ -344,20 +336,20 @@ def _edge_touch(
     rotation: Array,
 ) -> Touch:
     """Return both ends of edges, from a vehicle's place in map, in all bodies."""
-    start, along = start @ rotation, along @ rotation
     count = 2 * len(own.solids)
 
-    def met(start: Array, along: Array, wanted: Array) -> Touch:
-        return _those(wanted, count, edge_meetings(own.solids, start, along, wanted))
+    def met(start: Array, along: Array, wanted: Array, turn: Array) -> Touch:
+        meetings = edge_meetings(own.solids, start @ turn, along @ turn, wanted)
+        return _those(wanted, count, meetings)
 
-    def apart(start: Array, along: Array, wanted: Array) -> Touch:
+    def apart(start: Array, *others: Array) -> Touch:
         return _all_far(namespace(start).repeat(start, count, axis=-2))
 
     if within is None:
-        return _those(wanted, count, edge_meetings(own.solids, start, along))
-    wanted = wanted & may_meet(own.solids, start, along, within)
+        return met(start, along, wanted, rotation)
+    wanted = wanted & may_meet(own.solids, rotation, start, along, within)
     xp = namespace(start)
-    return Touch(*cond(xp, xp.any(wanted), met, apart, start, along, wanted))
+    return Touch(*cond(xp, xp.any(wanted), met, apart, start, along, wanted, rotation))
 
 
 def _those(wanted: Array, count: int, touch: Touch) -> Touch:
@@ -394,10 +386,11 @@ def near_touches(
     found = [_point_touch(own, scene.part(near), position, rotation)]
     numbers = [_point_numbers(pairs, near, len(own))]
     for first, start, along in _near_edges(scene, pairs, position, near):
-        start, along = (start - position) @ rotation, along @ rotation
-        close = may_meet(solids, start, along, within).nonzero()[0]
+        start = start - position
+        close = may_meet(solids, rotation, start, along, within).nonzero()[0]
         if len(close):
-            found.append(edge_meetings(solids, start[close], along[close]))
+            edges = start[close] @ rotation, along[close] @ rotation
+            found.append(edge_meetings(solids, *edges))
             numbers.append((first[close][:, None] + np.arange(pairs.ends)).reshape(-1))
     if near[-1] >= pairs.ground and len(scene.edges.ball) and len(solids):
         balls = np.flatnonzero(np.isin(scene.edges.ball, near))
@@ -409,7 +402,8 @@ def near_touches(
     close = (touch.gap < within).nonzero()[0]
     if len(found) > 1:
         close = close[index[close].argsort()]
-    return Touch(touch.gap[close], touch.normal[close], touch.point[close]), index[close]
+    *chosen, index = (values.take(close, axis=0) for values in (*touch, index))
+    return Touch(*chosen), index
 
 
 @lru_cache(maxsize=256)
