@@ -47,7 +47,7 @@ bench: dev  ## Speed, as ratios measured in one run
 
 docs: build/docs-venv/.installed  ## The documentation site, build/site/index.html
 	@NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --quiet
-	@echo "build/site/index.html"
+	@echo "build/site/index.html; with search: python3 -m http.server --bind 127.0.0.1 --directory build/site"
 
 build/docs-venv/.installed: requirements/docs.in
 	@$(PYTHON) -m venv build/docs-venv

@@ -45,6 +45,8 @@ TOOLS = {
 }
 GIT = ('git', '-c', 'safe.directory=*')
 """The repository may belong to a user, and this is root."""
+COPY = ('cp', '--recursive', '--dereference', '--remove-destination', '--no-target-directory')
+"""Files in place of links: a link of a machine may lead out of it."""
 USER = 'user'
 HOME = f'/home/{USER}'
 CLONE = f'{HOME}/marine_sim_ros'
@@ -271,12 +273,12 @@ def hand_in(machine, paths):
     """Copy name resolution, certificates and settings of this machine."""
     for path in (Path('/etc/resolv.conf'), Path('/etc/hosts'), *paths):
         target = machine / path.relative_to('/')
+        if not path.exists():
+            continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir():
-            shutil.copytree(path, target, dirs_exist_ok=True)
-        elif path.exists():
-            target.unlink(missing_ok=True)  # it may be a link out of the machine
-            shutil.copyfile(path, target)
+        copied = subprocess.run([*COPY, path, target], stderr=subprocess.PIPE, text=True)
+        if copied.returncode:
+            raise FreshMachineError(f'--copy {path}: {copied.stderr.splitlines()[0]}')
 
 
 def bare_machine(suite, options, log):

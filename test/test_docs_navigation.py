@@ -21,6 +21,10 @@ def pages_of(entry):
     return [path for part in parts for path in pages_of(part)]
 
 
+def test_links_of_the_site_open_from_the_disk():
+    assert 'use_directory_urls: false' in (ROOT / 'mkdocs.yml').read_text(encoding='utf-8')
+
+
 def test_the_navigation_has_every_page_once():
     pages = sorted(p.relative_to(DOCS).as_posix() for p in DOCS.rglob('*.md'))
     assert sorted(pages_of(NAVIGATION)) == pages

@@ -3,8 +3,11 @@
 
 """What works with the core's packages alone, and the one line that a missing one ends in."""
 
+import configparser
 import os
 import re
+import shlex
+import sys
 
 import numpy as np
 import pytest
@@ -119,7 +122,7 @@ def test_a_missing_package_is_one_line(name, arguments, tmp_path):
     lines = (done.stdout + done.stderr).splitlines()
     said = [s for s in lines if re.search('is not installed|neither is installed', s)]
     assert said, done.stdout + done.stderr
-    assert f'pip install {SOURCES[name].pip}' in said[0]
+    assert f'pip install {shlex.quote(SOURCES[name].pip)}' in said[0]
     assert done.returncode != 0
 
 
@@ -129,6 +132,27 @@ def test_the_line_names_feature_package_and_every_way_to_get_it():
     assert str(told.value) == (
         'tea: the Python package rosbags_of_another_world is not installed; '
         'expected: pip install rosbags_of_another_world'
+    )
+
+
+def test_a_missing_package_is_asked_for_as_the_extra_that_brings_it_asks():
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / 'setup.cfg')
+    extras = {name: text.split() for name, text in setup['options.extras_require'].items()}
+    for name, source in SOURCES.items():
+        if source.extra:
+            assert source.pip in extras[source.extra], name
+
+
+def test_a_version_that_does_not_work_is_refused_in_one_line(tmp_path, monkeypatch):
+    (tmp_path / 'jax.py').write_text("__version__ = '0.12.0.1'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, 'jax', raising=False)
+    with pytest.raises(MissingPackageError) as told:
+        require('jax', 'tea')
+    assert str(told.value) == (
+        'tea: the Python package jax is of version 0.12.0.1; expected: '
+        "pip install 'jax>=0.6.2,<0.7'"
     )
 
 

@@ -131,6 +131,29 @@ def test_what_is_handed_in_replaces_links_and_keeps_its_path(tmp_path):
     assert (machine / 'etc' / 'resolv.conf').is_file() == Path('/etc/resolv.conf').exists()
 
 
+def test_a_folder_of_links_is_handed_in_twice(tmp_path):
+    folder, store = tmp_path / 'certs', tmp_path / 'store'
+    folder.mkdir()
+    store.mkdir()
+    (store / 'a.pem').write_text('certificate')
+    (folder / 'a.pem').symlink_to(store / 'a.pem')
+    machine = tmp_path / 'machine'
+    inner = machine / folder.relative_to('/')
+    inner.mkdir(parents=True)
+    (inner / 'a.pem').symlink_to(store / 'a.pem')  # as ca-certificates makes it
+    for _ in range(2):  # into a bare machine, and into its copy
+        fresh_machine.hand_in(machine, [folder])
+    assert (inner / 'a.pem').read_text() == 'certificate'
+    assert not (inner / 'a.pem').is_symlink()
+    assert (store / 'a.pem').read_text() == 'certificate'
+
+
+def test_a_folder_that_cannot_be_handed_in_gets_one_line(tmp_path):
+    (tmp_path / 'gone.pem').symlink_to(tmp_path / 'nowhere')
+    with pytest.raises(fresh_machine.FreshMachineError, match=r'--copy .*gone\.pem'):
+        fresh_machine.hand_in(tmp_path / 'machine', [tmp_path])
+
+
 def test_the_table_has_a_row_for_every_command():
     rows = [('apt install', 63.2, 503.4, 0.0, 0), ('make run', 90.0, 450.0, 449.6, 1)]
     lines = fresh_machine.table({'trixie': rows}).splitlines()

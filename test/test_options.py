@@ -22,6 +22,7 @@ from marine_sim_ros.core.setting import shown_number, typed
 from marine_sim_ros.gazebo.delivery import DELIVERIES
 from marine_sim_ros.sim.options import OPTIONS, RunOptions
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
+from marine_sim_ros.tools.catalogue import KINDS
 from marine_sim_ros.tools.main import main, parser
 from marine_sim_ros.tools.options import run_options
 
@@ -60,6 +61,10 @@ def rows(heading):
 def make(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / 'docs' / 'scripts')
     return importlib.import_module('make_parameters')
+
+
+def test_simulate_has_no_option_that_it_ignores():
+    assert not {'recorder', 'console', 'markers'} & set(verb_actions('simulate'))
 
 
 @pytest.mark.parametrize('verb', ['run', 'simulate'])
@@ -302,12 +307,8 @@ def test_what_is_written_twice_is_the_same():
     assert OPTIONS['dt'].default == DEFAULT_STEP
 
 
-@pytest.mark.parametrize('kind', ['vehicles', 'environments', 'scenarios', 'fleets',
-                                  'experiments', 'sweeps',
-                                  'controllers', 'forces', 'sensors', 'gamepads'])  # fmt: skip
+@pytest.mark.parametrize('kind', KINDS)
 def test_list_prints_a_name_and_what_it_is(kind, capsys):
-    from marine_sim_ros.tools.catalogue import KINDS
-
     for words in (['list', kind], ['list', kind, '--json']):
         with pytest.raises(SystemExit) as ended:
             main(words)
@@ -330,7 +331,6 @@ def test_what_list_names_can_be_loaded():
     from marine_sim_ros.sim.fleet import FLEETS
     from marine_sim_ros.sim.scenario import load_scenario
     from marine_sim_ros.sweep.plan import load_plan
-    from marine_sim_ros.tools.catalogue import KINDS
 
     loaders = {
         'vehicles': vehicle_path, 'environments': load_environment, 'scenarios': load_scenario,

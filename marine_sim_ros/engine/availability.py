@@ -20,7 +20,7 @@ PRECISIONS = ('float64', 'float32')
 
 def require_jax() -> None:
     """Raise MissingPackageError without JAX; else point its cache to :func:`cache_folder`."""
-    jax = require('jax', "the engine 'jax' (extra batch)")
+    jax = require('jax', "the engine 'jax'")
     if jax.config.jax_compilation_cache_dir is None:
         jax.config.update('jax_compilation_cache_dir', str(cache_folder()))
         jax.config.update('jax_persistent_cache_min_compile_time_secs', 0.1)

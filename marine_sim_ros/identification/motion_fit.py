@@ -156,7 +156,7 @@ class Problem:
         self, vehicle: Vehicle, parameters: Sequence[FitParameter], parts: int, held: bool
     ) -> None:
         """Prepare the simulation of stretches and its derivatives."""
-        jax = require('jax', 'identify with --parameters')
+        jax = require('jax', 'identify --fit')
         jnp = jax.numpy
         delays = [i for i, p in enumerate(parameters) if DELAY in p.paths]
         places = [[i for i, p in enumerate(parameters) if path in p.paths] for path in ORIGIN]

@@ -157,7 +157,7 @@ class RunOptions:
     )
     recorder: str = option(
         'suite', 'suite records every step and a manifest; ros2_bag runs `ros2 bag record`',
-        choices=('suite', 'ros2_bag'),
+        choices=('suite', 'ros2_bag'), graph=True,
     )  # fmt: skip
     real_time_factor: float = option(
         1.0, 'simulated seconds per second of wall time', empty='as fast as the graph answers',
@@ -180,8 +180,9 @@ class RunOptions:
         False, 'wait for every sensor too, as a recorded run does: none misses a step', graph=True,
     )  # fmt: skip
     engine: str = option(
-        'numpy', 'engine that computes the run: numpy, or jax (compiled), which needs the extra '
-        'batch; run with jax implies composed, and one program computes all forces of a vehicle',
+        'numpy', 'engine that computes the run: numpy, or jax, which is also called compiled and '
+        'needs the extra batch; run with jax implies composed, and one program computes all '
+        'forces of a vehicle',
         choices=('numpy', 'jax', 'compiled'),
     )  # fmt: skip
     integrator: str = option(

@@ -22,7 +22,7 @@ __all__ = ['KINDS', 'first_sentence']
 def first_sentence(comment: str) -> str:
     """Return the first sentence of a comment or a docstring, without the full stop."""
     words = ' '.join(comment.strip().partition('\n\n')[0].split())
-    return re.split(r'\.(?= [A-Z]|$)', words)[0]
+    return re.split(r'\.(?= [A-Z[]|$)', words)[0]
 
 
 def _yaml(path: Path) -> str:
