@@ -216,8 +216,7 @@ def test_bad_commands_and_wrenches_are_survived(processes, watcher):
     push = WrenchStamped()
     push.wrench.force.y = 50.0
     external.publish(push)
-    watcher.spin(0.8)
-    assert watcher.seen['odom'][-1].twist.twist.linear.y > 0.3
+    watcher.until(lambda: watcher.seen['odom'][-1].twist.twist.linear.y > 0.3)
 
 
 def test_two_owners_of_one_odom(processes, watcher):
