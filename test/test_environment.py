@@ -438,7 +438,8 @@ REGULAR = 'waves: {type: regular, '
 JONSWAP = 'waves: {type: jonswap, significant_height: 1, peak_period: 6, '
 BAD = {
     'wind: 3': "unknown key 'wind'",
-    '[1': 'not valid YAML',
+    '': 'expected a mapping',
+    '[1': ':1:3: not valid YAML',
     '[]': 'expected a mapping',
     'false': 'expected a mapping',
     'gravity: fast': "gravity is 'fast'; expected a number",

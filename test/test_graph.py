@@ -197,16 +197,21 @@ def test_bad_commands_and_wrenches_are_survived(processes, watcher):
     messages = ' '.join(s.message for s in statuses(watcher, 'thrusters'))
     for text in ('expected 6', 'expected 1100 to 1900', 'clamped', 'thrusters stopped'):
         assert text in messages
-    bad = WrenchStamped()
-    bad.wrench.force.z = float('nan')
-    external.publish(bad)
-    watcher.until(
-        lambda: any(
-            'wrench/external: not finite' in s.message for s in statuses(watcher, 'dynamics')
+    for frame, force, fault in (
+        ('', float('nan'), 'not finite'),
+        ('base_link', 1e300, '1e+300 N or N m, expected'),
+        ('map', 30.0, "frame_id is 'map', expected '"),
+    ):
+        bad = WrenchStamped()
+        bad.header.frame_id = frame
+        bad.wrench.force.y = force
+        external.publish(bad)
+        text = f'wrench/external: {fault}'
+        watcher.until(
+            lambda text=text: any(text in s.message for s in statuses(watcher, 'dynamics'))
         )
-    )
-    last = watcher.seen['odom'][-1]
-    assert np.isfinite(last.pose.pose.position.z)
+    watcher.spin(0.5)
+    assert abs(watcher.seen['odom'][-1].twist.twist.linear.y) < 0.1
     push = WrenchStamped()
     push.wrench.force.y = 50.0
     external.publish(push)

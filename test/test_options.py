@@ -307,6 +307,41 @@ def test_what_is_written_twice_is_the_same():
     assert OPTIONS['dt'].default == DEFAULT_STEP
 
 
+def command(*arguments, **streams):
+    """Start the command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, '-m', 'marine_sim_ros.tools.main', *arguments],
+        stderr=subprocess.PIPE, text=True, **streams,
+    )  # fmt: skip
+
+
+def test_a_place_for_a_recording_that_cannot_be_made_is_told_before_the_run(tmp_path, capsys):
+    (tmp_path / 'file').write_text('')
+    folder = tmp_path / 'file' / 'run'
+    with pytest.raises(SystemExit) as end:
+        main(['simulate', 'simple_rov', '--scenario', 'dive', '--record', str(folder)])
+    assert end.value.code == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ('', f'ERROR: --record {folder}: cannot be made: Not a directory\n')
+
+
+def test_output_that_cannot_be_written_is_one_line():
+    with open('/dev/full', 'w') as full:
+        process = command('list', 'vehicles', stdout=full)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (1, 'ERROR: No space left on device\n')
+
+
+@pytest.mark.parametrize('arguments', [('doctor', 'simple_rov'), ('list', 'vehicles')])
+def test_a_reader_that_has_read_enough_is_no_failure(arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = command(*arguments, stdout=writing)
+    os.close(writing)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, '')
+
+
 @pytest.mark.parametrize('kind', KINDS)
 def test_list_prints_a_name_and_what_it_is(kind, capsys):
     for words in (['list', kind], ['list', kind, '--json']):

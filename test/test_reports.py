@@ -97,6 +97,10 @@ def check_in_browser(report, profile, theme):
         least = 1 if few else 50
         points = int(re.search(r'data-points="(\d+)"', tag[0])[1])
         assert points > least, chart['key']
+    # What a browser prints in place of WebGL, which it leaves out.
+    assert opened.stdout.count('<img class="printed" alt="" src="data:image/png') == sum(
+        'scene' in chart['layout'] for chart in charts
+    )
     assert 'WebGL is not supported' not in opened.stdout.split('id="v0-space"')[1][:3000]
     # Lines that are really there: a path with more than a point or two.
     lines = re.findall(r'<path class="js-line"[^>]* d="([^"]*)"', opened.stdout)

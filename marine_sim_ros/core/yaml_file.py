@@ -161,6 +161,11 @@ def parse_yaml(text: str, name: str, error: type[MarineSimError]) -> Any:
             return loader.construct_document(node)
         finally:
             loader.dispose()  # type: ignore[no-untyped-call]
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        place = f':{mark.line + 1}:{mark.column + 1}' if mark else ''
+        found = '; '.join(filter(None, (problem.context, problem.problem)))
+        raise error(f'{name}{place}: not valid YAML: {" ".join(found.split())}') from None
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         raise error(f'{name}: not valid YAML: {" ".join(str(problem).split())}') from None
 

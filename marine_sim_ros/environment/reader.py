@@ -100,8 +100,6 @@ def run_environment(
 
 
 def _environment(root: YamlReader) -> Environment:
-    if root.value is None:
-        return Environment(name=root.stem)
     root.mapping(_KEYS)
     gravity = root.child('gravity', STANDARD_GRAVITY).number(0.1, 99.0)
     scene = read_scene(root, Path(root.where).parent)

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
 from marine_sim_ros.core.errors import ParameterError
@@ -20,6 +19,7 @@ from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
 from marine_sim_ros.tools.options import add_option, xacro_arguments
+from marine_sim_ros.tools.terminal import Terminal
 
 __all__ = ['add_arguments', 'execute']
 
@@ -57,7 +57,7 @@ def _as_json(vehicle: str, findings: Sequence[Diagnostic]) -> str:
 
 
 def _print(findings: Sequence[Diagnostic]) -> None:
-    console = Console(soft_wrap=True, highlight=False)
+    console = Terminal(soft_wrap=True, highlight=False)
     for f in findings:
         label = Text(f'{f.severity.value}: ', style=_STYLES[f.severity])
         console.print(label.append(f'{f.place}: {f.message} [{f.check}]', style='default'))

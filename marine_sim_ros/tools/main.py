@@ -75,15 +75,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if unknown:
             options.refuse(unknown)
         code = options.execute(options)
+        sys.stdout.flush()
     except MarineSimError as error:
         print(f'ERROR: {error}', file=sys.stderr)
         code = 1 if isinstance(error, RunError) else 2
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         code = 0
+    except OSError as error:
+        place = f'{error.filename}: ' if error.filename else ''
+        print(f'ERROR: {place}{error.strerror or error}', file=sys.stderr)
+        _discard_output()
+        code = 1
     except KeyboardInterrupt:
         code = 0
     sys.exit(code)
+
+
+def _discard_output() -> None:
+    """Let the interpreter flush at its end without a further error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == '__main__':

@@ -244,10 +244,12 @@ def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> No
 
     storage('--record')
     folder = Path(path)
-    if not folder.exists():
-        return
-    if not folder.is_dir():
+    if folder.exists() and not folder.is_dir():
         raise ParameterError(f'--record {path}: is a file; expected a folder')
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f'--record {path}: cannot be made: {error.strerror}') from None
     own = {'bag', 'manifest.json', *also}
     foreign = sorted(p.name for p in folder.iterdir() if p.name not in own)
     if not any(folder.iterdir()):

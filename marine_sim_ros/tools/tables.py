@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from marine_sim_ros.analysis.comparison import COLUMNS, Comparison, plain
+from marine_sim_ros.tools.terminal import Terminal
 
 __all__ = ['print_comparisons']
 
@@ -21,7 +22,7 @@ def print_comparisons(
     comparisons: Sequence[Comparison], title: str, console: Console | None = None
 ) -> None:
     """Print the table to standard output, or to another console."""
-    console = console or Console()
+    console = console or Terminal()
     if not console.is_terminal:
         print(plain(comparisons), file=console.file)
         return

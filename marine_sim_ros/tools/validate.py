@@ -16,6 +16,7 @@ from rich.text import Text
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.tools.options import add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.terminal import Terminal
 from marine_sim_ros.validation.table import conclusions, make_table, plain, sources
 from marine_sim_ros.validation.validation_report import Validation, to_dict, validate
 from marine_sim_ros.validation.web_page import web_page
@@ -62,7 +63,7 @@ def _write(path: Path, text: str) -> None:
 
 def print_validation(validation: Validation, console: Console | None = None) -> None:
     """Print the table to standard output, or to another console."""
-    console = console or Console()
+    console = console or Terminal()
     if not console.is_terminal:
         print(plain(validation), file=console.file)
         return

@@ -142,22 +142,22 @@ def _scene(low: np.ndarray, high: np.ndarray) -> dict[str, Any]:
     half = 0.55 * (high - low)
     half = np.maximum(half, max(0.25 * float(half.max()), 0.25))
     middle = (low + high) / 2
+    ratio = half / half.max()
     look = {
         'color': '@soft',
         'gridcolor': '@grid',
         'backgroundcolor': '@paper',
         'zerolinecolor': '@grid',
-        'nticks': 6,
     }
     sides = {
         f'{n}axis': {
             **look,
             'title': {'text': f'{n} [m]', 'font': {'color': '@ink'}},
             'range': [float(m - h), float(m + h)],
+            'nticks': max(2, round(6 * float(r))),
         }
-        for n, m, h in zip('xyz', middle, half, strict=True)
+        for n, m, h, r in zip('xyz', middle, half, ratio, strict=True)
     }
-    ratio = half / half.max()
     return {
         **sides,
         'aspectmode': 'manual',

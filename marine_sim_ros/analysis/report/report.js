@@ -6,20 +6,22 @@
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const drawn = new Set();
   let chosen = null;
+  let printing = false;
 
-  const theme = () => chosen || (dark.matches ? 'dark' : 'light');
+  const theme = () => (printing ? 'light' : chosen || (dark.matches ? 'dark' : 'light'));
 
   // Colours are names such as "@blue" until they are drawn.
-  function themed(value) {
-    if (typeof value === 'string' && value[0] === '@') return page.themes[theme()][value.slice(1)];
-    if (Array.isArray(value)) return typeof value[0] === 'object' ? value.map(themed) : value;
+  function themed(value, colours = page.themes[theme()]) {
+    const inner = (v) => themed(v, colours);
+    if (typeof value === 'string' && value[0] === '@') return colours[value.slice(1)];
+    if (Array.isArray(value)) return typeof value[0] === 'object' ? value.map(inner) : value;
     if (value && typeof value === 'object') {
-      return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, themed(v)]));
+      return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, inner(v)]));
     }
     return value;
   }
 
-  function layout(chart) {
+  function layout(chart, colours) {
     return themed({
       font: { color: '@ink', size: 13, family: "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif" },
       paper_bgcolor: '@paper', plot_bgcolor: '@paper',
@@ -30,7 +32,7 @@
       ...chart.layout,
       legend: { orientation: 'h', x: 0, xanchor: 'left', yref: 'container', y: 1, yanchor: 'top',
         font: { size: 13 }, bgcolor: 'rgba(0,0,0,0)', ...chart.layout.legend },
-    });
+    }, colours);
   }
 
   // What is recorded stays on this machine: no button sends it anywhere.
@@ -39,9 +41,28 @@
     const config = { responsive: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: '',
       showLink: false, modeBarButtonsToRemove: ['select2d', 'lasso2d'] };
     await Plotly.react(box, themed(chart.data), layout(chart), config);
+    if (chart.layout.scene) {
+      if (!drawn.has(chart)) box.on('plotly_relayout', () => keepPicture(chart, box));
+      await keepPicture(chart, box);
+    }
     drawn.add(chart);
     box.dataset.points = box.data.reduce((n, t) => n + Math.min(
       t.x.filter((v) => v !== null).length, t.y.filter((v) => v !== null).length), 0);
+  }
+
+  // Browsers leave WebGL out of what they print: a picture stands for a chart in space, as it is turned.
+  async function keepPicture(chart, box) {
+    const { light } = page.themes;
+    const figure = { data: themed(chart.data, light), layout: layout(chart, light) };
+    const { camera } = box.layout.scene;
+    figure.layout.scene = { ...figure.layout.scene, ...(camera && { camera }) };
+    const size = { width: box.clientWidth, height: box.clientHeight };
+    let picture = box.nextElementSibling;
+    if (!picture) {
+      picture = Object.assign(document.createElement('img'), { className: 'printed', alt: '' });
+      box.after(picture);
+    }
+    picture.src = await Plotly.toImage(figure, { format: 'png', scale: 2, ...size });
   }
 
   async function drawAll() {
@@ -60,7 +81,13 @@
     chosen = theme() === 'dark' ? 'light' : 'dark';
     restyle();
   });
-  addEventListener('beforeprint', drawAll);
+  async function print(on) {
+    printing = on;
+    await restyle();
+    if (on) await drawAll();
+  }
+  addEventListener('beforeprint', () => print(true));
+  addEventListener('afterprint', () => print(false));
   if (location.search === '?dark' || location.search === '?light') chosen = location.search.slice(1);
   document.documentElement.dataset.theme = theme();
 

@@ -18,10 +18,12 @@ __all__ = ['ExternalWrench']
 
 HOLD = 1.0
 """s that a message holds."""
+LARGEST = 1e4
+"""N or N·m for each kg of the vehicle: a thousand times its weight."""
 
 
 class ExternalWrench:
-    """The latest message, for as long as it holds; one that is not finite is ignored."""
+    """The latest message, for as long as it holds; one that cannot act is ignored."""
 
     def __init__(self, owner: StateOwner) -> None:
         """Listen for the owner of the state."""
@@ -32,11 +34,23 @@ class ExternalWrench:
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         wrench = wrench_from(message)
-        if finite(wrench):
-            self._wrench = wrench
-            self._until = self._owner.stamp + round(HOLD * NANOSECONDS)
-        else:
-            self._owner.warn_throttled('wrench/external: not finite; ignored')
+        if fault := self._fault(wrench, message.header.frame_id):
+            self._owner.warn_throttled(f'wrench/external: {fault}; ignored')
+            return
+        self._wrench = wrench
+        self._until = self._owner.stamp + round(HOLD * NANOSECONDS)
+
+    def _fault(self, wrench: Wrench, frame: str) -> str:
+        """Return why a wrench cannot act, or an empty text."""
+        body = self._owner.body_frame
+        if frame not in ('', self._owner.vehicle.base_link, body):
+            return f'frame_id is {frame!r}, expected {body!r}'
+        if not finite(wrench):
+            return 'not finite'
+        limit = LARGEST * self._owner.vehicle.inertia.mass
+        if np.max(np.abs(wrench)) > limit:
+            return f'{np.max(np.abs(wrench)):g} N or N m, expected {limit:g} at most'
+        return ''
 
     def at(self, stamp: int) -> Wrench | None:
         """Return the wrench (6,) that acts at a stamp in ns, or None."""
