@@ -19,6 +19,7 @@ from marine_sim_ros.core.spatial import (
 from marine_sim_ros.model.base import BASE_LINK
 from marine_sim_ros.model.inertia import Inertia, combined_inertia
 from marine_sim_ros.model.vehicle import Frame
+from marine_sim_ros.model.xml import Reader
 
 __all__ = [
     'FARTHEST',
@@ -29,6 +30,7 @@ __all__ = [
     'fixed_frames',
     'link_inertias',
     'origin',
+    'read_place',
     'total_inertia',
 ]
 
@@ -60,6 +62,21 @@ def origin(pose: Any) -> tuple[np.ndarray, np.ndarray]:
 def usable_pose(translation: np.ndarray, quaternion: np.ndarray) -> bool:
     """Return whether a pose is finite and within FARTHEST of its parent."""
     return bool(np.all(np.abs(translation) <= FARTHEST) and np.all(np.isfinite(quaternion)))
+
+
+def read_place(reader: Reader) -> tuple[np.ndarray, np.ndarray]:
+    """Return translation (3,) and quaternion (4,) of the <origin> of an element of ours.
+
+    Raises:
+        ModelError: not finite, or too far away.
+    """
+    found = reader.child('origin')
+    if found is None:
+        return origin(None)
+    pose = found.pose()
+    if not usable_pose(*pose):
+        raise found.error(f'is beyond {FARTHEST:g} m; expected a place on the vehicle')
+    return pose
 
 
 def fixed_frames(robot: Any, source: str, base: str = BASE_LINK) -> dict[str, Frame]:
