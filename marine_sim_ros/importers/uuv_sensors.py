@@ -32,8 +32,6 @@ def _sigma(reader: Reader, name: str, default: float = 0.0) -> Sourced[float]:
     """Return the standard deviation of a noise: its amplitude times its σ."""
     sigma = number(reader, name, default, 0.0, 1e9)
     amplitude = number(reader, 'noise_amplitude', 0.0, 0.0, 1e9)
-    assert sigma is not None
-    assert amplitude is not None
     return Sourced(sigma.value * amplitude.value, f'{sigma.origin} · <noise_amplitude>')
 
 
