@@ -102,7 +102,7 @@ def settings_of(
     scenarios: Sequence[Scenario],
     environments: Sequence[Environment | None],
     seeds: Sequence[int],
-    controllers: Sequence[ControllerSettings | None] | None = None,
+    controllers: Sequence[ControllerSettings | None] | None,
 ) -> list[Setting]:
     """Return what programs are made of, with tables of one length; same parts are read once.
 

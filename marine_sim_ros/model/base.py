@@ -35,7 +35,7 @@ def _parents(robot: Element) -> dict[str, Element]:
     return result
 
 
-def base_link_of(robot: Element, source: str, wanted: str = '') -> str:
+def base_link_of(robot: Element, source: str, wanted: str) -> str:
     """Return the name of the link that is the body.
 
     The first of these that is there: the wanted one; ``base_link``; the only link whose name ends

@@ -150,7 +150,7 @@ def link_inertias(
     robot: Any,
     frames: dict[str, Frame],
     source: str,
-    of_material: Mapping[str, Inertia] | None = None,
+    of_material: Mapping[str, Inertia] | None,
 ) -> dict[str, Inertia]:
     """Return the inertia of every link that has one, in the body frame, joints at zero.
 

@@ -168,7 +168,7 @@ def vehicle_of(parameters: Mapping[str, Any], progress: Progress = no_progress) 
 _loaded: dict[Any, Vehicle] = {}
 
 
-def vehicle_beside(name_or_path: str, text: str, base_link: str = '') -> Vehicle:
+def vehicle_beside(name_or_path: str, text: str, base_link: str) -> Vehicle:
     """Return the vehicle of a URDF text whose other files are where those of another one are.
 
     Args:

@@ -228,14 +228,10 @@ def _read_thruster(
     )
 
 
-def _no_hinges(name: str) -> Any:
-    raise ValueError('is unknown; expected a joint of the description')
-
-
 def read_thrusters(
     root: Reader | None,
-    voltage: float | None = None,
-    hinges: Callable[[str], Any] = _no_hinges,
+    voltage: float | None,
+    hinges: Callable[[str], Any],
 ) -> ThrusterSet:
     """Return the <thrusters> of a robot.
 

@@ -299,9 +299,9 @@ def hull_drag(
     vehicle: Vehicle,
     state: State,
     environment: Environment,
-    memory: SweptWater | None = None,
+    memory: SweptWater | None,
     *,
-    dt: float = 0.0,
+    dt: float,
 ) -> tuple[Wrench, SweptWater]:
     """Return the wrench of all forces on the hull's panels, and what to remember.
 

@@ -74,7 +74,7 @@ def ideal_readings(
     inputs: SensorInputs,
     *,
     model: SensorModel | None = None,
-    at_once: bool = False,
+    at_once: bool,
     around: Sequence[Environment] | None = None,
 ) -> Readings:
     """Return the readings (m, ...) without noise of a sensor at m stamps.

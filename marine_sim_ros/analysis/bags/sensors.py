@@ -112,7 +112,7 @@ def compare_sensors(
     namespace: str,
     vehicle: Vehicle,
     environment: Environment,
-    neighbours: Mapping[str, Vehicle] | None = None,
+    neighbours: Mapping[str, Vehicle] | None,
 ) -> tuple[SensorComparison, ...]:
     """Return the charted quantities of a vehicle's sensors that a bag has, in their order.
 

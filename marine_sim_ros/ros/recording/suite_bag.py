@@ -35,7 +35,7 @@ class SuiteBag:
         node: Node,
         bag: Path,
         topics: Mapping[str, Topic],
-        fleet: FleetRecording | None = None,
+        fleet: FleetRecording | None,
     ) -> None:
         """Create the bag for topics, by full name, or join that of a fleet.
 
