@@ -74,10 +74,7 @@ def measured(vehicle: Vehicle, folder: Path) -> None:
 
 def moments(vehicle: Vehicle) -> None:
     """Print moments of drag and of lift in pure heave, and the largest that rights."""
-    still, plain = (
-        Environment(),
-        replace(vehicle, damping=replace(vehicle.damping, lift=None)),
-    )
+    still, plain = (Environment(), replace(vehicle, damping=replace(vehicle.damping, lift=None)))
     for w in (1.0, -1.0):
         state = State(DEEP, quaternion_from_rpy(0.0, 0.0, 0.0), w * np.eye(6)[2])
         total, rest = (-damping(each, state, still)[4] for each in (vehicle, plain))

@@ -33,14 +33,7 @@ from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 from marine_sim_ros.sim.trajectory import Trajectory
 
-__all__ = [
-    'BLOCK',
-    'Batch',
-    'first_states',
-    'run_in_blocks',
-    'settings_of',
-    'simulate_batch',
-]
+__all__ = ['BLOCK', 'Batch', 'first_states', 'run_in_blocks', 'settings_of', 'simulate_batch']
 
 Item = TypeVar('Item')
 BLOCK = 1024

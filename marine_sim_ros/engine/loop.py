@@ -118,11 +118,7 @@ def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str,
 
 
 def _tick(
-    setting: Setting,
-    carry: _Carry,
-    moment: _Moment,
-    stepping: Stepping,
-    keep: Recorder,
+    setting: Setting, carry: _Carry, moment: _Moment, stepping: Stepping, keep: Recorder
 ) -> tuple[_Carry, dict[str, Array]]:
     """Return the next carry, and what is kept of this tick."""
     time = moment.time

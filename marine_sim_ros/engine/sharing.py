@@ -73,14 +73,7 @@ def _blocks(rows: np.ndarray) -> np.ndarray:
 def pulses_of(widths: PulseWidths, *, whole: bool) -> Pulses:
     """Return the tables of a vehicle's pulse widths."""
     rows = widths.between if whole else widths.levels[:, 1:-1]
-    return Pulses(
-        _blocks(rows),
-        widths.levels,
-        widths.pulses,
-        widths.lower,
-        widths.upper,
-        whole,
-    )
+    return Pulses(_blocks(rows), widths.levels, widths.pulses, widths.lower, widths.upper, whole)
 
 
 def _places(thrust: jax.Array, blocks: jax.Array) -> jax.Array:

@@ -21,12 +21,7 @@ from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origi
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
-__all__ = [
-    'FLIP',
-    'read_uuv_thruster',
-    'read_underwater_object',
-    'time_constant',
-]
+__all__ = ['FLIP', 'read_uuv_thruster', 'read_underwater_object', 'time_constant']
 
 FLIP = np.diag([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])
 """NED <-> FLU of a twist or a wrench."""

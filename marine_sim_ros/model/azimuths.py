@@ -115,10 +115,7 @@ def azimuth_set(names: list[str], specs: list[AzimuthSpec | None]) -> AzimuthSet
 
 
 def read_azimuth(
-    reader: Reader | None,
-    position: np.ndarray,
-    thrust: np.ndarray,
-    hinges: Callable[[str], Any],
+    reader: Reader | None, position: np.ndarray, thrust: np.ndarray, hinges: Callable[[str], Any]
 ) -> AzimuthSpec | None:
     """Return the <azimuth> of a thruster; None without.
 

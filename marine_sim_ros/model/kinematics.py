@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.spatial import (
-    quaternion_from_rpy,
-    quaternion_product,
-    rotation_matrix,
-)
+from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_product, rotation_matrix
 from marine_sim_ros.model.base import BASE_LINK
 from marine_sim_ros.model.inertia import Inertia, combined_inertia
 from marine_sim_ros.model.vehicle import Frame
@@ -147,10 +143,7 @@ def _attached(parent: Frame, joint: Any) -> Frame:
 
 
 def link_inertias(
-    robot: Any,
-    frames: dict[str, Frame],
-    source: str,
-    of_material: Mapping[str, Inertia] | None,
+    robot: Any, frames: dict[str, Frame], source: str, of_material: Mapping[str, Inertia] | None
 ) -> dict[str, Inertia]:
     """Return the inertia of every link that has one, in the body frame, joints at zero.
 

@@ -15,12 +15,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.kinematics import base_name
-from marine_sim_ros.model.propulsion import (
-    ThrusterSpec,
-    linear_curve,
-    thruster_axis,
-    thruster_set,
-)
+from marine_sim_ros.model.propulsion import ThrusterSpec, linear_curve, thruster_axis, thruster_set
 from marine_sim_ros.model.vehicle import (
     Barometer,
     Buoyancy,

@@ -229,9 +229,7 @@ def _read_thruster(
 
 
 def read_thrusters(
-    root: Reader | None,
-    voltage: float | None,
-    hinges: Callable[[str], Any],
+    root: Reader | None, voltage: float | None, hinges: Callable[[str], Any]
 ) -> ThrusterSet:
     """Return the <thrusters> of a robot.
 

@@ -16,10 +16,7 @@ from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.numbers import Number, numbers_of
 from marine_sim_ros.core.registry import SENSORS
-from marine_sim_ros.core.spatial import (
-    quaternion_product,
-    rotation_matrix,
-)
+from marine_sim_ros.core.spatial import quaternion_product, rotation_matrix
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.model.kinematics import base_name, body_frame, read_place

@@ -253,15 +253,7 @@ def _triple(reader: YamlReader) -> tuple[float, float, float]:
 
 
 def _scenario(root: YamlReader) -> Scenario:
-    known = {
-        'description',
-        'duration',
-        'initial',
-        'segments',
-        'expect',
-        'faults',
-        'controller',
-    }
+    known = {'description', 'duration', 'initial', 'segments', 'expect', 'faults', 'controller'}
     root.mapping(known, {'duration', 'segments'})
     initial = root.child('initial', {})
     initial.mapping({'position', 'rpy'})

@@ -249,9 +249,7 @@ def _node_costs(seconds: float) -> dict[str, tuple[float, float]]:
 
 
 def _print(
-    rounds: int,
-    rows: dict[str, tuple[str, list[float]]],
-    costs: dict[str, tuple[float, float]],
+    rounds: int, rows: dict[str, tuple[str, list[float]]], costs: dict[str, tuple[float, float]]
 ) -> None:
     write: Callable[..., None] = Console(width=100).print
     machine = f'{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}'

@@ -22,11 +22,7 @@ from marine_sim_ros.identification.parameters import KINDS
 from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.tools.options import (
-    add_map_argument,
-    add_option,
-    xacro_arguments,
-)
+from marine_sim_ros.tools.options import add_map_argument, add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.reporting import write_file
 

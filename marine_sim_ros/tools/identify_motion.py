@@ -54,10 +54,7 @@ def fit_recordings(
 
 
 def _recording(
-    options: argparse.Namespace,
-    vehicle: Vehicle,
-    path: str,
-    collector: Callable[[str], Collector],
+    options: argparse.Namespace, vehicle: Vehicle, path: str, collector: Callable[[str], Collector]
 ) -> Recording:
     if Path(path).suffix.lower() not in _TABLES:
         return recording_of_bag(collector(path), path, tuple(options.current))

@@ -33,11 +33,7 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sdf.appearance import Appearance
-from marine_sim_ros.tools.options import (
-    add_option,
-    add_recorded_arguments,
-    xacro_arguments,
-)
+from marine_sim_ros.tools.options import add_option, add_recorded_arguments, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.reporting import print_warnings
 
@@ -158,10 +154,7 @@ def _shown(
 
 
 def _film(
-    options: argparse.Namespace,
-    bag: Bag,
-    motions: dict[str, Motion],
-    name: str,
+    options: argparse.Namespace, bag: Bag, motions: dict[str, Motion], name: str
 ) -> tuple[Film, float]:
     """Return what the film is made of, and the rate of its camera, Hz."""
     size, vehicle = _size(options.size), _vehicle(options, bag, name)

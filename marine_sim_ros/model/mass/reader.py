@@ -61,11 +61,7 @@ def mass_of_file(
 
 
 def read_mass_from_parts(
-    root: Reader,
-    water_density: float,
-    base: Path | None,
-    progress: Progress,
-    link: str,
+    root: Reader, water_density: float, base: Path | None, progress: Progress, link: str
 ) -> MassReading:
     """Return mass and buoyancy of the body from its parts; without the element, nothing.
 

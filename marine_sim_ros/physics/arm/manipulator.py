@@ -217,12 +217,7 @@ def arm_momentum(arm: Manipulator, rate: Array, poses: Poses) -> Array:
 
 
 def arm_reaction(
-    mass: Array,
-    relative: Array,
-    state: State,
-    memory: ArmMomentum | None,
-    *,
-    dt: Any,
+    mass: Array, relative: Array, state: State, memory: ArmMomentum | None, *, dt: Any
 ) -> tuple[Wrench, ArmMomentum]:
     """Return what the vehicle feels of its arm's motion, and what to remember.
 

@@ -27,11 +27,7 @@ from marine_sim_ros.scene.fiducials import Fiducial
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 from marine_sim_ros.sensors.camera.fiducials import fiducial_rows
-from marine_sim_ros.sensors.camera.labels import (
-    OBSTACLE,
-    PLANE,
-    label,
-)
+from marine_sim_ros.sensors.camera.labels import OBSTACLE, PLANE, label
 from marine_sim_ros.sensors.camera.lenses import Lens
 from marine_sim_ros.sensors.camera.seen_parts import SeenPart, seen_parts
 from marine_sim_ros.sensors.camera.tiles import tiles_of
