@@ -65,9 +65,12 @@ def measured(vehicle: Vehicle, folder: Path) -> None:
         moved = followed(vehicle, one, LATE[SETS[0]])
         pitch = [-angles(q)[..., 1] for q in (one.orientation[0], moved.orientation[:, 0])]
         rows = zip(
-            one.time[0, BEFORE:], one.velocity[0, :, 2], moved.velocity[:, 0, 2], *pitch,
+            one.time[0, BEFORE:],
+            one.velocity[0, :, 2],
+            moved.velocity[:, 0, 2],
+            *pitch,
             strict=True,
-        )  # fmt: skip
+        )
         for row in rows:
             print('| {:.2f} | {:.2f} | {:.2f} | {:.0f} | {:.0f} |'.format(*row))
 

@@ -23,8 +23,14 @@ __all__ = ['IDEAL_DVL', 'IDEAL_RANGE', 'add_sensor', 'turned']
 
 _PICTURES = ('camera', 'imaging_sonar')
 _FASTEST = 1e5
-IDEAL_DVL = ('velocity_noise', 'velocity_noise_rate', 'scale_error', 'range_noise', 'dropout',
-             'heading_drift')  # fmt: skip
+IDEAL_DVL = (
+    'velocity_noise',
+    'velocity_noise_rate',
+    'scale_error',
+    'range_noise',
+    'dropout',
+    'heading_drift',
+)
 """Errors of our DVL that other simulators do not have."""
 IDEAL_RANGE = ('resolution', 'range_noise')
 """Errors of our altimeter that other simulators do not have."""

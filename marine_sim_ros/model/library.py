@@ -159,9 +159,12 @@ def vehicle_of(parameters: Mapping[str, Any], progress: Progress = no_progress) 
     key = source, version, voltage, hull_forces, tuple(arguments.items())
     if key not in _loaded:
         _loaded[key] = load_vehicle(
-            source, voltage=voltage, hull_forces=hull_forces or None, progress=progress,
+            source,
+            voltage=voltage,
+            hull_forces=hull_forces or None,
+            progress=progress,
             **arguments,
-        )  # fmt: skip
+        )
     return _loaded[key]
 
 

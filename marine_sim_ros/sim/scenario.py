@@ -188,9 +188,18 @@ class Scenario:
 
 def _segment(item: YamlReader) -> Segment:
     known = {
-        'at', 'axes', 'depth', 'pwm', 'control', 'joints', 'fins', 'azimuths', 'gripper', 'tether',
+        'at',
+        'axes',
+        'depth',
+        'pwm',
+        'control',
+        'joints',
+        'fins',
+        'azimuths',
+        'gripper',
+        'tether',
         'joint_efforts',
-    }  # fmt: skip
+    }
     item.mapping(known, {'at'})
     axes = item.child('axes', {})
     axes.mapping(set(AXES))

@@ -69,9 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--size', default='', metavar='WxH', help="pixels (default: the camera's, 1280x720)"
     )
     parser.add_argument(
-        '--fps', type=float, default=0.0, metavar='HZ',
+        '--fps',
+        type=float,
+        default=0.0,
+        metavar='HZ',
         help="pictures a second, 0.1 to 240 (default: the camera's rate, 30)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         '--start', type=float, default=0.0, metavar='S', help='begin, s of the run (default: 0)'
     )

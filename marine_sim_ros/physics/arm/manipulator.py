@@ -318,9 +318,17 @@ def _chain(
         return joints, body, memory.wrench, memory
     body = posed(vehicle, memory.poses._replace(load=load), memory.chain)
     rate, wrench, after = chain_step(
-        vehicle, body, state, environment, load, memory,
-        target=target, effort=effort, dt=dt, conserving=conserving,
-    )  # fmt: skip
+        vehicle,
+        body,
+        state,
+        environment,
+        load,
+        memory,
+        target=target,
+        effort=effort,
+        dt=dt,
+        conserving=conserving,
+    )
     return JointMotion(memory.position, rate), body, wrench, after
 
 

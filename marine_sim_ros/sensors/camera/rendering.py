@@ -58,9 +58,16 @@ _UNEVEN = {'sand': 0.3, 'rock': 0.5, 'concrete': 0.1}
 _TILE = {'concrete': 0.5}
 """m, of planes."""
 _TEXTURES = (
-    'rays', 'centres', 'surfaces', 'ground', 'blocks', 'meshes', 'fiducials', 'lists',
+    'rays',
+    'centres',
+    'surfaces',
+    'ground',
+    'blocks',
+    'meshes',
+    'fiducials',
+    'lists',
     'patches',
-)  # fmt: skip
+)
 _OF_TILES = ('MIRROR', 'GROUND_AHEAD', 'SURFACES', 'MIRRORED')
 """Features of the shader that tiles have or lack."""
 _VERTEX = 'in vec2 p; void main() { gl_Position = vec4(p, 0, 1); }'
