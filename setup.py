@@ -94,6 +94,6 @@ setup(
         'console_scripts': [
             f'marine_sim = {NAME}.tools.main:main',
             *(f'{node} = {NAME}.nodes.{node}:main' for node in ([] if PIP else NODES)),
-        ],
+        ]
     },
 )

@@ -103,11 +103,7 @@ class Rig:
         self._speak()
         self._navigate(state)
         pwm = self.exchange.tick(
-            self.simulation.stamp,
-            state,
-            water,
-            ranges=self.ranges(state),
-            patience=30.0,
+            self.simulation.stamp, state, water, ranges=self.ranges(state), patience=30.0
         )
         assert pwm is not None, self.firmware.ended or self.firmware.log.read_text()[-2000:]
         self.pwm.append(pwm)

@@ -481,10 +481,7 @@ def test_memory_stays_while_bags_grow(tmp_path):
             'print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)\n'
         )
         done = subprocess.run(
-            [sys.executable, '-c', script, str(path)],
-            capture_output=True,
-            text=True,
-            check=True,
+            [sys.executable, '-c', script, str(path)], capture_output=True, text=True, check=True
         )
         return size, int(done.stdout)
 

@@ -13,17 +13,7 @@ import sys
 
 import numpy as np
 import pytest
-from ardusub_rig import (
-    ALT_HOLD,
-    AUTO,
-    GUIDED,
-    MANUAL,
-    POSHOLD,
-    STABILIZE,
-    SURFACE,
-    SURFTRAK,
-    Rig,
-)
+from ardusub_rig import ALT_HOLD, AUTO, GUIDED, MANUAL, POSHOLD, STABILIZE, SURFACE, SURFTRAK, Rig
 from bags import analyze
 from dataflash import check_drag, identified
 

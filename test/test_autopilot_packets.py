@@ -15,23 +15,13 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.autopilot.channels import ON, channel_map
-from marine_sim_ros.autopilot.conventions import (
-    frd,
-    geographic,
-    motion_of,
-    ned,
-    ned_quaternion,
-)
+from marine_sim_ros.autopilot.conventions import frd, geographic, motion_of, ned, ned_quaternion
 from marine_sim_ros.autopilot.frames import Frames, between, frames_per_tick
 from marine_sim_ros.autopilot.instruments import Instruments
 from marine_sim_ros.autopilot.odometry import DeltaOdometry
 from marine_sim_ros.autopilot.packets import Motion, PacketError, motion_reply, parse_servos
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.spatial import (
-    normalized,
-    quaternion_from_rpy,
-    rotation_matrix,
-)
+from marine_sim_ros.core.spatial import normalized, quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
 

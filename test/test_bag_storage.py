@@ -20,8 +20,7 @@ from marine_sim_ros.core.errors import RecordingError
 
 LIBRARIES = [
     pytest.param(
-        package,
-        marks=pytest.mark.skipif(find_spec(package) is None, reason=f'no {package} here'),
+        package, marks=pytest.mark.skipif(find_spec(package) is None, reason=f'no {package} here')
     )
     for package in STORAGES
 ]

@@ -56,11 +56,7 @@ def force(position, normal=UP, *, thrust=15.0, radius=0.1, rotation=None, **more
 
 
 @pytest.mark.parametrize(
-    ('distance', 'share', 'newtons'),
-    [
-        (0.1, 0.353553, 5.30330),
-        (0.3, 0.125, 1.875),
-    ],
+    ('distance', 'share', 'newtons'), [(0.1, 0.353553, 5.30330), (0.3, 0.125, 1.875)]
 )
 @pytest.mark.parametrize('mode', ['documented', 'normal_only'])
 def test_hovering_over_the_ground_pushes_up(distance, share, newtons, mode):

@@ -82,11 +82,7 @@ DISTORTED = (-0.2, 0.05, 0.001, -0.001, 0.0)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ('rpy', 'distortion'),
-    [
-        ((0.0, 0.0, 0.0), (0.0,) * 5),
-        ((0.2, 0.3, -0.5), DISTORTED),
-        ((-0.7, -0.2, 0.4), DISTORTED),
-    ],
+    [((0.0, 0.0, 0.0), (0.0,) * 5), ((0.2, 0.3, -0.5), DISTORTED), ((-0.7, -0.2, 0.4), DISTORTED)],
 )
 def test_the_pose_of_a_marker_2_m_away_is_found(rpy, distortion):
     cv2 = pytest.importorskip('cv2')

@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.analysis.comparison import COLUMNS, compare, lookup, markdown, plain
-from marine_sim_ros.analysis.experiments import (
-    experiment_names,
-    load_experiment,
-    parse_experiment,
-)
+from marine_sim_ros.analysis.experiments import experiment_names, load_experiment, parse_experiment
 from marine_sim_ros.analysis.trim import balance_metrics, trim
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.model.library import vehicle_names

@@ -38,9 +38,7 @@ from marine_sim_ros.model.library import load_vehicle, vehicle_path
 
 MOVES = st.lists(
     st.tuples(
-        st.sampled_from(['take', 'over', 'leave', 'beat']),
-        st.sampled_from('abc'),
-        st.floats(0, 2),
+        st.sampled_from(['take', 'over', 'leave', 'beat']), st.sampled_from('abc'), st.floats(0, 2)
     ),
     max_size=40,
 )

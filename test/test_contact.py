@@ -16,12 +16,7 @@ from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.model.materials import Materials, parse_materials, shipped_materials
 from marine_sim_ros.physics import FORCES, wrench_sources
-from marine_sim_ros.physics.arm.manipulator import (
-    arm_step,
-    joints_at_rest,
-    link_poses,
-    posed,
-)
+from marine_sim_ros.physics.arm.manipulator import arm_step, joints_at_rest, link_poses, posed
 from marine_sim_ros.physics.buoyancy import buoyancy
 from marine_sim_ros.physics.contact.contact import contact
 from marine_sim_ros.physics.contact.pairs import hertz_force, linear_stiffness, pair_table

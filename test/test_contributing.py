@@ -52,12 +52,7 @@ def run(copy, *command):
         PYTHONPATH=os.pathsep.join(filter(None, (str(copy), os.environ.get('PYTHONPATH', '')))),
     )
     done = subprocess.run(
-        command,
-        cwd=copy,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=copy, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert 'Traceback' not in done.stderr

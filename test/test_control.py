@@ -242,13 +242,7 @@ LEVEL = {'bluerov2': {'coefficients': 'bluerov2_gz'}}
 @pytest.mark.parametrize('name', SWIMMERS)
 def test_heading_step(name, environment):
     turned = {**HOLD, 'yaw': np.pi / 2}
-    run = Run(
-        vehicle_of(name),
-        HOLD,
-        environment=environment,
-        later=(10, turned),
-        duration=35,
-    )
+    run = Run(vehicle_of(name), HOLD, environment=environment, later=(10, turned), duration=35)
     assert np.max(np.abs(run.last(run.rpy[:, 2]) - 90)) < 0.2
     # The BlueROV2s' stern has three times the drag of their bow: on the way the moment of a
     # current across leaves faster than the integral, and the turn ends 11 % too far.

@@ -22,14 +22,7 @@ from marine_sim_ros.engine.availability import precision  # noqa: E402
 from marine_sim_ros.engine.batch import simulate_batch  # noqa: E402
 from marine_sim_ros.engine.compiled import simulate_compiled  # noqa: E402
 
-CLOSED = (
-    'position_hold',
-    'transit',
-    'heading_step',
-    'turning_circle',
-    'helix',
-    'balance',
-)
+CLOSED = ('position_hold', 'transit', 'heading_step', 'turning_circle', 'helix', 'balance')
 MIXED = """
 duration: 3.0
 initial: {position: [0, 0, -5], rpy: [0.1, 0.05, 1.0]}

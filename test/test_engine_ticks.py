@@ -74,11 +74,7 @@ FINS = np.zeros(4)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ('name', 'script', 'around'),
-    [
-        ('bluerov2', 'dive', ''),
-        ('bluerov2', FAULTS, ''),
-        ('bluerov2_heavy', 'position_hold', ''),
-    ],
+    [('bluerov2', 'dive', ''), ('bluerov2', FAULTS, ''), ('bluerov2_heavy', 'position_hold', '')],
     ids=['dive', 'faults', 'controller'],
 )
 def test_it_moves_to_the_bit_as_in_the_program_of_a_whole_scenario(name, script, around):

@@ -9,11 +9,7 @@ import pytest
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.control.manual import manual_pwm, motor_factors
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import (
-    quaternion_from_rpy,
-    quaternion_of_angles,
-    rotation_matrix,
-)
+from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_of_angles, rotation_matrix
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.identification.fit_file import FITS, value_at, with_values

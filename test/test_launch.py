@@ -337,11 +337,7 @@ def test_the_console_launches_steers_and_ends_the_run(processes, composed):
         (['investigator90.launch.py'], ['investigator90'], ['']),
         (['sim.launch.py', 'vehicle:=wamv'], ['wamv'], ['']),
         (['sim.launch.py', 'vehicle:=bluerov2', 'markers:=true'], ['bluerov2'], ['']),
-        (
-            ['fleet.launch.py'],
-            ['bluerov2', 'bluerov2_heavy'],
-            ['bluerov2/', 'bluerov2_heavy/'],
-        ),
+        (['fleet.launch.py'], ['bluerov2', 'bluerov2_heavy'], ['bluerov2/', 'bluerov2_heavy/']),
     ],
 )
 def test_every_link_can_be_drawn_in_the_map(processes, command, namespaces, prefixes):

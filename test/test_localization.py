@@ -403,11 +403,7 @@ def test_a_launch_gives_an_estimator_what_it_is_to_fuse(processes, tmp_path):
     told = json.loads(heard.read_text())
     assert told['name'] == '/bluerov2_heavy/ekf_node'
     assert all(count > 10 for count in told['counts'].values()), told
-    assert told['frames'] == {
-        'imu0': 'navigator_link',
-        'twist0': 'dvl_frame',
-        'pose0': 'map',
-    }
+    assert told['frames'] == {'imu0': 'navigator_link', 'twist0': 'dvl_frame', 'pose0': 'map'}
     assert (told['odom_frame'], told['base_link_frame']) == ('odom', 'base_link')
     assert told['initial_state'][:3] == list(load_scenario('survey').position)
     assert told['use_sim_time']

@@ -263,13 +263,7 @@ def test_a_joint_that_slides():
     assert h == pytest.approx([0, 1.5, 0, -0.05, 0, 0.75])
 
 
-@pytest.mark.parametrize(
-    'limit',
-    [
-        '',
-        '<limit lower="1" upper="2" velocity="1" effort="1"/>',
-    ],
-)
+@pytest.mark.parametrize('limit', ['', '<limit lower="1" upper="2" velocity="1" effort="1"/>'])
 def test_a_joint_without_usable_limits_is_refused(limit):
     with pytest.raises(ModelError, match="joint 'hoist'"):
         load_vehicle(SLIDE.format(limit=limit))

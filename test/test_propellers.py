@@ -48,11 +48,7 @@ def one_blade(direction='cw'):
     return load_vehicle(ONE_BLADE.replace('DIRECTION', direction))
 
 
-@given(
-    st.lists(st.floats(-400, 400), min_size=6, max_size=6),
-    st.floats(0, 2000),
-    st.floats(0, 1),
-)
+@given(st.lists(st.floats(-400, 400), min_size=6, max_size=6), st.floats(0, 2000), st.floats(0, 1))
 def test_steady_rotors_turn_by_their_speed_against_the_torque_on_the_body(speeds, time, passed):
     thrusters = vehicle_of('bluerov2').thrusters
     speed = np.array(speeds)

@@ -12,13 +12,7 @@ import pytest
 from conftest import ROOT, vehicle_of
 from scipy.spatial.transform import Rotation
 
-from marine_sim_ros import (
-    Environment,
-    MarineSimError,
-    load_scenario,
-    load_vehicle,
-    simulate,
-)
+from marine_sim_ros import Environment, MarineSimError, load_scenario, load_vehicle, simulate
 from marine_sim_ros.core.errors import ModelError, ParameterError
 from marine_sim_ros.core.numbers import numbers_of
 from marine_sim_ros.core.state import State, rest

@@ -158,7 +158,7 @@ def test_a_box_has_equal_cells_however_it_is_cut():
 
 
 def test_default_size_gives_about_the_count():
-    assert default_size(8.0, 1000) == pytest.approx(0.2)
+    assert default_size(8.0) == pytest.approx(0.2)
     assert len(voxelise(box(np.array([1.0, 2.0, 4.0])), default_size(8.0)).volume) == 1000
 
 

@@ -436,8 +436,7 @@ leaf = (
     st.none() | st.booleans() | st.floats() | st.integers() | st.sampled_from(['', 'mass', 'a\nb'])
 )
 anything = st.recursive(
-    leaf,
-    lambda s: st.lists(s, max_size=3) | st.dictionaries(st.sampled_from(['value', 'x']), s),
+    leaf, lambda s: st.lists(s, max_size=3) | st.dictionaries(st.sampled_from(['value', 'x']), s)
 )
 
 

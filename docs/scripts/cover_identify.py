@@ -51,9 +51,13 @@ def truth(vehicle: Vehicle, parameters: tuple[FitParameter, ...]) -> np.ndarray:
     """Return the values (k,) of a vehicle."""
     of_recordings = {**dict.fromkeys(OF_RECORDINGS, 0.0), DELAY: -STEP / 2}
     return np.array(
-        [of_recordings[p.paths[0]] if p.paths[0] in of_recordings
-         else value_at(vehicle, p.paths[0]) for p in parameters]
-    )  # fmt: skip
+        [
+            of_recordings[p.paths[0]]
+            if p.paths[0] in of_recordings
+            else value_at(vehicle, p.paths[0])
+            for p in parameters
+        ]
+    )
 
 
 def fits(seeds: range) -> tuple[np.ndarray, list[MotionFit]]:

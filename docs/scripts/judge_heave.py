@@ -65,19 +65,19 @@ def measured(vehicle: Vehicle, folder: Path) -> None:
         moved = followed(vehicle, one, LATE[SETS[0]])
         pitch = [-angles(q)[..., 1] for q in (one.orientation[0], moved.orientation[:, 0])]
         rows = zip(
-            one.time[0, BEFORE:], one.velocity[0, :, 2], moved.velocity[:, 0, 2], *pitch,
+            one.time[0, BEFORE:],
+            one.velocity[0, :, 2],
+            moved.velocity[:, 0, 2],
+            *pitch,
             strict=True,
-        )  # fmt: skip
+        )
         for row in rows:
             print('| {:.2f} | {:.2f} | {:.2f} | {:.0f} | {:.0f} |'.format(*row))
 
 
 def moments(vehicle: Vehicle) -> None:
     """Print moments of drag and of lift in pure heave, and the largest that rights."""
-    still, plain = (
-        Environment(),
-        replace(vehicle, damping=replace(vehicle.damping, lift=None)),
-    )
+    still, plain = (Environment(), replace(vehicle, damping=replace(vehicle.damping, lift=None)))
     for w in (1.0, -1.0):
         state = State(DEEP, quaternion_from_rpy(0.0, 0.0, 0.0), w * np.eye(6)[2])
         total, rest = (-damping(each, state, still)[4] for each in (vehicle, plain))

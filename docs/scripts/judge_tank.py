@@ -310,9 +310,11 @@ def fitted(folder: Path, case: Case) -> tuple[Vehicle, float, Any]:
     parameters = (*FITS.load(case.file), *more)
     before = {DELAY: LATE.get(case.coefficients, 0.0), **dict.fromkeys(ORIGIN, 0.0)}
     start = np.array(
-        [before[p.paths[0]] if p.paths[0] in before else value_at(vehicle, p.paths[0])
-         for p in parameters]
-    )  # fmt: skip
+        [
+            before[p.paths[0]] if p.paths[0] in before else value_at(vehicle, p.paths[0])
+            for p in parameters
+        ]
+    )
     with precision('float64'):
         stretches = weighed(stretches_of(known, STRETCH))
         if case.half == FITTED:

@@ -36,8 +36,7 @@ def fits(name: str, coefficients: str) -> list[Identification]:
     few = slice(None, None, 5)
     return [
         identify(
-            vehicle,
-            make_samples(vehicle, run.time[few], noisy_odometry(run, seed)[few], commands),
+            vehicle, make_samples(vehicle, run.time[few], noisy_odometry(run, seed)[few], commands)
         )
         for seed in SEEDS
     ]

@@ -32,9 +32,19 @@ PICTURE = Path(__file__).parents[1] / 'pictures' / 'pick_up.png'
 TIMES = (11.0, 16.0)
 """Of the pictures, s: before the gripper closes, and with the brick under way."""
 RUN = (
-    'simulate', 'bluerov2_heavy', '--set', 'arm:=true', '--set', 'arm_dynamics:=articulated',
-    '--environment', 'brick_on_sand', '--scenario', 'pick_up', '--duration', '17',
-)  # fmt: skip
+    'simulate',
+    'bluerov2_heavy',
+    '--set',
+    'arm:=true',
+    '--set',
+    'arm_dynamics:=articulated',
+    '--environment',
+    'brick_on_sand',
+    '--scenario',
+    'pick_up',
+    '--duration',
+    '17',
+)
 
 
 class Beside(FilmCamera):

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from marine_sim_ros.core.columns import aligned, markdown_row
 from marine_sim_ros.core.errors import ParameterError
 
 __all__ = ['COLUMNS', 'Comparison', 'Expected', 'compare', 'lookup', 'markdown', 'plain']
@@ -140,20 +141,13 @@ def _verdict(expected: Expected, ours: float | None) -> str:
 
 def plain(comparisons: Sequence[Comparison]) -> str:
     """Return the table as plain text in columns."""
-    rows = [COLUMNS, *(c.cells() for c in comparisons)]
-    widths = [max(len(r[i]) for r in rows) for i in range(len(COLUMNS))]
-    lines = ['  '.join(t.ljust(w) for t, w in zip(r, widths, strict=True)).rstrip() for r in rows]
-    return '\n'.join(lines)
+    return '\n'.join(aligned([COLUMNS, *(c.cells() for c in comparisons)]))
 
 
 def markdown(comparisons: Sequence[Comparison]) -> str:
     """Return the table, with its sources and notes, as Markdown."""
-    lines = [
-        '| ' + ' | '.join((*COLUMNS, 'source')) + ' |',
-        '|---|--:|--:|---|---|---|---|---|',
-    ]
+    lines = [markdown_row((*COLUMNS, 'source')), '|---|--:|--:|---|---|---|---|---|']
     for c in comparisons:
         note = f' ({c.expected.note})' if c.expected.note else ''
-        cells = (*c.cells(), c.expected.source + note)
-        lines.append('| ' + ' | '.join(t.replace('|', '\\|') for t in cells) + ' |')
+        lines.append(markdown_row((*c.cells(), c.expected.source + note)))
     return '\n'.join(lines)

@@ -158,11 +158,7 @@ def _balance(
 
 
 def draw(
-    folder: Path,
-    experiment: Experiment,
-    vehicle: Vehicle,
-    run: Run,
-    metrics: Mapping[str, Any],
+    folder: Path, experiment: Experiment, vehicle: Vehicle, run: Run, metrics: Mapping[str, Any]
 ) -> list[Path]:
     """Draw the pictures that suit an experiment; return their files.
 

@@ -76,7 +76,7 @@ def find_firmware(given: str) -> str | None:
     return None if found is None else str(Path(found).resolve())
 
 
-def parameter_files(frame: str, navigation: str = 'gps') -> list[Path]:
+def parameter_files(frame: str, navigation: str) -> list[Path]:
     """Return the shipped parameters for a frame and a way of navigation.
 
     Raises:

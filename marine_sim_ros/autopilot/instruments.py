@@ -126,10 +126,7 @@ class Instruments:
             ideal: Readings = SENSORS['imu'].measure(imu, state, environment, inputs)
             errors = disturbed if self._noise else _without_noise
             self._inertial = errors(imu, ideal, stamp, self._seed, self.faults)
-        force, rates = (
-            self._inertial['linear_acceleration'],
-            self._inertial['angular_velocity'],
-        )
+        force, rates = (self._inertial['linear_acceleration'], self._inertial['angular_velocity'])
         return imu.rotation @ np.asarray(force), imu.rotation @ np.asarray(rates)
 
     def _held(self, imu: Sensor, stamp: int) -> bool:

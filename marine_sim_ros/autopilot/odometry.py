@@ -10,11 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from marine_sim_ros.autopilot.conventions import frd
-from marine_sim_ros.core.spatial import (
-    quaternion_product,
-    rotation_matrix,
-    rotation_vector,
-)
+from marine_sim_ros.core.spatial import quaternion_product, rotation_matrix, rotation_vector
 from marine_sim_ros.core.state import State
 
 __all__ = ['Delta', 'DeltaOdometry']

@@ -130,9 +130,12 @@ def camera_graph_rows(add: Add, seconds: float) -> None:
 
     for around in ('pool', 'shallow_sand'):
         options = RunOptions(
-            namespace='bench', scenario='dive', duration=1e5, environment=around,
+            namespace='bench',
+            scenario='dive',
+            duration=1e5,
+            environment=around,
             vehicle_arguments=('camera:=true', 'camera_height:=480'),
-        )  # fmt: skip
+        )
         supervisor = Supervisor()
         supervisor.start_run(options, describe(options), composed=True)
         try:

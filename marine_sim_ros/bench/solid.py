@@ -103,10 +103,16 @@ def mujoco_microseconds() -> float:
     ground = around.scene.ground(0.0, 0.0) - float(terrain.heights.min())
     model = mujoco.MjModel.from_xml_string(
         _MUJOCO.format(
-            rows=len(heights), half=terrain.spacing * (len(heights) - 1) / 2, top=top,
-            start=ground + z + 0.2, x=x, y=y, z=z, mass=vehicle.inertia.mass,
+            rows=len(heights),
+            half=terrain.spacing * (len(heights) - 1) / 2,
+            top=top,
+            start=ground + z + 0.2,
+            x=x,
+            y=y,
+            z=z,
+            mass=vehicle.inertia.mass,
         )
-    )  # fmt: skip
+    )
     model.hfield_data[:] = (heights / top).reshape(-1)
     data = mujoco.MjData(model)
     mujoco.mj_step(model, data, nstep=5 * TICKS)

@@ -32,10 +32,7 @@ def start_rows(add: Callable[[str, str, float], None]) -> None:
         add: takes name, format and value of a measurement.
     """
     environment = {name: text for name, text in os.environ.items() if name != _STARTED_TWICE}
-    for kind, words, goal in (
-        ('separate processes', (), 1.5),
-        ('composed', ('--composed',), 0.4),
-    ):
+    for kind, words, goal in (('separate processes', (), 1.5), ('composed', ('--composed',), 0.4)):
         with Odometer('/bench') as odometer:
             start = time.monotonic()
             process = subprocess.Popen(

@@ -184,7 +184,7 @@ class Replay:
         """Return what is taken from stamps (s) so that they can be read: a wall clock's start."""
         for _, name, data in self._messages(self._start, self._end):
             if name == 'odom':
-                stamp = _stamp(data)
+                stamp = _header(data())
                 return stamp if stamp is not None and stamp > EPOCH else 0.0
         return 0.0
 
@@ -310,10 +310,6 @@ def _header(message: Any) -> float | None:
     if header is None:
         return None
     return float(header.stamp.sec + header.stamp.nanosec / NANOSECONDS)
-
-
-def _stamp(data: Callable[[], Any]) -> float | None:
-    return _header(data())
 
 
 def _newest(series: Any, time: float) -> list[float | None]:

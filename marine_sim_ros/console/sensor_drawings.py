@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from marine_sim_ros.core.stamps import stamp_ns
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.dvl import beam_directions
 
@@ -96,7 +97,7 @@ class _Beams(Drawing):
         return {**super().scenery(), 'beams': names, 'most': spec.max_altitude}
 
     def take(self, topic: str, message: Any) -> None:
-        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+        stamp = stamp_ns(message.header.stamp)
         if topic == 'beams':
             self._ranges = [float(r) if r >= 0 else None for r in message.range]
         elif topic == 'altitude':
@@ -206,7 +207,7 @@ class _Sweep(Drawing):
 
     def take(self, topic: str, message: Any) -> None:
         """Put an echo where the scan of the same stamp says that the beam was."""
-        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+        stamp = stamp_ns(message.header.stamp)
         if topic == 'scan':
             self._angles[stamp] = float(message.angle_min)
         else:

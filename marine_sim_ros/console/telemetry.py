@@ -103,11 +103,7 @@ def _tether(rows: Mapping[str, Row]) -> dict[str, Any]:
 
 
 def telemetry_frame(
-    time: float,
-    rows: Mapping[str, Row],
-    *,
-    weight: float,
-    vehicle: Vehicle | None = None,
+    time: float, rows: Mapping[str, Row], *, weight: float, vehicle: Vehicle | None = None
 ) -> dict[str, Any]:
     """Return what a page shows of a time (s) as JSON; what is unknown is None or empty.
 

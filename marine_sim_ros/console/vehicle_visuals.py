@@ -98,12 +98,7 @@ def vehicle_visuals(vehicle: Vehicle, base: Path | None = None) -> dict[str, Any
         'barometer': vehicle.barometer is not None,
         'sensors': [{'name': s.name, 'quantities': _quantities(s)} for s in vehicle.sensors],
         'thrusters': [
-            {
-                'name': n,
-                'at': p.tolist(),
-                'axis': a.tolist(),
-                'propeller': propeller_link(n),
-            }
+            {'name': n, 'at': p.tolist(), 'axis': a.tolist(), 'propeller': propeller_link(n)}
             for n, p, a in zip(thrusters.names, thrusters.position, thrusters.axis, strict=True)
         ],
         'metered': bool(np.any(thrusters.power_of_thrust(np.ones(len(thrusters.names))))),

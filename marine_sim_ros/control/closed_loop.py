@@ -70,7 +70,7 @@ class Output(NamedTuple):
 
 
 def begin_loop(
-    law: Law, count: int, state: State, *, dt: float | None = None, azimuths: int = 0
+    law: Law, count: int, state: State, *, dt: float | None = None, azimuths: int
 ) -> LoopMemory:
     """Return the memory of a start without a jump, with so many thrusters.
 
@@ -95,7 +95,7 @@ def loop_step(
     memory: LoopMemory,
     *,
     dt: Any,
-    fins: FinShares | None = None,
+    fins: FinShares | None,
 ) -> tuple[Output, LoopMemory]:
     """Return the command for a state, and the memory: what every engine runs.
 

@@ -202,13 +202,7 @@ class ModernLaw:
         return xp.where(xp.any(driven), velocity, xp.where(under_way, transit, station))
 
     def wrench(
-        self,
-        wanted: Array,
-        state: State,
-        memory: ModernMemory,
-        *,
-        unachieved: Array,
-        dt: Any,
+        self, wanted: Array, state: State, memory: ModernMemory, *, unachieved: Array, dt: Any
     ) -> tuple[Array, ModernMemory]:
         """Return the wrench (6,) in the body frame, and what to remember.
 

@@ -91,13 +91,7 @@ class ThesisLaw:
         return ThesisMemory(nothing, nothing)
 
     def wrench(
-        self,
-        wanted: Array,
-        state: State,
-        memory: ThesisMemory,
-        *,
-        unachieved: Array,
-        dt: Any,
+        self, wanted: Array, state: State, memory: ThesisMemory, *, unachieved: Array, dt: Any
     ) -> tuple[Array, ThesisMemory]:
         """Return the wrench (6,) in the body frame, and what to remember.
 

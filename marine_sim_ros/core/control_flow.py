@@ -27,10 +27,7 @@ def traced(xp: Any) -> bool:
 
 
 def while_loop(
-    xp: Any,
-    unfinished: Callable[[Search], Array],
-    body: Callable[[Search], Search],
-    start: Search,
+    xp: Any, unfinished: Callable[[Search], Array], body: Callable[[Search], Search], start: Search
 ) -> Search:
     """Return what is left of ``start`` when ``body`` was applied while it was unfinished.
 

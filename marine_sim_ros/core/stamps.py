@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
 
-__all__ = ['NANOSECONDS', 'header_stamp', 'step_nanoseconds', 'ticks_of']
+__all__ = ['NANOSECONDS', 'header_stamp', 'stamp_ns', 'step_nanoseconds', 'ticks_of']
 
 NANOSECONDS = 1_000_000_000
 """In a second."""
@@ -19,6 +20,11 @@ def header_stamp(data: bytes) -> int:
     """Return the stamp (ns) of a serialised message (CDR) that begins with a header."""
     sec, nanosec = struct.unpack_from('<iI' if data[1] & 1 else '>iI', data, 4)
     return int(sec) * NANOSECONDS + int(nanosec)
+
+
+def stamp_ns(stamp: Any) -> int:
+    """Return the stamp (ns) of a message's header."""
+    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
 
 
 def step_nanoseconds(dt: float) -> int:

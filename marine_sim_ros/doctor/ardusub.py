@@ -9,6 +9,8 @@ SUB_FRAME_VECTORED_6DOF; https://ardupilot.org/sub/docs/sub-frames.html.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from marine_sim_ros.control.allocation import thrust_matrix
@@ -97,13 +99,13 @@ def _matching(
     return result
 
 
-def motor_order(context: DescriptionContext) -> list[Diagnostic]:
+def motor_order(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Thrusters of a BlueROV2 come in ArduSub's order and push in its sense."""
     vehicle = context.vehicle
     count = len(vehicle.thrusters)
     frames = {n: f for n, f in FRAMES.items() if len(f) == count}
     if not frames or 'bluerov' not in vehicle.name.lower():
-        return []
+        return
     ((name, frame),) = frames.items()
     com = vehicle.inertia.center_of_mass
     signs = motor_signs(thrust_matrix(vehicle.thrusters, com))
@@ -114,32 +116,25 @@ def motor_order(context: DescriptionContext) -> list[Diagnostic]:
     plugin = context.root.find('thrusters') is None
     tell = context.hint if plugin else context.warning
     if matching is None:
-        return [
-            tell(
-                context.root.find('thrusters'),
-                f'its thrusters make no {name} frame of ArduSub, though it is named a BlueROV2',
-                f'compare positions and rpy with the {name} frame',
-            )
-        ]
-    result = []
+        yield tell(
+            context.root.find('thrusters'),
+            f'its thrusters make no {name} frame of ArduSub, though it is named a BlueROV2',
+            f'compare positions and rpy with the {name} frame',
+        )
+        return
     for motor, (thruster, sense) in enumerate(matching):
         if thruster != motor:
-            result.append(
-                tell(
-                    elements[motor],
-                    f'is thruster {motor + 1}, but what ArduSub calls motor '
-                    f'{motor + 1} of its {name} frame is {vehicle.thrusters.names[thruster]!r}',
-                    "put the thrusters in the order of ArduSub's motor numbers, or map the pulse "
-                    'widths where they come in',
-                )
+            yield tell(
+                elements[motor],
+                f'is thruster {motor + 1}, but what ArduSub calls motor '
+                f'{motor + 1} of its {name} frame is {vehicle.thrusters.names[thruster]!r}',
+                "put the thrusters in the order of ArduSub's motor numbers, or map the pulse "
+                'widths where they come in',
             )
         elif sense < 0:
-            result.append(
-                tell(
-                    elements[motor],
-                    f"pushes against what ArduSub's motor {motor + 1} of the "
-                    f'{name} frame does with positive PWM',
-                    'turn its rpy by 180 degrees, or set MOT_n_DIRECTION of the autopilot',
-                )
+            yield tell(
+                elements[motor],
+                f"pushes against what ArduSub's motor {motor + 1} of the "
+                f'{name} frame does with positive PWM',
+                'turn its rpy by 180 degrees, or set MOT_n_DIRECTION of the autopilot',
             )
-    return result

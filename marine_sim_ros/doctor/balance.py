@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from marine_sim_ros.core.spatial import quaternion_from_rpy
@@ -34,50 +36,43 @@ def _ratio(vehicle: Vehicle) -> float:
     return vehicle.buoyancy.fluid_density * vehicle.buoyancy.volume / vehicle.inertia.mass
 
 
-def displaced_mass(context: DescriptionContext) -> list[Diagnostic]:
+def displaced_mass(context: DescriptionContext) -> Iterator[Diagnostic]:
     """ρ V against m, with the mass of every link; thrusters must be able to make up for it."""
     vehicle = context.vehicle
     ratio = _ratio(vehicle)
     mass = vehicle.inertia.mass
     element = context.root.find('buoyancy')
     if ratio == 0:
-        return [
-            context.error(
-                element,
-                'displaces no water, so it falls',
-                'add <buoyancy><volume>, or collisions with a <buoyancy_material>',
-            )
-        ]
+        yield context.error(
+            element,
+            'displaces no water, so it falls',
+            'add <buoyancy><volume>, or collisions with a <buoyancy_material>',
+        )
+        return
     text = f'its mass is {mass:.4g} kg (all links), it displaces {ratio * mass:.4g} kg of water'
     net = (ratio - 1) * mass * Environment().gravity
     lift = full_thrust(vehicle.thrusters, np.array([0.0, 0.0, -1.0 if net > 0 else 1.0]))
     advice = 'weigh it with all its sensors and ballast; check volume, water density and units'
     boat = lift == 0 and vehicle.hull is not None and vehicle.hull.voxels is not None
     if not 0.5 <= ratio <= (BOAT if boat else 3):
-        return [context.error(element, text, advice)]
-    if ratio < HEAVY or (ratio > LIGHT and lift > 0):
+        yield context.error(element, text, advice)
+    elif ratio < HEAVY or (ratio > LIGHT and lift > 0):
         way = 'sinks' if net < 0 else 'floats up'
-        return [context.warning(element, f'{text}: it {way} with {abs(net):.3g} N', advice)]
-    if 0 < lift < abs(net):
-        return [
-            context.warning(
-                element,
-                f'{text}: {abs(net):.3g} N that its thrusters, {lift:.3g} N, cannot hold',
-                advice,
-            )
-        ]
-    if ratio > 1.05 and lift > 0:
-        return [
-            context.hint(element, f'{text}: it floats up with {net:.3g} N', 'ballast trims it')
-        ]
-    return []
+        yield context.warning(element, f'{text}: it {way} with {abs(net):.3g} N', advice)
+    elif 0 < lift < abs(net):
+        yield context.warning(
+            element,
+            f'{text}: {abs(net):.3g} N that its thrusters, {lift:.3g} N, cannot hold',
+            advice,
+        )
+    elif ratio > 1.05 and lift > 0:
+        yield context.hint(element, f'{text}: it floats up with {net:.3g} N', 'ballast trims it')
 
 
-def forgotten_mass(context: DescriptionContext) -> list[Diagnostic]:
+def forgotten_mass(context: DescriptionContext) -> Iterator[Diagnostic]:
     """A link with a collision is a body: it has a mass, of its own or of its material."""
     vehicle = context.vehicle
     density = vehicle.buoyancy.fluid_density
-    result = []
     for link in context.root.findall('link'):
         bodies = [e for e in context.extents if e.element.getparent() is link]
         bodies = [e for e in bodies if e.element.tag == 'collision']
@@ -89,77 +84,62 @@ def forgotten_mass(context: DescriptionContext) -> list[Diagnostic]:
         mass = link.find('inertial/mass')
         nothing = mass is None or float(mass.get('value') or 0) == 0
         if nothing and not made_of and not other and solid > 0.01 * vehicle.inertia.mass:
-            result.append(
-                context.warning(
-                    link,
-                    f'has a collision as large as {solid:.3g} kg of water, but no mass',
-                    'add its <inertial>, or count its mass in the link that carries it and drop '
-                    'the collision',
-                )
+            yield context.warning(
+                link,
+                f'has a collision as large as {solid:.3g} kg of water, but no mass',
+                'add its <inertial>, or count its mass in the link that carries it and drop '
+                'the collision',
             )
-    return result
 
 
-def righting(context: DescriptionContext) -> list[Diagnostic]:
+def righting(context: DescriptionContext) -> Iterator[Diagnostic]:
     """The centre of buoyancy is above that of gravity, z_b > z_g, and nearly over it."""
     vehicle = context.vehicle
     arm = vehicle.buoyancy.center_of_volume - vehicle.inertia.center_of_mass
     element = context.root.find('buoyancy')
     ratio = _ratio(vehicle)
     if ratio > LIGHT or ratio == 0:
-        return []
+        return
     numbers = (
         f'centre of buoyancy at z = {vehicle.buoyancy.center_of_volume[2]:.3g} m, '
         f'of gravity at {vehicle.inertia.center_of_mass[2]:.3g} m'
     )
     if arm[2] < 0:
-        return [
-            context.error(
-                element,
-                f'{numbers}: it turns over',
-                'check the signs: z points up (FLU), unlike '
-                'in the NED frames of the literature; ballast goes below',
-            )
-        ]
-    if arm[2] < SMALL:
-        return [
-            context.warning(
-                element,
-                f'{numbers}: it hardly rights itself',
-                'check both; a BlueROV2 has 0.01 to 0.05 m between them',
-            )
-        ]
-    tilt = float(np.arctan2(np.hypot(arm[0], arm[1]), arm[2]))
-    if tilt > TRIM:
-        return [
-            context.warning(
-                element,
-                f'the centre of buoyancy is ({arm[0]:.3g}, {arm[1]:.3g}) m beside that of '
-                f'gravity: at rest it hangs {np.degrees(tilt):.0f} degrees askew',
-                'check <origin> of <inertial> and <center_of_volume>',
-            )
-        ]
-    return []
+        yield context.error(
+            element,
+            f'{numbers}: it turns over',
+            'check the signs: z points up (FLU), unlike '
+            'in the NED frames of the literature; ballast goes below',
+        )
+    elif arm[2] < SMALL:
+        yield context.warning(
+            element,
+            f'{numbers}: it hardly rights itself',
+            'check both; a BlueROV2 has 0.01 to 0.05 m between them',
+        )
+    elif (tilt := float(np.arctan2(np.hypot(arm[0], arm[1]), arm[2]))) > TRIM:
+        yield context.warning(
+            element,
+            f'the centre of buoyancy is ({arm[0]:.3g}, {arm[1]:.3g}) m beside that of '
+            f'gravity: at rest it hangs {np.degrees(tilt):.0f} degrees askew',
+            'check <origin> of <inertial> and <center_of_volume>',
+        )
 
 
-def metacentric_height(context: DescriptionContext) -> list[Diagnostic]:
+def metacentric_height(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Afloat, it rights itself: G M = −(dK/dφ)/(m g) > 0 in roll and pitch, by the hull."""
     vehicle = context.vehicle
     if vehicle.hull is None or vehicle.hull.voxels is None or _ratio(vehicle) <= 1:
-        return []
+        return
     height = _draught(vehicle)
-    result = []
     for axis, name in ((0, 'roll'), (1, 'pitch')):
         gm = -_moment_slope(vehicle, height, axis) / (vehicle.inertia.mass * Environment().gravity)
         if gm <= 0:
-            result.append(
-                context.error(
-                    None,
-                    f'afloat its metacentric height in {name} is {gm:.3g} m: it turns over',
-                    'put mass lower or make the hull wider',
-                )
+            yield context.error(
+                None,
+                f'afloat its metacentric height in {name} is {gm:.3g} m: it turns over',
+                'put mass lower or make the hull wider',
             )
-    return result
 
 
 def _wrench(vehicle: Vehicle, state: State) -> np.ndarray:

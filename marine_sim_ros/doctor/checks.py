@@ -3,13 +3,13 @@
 
 """All checks, by name. A new one is a function in a file here and one line in a table.
 
-A check takes a :class:`DescriptionContext` and returns what it found; its docstring's first line
+A check takes a :class:`DescriptionContext` and yields what it finds; its docstring's first line
 is the rule it holds the description to. docs/reference/doctor.md gives reasons and sources.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -32,7 +32,7 @@ from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
 
 __all__ = ['CHECKS_OF_TEXT', 'CHECKS_OF_VEHICLE', 'Check', 'examine']
 
-Check = Callable[[DescriptionContext], list[Diagnostic]]
+Check = Callable[[DescriptionContext], Iterator[Diagnostic]]
 
 CHECKS_OF_TEXT: Mapping[str, Check] = MappingProxyType(
     {

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic
 
@@ -13,7 +15,7 @@ __all__ = ['drag_twice', 'plugins_beside_tags']
 _LUMPED = ('linear_damping', 'quadratic_damping', 'modulus_damping')
 
 
-def plugins_beside_tags(context: DescriptionContext) -> list[Diagnostic]:
+def plugins_beside_tags(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Nothing is described by an Orca3 plugin and by elements of ours at once."""
     root = context.root
     lumped = [e for tag in _LUMPED for e in root.findall(f'hydrodynamics/{tag}')]
@@ -32,31 +34,24 @@ def plugins_beside_tags(context: DescriptionContext) -> list[Diagnostic]:
         ),
         'Barometer': (root.findall('barometer'), 'the plugin replaces it'),
     }
-    result = []
     for plugin in root.iter('plugin'):
         for kind, (elements, outcome) in rivals.items():
             if f'libOrca{kind}Plugin' in (plugin.get('filename') or '') and elements:
-                result.append(
-                    context.error(
-                        elements[0],
-                        f"stands beside Orca3's {kind} plugin: {outcome}",
-                        'keep one of them',
-                    )
+                yield context.error(
+                    elements[0],
+                    f"stands beside Orca3's {kind} plugin: {outcome}",
+                    'keep one of them',
                 )
-    return result
 
 
-def drag_twice(context: DescriptionContext) -> list[Diagnostic]:
+def drag_twice(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Lumped damping and panels that drag both act."""
     vehicle = context.vehicle
     lumped = any(context.root.find(f'hydrodynamics/{tag}') is not None for tag in _LUMPED)
     if not lumped or vehicle.hull is None or vehicle.hull.panels is None:
-        return []
-    return [
-        context.warning(
-            context.root.find('hydrodynamics'),
-            'gives damping for the vehicle and parameters of its '
-            'hull: both act, so drag counts twice',
-            "keep the damping, or the hull's parameters",
-        )
-    ]
+        return
+    yield context.warning(
+        context.root.find('hydrodynamics'),
+        'gives damping for the vehicle and parameters of its hull: both act, so drag counts twice',
+        "keep the damping, or the hull's parameters",
+    )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic
@@ -28,23 +29,20 @@ def _parent_of(root: Element) -> dict[str, str]:
     }
 
 
-def one_tree(context: DescriptionContext) -> list[Diagnostic]:
+def one_tree(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Every link hangs on the body by joints, or tf cannot say where it is."""
     root = context.root
     parent = _parent_of(root)
     links = {str(link.get('name')): link for link in root.findall('link')}
-    result = []
     for joint in root.findall('joint'):
         for end in ('parent', 'child'):
             element = joint.find(end)
             name = None if element is None else element.get('link')
             if name not in links:
-                result.append(
-                    context.error(
-                        joint,
-                        f'its {end} is {name!r}, which is no link',
-                        f'name one of: {", ".join(sorted(links)[:8])}',
-                    )
+                yield context.error(
+                    joint,
+                    f'its {end} is {name!r}, which is no link',
+                    f'name one of: {", ".join(sorted(links)[:8])}',
                 )
     for name, link in links.items():
         seen, at = {name}, name
@@ -52,42 +50,32 @@ def one_tree(context: DescriptionContext) -> list[Diagnostic]:
             at = parent[at]
             seen.add(at)
         if at != context.base_link:
-            result.append(
-                context.error(
-                    link,
-                    f'does not hang on {context.base_link!r}',
-                    'add a joint from a link that does',
-                )
+            yield context.error(
+                link,
+                f'does not hang on {context.base_link!r}',
+                'add a joint from a link that does',
             )
-    return result
 
 
-def frame_names(context: DescriptionContext) -> list[Diagnostic]:
+def frame_names(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Names are frame ids of tf2: no slash at an end, no blanks, not map or odom."""
-    result = []
     for link in context.root.findall('link'):
         name = str(link.get('name'))
         if not re.fullmatch(r'[A-Za-z_][\w.-]*(/[\w.-]+)*', name):
-            result.append(
-                context.warning(
-                    link,
-                    f'{name!r} is an odd name for a frame',
-                    'take letters, digits and underscores, as in "sonar_link", "rov/sonar_link" '
-                    '(tf2)',
-                )
+            yield context.warning(
+                link,
+                f'{name!r} is an odd name for a frame',
+                'take letters, digits and underscores, as in "sonar_link", "rov/sonar_link" (tf2)',
             )
         if name in _WORLD:
-            result.append(
-                context.warning(
-                    link,
-                    f'{name!r} is the name of a frame of the world (REP 105)',
-                    'take another; the dynamics publishes map -> the body',
-                )
+            yield context.warning(
+                link,
+                f'{name!r} is the name of a frame of the world (REP 105)',
+                'take another; the dynamics publishes map -> the body',
             )
-    return result
 
 
-def moving_hull(context: DescriptionContext) -> list[Diagnostic]:
+def moving_hull(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Hulls are built with all joints at zero and stay so."""
     root = context.root
     parent = _parent_of(root)
@@ -97,7 +85,6 @@ def moving_hull(context: DescriptionContext) -> list[Diagnostic]:
         if joint.get('type') in MOVING
         for child in joint.findall('child')
     }
-    result = []
     for link in root.findall('link'):
         name, seen = str(link.get('name')), set()
         at = name
@@ -110,23 +97,19 @@ def moving_hull(context: DescriptionContext) -> list[Diagnostic]:
             for tag in ('buoyancy_material', 'hydrodynamics')
         )
         if at in moving and tagged:
-            result.append(
-                context.warning(
-                    link,
-                    'moves with a joint, but its hull (buoyancy_material, hydrodynamics) stays '
-                    'where it is at zero',
-                    'give its volume as <buoyancy link="...">, which moves '
-                    'with it, or fix the joint',
-                )
+            yield context.warning(
+                link,
+                'moves with a joint, but its hull (buoyancy_material, hydrodynamics) stays '
+                'where it is at zero',
+                'give its volume as <buoyancy link="...">, which moves with it, or fix the joint',
             )
-    return result
 
 
-def sensor_links(context: DescriptionContext) -> list[Diagnostic]:
+def sensor_links(context: DescriptionContext) -> Iterator[Diagnostic]:
     """No link or thruster is many lengths of the vehicle away: rather millimetres for metres."""
     size = context.size
     if size is None:
-        return []
+        return
     reach = _FAR * float(max(size))
     own = {e.link for e in context.extents}
     links = {link.get('name'): link for link in context.root.findall('link')}
@@ -135,12 +118,10 @@ def sensor_links(context: DescriptionContext) -> list[Diagnostic]:
     ]
     thrusters = context.thruster_elements()
     places += zip(thrusters, context.vehicle.thrusters.position, strict=True)
-    return [
-        context.warning(
-            element,
-            f'is at ({at[0]:.4g}, {at[1]:.4g}, {at[2]:.4g}) m, far from the vehicle',
-            'check the unit of <origin xyz>: m',
-        )
-        for element, at in places
-        if max(abs(at)) > reach
-    ]
+    for element, at in places:
+        if max(abs(at)) > reach:
+            yield context.warning(
+                element,
+                f'is at ({at[0]:.4g}, {at[1]:.4g}, {at[2]:.4g}) m, far from the vehicle',
+                'check the unit of <origin xyz>: m',
+            )

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
@@ -30,7 +32,7 @@ MUCH_ADDED = 5.0
 """Times the vehicle's own mass; a BlueROV2 has 1.4 at most."""
 
 
-def added_mass(context: DescriptionContext) -> list[Diagnostic]:
+def added_mass(context: DescriptionContext) -> Iterator[Diagnostic]:
     """M_A is positive, and where it exceeds M_RB it cannot be fed back as a force.
 
     Feedback of −M_A ν̇ with any delay diverges where an eigenvalue of M_RB⁻¹ M_A is 1 or more.
@@ -38,34 +40,32 @@ def added_mass(context: DescriptionContext) -> list[Diagnostic]:
     vehicle = context.vehicle
     element = context.root.find('hydrodynamics/added_mass')
     if np.min(np.linalg.eigvalsh(vehicle.added_mass)) < -1e-9:
-        return [
-            context.error(
-                element,
-                'is not positive semi-definite: some motion would gain energy from nothing',
-                'check the signs of the terms off the diagonal',
-            )
-        ]
+        yield context.error(
+            element,
+            'is not positive semi-definite: some motion would gain energy from nothing',
+            'check the signs of the terms off the diagonal',
+        )
+        return
     own = np.diag(vehicle.rigid_body_mass)
     ratio = np.diag(vehicle.added_mass) / own
     worst = int(np.argmax(ratio))
     text = f"in {AXES[worst]} it is {ratio[worst]:#.3g} times the vehicle's own"
     if ratio[worst] > MUCH_ADDED:
-        return [context.warning(element, text, 'check its unit: kg and kg·m²')]
+        yield context.warning(element, text, 'check its unit: kg and kg·m²')
+        return
     spread = np.linalg.eigvals(np.linalg.solve(vehicle.rigid_body_mass, vehicle.added_mass))
     most = float(np.max(np.abs(spread)))
     if most < 1:
-        return []
-    return [
-        context.hint(
-            element,
-            f'{text}; as a force from another node it would diverge at any step '
-            f'(M_RB⁻¹ M_A has an eigenvalue of {most:#.3g}; stable below 1)',
-            'leave it in the mass matrix, as this package does',
-        )
-    ]
+        return
+    yield context.hint(
+        element,
+        f'{text}; as a force from another node it would diverge at any step '
+        f'(M_RB⁻¹ M_A has an eigenvalue of {most:#.3g}; stable below 1)',
+        'leave it in the mass matrix, as this package does',
+    )
 
 
-def undamped_axes(context: DescriptionContext) -> list[Diagnostic]:
+def undamped_axes(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Every motion is opposed by some drag."""
     vehicle = context.vehicle
     free = []
@@ -74,14 +74,12 @@ def undamped_axes(context: DescriptionContext) -> list[Diagnostic]:
         if not np.asarray(drag(vehicle, state, Environment()))[i] < 0:
             free.append(axis)
     if not free:
-        return []
-    return [
-        context.warning(
-            context.root.find('hydrodynamics'),
-            f'nothing damps its {", ".join(free)}',
-            'give <linear_damping> or <quadratic_damping>, or collisions that drag',
-        )
-    ]
+        return
+    yield context.warning(
+        context.root.find('hydrodynamics'),
+        f'nothing damps its {", ".join(free)}',
+        'give <linear_damping> or <quadratic_damping>, or collisions that drag',
+    )
 
 
 def _terminal_speed(vehicle: Vehicle, axis: int, force: float) -> float:
@@ -97,29 +95,29 @@ def _terminal_speed(vehicle: Vehicle, axis: int, force: float) -> float:
     return (low + high) / 2
 
 
-def top_speed(context: DescriptionContext) -> list[Diagnostic]:
+def top_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Drag and thrust fit: full thrust ahead gives a speed that such vehicles have."""
     vehicle = context.vehicle
     force = full_thrust(vehicle.thrusters, AHEAD)
     if force < 1e-6:
-        return []
+        return
     speed = _terminal_speed(vehicle, 0, force)
     element = context.root.find('hydrodynamics')
     text = f'{force:.3g} N ahead give {speed:.3g} m/s'
     if speed < SLOW:
-        return [context.warning(element, text, 'check the damping: N·s/m and N·s²/m²')]
+        yield context.warning(element, text, 'check the damping: N·s/m and N·s²/m²')
+        return
     if speed <= FAST:
-        return []
+        return
     if vehicle.hull is not None and vehicle.hull.panels is not None:
-        return [
-            context.hint(
-                element,
-                f'{text}: its hull hardly drags',
-                'pressures of 10 Pa are drag coefficients '
-                'of about 0.02; give real ones with <coefficient_unit>cd</coefficient_unit>',
-            )
-        ]
-    return [context.warning(element, text, 'check the damping: N·s/m and N·s²/m²')]
+        yield context.hint(
+            element,
+            f'{text}: its hull hardly drags',
+            'pressures of 10 Pa are drag coefficients '
+            'of about 0.02; give real ones with <coefficient_unit>cd</coefficient_unit>',
+        )
+        return
+    yield context.warning(element, text, 'check the damping: N·s/m and N·s²/m²')
 
 
 def munk_speeds(vehicle: Vehicle) -> tuple[float, float]:
@@ -185,27 +183,25 @@ def _yaw_growth(vehicle: Vehicle, speed: float) -> float:
     return float(np.max(rates.real))
 
 
-def munk_pitch(context: DescriptionContext) -> list[Diagnostic]:
+def munk_pitch(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Above √(m g (z_b − z_g)/(M_33 − M_11)) the Munk moment exceeds the righting one."""
     return _munk(context, 'pitch', munk_speeds(context.vehicle)[0])
 
 
-def munk_yaw(context: DescriptionContext) -> list[Diagnostic]:
+def munk_yaw(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Where nothing rights the heading, the Munk moment needs damping to hold it."""
     return _munk(context, 'yaw', munk_speeds(context.vehicle)[1])
 
 
-def _munk(context: DescriptionContext, axis: str, speed: float) -> list[Diagnostic]:
+def _munk(context: DescriptionContext, axis: str, speed: float) -> Iterator[Diagnostic]:
     vehicle = context.vehicle
     start = f'above {speed:.2g} m/s' if speed > SLOWEST else 'at any speed'
     if not np.isfinite(speed) or speed > _terminal_speed(
         vehicle, 0, full_thrust(vehicle.thrusters, AHEAD)
     ):
-        return []
-    return [
-        context.hint(
-            context.root.find('hydrodynamics/added_mass'),
-            f'{start} ahead it is unstable in {axis}: the Munk moment of its added mass',
-            'a controller must hold it, or lift (not in this model) does',
-        )
-    ]
+        return
+    yield context.hint(
+        context.root.find('hydrodynamics/added_mass'),
+        f'{start} ahead it is unstable in {axis}: the Munk moment of its added mass',
+        'a controller must hold it, or lift (not in this model) does',
+    )

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from marine_sim_ros.doctor.context import DescriptionContext
@@ -34,71 +36,59 @@ def _tensor(link: Element) -> np.ndarray | None:
     return np.array([[float(v[0]) for v in row if v is not None] for row in rows])
 
 
-def possible_inertia(context: DescriptionContext) -> list[Diagnostic]:
+def possible_inertia(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Principal moments are positive, and none is larger than the other two together."""
-    result = []
     for link in context.root.findall('link'):
         tensor = _tensor(link)
         if tensor is None:
             continue
         low, middle, high = np.linalg.eigvalsh(tensor)
         if low < -1e-9 * max(1.0, high):
-            result.append(
-                context.error(
-                    link,
-                    f'its principal moments of inertia are {low:.3g}, {middle:.3g}, {high:.3g} '
-                    'kg·m²; one is negative',
-                    'check the signs of ixy, ixz, iyz and the moments',
-                )
+            yield context.error(
+                link,
+                f'its principal moments of inertia are {low:.3g}, {middle:.3g}, {high:.3g} '
+                'kg·m²; one is negative',
+                'check the signs of ixy, ixz, iyz and the moments',
             )
         elif high > 1.001 * (low + middle):
-            result.append(
-                context.error(
-                    link,
-                    f'its largest principal moment of inertia, {high:.4g} kg·m², is above the '
-                    f'sum of the others, {low + middle:.4g}: no body has that',
-                    'check ixx, iyy, izz: each is at most the sum of the two others',
-                )
+            yield context.error(
+                link,
+                f'its largest principal moment of inertia, {high:.4g} kg·m², is above the '
+                f'sum of the others, {low + middle:.4g}: no body has that',
+                'check ixx, iyy, izz: each is at most the sum of the two others',
             )
-    return result
 
 
-def plausible_inertia(context: DescriptionContext) -> list[Diagnostic]:
+def plausible_inertia(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Moments of the whole against those of a solid box as large: m (b² + c²)/12."""
     size = context.size
     if size is None or not np.all(size < FARTHEST):
-        return []
+        return
     inertia = context.vehicle.inertia
     square = size**2
     box = inertia.mass * (np.sum(square) - square) / 12
-    result = []
     for name, own, solid in zip('xyz', np.diag(inertia.tensor), box, strict=True):
         if not SMALLEST * solid <= own <= LARGEST * solid:
-            result.append(
-                context.warning(
-                    context.root.find('link[inertial]'),
-                    f'I_{name}{name} of the vehicle is {own:.3g} kg·m², a solid box of its size '
-                    f'and mass has {solid:.3g}',
-                    'check the inertia, its unit (kg·m²), and the mass',
-                )
+            yield context.warning(
+                context.root.find('link[inertial]'),
+                f'I_{name}{name} of the vehicle is {own:.3g} kg·m², a solid box of its size '
+                f'and mass has {solid:.3g}',
+                'check the inertia, its unit (kg·m²), and the mass',
             )
-    return result
 
 
-def products_of_inertia(context: DescriptionContext) -> list[Diagnostic]:
+def products_of_inertia(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Products of inertia stay small: a vehicle is about symmetric to its axes."""
     tensor = context.vehicle.inertia.tensor
     moments = np.sqrt(np.outer(np.diag(tensor), np.diag(tensor)))
     share = np.abs(tensor - np.diag(np.diag(tensor))) / moments
     i, j = np.unravel_index(int(np.argmax(share)), share.shape)
     if share[i, j] <= PRODUCTS:
-        return []
+        return
     names = 'xyz'
-    return [
-        context.hint(
-            context.root.find('link[inertial]'),
-            f'I_{names[i]}{names[j]} of the vehicle is {tensor[i, j]:.3g} kg·m², '
-            f'{share[i, j]:.0%} of the moments beside it: its principal axes are far from its own',
-            'check the products of inertia and their sign (off-diagonal terms are −∫xy dm)',
-        )
-    ]
+    yield context.hint(
+        context.root.find('link[inertial]'),
+        f'I_{names[i]}{names[j]} of the vehicle is {tensor[i, j]:.3g} kg·m², '
+        f'{share[i, j]:.0%} of the moments beside it: its principal axes are far from its own',
+        'check the products of inertia and their sign (off-diagonal terms are −∫xy dm)',
+    )

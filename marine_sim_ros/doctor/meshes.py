@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -37,13 +38,13 @@ def _meshes(context: DescriptionContext) -> list[tuple[Element, Any]]:
     return result
 
 
-def readable_meshes(context: DescriptionContext) -> list[Diagnostic]:
+def readable_meshes(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Every mesh, also of visuals, is a file that can be read."""
-    return [
-        context.error(element, str(mesh), 'check the file name, and that the package is built')
-        for element, mesh in _meshes(context)
-        if isinstance(mesh, str)
-    ]
+    for element, mesh in _meshes(context):
+        if isinstance(mesh, str):
+            yield context.error(
+                element, str(mesh), 'check the file name, and that the package is built'
+            )
 
 
 def _other_sizes(context: DescriptionContext) -> float:
@@ -61,10 +62,9 @@ def _other_sizes(context: DescriptionContext) -> float:
     return float(max(found, default=0.0))
 
 
-def millimetres(context: DescriptionContext) -> list[Diagnostic]:
+def millimetres(context: DescriptionContext) -> Iterator[Diagnostic]:
     """A mesh is about as large as the thrusters, joints and boxes around it."""
     other = _other_sizes(context)
-    result = []
     for element, mesh in _meshes(context):
         if isinstance(mesh, str):
             continue
@@ -75,20 +75,16 @@ def millimetres(context: DescriptionContext) -> list[Diagnostic]:
             continue
         against = f', all else within {other:.3g} m' if other else ''
         fits = scale is None and 0.1 * other < longest / 1000 < 10 * other
-        result.append(
-            context.error(
-                element,
-                f'is {longest:.4g} m long{against}: it is rather in millimetres',
-                'add scale="0.001 0.001 0.001"',
-                scaled_mesh(element) if fits else None,
-            )
+        yield context.error(
+            element,
+            f'is {longest:.4g} m long{against}: it is rather in millimetres',
+            'add scale="0.001 0.001 0.001"',
+            scaled_mesh(element) if fits else None,
         )
-    return result
 
 
-def inside_out(context: DescriptionContext) -> list[Diagnostic]:
+def inside_out(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Triangles are counter-clockwise seen from outside: the volume is positive."""
-    result = []
     for element, mesh in _meshes(context):
         if isinstance(mesh, str):
             continue
@@ -96,11 +92,8 @@ def inside_out(context: DescriptionContext) -> list[Diagnostic]:
         mesh.merge_vertices(merge_tex=True, merge_norm=True)
         mirrored = scale is not None and np.prod(scale) < 0
         if mesh.is_watertight and mesh.volume * (-1 if mirrored else 1) < 0:
-            result.append(
-                context.warning(
-                    element,
-                    'is inside out; for the hull it is turned, other programs may not',
-                    'flip the normals in the program that made it',
-                )
+            yield context.warning(
+                element,
+                'is inside out; for the hull it is turned, other programs may not',
+                'flip the normals in the program that made it',
             )
-    return result

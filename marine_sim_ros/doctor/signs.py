@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from marine_sim_ros.doctor.context import DescriptionContext
@@ -45,35 +47,25 @@ def _side(name: str) -> int:
     return int(any(w in words for w in _PORT)) - int(any(w in words for w in _STARBOARD))
 
 
-def looks_down(context: DescriptionContext) -> list[Diagnostic]:
+def looks_down(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Two or more signs together: what belongs on top is below, what is to port has y < 0."""
-    named = [
-        frame.name
-        for frame in context.frames.values()
-        if {'ned', 'frd'} & set(frame.name.lower().split('_'))
-    ]
     links = {link.get('name'): link for link in context.root.findall('link')}
-    result = [
-        context.hint(
-            links.get(name),
-            'is named for a frame with z down',
-            'make sure that its joint turns it by pi about x; nothing here converts it',
-        )
-        for name in named
-        if np.allclose(context.frames[name].quaternion, [0, 0, 0, 1])
-    ]
+    for frame in context.frames.values():
+        named = {'ned', 'frd'} & set(frame.name.lower().split('_'))
+        if named and np.allclose(frame.quaternion, [0, 0, 0, 1]):
+            yield context.hint(
+                links.get(frame.name),
+                'is named for a frame with z down',
+                'make sure that its joint turns it by pi about x; nothing here converts it',
+            )
     told = _evidence(context)
-    if len(told) < 2:
-        return result
-    return [
-        *result,
-        context.warning(
+    if len(told) >= 2:
+        yield context.warning(
             None,
             f'it looks as if its z pointed down (NED): {"; ".join(told[:4])}',
             'turn the signs of all y and z, and of the products I_xy and I_xz: x forward, y to '
             'port, z up',
-        ),
-    ]
+        )
 
 
 def _takes_energy(text: str) -> bool:
@@ -89,25 +81,20 @@ def _takes_energy(text: str) -> bool:
     return bool(moments[0] >= -1e-9 * max(1.0, abs(moments[-1])))
 
 
-def negative_damping(context: DescriptionContext) -> list[Diagnostic]:
+def negative_damping(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Coefficients with the sign of the literature, X_u < 0, instead of positive ones.
 
     Only the symmetric part of a matrix gains or takes energy, νᵀ D ν; negative numbers off the
     diagonal are right as long as it is positive semi-definite.
     """
-    result = []
     for tag in ('linear_damping', 'quadratic_damping', 'modulus_damping', 'added_mass'):
         for element in context.root.findall(f'hydrodynamics/{tag}'):
             text = element.text or ''
             values = [w for w in text.split() if w.startswith('-') and w.strip('-0.')]
             if values and not _takes_energy(text):
-                result.append(
-                    context.error(
-                        element,
-                        f'has negative numbers ({" ".join(values[:3])}), as the literature '
-                        'writes X_u',
-                        'give positive coefficients: a force against the motion, a mass',
-                        opposite_numbers(element),
-                    )
+                yield context.error(
+                    element,
+                    f'has negative numbers ({" ".join(values[:3])}), as the literature writes X_u',
+                    'give positive coefficients: a force against the motion, a mass',
+                    opposite_numbers(element),
                 )
-    return result

@@ -10,6 +10,8 @@ unless k T < c₁.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
@@ -44,31 +46,26 @@ def drag_step_limit(vehicle: Vehicle) -> float:
     return 1 / most if most > 0 else np.inf
 
 
-def drag_step(context: DescriptionContext) -> list[Diagnostic]:
+def drag_step(context: DescriptionContext) -> Iterator[Diagnostic]:
     """λ T < 1 at the default step; this package's own integrator treats the drag as implicit."""
     rates = drag_rates(context.vehicle)
     limit = drag_step_limit(context.vehicle)
     axis = AXES[int(np.argmax(rates))]
     element = context.root.find('hydrodynamics')
     if limit < DEFAULT_STEP / 20:
-        return [
-            context.warning(
-                element,
-                f'its drag in {axis} is so large that a step of {limit * 1e3:.2g} ms would '
-                'be needed to see it act',
-                f'check the damping and the inertia in {axis}',
-            )
-        ]
-    if limit >= DEFAULT_STEP:
-        return []
-    return [
-        context.hint(
+        yield context.warning(
+            element,
+            f'its drag in {axis} is so large that a step of {limit * 1e3:.2g} ms would '
+            'be needed to see it act',
+            f'check the damping and the inertia in {axis}',
+        )
+    elif limit < DEFAULT_STEP:
+        yield context.hint(
             element,
             f'explicit drag that is one sample old is stable below {limit * 1e3:.3g} ms '
             f'only ({axis} at 3 rad/s or 1.5 m/s); the default step is {DEFAULT_STEP * 1e3:g} ms',
             'keep implicit_drag on and lockstep on, as they are by default',
         )
-    ]
 
 
 def surface_stiffness(vehicle: Vehicle) -> float:
@@ -81,19 +78,17 @@ def surface_stiffness(vehicle: Vehicle) -> float:
     return float(np.max(-np.diff(force) / np.diff(heights)))
 
 
-def surface_step(context: DescriptionContext) -> list[Diagnostic]:
+def surface_step(context: DescriptionContext) -> Iterator[Diagnostic]:
     """T √(k/M) < 2 for the heave at the surface, with a margin of two."""
     vehicle = context.vehicle
     stiffness = surface_stiffness(vehicle)
     mass = float(vehicle.mass_matrix[2, 2])
     if DEFAULT_STEP * np.sqrt(max(stiffness, 0.0) / mass) < 1:
-        return []
-    return [
-        context.warning(
-            context.root.find('buoyancy'),
-            f'at the surface it is as stiff as {stiffness:.3g} N/m: '
-            f'steps above {2e3 * np.sqrt(mass / stiffness):.2g} ms are unstable, the default is '
-            f'{DEFAULT_STEP * 1e3:g} ms',
-            'check <height> of <buoyancy>, or take a shorter step',
-        )
-    ]
+        return
+    yield context.warning(
+        context.root.find('buoyancy'),
+        f'at the surface it is as stiff as {stiffness:.3g} N/m: '
+        f'steps above {2e3 * np.sqrt(mass / stiffness):.2g} ms are unstable, the default is '
+        f'{DEFAULT_STEP * 1e3:g} ms',
+        'check <height> of <buoyancy>, or take a shorter step',
+    )

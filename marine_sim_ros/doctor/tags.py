@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from difflib import get_close_matches
 
 from marine_sim_ros.doctor.context import DescriptionContext
@@ -62,40 +63,40 @@ def _told(context: DescriptionContext, text: str) -> tuple[Place, str]:
     return Place(found[1], int(found[2]), found[3] or ''), found[4]
 
 
-def loaded(context: DescriptionContext) -> list[Diagnostic]:
+def loaded(context: DescriptionContext) -> Iterator[Diagnostic]:
     """The description becomes a vehicle."""
     if context.loaded is not None:
-        return []
+        return
     place, text = _told(context, context.refusal)
-    return [Diagnostic(Severity.ERROR, f'cannot be simulated: {text}', place, 'fix this first')]
+    yield Diagnostic(Severity.ERROR, f'cannot be simulated: {text}', place, 'fix this first')
 
 
-def told_while_loading(context: DescriptionContext) -> list[Diagnostic]:
+def told_while_loading(context: DescriptionContext) -> Iterator[Diagnostic]:
     """What was repaired or looked unusual when the description was read."""
-    result = []
     plugins = ignored(context.root, context.source)
     for warning in (w for w in context.vehicle.warnings if w not in plugins):
         place, text = _told(context, warning)
         edit = _stray_underscore(context, place, text)
         advice = 'fix it if it is not intended'
-        result.append(Diagnostic(Severity.WARNING, text, place, advice, edit=edit))
-    return result
+        yield Diagnostic(Severity.WARNING, text, place, advice, edit=edit)
 
 
-def computed(context: DescriptionContext) -> list[Diagnostic]:
+def computed(context: DescriptionContext) -> Iterator[Diagnostic]:
     """What was computed when the description was read, with its numbers."""
     advice = 'compare it with what is known of the vehicle'
     told = (_told(context, note) for note in context.vehicle.notes)
-    return [Diagnostic(Severity.HINT, text, place, advice) for place, text in told]
+    for place, text in told:
+        yield Diagnostic(Severity.HINT, text, place, advice)
 
 
-def ignored_plugins(context: DescriptionContext) -> list[Diagnostic]:
+def ignored_plugins(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Gazebo plugins of others are not read: elements of this package describe their effect."""
-    return [
-        Diagnostic(Severity.WARNING, text, place, 'describe its effect with elements of this '
-                'package, or leave it if it does not affect the motion')
-        for place, text in (_told(context, t) for t in ignored(context.root, context.source))
-    ]  # fmt: skip
+    advice = (
+        'describe its effect with elements of this package, or leave it if it does not affect the '
+        'motion'
+    )
+    for place, text in (_told(context, t) for t in ignored(context.root, context.source)):
+        yield Diagnostic(Severity.WARNING, text, place, advice)
 
 
 def _stray_underscore(context: DescriptionContext, place: Place, text: str) -> Edit | None:
@@ -117,9 +118,8 @@ def _ours(context: DescriptionContext) -> list[Element]:
     return [e for top in tops for e in top.iter() if isinstance(e.tag, str)]
 
 
-def unread_attributes(context: DescriptionContext) -> list[Diagnostic]:
+def unread_attributes(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Values stand in elements, <C_PD1>3</C_PD1>; as attributes nobody reads them."""
-    result = []
     for element in _ours(context):
         known = _ATTRIBUTES.get(element.tag, set())
         if element.tag not in _CHILDREN and element.tag not in _ATTRIBUTES:
@@ -128,23 +128,23 @@ def unread_attributes(context: DescriptionContext) -> list[Diagnostic]:
         children = [name for name in unread if name in _CHILDREN.get(element.tag, ())]
         if children:
             first = children[0]
-            result.append(context.error(
-                element, f'has {", ".join(children)} as attributes, which nobody reads',
+            yield context.error(
+                element,
+                f'has {", ".join(children)} as attributes, which nobody reads',
                 f'make elements of them: <{first}>{element.get(first)}</{first}>',
                 as_elements(element, children),
-            ))  # fmt: skip
+            )
         others = [name for name in unread if name not in children]
         if others:
-            result.append(context.warning(
-                element, f'has attributes that nobody reads: {", ".join(others)}',
+            yield context.warning(
+                element,
+                f'has attributes that nobody reads: {", ".join(others)}',
                 f'known are: {", ".join(sorted(known)) or "none"}',
-            ))  # fmt: skip
-    return result
+            )
 
 
-def misspelt(context: DescriptionContext) -> list[Diagnostic]:
+def misspelt(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Elements below <robot> or <collision> that nobody reads, though they look like ours."""
-    result = []
     in_collision = {'buoyancy_material', 'hydrodynamics', CONTACT_MATERIAL}
     known = {'robot': robot_elements(), 'collision': in_collision}
     parents = [context.root, *context.root.iterfind('link/collision')]
@@ -155,46 +155,43 @@ def misspelt(context: DescriptionContext) -> list[Diagnostic]:
             continue
         near = get_close_matches(element.tag, sorted(choices), 1, _READABLE)
         if near:
-            result.append(context.error(
-                element, 'is unknown, so nobody reads it', f'did you mean <{near[0]}>?',
+            yield context.error(
+                element,
+                'is unknown, so nobody reads it',
+                f'did you mean <{near[0]}>?',
                 renamed(element, near[0]),
-            ))  # fmt: skip
-    return result
+            )
 
 
-def unused_materials(context: DescriptionContext) -> list[Diagnostic]:
+def unused_materials(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Each <buoyancy_material> that is defined is used by a collision."""
     used = {m.get('name') for m in context.root.iterfind('link/collision/buoyancy_material')}
-    return [
-        context.warning(
-            material, 'is used by no collision', 'name it in a collision, or remove it'
-        )
-        for material in context.root.findall('buoyancy_material')
-        if material.get('name') not in used
-    ]
+    for material in context.root.findall('buoyancy_material'):
+        if material.get('name') not in used:
+            yield context.warning(
+                material, 'is used by no collision', 'name it in a collision, or remove it'
+            )
 
 
-def unused_curves(context: DescriptionContext) -> list[Diagnostic]:
+def unused_curves(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Each thrust <curve> is used by a thruster."""
     used = {t.get('curve') for t in context.root.findall('thrusters/thruster')}
     linear = context.root.find('thrusters/thruster/linear') is not None
     tell = context.hint if context.expanded and linear else context.warning
-    return [
-        tell(curve, 'is used by no thruster', 'name it in a thruster: curve="..."')
-        for curve in context.root.findall('thrusters/curve')
-        if curve.get('name') not in used
-    ]
+    for curve in context.root.findall('thrusters/curve'):
+        if curve.get('name') not in used:
+            yield tell(curve, 'is used by no thruster', 'name it in a thruster: curve="..."')
 
 
-def density_unit(context: DescriptionContext) -> list[Diagnostic]:
+def density_unit(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Densities of materials are relative to water, not in kg/m³."""
-    result = []
     for element in context.root.findall('buoyancy_material/density'):
         value = numbers(element.get('value'), 1)
         if value is not None and 25 < float(value[0]) <= 25000:
             density = float(value[0])
-            result.append(context.error(
-                element, f'is {density:g}; a density relative to water is 0.0001 to 25',
-                f'{density:g} kg/m³ is {density / 1000:g}', relative_density(element, density),
-            ))  # fmt: skip
-    return result
+            yield context.error(
+                element,
+                f'is {density:g}; a density relative to water is 0.0001 to 25',
+                f'{density:g} kg/m³ is {density / 1000:g}',
+                relative_density(element, density),
+            )

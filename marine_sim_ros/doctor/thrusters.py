@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -40,33 +41,33 @@ def _words(name: str) -> set[str]:
     return set(name.lower().replace('-', '_').split('_'))
 
 
-def reachable_axes(context: DescriptionContext) -> list[Diagnostic]:
+def reachable_axes(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Rank of the thruster matrix, and the axes that cannot be commanded (Fossen 2011, 9.7)."""
     vehicle = context.vehicle
     count = len(vehicle.thrusters)
     element = context.root.find('thrusters')
     if count == 0:
-        return [context.hint(element, 'has no thrusters', 'add <thrusters>, or drive it by waves')]
+        yield context.hint(element, 'has no thrusters', 'add <thrusters>, or drive it by waves')
+        return
     found = controllability(vehicle.thrusters, vehicle.inertia.center_of_mass)
     if not found.unreachable:
-        return []
+        return
     text = (
         f'{count} thrusters of rank {found.rank} cannot command {", ".join(found.unreachable)} '
         'while they hold the other axes'
     )
     if count >= 4 and {'surge', 'heave', 'yaw'} & set(found.unreachable):
-        return [
-            context.warning(
-                element,
-                text,
-                'check the positions and rpy of the thrusters: four of them can have '
-                'surge, heave and yaw',
-            )
-        ]
-    return [context.hint(element, text, 'leave these axes free in controllers and scenarios')]
+        yield context.warning(
+            element,
+            text,
+            'check the positions and rpy of the thrusters: four of them can have '
+            'surge, heave and yaw',
+        )
+        return
+    yield context.hint(element, text, 'leave these axes free in controllers and scenarios')
 
 
-def pulse(context: DescriptionContext) -> list[Diagnostic]:
+def pulse(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Run a few steps of the simulation with a pulse on one thruster at a time.
 
     The velocity gained along its axis, at its place, must be positive: cᵀ H ν > 0. A tether, which
@@ -83,53 +84,43 @@ def pulse(context: DescriptionContext) -> list[Diagnostic]:
         for _ in range(STEPS):
             simulation.tick(pwm)
         gained.append(np.asarray(simulation.state.velocity))
-    result = []
     for i, element in enumerate(elements):
         moved = (gained[i + 1] - gained[0]) @ vehicle.thrusters.effectiveness[:, i]
         if not moved > 0:
-            result.append(
-                context.error(
-                    element,
-                    f'a pulse of {1500 + PULSE:g} µs moves the vehicle {_how(moved)} the z '
-                    'axis of its <origin>',
-                    'give it thrust above neutral: pos_force, or rows of its curve above 1500 µs',
-                )
+            yield context.error(
+                element,
+                f'a pulse of {1500 + PULSE:g} µs moves the vehicle {_how(moved)} the z '
+                'axis of its <origin>',
+                'give it thrust above neutral: pos_force, or rows of its curve above 1500 µs',
             )
-    return result
 
 
 def _how(moved: float) -> str:
     return 'against' if moved < 0 else 'not along'
 
 
-def names(context: DescriptionContext) -> list[Diagnostic]:
+def names(context: DescriptionContext) -> Iterator[Diagnostic]:
     """A thruster named for a side is there, and one named for an axis pushes along it."""
     thrusters = context.vehicle.thrusters
-    result = []
     for i, element in enumerate(context.thruster_elements()):
         words = _words(thrusters.names[i])
         for sides, axis, sign, expected in _SIDES:
             at = thrusters.position[i, axis]
             if words & set(sides) and sign * at < -1e-3:
-                result.append(
-                    context.warning(
-                        element,
-                        f'its name says {expected}, but it is at {"xyz"[axis]} = {at:g} m',
-                        'check the signs: x forward, y to port, z up (REP 103)',
-                    )
+                yield context.warning(
+                    element,
+                    f'its name says {expected}, but it is at {"xyz"[axis]} = {at:g} m',
+                    'check the signs: x forward, y to port, z up (REP 103)',
                 )
         for along, axis, letter in _ALONG:
             if words & set(along) and abs(thrusters.axis[i, axis]) < 0.5:
                 c = thrusters.axis[i]
-                result.append(
-                    context.warning(
-                        element,
-                        f'its name says it pushes along {letter}, but positive PWM pushes '
-                        f'along ({c[0]:.2f}, {c[1]:.2f}, {c[2]:.2f})',
-                        'check rpy: positive PWM pushes along the z axis of <origin>',
-                    )
+                yield context.warning(
+                    element,
+                    f'its name says it pushes along {letter}, but positive PWM pushes '
+                    f'along ({c[0]:.2f}, {c[1]:.2f}, {c[2]:.2f})',
+                    'check rpy: positive PWM pushes along the z axis of <origin>',
                 )
-    return result
 
 
 def _pairs(context: DescriptionContext) -> list[tuple[int, int]]:
@@ -145,11 +136,10 @@ def _pairs(context: DescriptionContext) -> list[tuple[int, int]]:
     return result
 
 
-def mirror(context: DescriptionContext) -> list[Diagnostic]:
+def mirror(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Thrusters at mirrored places push like mirror images, unless declared reversed."""
     axis = context.vehicle.thrusters.axis
     elements = context.thruster_elements()
-    result = []
     for i, j in _pairs(context):
         likeness = float(axis[i] @ (axis[j] * [1.0, -1.0, 1.0]))
         if likeness > -0.9 or _reversed_on_purpose(elements[i]) != _reversed_on_purpose(
@@ -157,15 +147,12 @@ def mirror(context: DescriptionContext) -> list[Diagnostic]:
         ):
             continue
         first, second = (context.vehicle.thrusters.names[k] for k in (i, j))
-        result.append(
-            context.warning(
-                elements[j],
-                f'{first!r} and {second!r} are at mirrored places and push in opposite '
-                'senses for the same PWM',
-                'if one of them is not meant to be reversed, turn its rpy by 180 degrees',
-            )
+        yield context.warning(
+            elements[j],
+            f'{first!r} and {second!r} are at mirrored places and push in opposite '
+            'senses for the same PWM',
+            'if one of them is not meant to be reversed, turn its rpy by 180 degrees',
         )
-    return result
 
 
 def _reversed_on_purpose(element: object) -> bool:
@@ -174,11 +161,10 @@ def _reversed_on_purpose(element: object) -> bool:
     return text.strip().startswith('-')
 
 
-def handedness(context: DescriptionContext) -> list[Diagnostic]:
+def handedness(context: DescriptionContext) -> Iterator[Diagnostic]:
     """Pairs of propellers turn against each other, else their reaction torques add up."""
     thrusters = context.vehicle.thrusters
     elements = context.thruster_elements()
-    result = []
     for i, j in _pairs(context):
         told = elements[i].get('direction') and elements[j].get('direction')
         alike = float(thrusters.axis[i] @ (thrusters.axis[j] * [1.0, -1.0, 1.0])) > 0.9
@@ -190,28 +176,22 @@ def handedness(context: DescriptionContext) -> list[Diagnostic]:
             f'same way ({elements[j].get("direction")})'
         )
         if torque > 0:
-            result.append(
-                context.warning(
-                    elements[j],
-                    f'{text}: together they twist by {torque:g} N·m per N each',
-                    'give one of them the other direction="cw" or "ccw"',
-                )
+            yield context.warning(
+                elements[j],
+                f'{text}: together they twist by {torque:g} N·m per N each',
+                'give one of them the other direction="cw" or "ccw"',
             )
         else:
-            result.append(
-                context.hint(
-                    elements[j],
-                    f'{text}; without reaction_torque that has no effect',
-                    'give one of them the other direction before you add a reaction_torque',
-                )
+            yield context.hint(
+                elements[j],
+                f'{text}; without reaction_torque that has no effect',
+                'give one of them the other direction before you add a reaction_torque',
             )
-    return result
 
 
-def links(context: DescriptionContext) -> list[Diagnostic]:
+def links(context: DescriptionContext) -> Iterator[Diagnostic]:
     """A thruster and the link named after it are at the same place, with the same z axis."""
     thrusters = context.vehicle.thrusters
-    result = []
     for i, element in enumerate(context.thruster_elements()):
         name = thrusters.names[i]
         frame = context.frames.get(f'{name}_link') or context.frames.get(name)
@@ -221,19 +201,14 @@ def links(context: DescriptionContext) -> list[Diagnostic]:
         axis = rotation_matrix(frame.quaternion)[:, 2]
         along = float(axis @ thrusters.axis[i])
         if away > 0.01:
-            result.append(
-                context.warning(
-                    element,
-                    f'pushes {away:.3g} m away from its link {frame.name!r}',
-                    'give <origin xyz> of the thruster and of the joint the same numbers',
-                )
+            yield context.warning(
+                element,
+                f'pushes {away:.3g} m away from its link {frame.name!r}',
+                'give <origin xyz> of the thruster and of the joint the same numbers',
             )
         if along < -0.5:
-            result.append(
-                context.warning(
-                    element,
-                    f'pushes against the z axis of its link {frame.name!r}',
-                    'give <origin rpy> of the thruster and of the joint the same numbers',
-                )
+            yield context.warning(
+                element,
+                f'pushes against the z axis of its link {frame.name!r}',
+                'give <origin rpy> of the thruster and of the joint the same numbers',
             )
-    return result

@@ -33,14 +33,7 @@ from marine_sim_ros.sim.scenario import Scenario
 from marine_sim_ros.sim.simulation import DEFAULT_STEP
 from marine_sim_ros.sim.trajectory import Trajectory
 
-__all__ = [
-    'BLOCK',
-    'Batch',
-    'first_states',
-    'run_in_blocks',
-    'settings_of',
-    'simulate_batch',
-]
+__all__ = ['BLOCK', 'Batch', 'first_states', 'run_in_blocks', 'settings_of', 'simulate_batch']
 
 Item = TypeVar('Item')
 BLOCK = 1024
@@ -102,7 +95,7 @@ def settings_of(
     scenarios: Sequence[Scenario],
     environments: Sequence[Environment | None],
     seeds: Sequence[int],
-    controllers: Sequence[ControllerSettings | None] | None = None,
+    controllers: Sequence[ControllerSettings | None] | None,
 ) -> list[Setting]:
     """Return what programs are made of, with tables of one length; same parts are read once.
 

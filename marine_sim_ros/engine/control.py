@@ -62,7 +62,7 @@ def control_of(
     closed: Sequence[bool],
     failed: Sequence[np.ndarray],
     *,
-    whole: bool = True,
+    whole: bool,
 ) -> Control:
     """Return the controller of a vehicle.
 

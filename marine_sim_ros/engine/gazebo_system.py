@@ -85,9 +85,7 @@ class ServedVehicle:
             with_gusts(self._water, faults),
             start_of(options),
             Stepping(
-                options.dt,
-                options.integrator,
-                'drag' in wrench_sources(self.vehicle, self._water),
+                options.dt, options.integrator, 'drag' in wrench_sources(self.vehicle, self._water)
             ),
             faults=tables_of(faults, self.vehicle.thrusters.names, self._seed),
             physics_step=physics_step,

@@ -118,11 +118,7 @@ def everything(setting: Setting, time: Array, happened: StepOutput) -> dict[str,
 
 
 def _tick(
-    setting: Setting,
-    carry: _Carry,
-    moment: _Moment,
-    stepping: Stepping,
-    keep: Recorder,
+    setting: Setting, carry: _Carry, moment: _Moment, stepping: Stepping, keep: Recorder
 ) -> tuple[_Carry, dict[str, Array]]:
     """Return the next carry, and what is kept of this tick."""
     time = moment.time
@@ -259,9 +255,14 @@ def memory_before(
         memory = memory._replace(propulsion=calm)
     if vehicle.manipulator is not None and memory.joints is not None:
         *_, arm = arm_step(
-            vehicle, start, memory.joints, None,
-            target=memory.joints.position, dt=0.0, environment=environment,
-        )  # fmt: skip
+            vehicle,
+            start,
+            memory.joints,
+            None,
+            target=memory.joints.position,
+            dt=0.0,
+            environment=environment,
+        )
         memory = memory._replace(arm=arm)
     return memory
 

@@ -37,7 +37,7 @@ def row(numbers: Any) -> Row:
     return jnp.pad(numbers, (0, missing), mode='edge') if missing else jnp.asarray(numbers)
 
 
-def filled_up(numbers: Row, length: int, dtype: Any = None) -> Any:
+def filled_up(numbers: Row, length: int, dtype: Any) -> Any:
     """Return a row of a length as one array, without numbers that stand for all."""
     return jnp.broadcast_to(jnp.asarray(numbers, dtype), (_size(length),))
 

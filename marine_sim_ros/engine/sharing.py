@@ -70,17 +70,10 @@ def _blocks(rows: np.ndarray) -> np.ndarray:
     return filled.reshape(len(rows), count, BLOCK)
 
 
-def pulses_of(widths: PulseWidths, *, whole: bool = True) -> Pulses:
+def pulses_of(widths: PulseWidths, *, whole: bool) -> Pulses:
     """Return the tables of a vehicle's pulse widths."""
     rows = widths.between if whole else widths.levels[:, 1:-1]
-    return Pulses(
-        _blocks(rows),
-        widths.levels,
-        widths.pulses,
-        widths.lower,
-        widths.upper,
-        whole,
-    )
+    return Pulses(_blocks(rows), widths.levels, widths.pulses, widths.lower, widths.upper, whole)
 
 
 def _places(thrust: jax.Array, blocks: jax.Array) -> jax.Array:
@@ -222,7 +215,7 @@ class AllocationTables:
 
 
 def allocation_tables_of(
-    allocator: Allocator, failed: Sequence[np.ndarray], *, whole: bool = True
+    allocator: Allocator, failed: Sequence[np.ndarray], *, whole: bool
 ) -> AllocationTables:
     """Return the tables of an allocator for masks (n,) of failed thrusters, one per segment."""
     plans = [allocator.plan(mask) for mask in failed]

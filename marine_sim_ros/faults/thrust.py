@@ -17,12 +17,7 @@ from marine_sim_ros.faults.battery import battery_voltage
 from marine_sim_ros.faults.tables import ActiveFaults
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.servos import servo_step
-from marine_sim_ros.physics.thrusters import (
-    POWER_EXPONENT,
-    PWM_NEUTRAL,
-    ThrusterOutput,
-    thrusters,
-)
+from marine_sim_ros.physics.thrusters import POWER_EXPONENT, PWM_NEUTRAL, ThrusterOutput, thrusters
 
 __all__ = [
     'COMMAND_TIMEOUT',

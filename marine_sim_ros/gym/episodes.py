@@ -208,9 +208,7 @@ class Episodes:
         motion, batch, xp = self._motion, memory.shape[1:], namespace(memory)
         goals = numbers[3:-1].reshape(*self._goals, *batch)
         episode = Episode(
-            motion.inside(numbers[:3]),
-            motion.inside(goals, 2),
-            motion.inside(numbers[-1], 0),
+            motion.inside(numbers[:3]), motion.inside(goals, 2), motion.inside(numbers[-1], 0)
         )
         before = State(*(motion.inside(memory[a:b]) for a, b in ((0, 3), (3, 7), (7, 13))))
         given = motion.inside(xp.clip(actions, -1.0, 1.0))

@@ -52,8 +52,8 @@ def samples_of(
     collector: Collector,
     vehicle: Vehicle,
     *,
-    current: tuple[float, float, float] = (0.0, 0.0, 0.0),
-    span: Sequence[float | None] = (None, None),
+    current: tuple[float, float, float],
+    span: Sequence[float | None],
 ) -> Samples:
     """Return a run on an even grid, its first odometry at time 0.
 

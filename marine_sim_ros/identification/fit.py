@@ -194,9 +194,7 @@ def identify(
         )
     lumped = vehicle.hull is None or vehicle.hull.voxels is None
     parameters = ParameterSet(
-        vehicle,
-        lag=samples.commands.lagging,
-        volume=lumped and vehicle.buoyancy.volume > 0,
+        vehicle, lag=samples.commands.lagging, volume=lumped and vehicle.buoyancy.volume > 0
     )
     shooting = Shooting(parameters, samples, starts, length)
     theta = first_guess(parameters, samples)

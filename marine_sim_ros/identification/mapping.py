@@ -18,11 +18,7 @@ from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.control.manual import manual_pwm
 from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.core.spatial import (
-    quaternion_of_angles,
-    quaternion_product,
-    rotation_matrix,
-)
+from marine_sim_ros.core.spatial import quaternion_of_angles, quaternion_product, rotation_matrix
 from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.identification.fit_file import text_of
 from marine_sim_ros.identification.recording import Recording, checked

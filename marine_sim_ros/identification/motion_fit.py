@@ -27,12 +27,7 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.spatial import cross, up_in_body
 from marine_sim_ros.identification.confidence import NORMAL_95, covariance
 from marine_sim_ros.identification.fit_file import DELAY, ORIGIN, FitParameter, with_values
-from marine_sim_ros.identification.prediction import (
-    Stretches,
-    parts_of,
-    predicted,
-    turned,
-)
+from marine_sim_ros.identification.prediction import Stretches, parts_of, predicted, turned
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['CHANNELS', 'MotionFit', 'fit_motion']

@@ -152,9 +152,9 @@ def predicted(
     time: Any,
     sent: Any,
     pwm: Any,
-    delay: Any = 0.0,
-    parts: int = 4,
-    held: bool = True,
+    delay: Any,
+    parts: int,
+    held: bool,
 ) -> State:
     """Return the motion of stretches at the times of their samples, (s, l + 1, ...).
 

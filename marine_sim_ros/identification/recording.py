@@ -91,7 +91,7 @@ def checked(recording: Recording) -> Recording:
 
 
 def recording_of_bag(
-    collector: Collector, name: str, current: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    collector: Collector, name: str, current: tuple[float, float, float]
 ) -> Recording:
     """Return what a bag has in ``odom`` and ``thrusters/pwm``.
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -95,6 +95,14 @@ def text_of(reader: Reader, name: str, default: str = '') -> str:
     return default if child is None else (child.element.text or '').strip()
 
 
+@overload
+def number(
+    reader: Reader, name: str, default: None = None, low: float = ..., high: float = ...
+) -> Sourced[float] | None: ...
+@overload
+def number(
+    reader: Reader, name: str, default: float, low: float = ..., high: float = ...
+) -> Sourced[float]: ...
 def number(
     reader: Reader, name: str, default: float | None = None, low: float = -1e12, high: float = 1e12
 ) -> Sourced[float] | None:

@@ -248,8 +248,6 @@ def read_ardupilot(plugin: Plugin, draft: Draft) -> None:
         joint = text_of(control, 'jointName')
         multiplier = number(control, 'multiplier', 1.0)
         offset = number(control, 'offset', 0.0)
-        assert multiplier is not None
-        assert offset is not None
         try:
             channel = int(control.attribute('channel', '0'))
         except ValueError:
@@ -283,7 +281,6 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
     coefficient = number(reader, 'thrust_coefficient')
     diameter = number(reader, 'propeller_diameter', None, 1e-4, 10.0)
     density = number(reader, 'fluid_density', 1000.0, 1.0, 2e4)
-    assert density is not None
     constant = abs(coefficient.value) if coefficient is not None else 1.0
     factor = constant * density.value * (diameter.value if diameter else 0.02) ** 4
     by_speed = text_of(reader, 'use_angvel_cmd').lower() in ('true', '1') and factor > 0

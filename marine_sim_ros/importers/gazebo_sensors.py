@@ -218,5 +218,14 @@ def read_sensors(draft: Draft) -> None:
             draft.drop(f'{where} is noted only: {why}')
             continue
         frame = turned(pose, 'x', '-z') if ours == 'dvl' else pose
-        add_sensor(draft, ours, reader, link, frame, name=name, rate=_rate(reader),
-                   values=values, ideal=_IDEAL.get(ours, ()))  # fmt: skip
+        add_sensor(
+            draft,
+            ours,
+            reader,
+            link,
+            frame,
+            name=name,
+            rate=_rate(reader),
+            values=values,
+            ideal=_IDEAL.get(ours, ()),
+        )

@@ -56,7 +56,6 @@ def read_inertial(reader: Reader, draft: Draft) -> Inertial | None:
         return None
     inertial = Reader(element, reader.source)
     mass = number(inertial, 'mass', 1.0, 0.0, 1e9)
-    assert mass is not None
     moments = inertial.element.find('inertia')
     values = dict.fromkeys(('ixx', 'iyy', 'izz'), 1.0) | dict.fromkeys(('ixy', 'ixz', 'iyz'), 0.0)
     origin = 'default of SDF: <inertia> is not given'
@@ -101,16 +100,13 @@ def read_shape(reader: Reader, folder: Path, draft: Draft) -> Shape | None:
 
 def _round(shape: Reader, pose: Pose, origin: str, colour: Any, draft: Draft) -> Shape | None:
     radius = number(shape, 'radius', 0.5, 1e-6, FARTHEST)
-    assert radius is not None
     if shape.element.tag == 'sphere':
         return Shape('sphere', (radius.value,), pose, origin, colour=colour)
     if shape.element.tag == 'cylinder':
         length = number(shape, 'length', 1.0, 1e-6, FARTHEST)
-        assert length is not None
         return Shape('cylinder', (radius.value, length.value), pose, origin, colour=colour)
     if shape.element.tag == 'capsule':
         length = number(shape, 'length', 1.0, 1e-6, FARTHEST)
-        assert length is not None
         same = length.value + 4 / 3 * radius.value
         draft.assume(f'{origin}: a capsule is a cylinder of the same radius and volume here')
         return Shape('cylinder', (radius.value, same), pose, origin, colour=colour)

@@ -301,12 +301,7 @@ class _SdfReader:
         element = reader.element.find('axis/xyz')
         if element is None:
             return np.array([0.0, 0.0, 1.0])
-        xyz = Reader(element, reader.source)
-        axis = xyz.numbers({3})
-        length = float(np.linalg.norm(axis))
-        if not 1e-9 < length < np.inf:
-            raise xyz.error('has no length; expected a direction')
-        axis = axis / length
+        axis = Reader(element, reader.source).direction()
         expressed = str(element.get('expressed_in', ''))
         parent_model = (reader.element.findtext('axis/use_parent_model_frame') or '').strip()
         if not expressed and parent_model not in ('1', 'true'):

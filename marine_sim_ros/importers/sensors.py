@@ -23,8 +23,14 @@ __all__ = ['IDEAL_DVL', 'IDEAL_RANGE', 'add_sensor', 'turned']
 
 _PICTURES = ('camera', 'imaging_sonar')
 _FASTEST = 1e5
-IDEAL_DVL = ('velocity_noise', 'velocity_noise_rate', 'scale_error', 'range_noise', 'dropout',
-             'heading_drift')  # fmt: skip
+IDEAL_DVL = (
+    'velocity_noise',
+    'velocity_noise_rate',
+    'scale_error',
+    'range_noise',
+    'dropout',
+    'heading_drift',
+)
 """Errors of our DVL that other simulators do not have."""
 IDEAL_RANGE = ('resolution', 'range_noise')
 """Errors of our altimeter that other simulators do not have."""
@@ -50,10 +56,10 @@ def add_sensor(
     link: str,
     pose: Pose,
     *,
-    name: str = '',
-    rate: Sourced[float] | None = None,
-    values: Mapping[str, Sourced[Any] | None] | None = None,
-    ideal: tuple[str, ...] = (),
+    name: str,
+    rate: Sourced[float] | None,
+    values: Mapping[str, Sourced[Any] | None],
+    ideal: tuple[str, ...],
 ) -> None:
     """Add a sensor; what of it cannot be taken over is noted.
 
@@ -74,10 +80,9 @@ def add_sensor(
         return
     known = numbers_of(SENSORS[kind].spec)
     taken: dict[str, Sourced[Any]] = {}
-    given = {**(values or {})}
     none = Sourced(0.0, 'none in the source')
-    for key in (*given, *(k for k in ideal if given.get(k) is None)):
-        value = given.get(key) or (none if key in ideal else None)
+    for key in (*values, *(k for k in ideal if values.get(k) is None)):
+        value = values.get(key) or (none if key in ideal else None)
         if value is None:
             continue
         if not np.all(

@@ -36,8 +36,6 @@ def read_surface(plugin: Plugin, draft: Draft) -> None:
     length = number(reader, 'hull_length', 4.9, 1e-3, 1e4)
     radius = number(reader, 'hull_radius', 0.213, 1e-3, 1e4)
     density = number(reader, 'fluid_density', _DENSITY, 1.0, 2e4)
-    assert length is not None
-    assert radius is not None
     if length.value > _SLENDER * radius.value:
         raise reader.error(
             f'hull_length {length.value:g} is more than {_SLENDER} times hull_radius '

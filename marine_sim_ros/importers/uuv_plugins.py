@@ -21,12 +21,7 @@ from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origi
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
-__all__ = [
-    'FLIP',
-    'read_uuv_thruster',
-    'read_underwater_object',
-    'time_constant',
-]
+__all__ = ['FLIP', 'read_uuv_thruster', 'read_underwater_object', 'time_constant']
 
 FLIP = np.diag([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])
 """NED <-> FLU of a twist or a wrench."""
@@ -237,7 +232,6 @@ def _spheroid(model: Reader, link: Reader, density: float, draft: Draft) -> _Ter
 def _box_model(model: Reader, link: Reader, density: float, draft: Draft) -> _Terms:
     """Quadratic damping of a box, ½ ρ C_d A with C_d = 1, as in the simulator."""
     factor = number(model, 'cd', 1.0, 0.0, 1e3)
-    assert factor is not None
     sizes = [
         _length(model, link, tag, lambda box, i=i: box[i])
         for i, tag in enumerate(('length', 'width', 'height'))
@@ -313,9 +307,6 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
         number(reader, 'gain', 1.0),
         number(reader, 'propeller_efficiency', 1.0, 0, 1),
     )
-    assert efficiency is not None
-    assert gain is not None
-    assert propeller is not None
     least, most = (number(reader, tag) for tag in ('thrustMin', 'thrustMax'))
 
     def thrust(state: float) -> float:

@@ -32,8 +32,6 @@ def _sigma(reader: Reader, name: str, default: float = 0.0) -> Sourced[float]:
     """Return the standard deviation of a noise: its amplitude times its σ."""
     sigma = number(reader, name, default, 0.0, 1e9)
     amplitude = number(reader, 'noise_amplitude', 0.0, 0.0, 1e9)
-    assert sigma is not None
-    assert amplitude is not None
     return Sourced(sigma.value * amplitude.value, f'{sigma.origin} · <noise_amplitude>')
 
 
@@ -66,10 +64,15 @@ def _read_pressure(plugin: Plugin, draft: Draft) -> None:
     reader = plugin.reader
     sigma = _sigma(reader, 'noise_sigma')
     surface = number(reader, 'standard_pressure', 101.325, 0.0, 1e6)
-    _add(plugin, draft, 'barometer', {
-        'variance': Sourced((1000 * sigma.value) ** 2, f'{sigma.origin}, kPa'),
-        'atmospheric_pressure': scaled(surface, 1000.0, ', kPa'),
-    })  # fmt: skip
+    _add(
+        plugin,
+        draft,
+        'barometer',
+        {
+            'variance': Sourced((1000 * sigma.value) ** 2, f'{sigma.origin}, kPa'),
+            'atmospheric_pressure': scaled(surface, 1000.0, ', kPa'),
+        },
+    )
 
 
 def _read_imu(plugin: Plugin, draft: Draft) -> None:
@@ -117,8 +120,10 @@ def _read_dvl(plugin: Plugin, draft: Draft) -> None:
 
 def _read_magnetometer(plugin: Plugin, draft: Draft) -> None:
     reader = plugin.reader
-    sigma = max((_sigma(reader, 'noise_xy', 1.0), _sigma(reader, 'noise_z', 1.4)),
-                key=lambda noise: noise.value)  # fmt: skip
+    sigma = max(
+        (_sigma(reader, 'noise_xy', 1.0), _sigma(reader, 'noise_z', 1.4)),
+        key=lambda noise: noise.value,
+    )
     draft.drop(f'{origin_of(reader)}: its field; ours is that of the place')
     _add(plugin, draft, 'magnetometer', {'noise': scaled(sigma, _TESLA, ', µT')})
 

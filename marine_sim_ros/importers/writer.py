@@ -47,12 +47,12 @@ def _noted(value: Sourced[Any]) -> str:
     return _comment(('assumed: ' if value.assumed else '') + value.origin)
 
 
-def _origin(pose: Pose, tag: str = 'origin') -> str:
+def _origin(pose: Pose) -> str:
     xyz = np.round(pose.translation, _DECIMALS)
     rpy = np.round(written_rpy(pose.quaternion), _DECIMALS)
     if not np.any(xyz) and not np.any(rpy):
         return ''
-    return f'<{tag} xyz="{numbers(xyz)}" rpy="{numbers(rpy)}"/>'
+    return f'<origin xyz="{numbers(xyz)}" rpy="{numbers(rpy)}"/>'
 
 
 def _uri(uri: str, folder: Path | None) -> str:
@@ -289,7 +289,7 @@ def _lines(vehicle: ImportedVehicle, folder: Path | None) -> Iterator[str]:
 
 
 @np.errstate(over='ignore')  # rounding multiplies
-def urdf_text(vehicle: ImportedVehicle, folder: Path | None = None) -> str:
+def urdf_text(vehicle: ImportedVehicle, folder: Path | None) -> str:
     """Return the URDF of an imported vehicle.
 
     Args:

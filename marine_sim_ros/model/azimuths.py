@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +19,7 @@ from marine_sim_ros.model.xml import Reader
 __all__ = ['AzimuthSet', 'AzimuthSpec', 'Hinge', 'azimuth_set', 'read_azimuth', 'turned_columns']
 
 
+UP = np.array([0.0, 0.0, 1.0])
 ALONG = 0.5
 """The most that a thrust has along the axis that it turns about, as a share."""
 
@@ -114,22 +114,8 @@ def azimuth_set(names: list[str], specs: list[AzimuthSpec | None]) -> AzimuthSet
     )
 
 
-def _direction(reader: Reader) -> np.ndarray:
-    axis = reader.child('axis')
-    if axis is None:
-        return np.array([0.0, 0.0, 1.0])
-    direction = axis.numbers({3}, axis.attribute('xyz'))
-    length = float(np.linalg.norm(direction))
-    if not 1e-6 < length < math.inf:
-        raise axis.error(f'is {direction.tolist()}; expected a direction')
-    return direction / length
-
-
 def read_azimuth(
-    reader: Reader | None,
-    position: np.ndarray,
-    thrust: np.ndarray,
-    hinges: Callable[[str], Any],
+    reader: Reader | None, position: np.ndarray, thrust: np.ndarray, hinges: Callable[[str], Any]
 ) -> AzimuthSpec | None:
     """Return the <azimuth> of a thruster; None without.
 
@@ -150,7 +136,8 @@ def read_azimuth(
     if joint:
         hinge = _of_joint(reader, joint, hinges)
     else:
-        hinge = Hinge(position, _direction(reader), read_limits(reader))
+        axis = reader.value_of('axis', lambda r: r.direction(r.attribute('xyz')), UP)
+        hinge = Hinge(position, axis, read_limits(reader))
     if abs(hinge.axis @ thrust) > ALONG:
         raise reader.error(
             f'turns about {hinge.axis.round(3).tolist()}, and the thrust is along '

@@ -12,7 +12,6 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import (
-    quaternion_from_rpy,
     quaternion_product,
     rotation_matrix,
     rotation_vector_quaternion,
@@ -20,7 +19,7 @@ from marine_sim_ros.core.spatial import (
 )
 from marine_sim_ros.model.xml import Element, Reader
 
-__all__ = ['BASE_LINK', 'base_link_of', 'fix_locked_joints', 'reroot']
+__all__ = ['AHEAD', 'BASE_LINK', 'base_link_of', 'fix_locked_joints', 'reroot']
 
 BASE_LINK = 'base_link'
 """The body's name where nothing else is said (REP 105)."""
@@ -36,7 +35,7 @@ def _parents(robot: Element) -> dict[str, Element]:
     return result
 
 
-def base_link_of(robot: Element, source: str, wanted: str = '') -> str:
+def base_link_of(robot: Element, source: str, wanted: str) -> str:
     """Return the name of the link that is the body.
 
     The first of these that is there: the wanted one; ``base_link``; the only link whose name ends
@@ -90,6 +89,7 @@ def _first_body(robot: Element, root: str) -> str:
     return root
 
 
+AHEAD = np.array([1.0, 0.0, 0.0])
 _BACK = np.array([-1.0, -1.0, -1.0, 1.0])
 
 
@@ -131,9 +131,7 @@ def _turn_around(joint: Element, reader: Reader) -> None:
     origin = reader.child('origin')
     if origin is None:
         return
-    xyz = origin.numbers({3}, origin.attribute('xyz', '0 0 0'))
-    rpy = origin.numbers({3}, origin.attribute('rpy', '0 0 0'))
-    turn = quaternion_from_rpy(*rpy)
+    xyz, turn = origin.pose()
     element: etree._Element = origin.element
     element.set('xyz', _numbers(-rotation_matrix(turn).T @ xyz))
     element.set('rpy', _numbers(written_rpy(turn * _BACK)))
@@ -167,19 +165,10 @@ def fix_locked_joints(robot: Element, source: str) -> tuple[str, ...]:
 def _move_origin(joint: Element, source: str, position: float) -> None:
     """Put a position of a joint (rad or m) into its origin."""
     reader = Reader(joint, source)
-    along = reader.child('axis')
-    axis = np.array([1.0, 0.0, 0.0])
-    if along is not None:
-        axis = along.numbers({3}, along.attribute('xyz', '1 0 0'))
-    length = float(np.linalg.norm(axis))
-    if not 1e-6 < length < np.inf:
-        raise reader.error(f'has the axis {axis.tolist()}; expected a direction')
-    axis = axis / length
+    axis = reader.value_of('axis', lambda a: a.direction(a.attribute('xyz', '1 0 0')), AHEAD)
     origin = reader.child('origin')
     element = etree.SubElement(joint, 'origin') if origin is None else origin.element
-    placed = Reader(element, source)
-    xyz = placed.numbers({3}, placed.attribute('xyz', '0 0 0'))
-    turn = quaternion_from_rpy(*placed.numbers({3}, placed.attribute('rpy', '0 0 0')))
+    xyz, turn = Reader(element, source).pose()
     if joint.get('type') == 'prismatic':
         xyz = xyz + rotation_matrix(turn) @ (position * axis)
     else:

@@ -100,13 +100,7 @@ def _modulus(reader: Reader) -> np.ndarray:
 def _elements(readers: list[Reader]) -> DragElements | None:
     if not readers:
         return None
-    direction = []
-    for reader in readers:
-        axis = reader.numbers({3}, reader.attribute('axis'))
-        length = float(np.linalg.norm(axis))
-        if not 1e-6 < length < 1e6:
-            raise reader.error(f"attribute 'axis' has the length {length:g}; expected a direction")
-        direction.append(axis / length)
+    direction = [reader.direction(reader.attribute('axis')) for reader in readers]
 
     def numbers(name: str) -> np.ndarray:
         return np.array([r.attribute_number(name, 0.0, 0.0, 1e9) for r in readers])

@@ -10,9 +10,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.fins import FinSet
-from marine_sim_ros.model.kinematics import FARTHEST, usable_pose
+from marine_sim_ros.model.kinematics import read_place
 from marine_sim_ros.model.servos import read_limits, read_time_constant
 from marine_sim_ros.model.xml import Reader
 
@@ -49,18 +49,6 @@ def lift_slope(aspect_ratio: float, sweep: float = 0.0) -> float:
     cosine = math.cos(sweep)
     root = cosine * math.sqrt(aspect_ratio**2 / cosine**4 + 4)
     return 1.8 * math.pi * aspect_ratio / (root + 1.8)
-
-
-def _pose(reader: Reader) -> tuple[np.ndarray, np.ndarray]:
-    """Return position (3,) and rotation (3, 3) of an <origin>."""
-    origin = reader.child('origin')
-    if origin is None:
-        return np.zeros(3), np.eye(3)
-    xyz = origin.numbers({3}, origin.attribute('xyz', '0 0 0'))
-    quaternion = quaternion_from_rpy(*origin.numbers({3}, origin.attribute('rpy', '0 0 0')))
-    if not usable_pose(xyz, quaternion):
-        raise origin.error(f'is beyond {FARTHEST:g} m; expected a place on the vehicle')
-    return xyz, np.asarray(rotation_matrix(quaternion))
 
 
 def _coefficients(reader: Reader) -> dict[str, float]:
@@ -134,7 +122,8 @@ def read_fins(root: Reader | None, thrusters: Collection[str]) -> FinSet | None:
         if name in names:
             raise reader.error('two fins have this name; expected unique names')
         names.append(name)
-        poses.append(_pose(reader))
+        position, quaternion = read_place(reader)
+        poses.append((position, rotation_matrix(quaternion)))
         wash.append(_wash(reader, thrusters))
         rows.append({**_coefficients(reader), **read_limits(reader)})
     return FinSet(

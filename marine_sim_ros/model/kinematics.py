@@ -11,14 +11,11 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.core.spatial import (
-    quaternion_from_rpy,
-    quaternion_product,
-    rotation_matrix,
-)
+from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_product, rotation_matrix
 from marine_sim_ros.model.base import BASE_LINK
 from marine_sim_ros.model.inertia import Inertia, combined_inertia
 from marine_sim_ros.model.vehicle import Frame
+from marine_sim_ros.model.xml import Reader
 
 __all__ = [
     'FARTHEST',
@@ -29,6 +26,7 @@ __all__ = [
     'fixed_frames',
     'link_inertias',
     'origin',
+    'read_place',
     'total_inertia',
 ]
 
@@ -60,6 +58,21 @@ def origin(pose: Any) -> tuple[np.ndarray, np.ndarray]:
 def usable_pose(translation: np.ndarray, quaternion: np.ndarray) -> bool:
     """Return whether a pose is finite and within FARTHEST of its parent."""
     return bool(np.all(np.abs(translation) <= FARTHEST) and np.all(np.isfinite(quaternion)))
+
+
+def read_place(reader: Reader) -> tuple[np.ndarray, np.ndarray]:
+    """Return translation (3,) and quaternion (4,) of the <origin> of an element of ours.
+
+    Raises:
+        ModelError: not finite, or too far away.
+    """
+    found = reader.child('origin')
+    if found is None:
+        return origin(None)
+    pose = found.pose()
+    if not usable_pose(*pose):
+        raise found.error(f'is beyond {FARTHEST:g} m; expected a place on the vehicle')
+    return pose
 
 
 def fixed_frames(robot: Any, source: str, base: str = BASE_LINK) -> dict[str, Frame]:
@@ -130,10 +143,7 @@ def _attached(parent: Frame, joint: Any) -> Frame:
 
 
 def link_inertias(
-    robot: Any,
-    frames: dict[str, Frame],
-    source: str,
-    of_material: Mapping[str, Inertia] | None = None,
+    robot: Any, frames: dict[str, Frame], source: str, of_material: Mapping[str, Inertia] | None
 ) -> dict[str, Inertia]:
     """Return the inertia of every link that has one, in the body frame, joints at zero.
 

@@ -159,16 +159,19 @@ def vehicle_of(parameters: Mapping[str, Any], progress: Progress = no_progress) 
     key = source, version, voltage, hull_forces, tuple(arguments.items())
     if key not in _loaded:
         _loaded[key] = load_vehicle(
-            source, voltage=voltage, hull_forces=hull_forces or None, progress=progress,
+            source,
+            voltage=voltage,
+            hull_forces=hull_forces or None,
+            progress=progress,
             **arguments,
-        )  # fmt: skip
+        )
     return _loaded[key]
 
 
 _loaded: dict[Any, Vehicle] = {}
 
 
-def vehicle_beside(name_or_path: str, text: str, base_link: str = '') -> Vehicle:
+def vehicle_beside(name_or_path: str, text: str, base_link: str) -> Vehicle:
     """Return the vehicle of a URDF text whose other files are where those of another one are.
 
     Args:

@@ -274,10 +274,7 @@ def _friction_model(reader: YamlReader) -> dict[str, Any]:
     items = reader.items()
     if len(items) != 2:
         raise reader.error(f' is {reader.value!r}; expected [model, solver]')
-    return {
-        'friction_model': items[0].choice(FRICTION_MODELS),
-        'solver': items[1].choice(SOLVERS),
-    }
+    return {'friction_model': items[0].choice(FRICTION_MODELS), 'solver': items[1].choice(SOLVERS)}
 
 
 _REDUCED = 'contact points are fixed on the vehicle, so there is nothing to reduce'

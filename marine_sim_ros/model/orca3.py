@@ -15,12 +15,7 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.kinematics import base_name
-from marine_sim_ros.model.propulsion import (
-    ThrusterSpec,
-    linear_curve,
-    thruster_axis,
-    thruster_set,
-)
+from marine_sim_ros.model.propulsion import ThrusterSpec, linear_curve, thruster_axis, thruster_set
 from marine_sim_ros.model.vehicle import (
     Barometer,
     Buoyancy,
@@ -98,7 +93,7 @@ def _thrusters(reader: Reader, base: str) -> tuple[ThrusterSet, list[str]]:
                 f'pos_force {forward:g} and neg_force {reverse:g} differ in sign; expected both '
                 'positive, or both negative for a reversed propeller'
             )
-        position, axis = thruster_axis(thruster.child('origin'))
+        position, axis = thruster_axis(thruster)
         sign = -1.0 if forward < 0 or reverse < 0 else 1.0
         specs.append(
             ThrusterSpec(

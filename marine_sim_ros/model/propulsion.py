@@ -13,9 +13,9 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.interpolation import make_table
-from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.azimuths import AzimuthSpec, azimuth_set, read_azimuth
-from marine_sim_ros.model.kinematics import FARTHEST, usable_pose
+from marine_sim_ros.model.kinematics import read_place
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.model.xml import Reader
 
@@ -65,15 +65,9 @@ def linear_curve(pos_force: float, neg_force: float, dead_zone: float) -> np.nda
     return np.stack([pwm, thrust, np.zeros_like(pwm), np.zeros_like(pwm)], axis=1)
 
 
-def thruster_axis(origin: Reader | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return position (3,) m and unit axis (3,): the origin's z axis."""
-    if origin is None:
-        return np.zeros(3), np.array([0.0, 0.0, 1.0])
-    xyz = origin.numbers({3}, origin.attribute('xyz', '0 0 0'))
-    rpy = origin.numbers({3}, origin.attribute('rpy', '0 0 0'))
-    quaternion = quaternion_from_rpy(*rpy)
-    if not usable_pose(xyz, quaternion):
-        raise origin.error(f'is beyond {FARTHEST:g} m; expected a place on the vehicle')
+def thruster_axis(reader: Reader) -> tuple[np.ndarray, np.ndarray]:
+    """Return position (3,) m and unit axis (3,) of a thruster: the z axis of its <origin>."""
+    xyz, quaternion = read_place(reader)
     return xyz, rotation_matrix(quaternion)[:, 2]
 
 
@@ -204,7 +198,7 @@ def _read_thruster(
     reader: Reader, curves: dict[str, np.ndarray], hinges: Callable[[str], Any]
 ) -> ThrusterSpec:
     reader.children(_THRUSTER)
-    position, axis = thruster_axis(reader.child('origin'))
+    position, axis = thruster_axis(reader)
     direction = reader.attribute('direction', 'ccw')
     if direction not in ('cw', 'ccw'):
         raise reader.error(f'direction is {direction!r}; expected cw or ccw')
@@ -234,14 +228,8 @@ def _read_thruster(
     )
 
 
-def _no_hinges(name: str) -> Any:
-    raise ValueError('is unknown; expected a joint of the description')
-
-
 def read_thrusters(
-    root: Reader | None,
-    voltage: float | None = None,
-    hinges: Callable[[str], Any] = _no_hinges,
+    root: Reader | None, voltage: float | None, hinges: Callable[[str], Any]
 ) -> ThrusterSet:
     """Return the <thrusters> of a robot.
 

@@ -16,14 +16,10 @@ from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.numbers import Number, numbers_of
 from marine_sim_ros.core.registry import SENSORS
-from marine_sim_ros.core.spatial import (
-    quaternion_from_rpy,
-    quaternion_product,
-    rotation_matrix,
-)
+from marine_sim_ros.core.spatial import quaternion_product, rotation_matrix
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.yaml_file import YamlReader
-from marine_sim_ros.model.kinematics import FARTHEST, base_name, body_frame, usable_pose
+from marine_sim_ros.model.kinematics import base_name, body_frame, read_place
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.model.xml import Element, Reader
 
@@ -141,13 +137,9 @@ def _read_sensor(reader: Reader, kind: Any, mounting: Mounting) -> Sensor:
 
 def _place(reader: Reader, link: Frame, name: str) -> Frame:
     """Return the link, or where <origin> puts the sensor on it: a frame of its own."""
-    origin = reader.child('origin')
-    if origin is None:
+    if reader.child('origin') is None:
         return link
-    xyz = origin.numbers({3}, origin.attribute('xyz', '0 0 0'))
-    quaternion = quaternion_from_rpy(*origin.numbers({3}, origin.attribute('rpy', '0 0 0')))
-    if not usable_pose(xyz, quaternion):
-        raise origin.error(f'is beyond {FARTHEST:g} m; expected a place on the vehicle')
+    xyz, quaternion = read_place(reader)
     return Frame(
         f'{name}_frame',
         link.name,

@@ -26,11 +26,7 @@ from marine_sim_ros.model.base import base_link_of, fix_locked_joints, reroot
 from marine_sim_ros.model.collisions import Collision, read_collisions
 from marine_sim_ros.model.contact.contact import ContactPoints
 from marine_sim_ros.model.contact.points import contact_points, with_link_points
-from marine_sim_ros.model.contact.tags import (
-    ContactTags,
-    read_contact_tags,
-    set_mass_from_density,
-)
+from marine_sim_ros.model.contact.tags import ContactTags, read_contact_tags, set_mass_from_density
 from marine_sim_ros.model.fin_reader import read_fins
 from marine_sim_ros.model.foreign_plugins import ignored
 from marine_sim_ros.model.geometry.mesh_files import mesh_path
@@ -185,13 +181,7 @@ def vehicle_from_urdf(
         extensions=extensions.read_others(reader),
         hull=hull.hull,
         frames=tuple(f for f in frames.values() if f.parent),
-        warnings=(
-            *told,
-            *hull.warnings,
-            *built.warnings,
-            *tags.warnings,
-            *ignored(root, source),
-        ),
+        warnings=(*told, *hull.warnings, *built.warnings, *tags.warnings, *ignored(root, source)),
         notes=hull.notes,
         urdf=text,
         base_link=body,

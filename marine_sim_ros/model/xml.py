@@ -13,6 +13,7 @@ import numpy as np
 from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import quaternion_from_rpy
 
 __all__ = ['MAX_BYTES', 'Element', 'Reader', 'Source', 'line_of', 'parse', 'place']
 
@@ -189,6 +190,19 @@ class Reader:
         if np.max(np.abs(values)) > LARGEST:
             raise self.error(f'has a number beyond {LARGEST:g}')
         return values
+
+    def pose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return translation (3,) and quaternion (4,) of the attributes xyz and rpy."""
+        xyz, rpy = (self.numbers({3}, self.attribute(name, '0 0 0')) for name in ('xyz', 'rpy'))
+        return xyz, quaternion_from_rpy(*rpy)
+
+    def direction(self, text: str | None = None) -> np.ndarray:
+        """Return the unit vector (3,) along the numbers in a text (default: the element's own)."""
+        values = self.numbers({3}, text)
+        length = float(np.linalg.norm(values))
+        if not 1e-6 < length < np.inf:
+            raise self.error(f'is {values.tolist()}; expected a direction')
+        return values / length
 
     def matrix6(self) -> np.ndarray:
         """Return a (6, 6) matrix, no diagonal number below 0, given as 6 or 36 numbers by row."""

@@ -27,10 +27,7 @@ from marine_sim_ros.ros.messages import topics
 
 __all__ = ['DragNode', 'main']
 
-PARAMETERS = (
-    shared('publish_components'),
-    FORCE_SCALE,
-)
+PARAMETERS = (shared('publish_components'), FORCE_SCALE)
 
 
 class DragNode(ModelNode):

@@ -268,10 +268,7 @@ def _weights(
         rho = environment.water_density
     friction = _friction(vehicle, state, environment, met.hull.length)
     viscous = viscous_damping_coefficient(
-        met.area,
-        flow,
-        water_density=rho,
-        friction_coefficient=friction * rows(xp, k.viscous),
+        met.area, flow, water_density=rho, friction_coefficient=friction * rows(xp, k.viscous)
     )
     push = _push(xp, k, met.area, flow)
     none, luff = xp.zeros_like(push), flow.cosine > 0
@@ -299,9 +296,9 @@ def hull_drag(
     vehicle: Vehicle,
     state: State,
     environment: Environment,
-    memory: SweptWater | None = None,
+    memory: SweptWater | None,
     *,
-    dt: float = 0.0,
+    dt: float,
 ) -> tuple[Wrench, SweptWater]:
     """Return the wrench of all forces on the hull's panels, and what to remember.
 

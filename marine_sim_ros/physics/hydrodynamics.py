@@ -78,9 +78,15 @@ def viscous_damping_coefficient(
 
 
 def normal_push(
-    area: Array, speed: Array, facing: Array, *,
-    reference: Array, linear: Array, quadratic: Array, exponent: Array,
-) -> Array:  # fmt: skip
+    area: Array,
+    speed: Array,
+    facing: Array,
+    *,
+    reference: Array,
+    linear: Array,
+    quadratic: Array,
+    exponent: Array,
+) -> Array:
     """Return (C₁ s + C₂ s²) A facing^f (...) in N, s = |v|/v_ref, facing = |cos θ|.
 
     The pressure is that along −n where a triangle faces the flow (cos θ > 0); the suction along +n
@@ -91,9 +97,16 @@ def normal_push(
 
 
 def slamming_damping_coefficient(
-    area: Array, total_area: float, flow: Incidence, acceleration: Array, *,
-    mass: float, power: Array, max_acceleration: Array, multiplier: Array,
-) -> Array:  # fmt: skip
+    area: Array,
+    total_area: float,
+    flow: Incidence,
+    acceleration: Array,
+    *,
+    mass: float,
+    power: Array,
+    max_acceleration: Array,
+    multiplier: Array,
+) -> Array:
     """Return w = clamp(a/a_max, 0, 1)^p cos θ (2 m A/A_total) k (...) in kg/s of the force −w v.
 
     It is 0 where a triangle looks back. a is the acceleration (...) of the water that it sweeps,

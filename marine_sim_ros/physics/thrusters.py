@@ -230,9 +230,13 @@ def rotor_target(vehicle: Vehicle, pwm: Array, strength: Array | None = None) ->
 
 
 def _left(
-    vehicle: Vehicle, state: State, environment: Environment, thrust: Array, rotor_speed: Array,
+    vehicle: Vehicle,
+    state: State,
+    environment: Environment,
+    thrust: Array,
+    rotor_speed: Array,
     turned: tuple[Array, Array] | None,
-) -> Array:  # fmt: skip
+) -> Array:
     """Return what speed of advance and surface leave of bollard thrusts (..., n), N."""
     if vehicle.thrusters.any_inflow_loss:
         thrust = thrust * _advance_factor(vehicle, state, environment, rotor_speed, turned)

@@ -179,9 +179,7 @@ def _terrain(reader: YamlReader, folder: Path) -> HeightMap | None:
     )
 
 
-def read_obstacle(
-    reader: YamlReader, index: int, ground: Scene, more: frozenset[str] = frozenset()
-) -> Obstacle:
+def read_obstacle(reader: YamlReader, index: int, ground: Scene, more: frozenset[str]) -> Obstacle:
     """Return a body of a list, of which the caller reads ``more`` keys.
 
     Args:

@@ -75,8 +75,13 @@ def add_drives(
         if kind == 'effort':
             continue
         gains = {
-            'p_gain': inertia * BANDWIDTH**2, 'i_gain': 0.0, 'd_gain': 2 * inertia * BANDWIDTH,
-            'i_max': 0.0, 'i_min': 0.0, 'cmd_max': most, 'cmd_min': -most,
-        }  # fmt: skip
+            'p_gain': inertia * BANDWIDTH**2,
+            'i_gain': 0.0,
+            'd_gain': 2 * inertia * BANDWIDTH,
+            'i_max': 0.0,
+            'i_min': 0.0,
+            'cmd_max': most,
+            'cmd_min': -most,
+        }
         for tag, value in gains.items():
             add(plugin, tag, value)

@@ -33,7 +33,7 @@ def add_joint(
     arm: Manipulator,
     warnings: list[str],
     *,
-    fixed: bool = False,
+    fixed: bool,
 ) -> None:
     """Add a joint of the arm: its frame is that of the body it moves, at joint position 0.
 

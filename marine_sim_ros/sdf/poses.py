@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_product, rotation_matrix
+from marine_sim_ros.core.spatial import quaternion_product, rotation_matrix
 from marine_sim_ros.model.kinematics import FARTHEST
 from marine_sim_ros.model.xml import Reader
 
@@ -53,8 +53,7 @@ def read_origin(parent: Reader) -> Pose:
     reader = parent.child('origin')
     if reader is None:
         return IDENTITY
-    xyz = reader.numbers({3}, reader.attribute('xyz', '0 0 0'))
-    if np.any(np.abs(xyz) > FARTHEST):
+    pose = Pose(*reader.pose())
+    if np.any(np.abs(pose.translation) > FARTHEST):
         raise reader.error(f'is beyond {FARTHEST:g} m')
-    rpy = reader.numbers({3}, reader.attribute('rpy', '0 0 0'))
-    return Pose(xyz, quaternion_from_rpy(*rpy))
+    return pose

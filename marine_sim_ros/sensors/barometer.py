@@ -139,10 +139,7 @@ def _disturb(
 
 
 def _pressure(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
-    return {
-        'fluid_pressure': float(readings['pressure']),
-        'variance': float(sensor.spec.variance),
-    }
+    return {'fluid_pressure': float(readings['pressure']), 'variance': float(sensor.spec.variance)}
 
 
 def _temperature(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
@@ -167,9 +164,7 @@ def _pose(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
     variances = np.full(6, UNKNOWN)
     variances[2] = max(spec.variance / weight**2, LEAST_VARIANCE)
     position = {'z': head - float(sensor.position[2]) - spec.reference_offset}
-    return {
-        'pose': {'pose': {'position': position}, 'covariance': np.diag(variances).ravel()},
-    }
+    return {'pose': {'pose': {'position': position}, 'covariance': np.diag(variances).ravel()}}
 
 
 BAROMETER = SensorModel(

@@ -74,7 +74,7 @@ def ideal_readings(
     inputs: SensorInputs,
     *,
     model: SensorModel | None = None,
-    at_once: bool = False,
+    at_once: bool,
     around: Sequence[Environment] | None = None,
 ) -> Readings:
     """Return the readings (m, ...) without noise of a sensor at m stamps.
@@ -327,9 +327,8 @@ class SensorRecord(Mapping[str, SensorSeries]):
         if self._others and SENSORS[sensor.kind].sees:
             around, inputs = self._among(rows, inputs)
         ideal = ideal_readings(
-            sensor, self._environment, stamps, states, inputs,
-            at_once=self._at_once, around=around,
-        )  # fmt: skip
+            sensor, self._environment, stamps, states, inputs, at_once=self._at_once, around=around
+        )
         readings = disturbed(sensor, ideal, stamps, self._seed, faults)
         if faults:
             held = frozen(faults, sensor.name, stamps)

@@ -129,10 +129,7 @@ def _position(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     covariance[:3, :3] = spec.range_noise**2 * line + across**2 * (np.eye(3) - line)
     return {
         'pose': {
-            'pose': {
-                'position': vector_fields(readings['position']),
-                'orientation': {'w': 1.0},
-            },
+            'pose': {'position': vector_fields(readings['position']), 'orientation': {'w': 1.0}},
             'covariance': covariance.ravel(),
         }
     }

@@ -37,8 +37,13 @@ __all__ = [
 MOST = 100
 SHAPES = ('line', 'grid')
 _OF_ONE = (
-    'vehicle_arguments', 'namespace', 'frame_prefix', 'clock', 'initial_position', 'initial_rpy',
-)  # fmt: skip
+    'vehicle_arguments',
+    'namespace',
+    'frame_prefix',
+    'clock',
+    'initial_position',
+    'initial_rpy',
+)
 """Options of a run that a fleet's file or place among its vehicles decides."""
 Vector = tuple[float, float, float]
 
@@ -120,9 +125,7 @@ def _arguments(reader: YamlReader) -> tuple[str, ...]:
     return tuple(f'{name}:={text}' for name, text in texts.items())
 
 
-_KEYS = {
-    'name', 'vehicle', 'count', 'arguments', 'scenario', 'controller', 'seed', 'initial',
-}  # fmt: skip
+_KEYS = {'name', 'vehicle', 'count', 'arguments', 'scenario', 'controller', 'seed', 'initial'}
 
 
 def _vehicles(reader: YamlReader) -> list[FleetVehicle]:
@@ -223,10 +226,11 @@ def fleet_runs(
     )
     described = {
         namespace_of(run): {
-            'vehicle': run.vehicle, 'vehicle_arguments': list(run.vehicle_arguments),
+            'vehicle': run.vehicle,
+            'vehicle_arguments': list(run.vehicle_arguments),
         }
         for run in runs
-    }  # fmt: skip
+    }
     return tuple(
         replace(
             run,

@@ -330,11 +330,7 @@ def _videos(options: RunOptions, vehicle: Vehicle) -> dict[str, str]:
 
 
 def _controllers(
-    options: RunOptions,
-    program: ControllerModel | None,
-    script: dict[str, Any],
-    *,
-    closed: bool,
+    options: RunOptions, program: ControllerModel | None, script: dict[str, Any], *, closed: bool
 ) -> dict[str, dict[str, Any]]:
     """Return the nodes that close the loop, and their parameters, where there are some."""
     if program is not None:

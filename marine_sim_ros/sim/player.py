@@ -120,10 +120,7 @@ class ScriptedPilot:
     """Follows a scenario; keeps the controller's memory from one state to the next."""
 
     def __init__(
-        self,
-        scenario: Scenario,
-        vehicle: Vehicle,
-        controller: ControllerSettings | None = None,
+        self, scenario: Scenario, vehicle: Vehicle, controller: ControllerSettings | None = None
     ) -> None:
         """Set up the mixer, and the controller where the scenario has set-points.
 

@@ -188,9 +188,18 @@ class Scenario:
 
 def _segment(item: YamlReader) -> Segment:
     known = {
-        'at', 'axes', 'depth', 'pwm', 'control', 'joints', 'fins', 'azimuths', 'gripper', 'tether',
+        'at',
+        'axes',
+        'depth',
+        'pwm',
+        'control',
+        'joints',
+        'fins',
+        'azimuths',
+        'gripper',
+        'tether',
         'joint_efforts',
-    }  # fmt: skip
+    }
     item.mapping(known, {'at'})
     axes = item.child('axes', {})
     axes.mapping(set(AXES))
@@ -253,15 +262,7 @@ def _triple(reader: YamlReader) -> tuple[float, float, float]:
 
 
 def _scenario(root: YamlReader) -> Scenario:
-    known = {
-        'description',
-        'duration',
-        'initial',
-        'segments',
-        'expect',
-        'faults',
-        'controller',
-    }
+    known = {'description', 'duration', 'initial', 'segments', 'expect', 'faults', 'controller'}
     root.mapping(known, {'duration', 'segments'})
     initial = root.child('initial', {})
     initial.mapping({'position', 'rpy'})

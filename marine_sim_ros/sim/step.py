@@ -39,15 +39,7 @@ from marine_sim_ros.physics.rigid_body import step, weight
 from marine_sim_ros.physics.tether.tether import reel_state
 from marine_sim_ros.physics.thrusters import ThrusterOutput
 
-__all__ = [
-    'Commands',
-    'Memory',
-    'StepOutput',
-    'Stepping',
-    'advance',
-    'begin',
-    'supply_of',
-]
+__all__ = ['Commands', 'Memory', 'StepOutput', 'Stepping', 'advance', 'begin', 'supply_of']
 
 
 class Memory(NamedTuple):

@@ -46,10 +46,7 @@ def _parts(name: str, thrusters: Sequence[str]) -> tuple[type[Fault], dict[str, 
 
 
 def with_fault(
-    faults: Sequence[Fault],
-    name: str,
-    thrusters: Sequence[str],
-    change: Callable[[float], float],
+    faults: Sequence[Fault], name: str, thrusters: Sequence[str], change: Callable[[float], float]
 ) -> tuple[Fault, ...]:
     """Return faults with a number of one of them changed; it is added where it is not there.
 

@@ -69,9 +69,9 @@ def run_missing(
     plan: Plan,
     dataset: Dataset,
     *,
-    scheduler: str = '',
-    workers: int | None = None,
-    progress: Callable[[float], None] = lambda share: None,
+    scheduler: str,
+    workers: int | None,
+    progress: Callable[[float], None],
 ) -> int:
     """Run the blocks that a dataset lacks, and return how many they were.
 

@@ -32,6 +32,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.options import add_map_argument
 from marine_sim_ros.tools.progress import bar, waiting
+from marine_sim_ros.tools.reporting import write_file
 
 __all__ = ['add_arguments', 'execute']
 
@@ -105,9 +106,9 @@ def execute(options: argparse.Namespace) -> int:
         raise
     about = [bag_metrics(b) for b in bags]
     html = page(' and '.join(labels), about, sections)
-    _write(folder / 'report.html', html)
+    write_file(folder / 'report.html', html)
     content = json.dumps(_metrics(about, sections), indent=2, allow_nan=False)
-    _write(folder / 'metrics.json', content + '\n')
+    write_file(folder / 'metrics.json', content + '\n')
     for bag in bags:
         for note in bag.notes:
             print(f'{bag.label}: {note}')
@@ -282,10 +283,3 @@ def _metrics(about: Sequence[dict[str, Any]], sections: Sequence[Section]) -> di
                 }
             )
     return {'bags': bags, 'comparisons': comparisons}
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding='utf-8')
-    except OSError as error:
-        raise RecordingError(f'{path}: cannot be written: {error.strerror}') from None

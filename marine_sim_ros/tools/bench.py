@@ -268,11 +268,7 @@ def _node_costs(seconds: float) -> dict[str, tuple[float, float]]:
     return node_costs(seconds)
 
 
-def _print(
-    rounds: int,
-    rows: Rows,
-    costs: dict[str, tuple[float, float]],
-) -> None:
+def _print(rounds: int, rows: Rows, costs: dict[str, tuple[float, float]]) -> None:
     write: Callable[..., None] = Console(width=100).print
     machine = f'{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}'
     table = Table(title=f'median (minimum to maximum) of {rounds} rounds; {machine}')

@@ -19,6 +19,7 @@ from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
 from marine_sim_ros.tools.options import add_option, xacro_arguments
+from marine_sim_ros.tools.reporting import write_file
 from marine_sim_ros.tools.terminal import Terminal
 
 __all__ = ['add_arguments', 'execute']
@@ -71,10 +72,7 @@ def _fix(target: str, description: Path, content: bytes) -> None:
     path = Path(target)
     if path.exists() and path.samefile(description):
         raise ParameterError(f'--fix {target}: is the description itself; expected another file')
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise ParameterError(f'--fix {target}: cannot be written: {error.strerror}') from None
+    write_file(path, content, '--fix')
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ from marine_sim_ros.analysis.evaluation import PICTURES, draw, measure, report
 from marine_sim_ros.analysis.experiments import Experiment, experiment_names, load_experiment
 from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
 from marine_sim_ros.bags.trajectory_writer import write_recording
-from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.model import library
 from marine_sim_ros.model.library import load_vehicle
@@ -32,7 +32,7 @@ from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.options import add_option, free_folder, xacro_arguments
 from marine_sim_ros.tools.progress import bar
-from marine_sim_ros.tools.reporting import print_warnings
+from marine_sim_ros.tools.reporting import print_warnings, write_file
 from marine_sim_ros.tools.tables import print_comparisons
 
 __all__ = ['add_arguments', 'execute']
@@ -190,10 +190,6 @@ def _write(
     }
     pictures = draw(folder, plan.experiment, plan.vehicle, run, metrics)
     text = report(plan.experiment, metrics, compared, pictures, facts=facts)
-    try:
-        (folder / 'metrics.json').write_text(
-            json.dumps(content, indent=2, allow_nan=False) + '\n', encoding='utf-8'
-        )
-        (folder / 'report.md').write_text(text, encoding='utf-8')
-    except OSError as error:
-        raise RecordingError(f'{folder}: cannot be written: {error.strerror}') from None
+    numbers = json.dumps(content, indent=2, allow_nan=False)
+    write_file(folder / 'metrics.json', numbers + '\n')
+    write_file(folder / 'report.md', text)

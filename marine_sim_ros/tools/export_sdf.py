@@ -16,7 +16,7 @@ from marine_sim_ros.sdf.geometry import MESH_MODES
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.tools.options import add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
-from marine_sim_ros.tools.reporting import print_warnings
+from marine_sim_ros.tools.reporting import print_warnings, write_file
 
 __all__ = ['add_arguments', 'execute']
 
@@ -84,10 +84,6 @@ def execute(options: argparse.Namespace) -> int:
         print(model.text, end='')
         return 0
     output = Path(options.output).expanduser()
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(model.text, encoding='utf-8')
-    except OSError as error:
-        raise ParameterError(f'-o {output}: cannot be written: {error.strerror}') from None
+    write_file(output, model.text, '-o', parents=True)
     model.meshes.copy_to(output.parent)
     return 0

@@ -14,19 +14,17 @@ from typing import Any
 from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
 from marine_sim_ros.analysis.bags.reading import bag_path, read
 from marine_sim_ros.control.allocation import AXES
-from marine_sim_ros.core.errors import ParameterError, RecordingError
+from marine_sim_ros.core.columns import aligned
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.identification.bag import Collector, samples_of
 from marine_sim_ros.identification.fit import LENGTH, Estimate, Identification, identify
 from marine_sim_ros.identification.parameters import KINDS
 from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.tools.options import (
-    add_map_argument,
-    add_option,
-    xacro_arguments,
-)
+from marine_sim_ros.tools.options import add_map_argument, add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.reporting import write_file
 
 __all__ = ['add_arguments', 'execute']
 
@@ -125,7 +123,7 @@ def execute(options: argparse.Namespace) -> int:
     with bar('fitting') as told:
         found = identify(vehicle, samples, length=options.stretch, progress=told)
     if options.urdf:
-        _write(Path(options.urdf), fitted_urdf(vehicle, found))
+        write_file(Path(options.urdf), fitted_urdf(vehicle, found), '--urdf')
     if options.plot:
         from marine_sim_ros.analysis.figures import fit_figure
 
@@ -204,9 +202,7 @@ def _print(vehicle: Vehicle, found: Identification) -> None:
     print()
     rows = [('parameter', 'axis', 'value', '95 %', 'unit', 'described')]
     rows += [_row(e) for e in found.estimates]
-    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        print('  '.join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip())
+    print('\n'.join(aligned(rows)))
     for estimate in found.estimates:
         if not estimate.observable:
             print(f'not observable: {estimate.parameter.name}: {estimate.reason}')
@@ -232,10 +228,3 @@ def _row(estimate: Estimate) -> tuple[str, ...]:
         return (p.kind, p.axis, 'not observable', '', '', described)
     value, half = estimate.texts()
     return (p.kind, p.axis, value, f'± {half}', p.unit, described)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding='utf-8')
-    except OSError as error:
-        raise RecordingError(f'--urdf {path}: cannot be written: {error.strerror}') from None

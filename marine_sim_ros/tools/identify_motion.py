@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from marine_sim_ros.core.columns import aligned
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.identification.bag import Collector
@@ -53,10 +54,7 @@ def fit_recordings(
 
 
 def _recording(
-    options: argparse.Namespace,
-    vehicle: Vehicle,
-    path: str,
-    collector: Callable[[str], Collector],
+    options: argparse.Namespace, vehicle: Vehicle, path: str, collector: Callable[[str], Collector]
 ) -> Recording:
     if Path(path).suffix.lower() not in _TABLES:
         return recording_of_bag(collector(path), path, tuple(options.current))
@@ -78,9 +76,7 @@ def print_motion_fit(vehicle: Vehicle, found: MotionFit) -> None:
             rows.append((p.name, 'not observable', '', '', before))
         else:
             rows.append((p.name, f'{v:.4g}', f'± {h:.2g}', p.unit, before))
-    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        print('  '.join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip())
+    print('\n'.join(aligned(rows)))
     for p, reason in zip(found.parameters, found.reasons, strict=True):
         if reason:
             print(f'not observable: {p.name}: {reason}')

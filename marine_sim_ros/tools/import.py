@@ -16,6 +16,7 @@ from marine_sim_ros.importers.writer import urdf_text
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.options import add_option, xacro_arguments
+from marine_sim_ros.tools.reporting import write_file
 
 __all__ = ['add_arguments', 'execute']
 
@@ -74,11 +75,7 @@ def execute(options: argparse.Namespace) -> int:
     if output is None:
         print(text, end='')
     else:
-        try:
-            output.parent.mkdir(parents=True, exist_ok=True)
-            output.write_text(text, encoding='utf-8')
-        except OSError as error:
-            raise ParameterError(f'-o {output}: cannot be written: {error.strerror}') from None
+        write_file(output, text, '-o', parents=True)
     for label, texts in (('assumed', imported.assumptions), ('not taken', imported.dropped)):
         for line in texts:
             print(f'{label}: {line}', file=sys.stderr)

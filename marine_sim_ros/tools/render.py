@@ -33,11 +33,7 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sdf.appearance import Appearance
-from marine_sim_ros.tools.options import (
-    add_option,
-    add_recorded_arguments,
-    xacro_arguments,
-)
+from marine_sim_ros.tools.options import add_option, add_recorded_arguments, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.reporting import print_warnings
 
@@ -73,9 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--size', default='', metavar='WxH', help="pixels (default: the camera's, 1280x720)"
     )
     parser.add_argument(
-        '--fps', type=float, default=0.0, metavar='HZ',
+        '--fps',
+        type=float,
+        default=0.0,
+        metavar='HZ',
         help="pictures a second, 0.1 to 240 (default: the camera's rate, 30)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         '--start', type=float, default=0.0, metavar='S', help='begin, s of the run (default: 0)'
     )
@@ -158,10 +157,7 @@ def _shown(
 
 
 def _film(
-    options: argparse.Namespace,
-    bag: Bag,
-    motions: dict[str, Motion],
-    name: str,
+    options: argparse.Namespace, bag: Bag, motions: dict[str, Motion], name: str
 ) -> tuple[Film, float]:
     """Return what the film is made of, and the rate of its camera, Hz."""
     size, vehicle = _size(options.size), _vehicle(options, bag, name)

@@ -1,17 +1,37 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Warnings of the verbs, on standard error."""
+"""What verbs tell: warnings on standard error, and the files that they were asked for."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
-__all__ = ['print_warnings']
+from marine_sim_ros.core.errors import RecordingError
+
+__all__ = ['print_warnings', 'write_file']
 
 
 def print_warnings(texts: Iterable[str]) -> None:
     """Print each warning once."""
     for text in dict.fromkeys(texts):
         print(f'WARNING: {text}', file=sys.stderr)
+
+
+def write_file(
+    path: Path, content: str | bytes, option: str = '', *, parents: bool = False
+) -> None:
+    """Write a file, which an option names; ``parents``: with the folders that are missing.
+
+    Raises:
+        RecordingError: it cannot be written.
+    """
+    try:
+        if parents:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    except OSError as error:
+        where = f'{option} {path}'.lstrip()
+        raise RecordingError(f'{where}: cannot be written: {error.strerror}') from None

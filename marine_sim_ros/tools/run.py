@@ -51,11 +51,7 @@ def execute(options: argparse.Namespace) -> int:
     for folder in recordings:
         free_folder(folder, overwrite=options.overwrite)
     return run_graph(
-        settings,
-        specs,
-        composed=options.composed,
-        followers=runs[1:],
-        processes=options.processes,
+        settings, specs, composed=options.composed, followers=runs[1:], processes=options.processes
     )
 
 

@@ -98,10 +98,7 @@ def execute(options: argparse.Namespace) -> int:
     arguments = xacro_arguments(settings.vehicle_arguments)
     with bar('building') as told:
         vehicle = load_vehicle(
-            settings.vehicle,
-            hull_forces=settings.hull_forces or None,
-            progress=told,
-            **arguments,
+            settings.vehicle, hull_forces=settings.hull_forces or None, progress=told, **arguments
         )
     environment = run_environment(settings.environment, current=settings.current)
     print_warnings((*vehicle.warnings, *start_warnings(environment, scenario.position)))

@@ -10,13 +10,7 @@ import time
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.sweep.bags import (
-    chosen_runs,
-    parse_choice,
-    run_alone,
-    write_bag,
-    write_bags,
-)
+from marine_sim_ros.sweep.bags import chosen_runs, parse_choice, run_alone, write_bag, write_bags
 from marine_sim_ros.sweep.dataset import Dataset
 from marine_sim_ros.sweep.plan import Plan, load_plan
 from marine_sim_ros.sweep.report import write_report

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.tools.options import add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
+from marine_sim_ros.tools.reporting import write_file
 from marine_sim_ros.tools.terminal import Terminal
 from marine_sim_ros.validation.table import conclusions, make_table, plain, sources
 from marine_sim_ros.validation.validation_report import Validation, to_dict, validate
@@ -46,19 +46,12 @@ def execute(options: argparse.Namespace) -> int:
     with bar('manoeuvres') as told:
         validation = validate(options.vehicle, arguments, progress=told)
     if options.html:
-        _write(Path(options.html), web_page(validation))
+        write_file(Path(options.html), web_page(validation), '--html')
     if options.json:
         print(json.dumps(to_dict(validation), indent=2, ensure_ascii=False, allow_nan=False))
     else:
         print_validation(validation)
     return 0 if validation.good else 1
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding='utf-8')
-    except OSError as error:
-        raise RecordingError(f'--html {path}: cannot be written: {error.strerror}') from None
 
 
 def print_validation(validation: Validation, console: Console | None = None) -> None:

@@ -36,11 +36,12 @@ _SHARE = 0.1
 _RADIATIONS = {
     'constant': ('110077', '89320', ''),
     'memory': (
-        '130877', '0',
+        '130877',
+        '0',
         '<radiation><mode axis="heave" coefficient="119841" frequency="1.1649" decay="0.5855"/>'
         '</radiation>',
     ),
-}  # fmt: skip
+}
 """Added mass, damping and memory of the sphere, of the coefficients in its sphere.h5: at the
 natural frequency of 1.439 rad/s; or at infinite frequency, and one oscillator fitted to B(ω)."""
 _BODY = """<robot name="floating">
@@ -87,10 +88,18 @@ class FloatingRow(NamedTuple):
 def sphere(radiation: str) -> Vehicle:
     """Return the half-submerged sphere with ``constant`` coefficients or a ``memory``."""
     added, damping, element = _RADIATIONS[radiation]
-    return load_vehicle(_BODY.format(
-        density=0.5, ballast=-2, mass=261800, inertia=2e6, shape='<sphere radius="5"/>',
-        added=added, damping=damping, radiation=element,
-    ))  # fmt: skip
+    return load_vehicle(
+        _BODY.format(
+            density=0.5,
+            ballast=-2,
+            mass=261800,
+            inertia=2e6,
+            shape='<sphere radius="5"/>',
+            added=added,
+            damping=damping,
+            radiation=element,
+        )
+    )
 
 
 def section() -> Vehicle:
@@ -100,10 +109,18 @@ def section() -> Vehicle:
     ρ g B L (T/2π)²; of the damping of 32 N s/m, 8.7 are the measured friction of the rig, and the
     rest is Haskind's for the force of the wave at that frequency.
     """
-    return load_vehicle(_BODY.format(
-        density=0.78125, ballast=-0.02, mass=46.8, inertia=1.0,
-        shape='<box size="0.586 0.4 0.256"/>', added=32.9, damping=32, radiation='',
-    ))  # fmt: skip
+    return load_vehicle(
+        _BODY.format(
+            density=0.78125,
+            ballast=-0.02,
+            mass=46.8,
+            inertia=1.0,
+            shape='<box size="0.586 0.4 0.256"/>',
+            added=32.9,
+            damping=32,
+            radiation='',
+        )
+    )
 
 
 def _sphere_heights(vehicle: Vehicle, dt: float = 0.005) -> list[float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from marine_sim_ros.core.columns import aligned, markdown_row
 from marine_sim_ros.validation.measurement import Measurement
 from marine_sim_ros.validation.references import Reference
 from marine_sim_ros.validation.validation_report import VERDICTS, Validation, findings, verdict
@@ -152,9 +153,7 @@ def _what(validation: Validation, reference: Reference) -> str:
 def plain(validation: Validation) -> str:
     """Return table, conclusions and sources as plain text."""
     table = make_table(validation)
-    rows = [table.header, *(tuple(c.text for c in row) for row in table.rows)]
-    widths = [max(len(r[i]) for r in rows) for i in range(len(table.header))]
-    lines = ['  '.join(t.ljust(w) for t, w in zip(r, widths, strict=True)).rstrip() for r in rows]
+    lines = aligned([table.header, *(tuple(c.text for c in row) for row in table.rows)])
     return '\n'.join([*lines, '', *conclusions(validation), '', *sources(validation)]).rstrip()
 
 
@@ -162,7 +161,7 @@ def markdown(validation: Validation) -> str:
     """Return table, conclusions and sources as Markdown."""
     table = make_table(validation)
     rows = [table.header, *(tuple(c.text for c in row) for row in table.rows)]
-    lines = ['| ' + ' | '.join(t.replace('|', '\\|') for t in row) + ' |' for row in rows]
+    lines = [markdown_row(row) for row in rows]
     lines.insert(1, '|' + '|'.join(['---', '---', *['--:'] * (len(table.header) - 2)]) + '|')
     lists = [f'- {t}' for t in conclusions(validation)]
     notes = [f'- {t}' for t in sources(validation)]

@@ -58,7 +58,7 @@ class DepthCheck:
         }
 
 
-def depth_check(record: VehicleRecord, sensor: Barometer | None = None) -> DepthCheck | None:
+def depth_check(record: VehicleRecord, sensor: Barometer | None) -> DepthCheck | None:
     """Return depth (p − p₀)/(ρ g) beside −z of the sensor; None where either is missing.
 
     Without a description the sensor sits at the vehicle's origin, with p₀ = 101300 Pa and

@@ -39,7 +39,7 @@ def bag_metrics(bag: Bag) -> dict[str, Any]:
     }
 
 
-def vehicle_metrics(record: VehicleRecord, vehicle: Vehicle | None = None) -> dict[str, Any]:
+def vehicle_metrics(record: VehicleRecord, vehicle: Vehicle | None) -> dict[str, Any]:
     """Return what metrics.json holds of a vehicle; None where the bag cannot tell.
 
     Energies and impulses are sums of value times the time to the next message, over all messages.

@@ -21,9 +21,10 @@ import numpy as np
 
 from marine_sim_ros.analysis.bags.estimators import AUTOPILOT, model_of
 from marine_sim_ros.analysis.bags.reading import bag_path, opened
+from marine_sim_ros.analysis.bags.roles import numbers_of
 from marine_sim_ros.bags.ardupilot_logs import SUFFIXES
 from marine_sim_ros.bags.storage import BagReader
-from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp
+from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp, stamp_ns
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor, Vehicle
@@ -111,7 +112,7 @@ def compare_sensors(
     namespace: str,
     vehicle: Vehicle,
     environment: Environment,
-    neighbours: Mapping[str, Vehicle] | None = None,
+    neighbours: Mapping[str, Vehicle] | None,
 ) -> tuple[SensorComparison, ...]:
     """Return the charted quantities of a vehicle's sensors that a bag has, in their order.
 
@@ -172,7 +173,7 @@ class _Topic:
         header = getattr(found, 'header', None)
         self.stamped = header is not None
         if header is not None:
-            receipt = int(header.stamp.sec) * NANOSECONDS + int(header.stamp.nanosec)
+            receipt = stamp_ns(header.stamp)
         try:
             row = tuple(tuple(chart.numbers(found)) for chart in self.charts)
         except IndexError:  # an array is shorter than this sensor would send it
@@ -265,19 +266,13 @@ def _read_motion(reader: BagReader, namespace: str, stamps: set[int]) -> _Motion
     return _Motion(*found.values())
 
 
-def _odometry(message: Any) -> tuple[float, ...]:
-    p, q = message.pose.pose.position, message.pose.pose.orientation
-    v, w = message.twist.twist.linear, message.twist.twist.angular
-    return (p.x, p.y, p.z, q.x, q.y, q.z, q.w, v.x, v.y, v.z, w.x, w.y, w.z)
-
-
 def _acceleration(message: Any) -> tuple[float, ...]:
     a, w = message.accel.linear, message.accel.angular
     return (a.x, a.y, a.z, w.x, w.y, w.z)
 
 
 _NUMBERS: Mapping[str, tuple[str, int, Callable[[Any], tuple[float, ...]]]] = {
-    'odom': ('nav_msgs/msg/Odometry', 13, _odometry),
+    'odom': ('nav_msgs/msg/Odometry', 13, numbers_of('odom', 'nav_msgs/msg/Odometry')),
     'acceleration': ('geometry_msgs/msg/AccelStamped', 6, _acceleration),
     'thrusters/supply': ('sensor_msgs/msg/JointState', 3, lambda message: tuple(message.position)),
 }

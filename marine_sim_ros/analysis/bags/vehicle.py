@@ -11,31 +11,15 @@ import numpy as np
 
 from marine_sim_ros.analysis.bags.roles import labels_of, numbers_of
 from marine_sim_ros.analysis.bags.streams import HOLD, Series, Timing
+from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
-from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.stamps import NANOSECONDS, stamp_ns
 from marine_sim_ros.physics import FORCES
 
 __all__ = ['ODOM', 'Channel', 'Clock', 'Rows', 'VehicleRecord']
 
 BLOCK = 1024
-ODOM = (
-    'x',
-    'y',
-    'z',
-    'roll',
-    'pitch',
-    'yaw',
-    'surge',
-    'sway',
-    'heave',
-    'roll_rate',
-    'pitch_rate',
-    'yaw_rate',
-    'ahead',
-    'port',
-    'up',
-    'speed',
-)
+ODOM = (*QUANTITIES, 'ahead', 'port', 'up', 'speed')
 """Columns of an odometry's series: m, rad (unwrapped), body m/s and rad/s; then the velocity in
 the level frame, as set-points have it, and its size."""
 
@@ -133,7 +117,7 @@ class Channel:
             self.stamped = False
         if not self.stamped:
             return None
-        stamp = int(header.stamp.sec) * NANOSECONDS + int(header.stamp.nanosec)  # type: ignore[union-attr]
+        stamp = stamp_ns(header.stamp)  # type: ignore[union-attr]
         if stamp == 0 and self._stamps and self._stamps[-1] == 0:
             # A run may start at 0, but two zeros mean that nobody filled the header in.
             self.stamped = False

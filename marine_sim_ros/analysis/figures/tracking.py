@@ -11,15 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.analysis.figures.style import (
-    BLACK,
-    GREY,
-    LIGHT,
-    THREE,
-    roomy,
-    sheet,
-    thinned,
-)
+from marine_sim_ros.analysis.figures.style import BLACK, GREY, LIGHT, THREE, roomy, sheet, thinned
 from marine_sim_ros.control.attitude import wrapped
 
 __all__ = ['pose_figure', 'speed_figure']

@@ -151,14 +151,7 @@ def chart(
             named.add(line.name)
     if sum(_ENTRY + _LETTER * len(n) for n in named) > _BESIDE_BUTTONS:
         layout['legend'] = {'y': 1 - 30 / height}  # below the buttons
-    return {
-        'key': key,
-        'title': title,
-        'note': note,
-        'data': data,
-        'layout': layout,
-        'wide': True,
-    }
+    return {'key': key, 'title': title, 'note': note, 'data': data, 'layout': layout, 'wide': True}
 
 
 def _trace(line: Line, end: str, *, shown: bool) -> dict[str, Any]:

@@ -91,13 +91,15 @@ def _thruster(panel: Panel, ask: Ask, name: str) -> Show:
     return show
 
 
+def _put(ask: Ask, wanted: Any, fault: dict[str, str], **values: float) -> None:
+    """Ask for a fault with its values, or for its end."""
+    ask('fault' if wanted else 'mend', {**fault, **values} if wanted else fault)
+
+
 def _late(panel: Panel, ask: Ask, names: list[str]) -> Show:
     def late(delay: float) -> None:
         for name in names:
-            if delay:
-                ask('fault', {'kind': 'delayed', 'thruster': name, 'delay': delay})
-            else:
-                ask('mend', {'kind': 'delayed', 'thruster': name})
+            _put(ask, delay, {'kind': 'delayed', 'thruster': name}, delay=delay)
 
     slider = Slider(panel, 'Command delay', 0.0, 2.0, 's', late, step=0.05)
     return lambda known: slider.put(known.get(('delayed', names[0]), {}).get('delay', 0.0))
@@ -107,10 +109,7 @@ def _share(panel: Panel, ask: Ask, label: str, kind: str) -> Show:
     """Add a slider for the share of lost or wrong messages of a fault."""
 
     def use(share: float) -> None:
-        if share:
-            ask('fault', {'kind': kind, 'share': share / 100.0})
-        else:
-            ask('mend', {'kind': kind})
+        _put(ask, share, {'kind': kind}, share=share / 100.0)
 
     slider = Slider(panel, label, 0.0, 100.0, '%', use, step=1.0)
     return lambda known: slider.put(100.0 * known.get((kind, ''), {}).get('share', 0.0))
@@ -118,10 +117,7 @@ def _share(panel: Panel, ask: Ask, label: str, kind: str) -> Show:
 
 def _drift(panel: Panel, ask: Ask) -> Show:
     def use(rate: float) -> None:
-        if rate:
-            ask('fault', {'kind': 'barometer_drift', 'rate': rate})
-        else:
-            ask('mend', {'kind': 'barometer_drift'})
+        _put(ask, rate, {'kind': 'barometer_drift'}, rate=rate)
 
     slider = Slider(panel, 'Barometer drift', -500.0, 500.0, 'Pa/s', use, step=10.0)
     return lambda known: slider.put(known.get(('barometer_drift', ''), {}).get('rate', 0.0))
@@ -132,17 +128,8 @@ def _battery(panel: Panel, ask: Ask) -> Show:
     values = {'charge': 100.0, 'resistance': 0.05}
 
     def switch(on: bool) -> None:
-        if on:
-            ask(
-                'fault',
-                {
-                    'kind': 'battery',
-                    'charge': values['charge'] / 100.0,
-                    'resistance': values['resistance'],
-                },
-            )
-        else:
-            ask('mend', {'kind': 'battery'})
+        charge, resistance = values['charge'] / 100.0, values['resistance']
+        _put(ask, on, {'kind': 'battery'}, charge=charge, resistance=resistance)
 
     def put(name: str, value: float) -> None:
         values[name] = value

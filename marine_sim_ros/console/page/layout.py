@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ __all__ = [
     'meters',
     'readings',
     'show',
+    'tabs',
     'theme',
 ]
 
@@ -150,6 +151,19 @@ def meters(look: dict[str, Any]) -> None:
     with ui.element('div').classes('meters'):
         for name, label in {**METERS, **(TETHER_METERS if look['tether'] else {})}.items():
             show(name, label)
+
+
+def tabs(panels: Mapping[str, Callable[[], Any]]) -> None:
+    """Add a tab for each panel: title -> function that adds one; the first is open."""
+    with ui.tabs().props('dense no-caps align=justify narrow-indicator') as titles:
+        for title in panels:
+            ui.tab(title)
+    # Hidden panels stay, so that no stick loses its position.
+    shown = ui.tab_panels(titles, value=next(iter(panels)), animated=False, keep_alive=True)
+    with shown.classes('w-full'):
+        for title, fill in panels.items():
+            with ui.tab_panel(title), ui.element('div').classes('panel'):
+                fill()
 
 
 def readings(look: dict[str, Any]) -> dict[str, Callable[[], Any]]:

@@ -20,6 +20,7 @@ from marine_sim_ros.console.page.layout import (
     meters,
     readings,
     show,
+    tabs,
     theme,
 )
 from marine_sim_ros.console.page.more_panels import arm_panel, health_panel, water_panel
@@ -156,11 +157,4 @@ def _tabs(session: Session, ask: Ask, panel: Panel, view: Part, eye: ui.select) 
     if session.scenery['sensors']:
         pages['Sensors'] = lambda: Part('sensors')
     pages['Health'] = lambda: health_panel(panel)
-    with ui.tabs().props('dense no-caps align=justify narrow-indicator') as tabs:
-        for title in pages:
-            ui.tab(title)
-    # Hidden panels stay, so that no stick loses its position.
-    with ui.tab_panels(tabs, value='Drive', animated=False, keep_alive=True).classes('w-full'):
-        for title, fill in pages.items():
-            with ui.tab_panel(title), ui.element('div').classes('panel'):
-                fill()
+    tabs(pages)

@@ -20,6 +20,7 @@ from marine_sim_ros.console.page.layout import (
     meters,
     readings,
     show,
+    tabs,
     theme,
 )
 from marine_sim_ros.console.page.panels import press
@@ -82,14 +83,7 @@ def _page(replay: Replay, label: str) -> None:
         }
         if replay.scenery['sensors']:
             panels['Sensors'] = lambda: Part('sensors')
-        with ui.tabs().props('dense no-caps align=justify narrow-indicator') as tabs:
-            for title in panels:
-                ui.tab(title)
-        first = next(iter(panels))
-        with ui.tab_panels(tabs, value=first, animated=False, keep_alive=True).classes('w-full'):
-            for title, fill in panels.items():
-                with ui.tab_panel(title), ui.element('div').classes('panel'):
-                    fill()
+        tabs(panels)
     lost_label()
     wire = Part('wire', page=ui.context.client.id, replay=True)
     wire.on('refused', lambda e: ui.notify(str(e.args), type='negative'))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_product
+from marine_sim_ros.core.spatial import quaternion_product
 from marine_sim_ros.model.kinematics import FARTHEST
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
@@ -24,11 +24,9 @@ def ned_pose(reader: Reader | None) -> Pose:
     """Return the pose of an element with xyz and rpy in NED, in our axes."""
     if reader is None:
         return IDENTITY
-    xyz = reader.numbers({3}, reader.attribute('xyz', '0 0 0'))
-    rpy = reader.numbers({3}, reader.attribute('rpy', '0 0 0'))
+    xyz, turn = reader.pose()
     if np.any(np.abs(xyz) > FARTHEST):
         raise reader.error(f'is beyond {FARTHEST:g} m')
-    turn = quaternion_from_rpy(*rpy)
     return Pose(SIGNS * xyz, turn * np.array([1.0, -1.0, -1.0, 1.0]))
 
 

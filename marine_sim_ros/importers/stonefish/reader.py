@@ -26,6 +26,7 @@ from marine_sim_ros.importers.stonefish.scenario import ScenarioFiles
 from marine_sim_ros.importers.stonefish.sensors import read_sensor
 from marine_sim_ros.importers.stonefish.thrusters import ThrusterReader
 from marine_sim_ros.importers.tree import grow_tree
+from marine_sim_ros.model.base import AHEAD
 from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.sdf.poses import IDENTITY
 
@@ -201,14 +202,8 @@ class _StonefishReader:
         if kind not in ('fixed', 'revolute', 'prismatic'):
             self.draft.drop(f'{origin_of(reader)}: {kind} joints are fixed here')
             kind = 'fixed'
-        axis = reader.child('axis')
-        along_ = np.array([1.0, 0.0, 0.0])
-        if axis is not None:
-            along_ = axis.numbers({3}, axis.attribute('xyz', '1 0 0'))
-        length = float(np.linalg.norm(along_))
-        if not 1e-9 < length < np.inf:
-            raise reader.error('its <axis> has no length; expected a direction')
-        x, y, z = (float(v) for v in SIGNS * along_ / length)
+        axis = reader.value_of('axis', lambda a: a.direction(a.attribute('xyz', '1 0 0')), AHEAD)
+        x, y, z = (SIGNS * axis).tolist()
         limits = reader.child('limits')
         lower = upper = 0.0
         if limits is not None:

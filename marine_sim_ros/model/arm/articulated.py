@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix, transport
+from marine_sim_ros.core.spatial import rotation_matrix, transport
 from marine_sim_ros.model.arm.manipulator import Articulation, Manipulator
 from marine_sim_ros.model.vehicle import Frame
 from marine_sim_ros.model.xml import Reader
@@ -48,8 +48,7 @@ def _water(
         )
     joint = arm.carrier[name]
     own, moving = frames[name], at[joint]
-    place = reader.numbers({3}, reader.attribute('xyz', '0 0 0'))
-    turn = quaternion_from_rpy(*reader.numbers({3}, reader.attribute('rpy', '0 0 0')))
+    place, turn = reader.pose()
     of_link, of_joint = rotation_matrix(own.quaternion), rotation_matrix(moving.quaternion)
     offset = of_joint.T @ (own.translation + of_link @ place - moving.translation)
     back = (of_joint.T @ of_link @ rotation_matrix(turn)).T

@@ -109,14 +109,7 @@ def box(size: np.ndarray) -> Shape:
     corners = np.array(list(product((-0.5, 0.5), repeat=3)))
     volume = float(np.prod(size))
     second = volume / 12 * np.diag(size**2)
-    return Shape(
-        corners * size,
-        np.array(_BOX_FACES),
-        volume,
-        np.zeros(3),
-        second,
-        is_box=True,
-    )
+    return Shape(corners * size, np.array(_BOX_FACES), volume, np.zeros(3), second, is_box=True)
 
 
 def _with_volume(

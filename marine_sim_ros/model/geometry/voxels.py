@@ -40,9 +40,9 @@ class Voxels:
     extent: np.ndarray
 
 
-def default_size(bounding_volume: float, count: int = DEFAULT_COUNT) -> float:
-    """Return the edge (m) of cubes that fill a volume (m³) with so many cells."""
-    return float((bounding_volume / count) ** (1 / 3))
+def default_size(bounding_volume: float) -> float:
+    """Return the edge (m) of cubes that fill a volume (m³) with DEFAULT_COUNT cells."""
+    return float((bounding_volume / DEFAULT_COUNT) ** (1 / 3))
 
 
 def cell_counts(shape: Shape, size: float) -> np.ndarray:

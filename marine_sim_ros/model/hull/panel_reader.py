@@ -47,10 +47,7 @@ class _Result(NamedTuple):
 
 
 def read_panels(
-    parts: Sequence[Collision],
-    density: float,
-    root: Reader,
-    progress: Callable[[float], None],
+    parts: Sequence[Collision], density: float, root: Reader, progress: Callable[[float], None]
 ) -> PanelReading:
     """Return the added mass of all collisions together, in unbounded water.
 

@@ -89,8 +89,13 @@ _LIKELY_CD = 2.5
 """A pressure that is more likely meant as a drag coefficient."""
 _MODES = ('mass_density', 'geometry')
 _OURS = (
-    'coefficient_unit', 'buoyancy_mode', 'voxel_size', 'panel_size', 'max_triangles', 'forces',
-)  # fmt: skip
+    'coefficient_unit',
+    'buoyancy_mode',
+    'voxel_size',
+    'panel_size',
+    'max_triangles',
+    'forces',
+)
 _TRIANGLES = 4000
 """Of a mesh: more of them slow a run down without a better drag."""
 TAGS = {*(p.name for p in PARAMETERS.values() if not p.group), *GROUPS, *_OURS}

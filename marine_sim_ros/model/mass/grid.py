@@ -49,7 +49,7 @@ class LabelGrid:
         return (self.low[axis] + np.arange(self.labels.shape[2 - axis]) + 0.5) * self.size
 
 
-def fill_grid(solids: Sequence[Solid], size: float, progress: Progress = no_progress) -> LabelGrid:
+def fill_grid(solids: Sequence[Solid], size: float, progress: Progress) -> LabelGrid:
     """Return the grid with all solids put in, in their order, later ones over earlier ones.
 
     Args:

@@ -44,11 +44,7 @@ def mesh_spans(
 
 
 def _table(
-    ray: np.ndarray,
-    x: np.ndarray,
-    enters: np.ndarray,
-    leaves: np.ndarray,
-    shape: tuple[int, int],
+    ray: np.ndarray, x: np.ndarray, enters: np.ndarray, leaves: np.ndarray, shape: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the crossings as the first, second, ... span of every ray."""
     result = []

@@ -93,7 +93,7 @@ def load_parts(uri: str, base: Path | None = None) -> tuple[Part, ...]:
     return parse_parts(text, str(path), path.parent)
 
 
-def part_files(uri: str, base: Path | None = None) -> tuple[Path, ...]:
+def part_files(uri: str, base: Path | None) -> tuple[Path, ...]:
     """Return the file of a list of parts and, in their order, those of the meshes in it.
 
     Arguments and errors as those of :func:`load_parts`.

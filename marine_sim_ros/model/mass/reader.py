@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.model.base import BASE_LINK
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.mass.cache import cached
-from marine_sim_ros.model.mass.grid import Progress, no_progress
+from marine_sim_ros.model.mass.grid import Progress
 from marine_sim_ros.model.mass.part_list import content_key, load_parts, part_files
 from marine_sim_ros.model.mass.properties import METHOD, MassProperties, assemble
 from marine_sim_ros.model.xml import Reader
@@ -43,7 +42,7 @@ class MassReading:
 
 
 def mass_of_file(
-    uri: str, voxel_size: float, base: Path | None = None, progress: Progress = no_progress
+    uri: str, voxel_size: float, base: Path | None, progress: Progress
 ) -> MassProperties:
     """Return the mass properties of a file of parts, kept from an earlier run if there was one.
 
@@ -62,11 +61,7 @@ def mass_of_file(
 
 
 def read_mass_from_parts(
-    root: Reader,
-    water_density: float,
-    base: Path | None,
-    progress: Progress = no_progress,
-    link: str = BASE_LINK,
+    root: Reader, water_density: float, base: Path | None, progress: Progress, link: str
 ) -> MassReading:
     """Return mass and buoyancy of the body from its parts; without the element, nothing.
 

@@ -18,16 +18,7 @@ from marine_sim_ros.model.tether.ship import Ship, read_ship
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.model.xml import Reader
 
-__all__ = [
-    'CABLES',
-    'FRESH_WATER',
-    'REEL',
-    'Cable',
-    'Reel',
-    'Tether',
-    'read_tether',
-    'reel_of',
-]
+__all__ = ['CABLES', 'FRESH_WATER', 'REEL', 'Cable', 'Reel', 'Tether', 'read_tether', 'reel_of']
 
 SEGMENT = 3.0
 """m; wanted length of a segment, where a tether does not say how many it has."""

@@ -18,15 +18,7 @@ from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.spatial import cross, momentum_rate, skew
 from marine_sim_ros.model.arm.manipulator import Manipulator
 
-__all__ = [
-    'Chain',
-    'bias',
-    'chain_of',
-    'generalized_mass',
-    'link_forces',
-    'slope',
-    'twists',
-]
+__all__ = ['Chain', 'bias', 'chain_of', 'generalized_mass', 'link_forces', 'slope', 'twists']
 
 
 class Chain(NamedTuple):

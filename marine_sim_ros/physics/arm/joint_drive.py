@@ -133,10 +133,7 @@ def _toward(
 
     none, all_of_it = 0 * pushed[0], 0 * pushed[0] + 1
     low, _, _ = while_loop(
-        xp,
-        lambda search: ~falls & (search[2] < _HALVINGS),
-        halved,
-        (none, all_of_it, 0),
+        xp, lambda search: ~falls & (search[2] < _HALVINGS), halved, (none, all_of_it, 0)
     )
     return start + xp.where(falls, all_of_it, low) * way
 

@@ -217,12 +217,7 @@ def arm_momentum(arm: Manipulator, rate: Array, poses: Poses) -> Array:
 
 
 def arm_reaction(
-    mass: Array,
-    relative: Array,
-    state: State,
-    memory: ArmMomentum | None,
-    *,
-    dt: Any,
+    mass: Array, relative: Array, state: State, memory: ArmMomentum | None, *, dt: Any
 ) -> tuple[Wrench, ArmMomentum]:
     """Return what the vehicle feels of its arm's motion, and what to remember.
 
@@ -323,9 +318,17 @@ def _chain(
         return joints, body, memory.wrench, memory
     body = posed(vehicle, memory.poses._replace(load=load), memory.chain)
     rate, wrench, after = chain_step(
-        vehicle, body, state, environment, load, memory,
-        target=target, effort=effort, dt=dt, conserving=conserving,
-    )  # fmt: skip
+        vehicle,
+        body,
+        state,
+        environment,
+        load,
+        memory,
+        target=target,
+        effort=effort,
+        dt=dt,
+        conserving=conserving,
+    )
     return JointMotion(memory.position, rate), body, wrench, after
 
 

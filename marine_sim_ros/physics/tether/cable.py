@@ -89,12 +89,7 @@ def _matrix(
         beside = xp.where(free[..., 1:, :, :], beside, xp.zeros_like(beside))
     batch = own.shape[:-3]
     flat = xp.concat(
-        [
-            xp.reshape(own, (*batch, -1)),
-            xp.reshape(beside, (*batch, -1)),
-            bend[..., 1:-1],
-            none,
-        ],
+        [xp.reshape(own, (*batch, -1)), xp.reshape(beside, (*batch, -1)), bend[..., 1:-1], none],
         axis=-1,
     )
     return flat[..., _places(own.shape[-3])]

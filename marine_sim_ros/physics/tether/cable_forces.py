@@ -19,9 +19,16 @@ from marine_sim_ros.physics.tether.cable_state import CableState
 from marine_sim_ros.physics.tether.reel import Division, divided
 
 __all__ = [
-    'Frozen', 'Segments', 'dot', 'frozen_at', 'node_forces', 'outer', 'segments_at',
-    'surface_forces', 'times',
-]  # fmt: skip
+    'Frozen',
+    'Segments',
+    'dot',
+    'frozen_at',
+    'node_forces',
+    'outer',
+    'segments_at',
+    'surface_forces',
+    'times',
+]
 
 SEABED_STIFFNESS = 3e6
 """Pa/m of the projected area: MoorDyn's default for soft ground."""

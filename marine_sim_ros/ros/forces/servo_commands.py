@@ -28,10 +28,12 @@ __all__ = ['SERVO_PARAMETERS', 'ServoCommands', 'ServoPublisher']
 SERVO_PARAMETERS = (
     shared('scenario', empty='servos follow their command topic'),
     Parameter(
-        'servo_source', 'external', 'external: the latest command holds; controller: one per odom',
+        'servo_source',
+        'external',
+        'external: the latest command holds; controller: one per odom',
         choices=('external', 'controller'),
     ),
-)  # fmt: skip
+)
 """Of a node with servos."""
 
 Targets = Callable[[Scenario, Vehicle, float], np.ndarray | None]

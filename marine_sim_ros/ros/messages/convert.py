@@ -23,7 +23,7 @@ from geometry_msgs.msg import (
 )
 from nav_msgs.msg import Odometry, Path
 
-from marine_sim_ros.core.stamps import NANOSECONDS
+from marine_sim_ros.core.stamps import NANOSECONDS, stamp_ns
 from marine_sim_ros.core.state import State, Wrench
 
 __all__ = [
@@ -38,18 +38,12 @@ __all__ = [
     'set_transform',
     'set_wrench',
     'stamp_ns',
-    'stamped_numbers',
     'state_from',
     'state_of',
     'transform_message',
     'vector_from',
     'wrench_from',
 ]
-
-
-def stamp_ns(stamp: Time) -> int:
-    """Return a stamp in ns."""
-    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
 
 
 def set_stamp(stamp: Time, ns: int) -> None:
@@ -80,15 +74,6 @@ def state_of(numbers: Sequence[float]) -> State | None:
     if not math.isfinite(sum(numbers)):
         return None
     return State(np.array(numbers[:3]), np.array(numbers[3:7]), np.array(numbers[7:]))
-
-
-def stamped_numbers(message: Any) -> tuple[int, Sequence[float]]:
-    """Return the stamp (ns) and the numbers of an Odometry, WrenchStamped or AccelStamped."""
-    if isinstance(message, Odometry):
-        pose, velocity = odometry_numbers(message)
-        return stamp_ns(message.header.stamp), (*pose, *velocity)
-    take = acceleration_from if isinstance(message, AccelStamped) else wrench_from
-    return stamp_ns(message.header.stamp), take(message)
 
 
 def set_odometry(message: Odometry, state: State) -> None:

@@ -187,9 +187,7 @@ WRITTEN = Topic('recorder/written', Time, QUEUE, per_tick=False)
 
 
 LATCHED = QoSProfile(
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
 """Of what is sent once and kept for who comes later."""
 TF_STATIC = Topic(

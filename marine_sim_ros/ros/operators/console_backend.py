@@ -18,14 +18,7 @@ from rclpy.parameter_client import AsyncParameterClient
 from std_msgs.msg import Float32MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from marine_sim_ros.console.control_lease import (
-    ControlLease,
-    beat,
-    expired,
-    leave,
-    silent,
-    take,
-)
+from marine_sim_ros.console.control_lease import ControlLease, beat, expired, leave, silent, take
 from marine_sim_ros.console.requests import FREE_FOR_ALL, OperatorInput, Request
 from marine_sim_ros.console.session import LOST, Session
 from marine_sim_ros.control.gamepad import Gamepad, Grip, load_gamepad, read_sticks

@@ -31,11 +31,7 @@ class SuiteBag:
     settling = 0.0
 
     def __init__(
-        self,
-        node: Node,
-        bag: Path,
-        topics: Mapping[str, Topic],
-        fleet: FleetRecording | None = None,
+        self, node: Node, bag: Path, topics: Mapping[str, Topic], fleet: FleetRecording | None
     ) -> None:
         """Create the bag for topics, by full name, or join that of a fleet.
 

@@ -33,7 +33,7 @@ class Neighbours(OtherVehicles):
         gathered: the same, and the last known parts by name of the topic: what is waited for.
     """
 
-    def __init__(self, node: SuiteNode, text: str, needs: Collection[str] = ()) -> None:
+    def __init__(self, node: SuiteNode, text: str, needs: Collection[str]) -> None:
         """Load the vehicles.
 
         Args:

@@ -140,10 +140,7 @@ class SensorsNode(SuiteNode):
     """Publishes what some sensors of the vehicle read; by default all that have no other node."""
 
     def __init__(
-        self,
-        name: str = SHARED,
-        parameters: Sequence[Parameter] = (NEIGHBOURS,),
-        **options: Any,
+        self, name: str = SHARED, parameters: Sequence[Parameter] = (NEIGHBOURS,), **options: Any
     ) -> None:
         """Create the node."""
         super().__init__(name, parameters, **options)
@@ -264,10 +261,7 @@ class SensorNode(SensorsNode):
     """Publishes what the sensor of the node's name reads."""
 
     def __init__(
-        self,
-        name: str = SHARED,
-        parameters: Sequence[Parameter] = PARAMETERS,
-        **options: Any,
+        self, name: str = SHARED, parameters: Sequence[Parameter] = PARAMETERS, **options: Any
     ) -> None:
         """Create the node; send video where it is asked for."""
         super().__init__(name, parameters, **options)

@@ -131,6 +131,10 @@ def payload_bodies(payloads: tuple[Payload, ...], poses: np.ndarray | None) -> I
         shown = np.array(colour(body.material))
         part = Part(body.kind, body.size, np.zeros(3), np.eye(3), shown, np.zeros((0, 3, 3)))
         yield Body(
-            body.name, *NO_SURFACES, place, turn,
-            looks=partial(tuple, (part,)), label=label(PAYLOAD, i),
-        )  # fmt: skip
+            body.name,
+            *NO_SURFACES,
+            place,
+            turn,
+            looks=partial(tuple, (part,)),
+            label=label(PAYLOAD, i),
+        )

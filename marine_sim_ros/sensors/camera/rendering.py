@@ -27,11 +27,7 @@ from marine_sim_ros.scene.fiducials import Fiducial
 from marine_sim_ros.scene.scene import Scene
 from marine_sim_ros.scene.terrain import HeightMap
 from marine_sim_ros.sensors.camera.fiducials import fiducial_rows
-from marine_sim_ros.sensors.camera.labels import (
-    OBSTACLE,
-    PLANE,
-    label,
-)
+from marine_sim_ros.sensors.camera.labels import OBSTACLE, PLANE, label
 from marine_sim_ros.sensors.camera.lenses import Lens
 from marine_sim_ros.sensors.camera.seen_parts import SeenPart, seen_parts
 from marine_sim_ros.sensors.camera.tiles import tiles_of
@@ -62,9 +58,16 @@ _UNEVEN = {'sand': 0.3, 'rock': 0.5, 'concrete': 0.1}
 _TILE = {'concrete': 0.5}
 """m, of planes."""
 _TEXTURES = (
-    'rays', 'centres', 'surfaces', 'ground', 'blocks', 'meshes', 'fiducials', 'lists',
+    'rays',
+    'centres',
+    'surfaces',
+    'ground',
+    'blocks',
+    'meshes',
+    'fiducials',
+    'lists',
     'patches',
-)  # fmt: skip
+)
 _OF_TILES = ('MIRROR', 'GROUND_AHEAD', 'SURFACES', 'MIRRORED')
 """Features of the shader that tiles have or lack."""
 _VERTEX = 'in vec2 p; void main() { gl_Position = vec4(p, 0, 1); }'

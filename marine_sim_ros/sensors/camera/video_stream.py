@@ -35,9 +35,14 @@ RATE = 30.0
 """Hz, of a camera without a rate."""
 _CODEC = 'libx264'
 _ENCODER = {
-    'preset': 'ultrafast', 'tune': 'zerolatency', 'profile': 'baseline', 'crf': '23',
-    'forced-idr': '1', 'g': '100000', 'threads': '1',
-}  # fmt: skip
+    'preset': 'ultrafast',
+    'tune': 'zerolatency',
+    'profile': 'baseline',
+    'crf': '23',
+    'forced-idr': '1',
+    'g': '100000',
+    'threads': '1',
+}
 """No picture waits for a later one; each key picture is an IDR."""
 
 
@@ -162,9 +167,11 @@ class VideoStream:
         # To this machine from this machine alone; RTCP would come to the port of the video.
         here = '&localaddr=127.0.0.1' if host in ('127.0.0.1', 'localhost') else ''
         self._container = self._av.open(
-            f'udp://{there}:{port}?pkt_size={_PACKET}{here}', 'w', format='rtp',
+            f'udp://{there}:{port}?pkt_size={_PACKET}{here}',
+            'w',
+            format='rtp',
             options={'rtpflags': 'skip_rtcp', 'payload_type': '96'},
-        )  # fmt: skip
+        )
         self._stream = self._container.add_stream(_CODEC, rate=self._rate, options=_ENCODER)
         self._stream.height, self._stream.width = image.shape[:2]
         self._stream.pix_fmt = 'yuv420p'

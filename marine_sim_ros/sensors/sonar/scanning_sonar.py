@@ -110,12 +110,7 @@ def _one_by_one(
     sensor: Sensor, state: State, environment: Environment, inputs: SensorInputs
 ) -> Readings:
     rows = [
-        _measure(
-            sensor,
-            State(*(x[i] for x in state)),
-            environment,
-            inputs.at(i),
-        )
+        _measure(sensor, State(*(x[i] for x in state)), environment, inputs.at(i))
         for i in range(len(state.position))
     ]
     return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
@@ -168,13 +163,7 @@ def _echo(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     """Return the raw echo as a picture of one row, from the sonar outwards."""
     del sensor
     echo = np.asarray(readings['echo'], np.uint8)
-    return {
-        'height': 1,
-        'width': len(echo),
-        'encoding': 'mono8',
-        'step': len(echo),
-        'data': echo,
-    }
+    return {'height': 1, 'width': len(echo), 'encoding': 'mono8', 'step': len(echo), 'data': echo}
 
 
 def _first_return(spec: ScanningSonar, fan: Fan) -> tuple[float, float]:
