@@ -28,3 +28,11 @@ def test_a_round_of_steps_measures_every_shipped_vehicle(monkeypatch, capsys):
         assert f'contact, {name} on rock' in said
     assert said.count('hull triangles, ms') == 2
     assert 'nan' not in said
+
+
+@pytest.mark.parametrize('option', [('--rounds', '0'), ('--seconds', '-1'), ('--seconds', 'nan')])
+def test_nothing_to_measure_is_bad_input(option, capsys):
+    with pytest.raises(SystemExit) as done:
+        main(['bench', *option])
+    assert done.value.code == 2
+    assert capsys.readouterr().err.startswith(f'ERROR: {option[0]} {option[1]}: expected ')

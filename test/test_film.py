@@ -170,6 +170,7 @@ def test_recorded_pictures_are_those_of_the_bag(seen_run, tmp_path, capsys, monk
         (['-o', 'film.gif'], '.mp4'),
         (['-o', 'a.mp4', '--size', 'large'], '1280x720'),
         (['-o', 'a.mp4', '--fps', '1000'], '0.1 to 240'),
+        (['-o', 'a.mp4', '--fps', '0'], '0.1 to 240'),
         (['-o', 'a.mp4', '--camera', 'rear'], 'chase'),
         (['-o', 'a.mp4', '--start', '9'], '1.5 s'),
         (['-o', 'a.mp4', '--set', 'camera:=true'], '--vehicle'),

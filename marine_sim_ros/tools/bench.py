@@ -23,6 +23,7 @@ from marine_sim_ros.bench.sensors import camera_rows, sensor_rows
 from marine_sim_ros.bench.solid import mujoco_microseconds, solid_milliseconds
 from marine_sim_ros.bench.steps import step_microseconds
 from marine_sim_ros.control.allocator import Allocator
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
@@ -34,6 +35,8 @@ from marine_sim_ros.physics.drag import drag_with_memory
 __all__ = ['add_arguments', 'execute']
 
 STEPS = 4000
+LONGEST = 3600.0
+"""s of a graph measurement at most."""
 TRIANGLES = (192, 768, 3072, 12288)
 
 
@@ -43,7 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--rounds', type=int, default=3, help='rounds of each measurement (default 3)'
     )
     parser.add_argument(
-        '--seconds', type=float, default=4.0, help='simulated time of each graph measurement'
+        '--seconds',
+        type=float,
+        default=4.0,
+        help='length of each graph measurement, s (default 4)',
     )
     only = parser.add_mutually_exclusive_group()
     only.add_argument(
@@ -182,6 +188,12 @@ def _engine(add: Add) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Measure everything in turn, round by round, and print one table."""
+    if options.rounds < 1:
+        raise ParameterError(f'--rounds {options.rounds}: expected 1 or more')
+    if not 0 < options.seconds <= LONGEST:
+        raise ParameterError(
+            f'--seconds {options.seconds:g}: expected more than 0, to {LONGEST:g}'
+        )
     if not options.steps_only:
         require_ros('bench without --steps-only')
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')

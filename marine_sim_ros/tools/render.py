@@ -71,7 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--fps',
         type=float,
-        default=0.0,
         metavar='HZ',
         help="pictures a second, 0.1 to 240 (default: the camera's rate, 30)",
     )
@@ -90,7 +89,7 @@ def execute(options: argparse.Namespace) -> int:
     """Render every picture."""
     if not (options.output or options.frames):
         raise ParameterError('render: nowhere to write; expected -o FILE.mp4 or --frames FOLDER')
-    if options.fps and not 0.1 <= options.fps <= 240:
+    if options.fps is not None and not 0.1 <= options.fps <= 240:
         raise ParameterError(f'--fps {options.fps:g}: expected 0.1 to 240 Hz')
     if options.recorded and (options.size or options.vehicle or options.environment):
         raise ParameterError(
