@@ -31,7 +31,11 @@ class SuiteBag:
     settling = 0.0
 
     def __init__(
-        self, node: Node, bag: Path, topics: Mapping[str, Topic], fleet: FleetRecording | None
+        self,
+        node: Node,
+        bag: Path,
+        topics: Mapping[str, Topic],
+        fleet: FleetRecording | None = None,
     ) -> None:
         """Create the bag for topics, by full name, or join that of a fleet.
 
