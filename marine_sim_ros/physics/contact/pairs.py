@@ -123,7 +123,8 @@ class PairTable:
         values = xp.take(constant(xp, self.columns), index, axis=1)
         singles = (values[i, :] for i in range(_SINGLES))
         friction, viscosity = values[_SINGLES:-5, :], values[-5:-3, :]
-        pairs = Pairs(*singles, friction, viscosity, xp.matrix_transpose(values[-3:, :]))
+        primary = xp.matrix_transpose(values[-3:, :])
+        pairs = Pairs._make((*singles, friction, viscosity, primary))
         return pairs._replace(**dict.fromkeys(self.absent))
 
 
