@@ -121,10 +121,11 @@ def contact(
     if memory is None or dt <= 0:
         return nothing()
     within = reach_of_step(vehicle, state, dt)
+    rigid = constant(xp, vehicle.mass_matrix)  # in a sweep each vehicle's own: an argument
     if sized:
         near = xp.any(scene.clearances(state.position) <= own.reach + within)
         felt = partial(_felt, vehicle, environment, dt)
-        found = cond(xp, near, felt, _nothing, state, now, memory, within, places)
+        found = cond(xp, near, felt, _nothing, state, now, memory, rigid, places, within)
     else:
         if getattr(memory.places, 'shape', None) != getattr(places, 'shape', None):
             _, fresh = _nothing_yet(memory.state, memory.terms, 0, places)
@@ -134,7 +135,7 @@ def contact(
             return nothing()
         touch, number = foremost(touch, number, state.velocity, dt, _few(own))
         now = terms_of(vehicle, state, environment)
-        found = _answer(vehicle, environment, dt, state, now, memory, places, touch, number)
+        found = _answer(vehicle, environment, dt, state, now, memory, rigid, places, touch, number)
     wrench, pair, impulse = found
     return wrench, ContactMemory(state, wrench, now, pair, impulse, places)
 
@@ -155,13 +156,12 @@ def _nothing_yet(
 
 def _answer(
     vehicle: Vehicle, environment: Environment, dt: float, state: State, now: Terms,
-    memory: ContactMemory, places: Array | None, touch: Touch, number: Array,
+    memory: ContactMemory, rigid: Array, places: Array | None, touch: Touch, number: Array,
 ) -> tuple[Wrench, Array, Array]:  # fmt: skip
     """Return the wrench (6,) of touches, and what to remember of the pairs solved for."""
     xp, before = namespace(state.velocity), memory.terms
     if before is None:
         before = terms_of(vehicle, memory.state, environment)
-    rigid = constant(xp, vehicle.mass_matrix)
     step = unanswered_step(rigid, state, now, memory[:2], before, dt)
     index = xp.astype(number, xp.int32)
     table = pair_table(vehicle, environment)
@@ -197,7 +197,7 @@ def at_places(vehicle: Vehicle, places: Array | None) -> Vehicle:
 
 def _felt(
     vehicle: Vehicle, environment: Environment, dt: float, state: State, now: Terms,
-    memory: ContactMemory, within: Array, places: Array | None,
+    memory: ContactMemory, rigid: Array, places: Array | None, within: Array,
 ) -> tuple[Array, ...]:  # fmt: skip
     """Look where all pairs are, and answer what may touch: for what is compiled."""
     xp, posed = namespace(state.velocity), at_places(vehicle, places)
@@ -205,7 +205,7 @@ def _felt(
     needed = ~stays_off(touch, state.velocity, memory.impulse, dt)
     answer = partial(_answer, vehicle, environment, dt)
     return cond(  # type: ignore[no-any-return]
-        xp, needed, answer, _nothing, state, now, memory, places, touch, number
+        xp, needed, answer, _nothing, state, now, memory, rigid, places, touch, number
     )
 
 

@@ -124,7 +124,7 @@ class PairTable:
         singles = (values[i, :] for i in range(_SINGLES))
         friction, viscosity = values[_SINGLES:-5, :], values[-5:-3, :]
         primary = xp.matrix_transpose(values[-3:, :])
-        pairs = Pairs._make([*singles, friction, viscosity, primary])
+        pairs = Pairs._make((*singles, friction, viscosity, primary))
         return pairs._replace(**dict.fromkeys(self.absent))
 
 
