@@ -219,7 +219,7 @@ def test_without_jax_one_line_names_the_extra(ros_environment):
     lines = [s for s in done.stderr.splitlines() if s.startswith('ERROR: ')]
     assert done.returncode == 2
     assert len(lines) == 1, done.stderr
-    assert 'extra batch' in lines[0]
+    assert 'extra [batch]' in lines[0]
 
 
 class Node:
