@@ -21,8 +21,16 @@ def pages_of(entry):
     return [path for part in parts for path in pages_of(part)]
 
 
-def test_links_of_the_site_open_from_the_disk():
-    assert 'use_directory_urls: false' in (ROOT / 'mkdocs.yml').read_text(encoding='utf-8')
+@pytest.mark.parametrize(
+    'page', sorted(DOCS.rglob('*.md')), ids=lambda p: p.relative_to(DOCS).as_posix()
+)
+def test_links_of_a_page_lead_to_files_of_the_site(page):
+    """MkDocs does not warn of a link that leaves docs/, and the site lacks what it leads to."""
+    for link in re.findall(r'\]\(([^)#\s]+)', page.read_text(encoding='utf-8')):
+        if '://' not in link and not link.startswith('mailto:'):
+            target = (page.parent / link).resolve()
+            assert target.is_file(), link
+            assert target.is_relative_to(DOCS), link
 
 
 def test_the_navigation_has_every_page_once():
