@@ -25,8 +25,18 @@ FORMATS = {
     'NKF1': (137, 'QBccCfffffff', 'TimeUS,C,Roll,Pitch,Yaw,VN,VE,VD,dPD,PN,PE,PD'),
 }
 """Of dataflash messages: number, letters of the types, and names."""
-LETTERS = {'Q': 'Q', 'N': '16s', 'f': 'f', 'B': 'B', 'H': 'H', 'I': 'I', 'c': 'h', 'C': 'H',
-           'n': '4s', 'Z': '64s'}  # fmt: skip
+LETTERS = {
+    'Q': 'Q',
+    'N': '16s',
+    'f': 'f',
+    'B': 'B',
+    'H': 'H',
+    'I': 'I',
+    'c': 'h',
+    'C': 'H',
+    'n': '4s',
+    'Z': '64s',
+}
 KNOWN = 0b11111
 """Status of an estimator that knows attitude, velocity and horizontal position."""
 
@@ -60,9 +70,12 @@ def in_their_axes(run, i):
     turn = run.orientation[i]
     roll, pitch, yaw = np.degrees(rpy_from_quaternion(turn))
     velocity = rotation_matrix(turn) @ run.velocity[i, :3]
-    return ned(run.position[i]), ned(velocity), frd(run.velocity[i, 3:]), (
-        roll, -pitch, (90 - yaw) % 360
-    )  # fmt: skip
+    return (
+        ned(run.position[i]),
+        ned(velocity),
+        frd(run.velocity[i, 3:]),
+        (roll, -pitch, (90 - yaw) % 360),
+    )
 
 
 def logged(path, run, *, bias=(0.02, -0.01, 0.03), directions=(), status=KNOWN):

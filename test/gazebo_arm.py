@@ -102,8 +102,10 @@ def moved(vehicle, drives, folder, steps, *, commands=None, rates=None, efforts=
         del info
         joints, base = parts(ecm)
         pose, v, w = (
-            base.world_pose(ecm), base.world_linear_velocity(ecm), base.world_angular_velocity(ecm)
-        )  # fmt: skip
+            base.world_pose(ecm),
+            base.world_linear_velocity(ecm),
+            base.world_angular_velocity(ecm),
+        )
         p, q = pose.pos(), pose.rot()
         rows.append(
             (

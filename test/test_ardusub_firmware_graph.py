@@ -42,10 +42,22 @@ def set_faults(node, text):
 
 def start(processes, pilot, *more):
     process = processes.marine_sim(
-        'run', 'bluerov2', '--autopilot', 'ardusub', '--ardusub', PROGRAM,
-        '--autopilot-instance', free_instance(), '--ground-station', pilot.address,
-        '--environment', 'shallow_sand', '--set', 'leak:=true', *more,
-    )  # fmt: skip
+        'run',
+        'bluerov2',
+        '--autopilot',
+        'ardusub',
+        '--ardusub',
+        PROGRAM,
+        '--autopilot-instance',
+        free_instance(),
+        '--ground-station',
+        pilot.address,
+        '--environment',
+        'shallow_sand',
+        '--set',
+        'leak:=true',
+        *more,
+    )
     assert pilot.until(lambda: 'HEARTBEAT' in pilot.last, 90)
     # Its estimator has a position after some 50 s of the run.
     assert pilot.until(lambda: any('is using GPS' in t for t in pilot.texts), 180), pilot.texts

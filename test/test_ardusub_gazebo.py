@@ -45,12 +45,23 @@ def test_it_holds_the_depth_of_a_body_of_gazebo(processes, tmp_path, vehicle):
     pilot = Pilot()
     with (tmp_path / 'log').open('w') as log:
         launch = processes.start(
-            'ros2', 'launch', 'marine_sim_ros', f'{vehicle}.launch.py', 'backend:=gazebo',
-            'delivery:=in_server', 'autopilot:=ardusub', f'ardusub:={PROGRAM}',
-            f'autopilot_instance:={free_instance()}', f'ground_station:={pilot.address}',
-            'composed:=true', 'real_time_factor:=0', f'record:={tmp_path / "run"}',
-            stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+            'ros2',
+            'launch',
+            'marine_sim_ros',
+            f'{vehicle}.launch.py',
+            'backend:=gazebo',
+            'delivery:=in_server',
+            'autopilot:=ardusub',
+            f'ardusub:={PROGRAM}',
+            f'autopilot_instance:={free_instance()}',
+            f'ground_station:={pilot.address}',
+            'composed:=true',
+            'real_time_factor:=0',
+            f'record:={tmp_path / "run"}',
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     try:
         assert pilot.until(lambda: 'HEARTBEAT' in pilot.last, 90), (tmp_path / 'log').read_text()
         assert pilot.until(lambda: any('is using GPS' in t for t in pilot.texts), 200), pilot.texts

@@ -27,9 +27,14 @@ MOVING = [0.1, -0.2, 0.05, 0.2, -0.1, 0.3]
 
 def floating(vehicle, *, dt=0.005, rate=(0.8, -1.1)):
     return started(
-        vehicle, [0.3, -0.4], rate, dt=dt, environment=NOTHING, velocity=MOVING,
+        vehicle,
+        [0.3, -0.4],
+        rate,
+        dt=dt,
+        environment=NOTHING,
+        velocity=MOVING,
         integrator='conserving',
-    )  # fmt: skip
+    )
 
 
 def lost(vehicle, ticks):
@@ -88,15 +93,18 @@ def test_it_comes_where_the_equations_lead_with_the_second_order_of_the_step():
         simulation = floating(vehicle, dt=dt)
         ticks = [simulation.tick(np.zeros(0)) for _ in range(round(1.0 / dt) + 2)]
         begin, end = ticks[1], ticks[-1]
-        y = np.concatenate([*begin.state[:2], begin.joints.position, begin.state.velocity,
-                            begin.joints.rate])  # fmt: skip
+        y = np.concatenate(
+            [*begin.state[:2], begin.joints.position, begin.state.velocity, begin.joints.rate]
+        )
         exact = floating_arm(vehicle, y, 1.0)
-        errors.append([
-            np.abs(end.state.position - exact[:3]).max(),
-            np.abs(rotation_vector(end.state.orientation, exact[3:7])).max(),
-            np.abs(end.joints.position - exact[7:9]).max(),
-            np.abs(end.state.velocity - exact[9:15]).max(),
-        ])  # fmt: skip
+        errors.append(
+            [
+                np.abs(end.state.position - exact[:3]).max(),
+                np.abs(rotation_vector(end.state.orientation, exact[3:7])).max(),
+                np.abs(end.joints.position - exact[7:9]).max(),
+                np.abs(end.state.velocity - exact[9:15]).max(),
+            ]
+        )
     coarse, fine = np.array(errors)
     assert np.all(fine < 1e-4)
     assert np.all(coarse / fine > 3.5)
@@ -132,10 +140,11 @@ FLOATS = (
 NEUTRAL = ''.join(
     FLOATS.format(link, mass / 1000, place)
     for link, mass, place in (
-        ('base_link', 10.0, '0.02 0 0.03'), ('upper', 3.0, '0.2 0.01 -0.02'),
+        ('base_link', 10.0, '0.02 0 0.03'),
+        ('upper', 3.0, '0.2 0.01 -0.02'),
         ('lower', 2.0, '0.2 0.01 -0.02'),
     )
-)  # fmt: skip
+)
 """Each body floats where it is; without added mass and drag, water does nothing else."""
 SCENARIO = """
 duration: 5.0
@@ -164,9 +173,13 @@ def test_nodes_keep_momentum_and_energy(processes, tmp_path):
             state = State(
                 np.array([place.x, place.y, place.z]),
                 np.array([turn.x, turn.y, turn.z, turn.w]),
-                np.array([*(getattr(twist.linear, a) for a in 'xyz'),
-                          *(getattr(twist.angular, a) for a in 'xyz')]),
-            )  # fmt: skip
+                np.array(
+                    [
+                        *(getattr(twist.linear, a) for a in 'xyz'),
+                        *(getattr(twist.angular, a) for a in 'xyz'),
+                    ]
+                ),
+            )
             joints = told['joint_states'][stamp]
             joints = JointMotion(np.array(joints.position), np.array(joints.velocity))
             kept.append(momentum_and_energy(vehicle, state, joints))

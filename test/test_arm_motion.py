@@ -51,8 +51,11 @@ def swing(start, ticks, *, drag='', base='fixed'):
 def test_a_pendulum_under_water_has_its_period(start):
     """T = 4 √(I/k) K(sin²(θ₀/2)), I with added mass, k with buoyancy; its base does not move."""
     angle, last = swing(start, 1500)
-    down = [i - 1 + angle[i - 1] / (angle[i - 1] - angle[i]) for i in range(1, 1500)
-            if angle[i - 1] > 0 >= angle[i]]  # fmt: skip
+    down = [
+        i - 1 + angle[i - 1] / (angle[i - 1] - angle[i])
+        for i in range(1, 1500)
+        if angle[i - 1] > 0 >= angle[i]
+    ]
     period = 4 * np.sqrt(INERTIA / STIFFNESS) * ellipk(np.sin(start / 2) ** 2)
     assert np.diff(down).mean() * STEP == pytest.approx(period, rel=2e-4)
     assert last.state.position == pytest.approx([0, 0, -5], abs=1e-3)
@@ -85,8 +88,15 @@ def floating_arm(vehicle, start, times):
         turned = np.append(q[3] * spin + np.cross(q[:3], spin), -q[:3] @ spin) / 2
         return np.concatenate([rotation_matrix(q) @ u[:3], turned, u[6:], change])
 
-    done = solve_ivp(derivative, (0, np.max(times)), start, method='DOP853', rtol=1e-12,
-                     atol=1e-13, t_eval=np.atleast_1d(times))  # fmt: skip
+    done = solve_ivp(
+        derivative,
+        (0, np.max(times)),
+        start,
+        method='DOP853',
+        rtol=1e-12,
+        atol=1e-13,
+        t_eval=np.atleast_1d(times),
+    )
     return done.y.T if np.ndim(times) else done.y[:, 0]
 
 
@@ -149,11 +159,13 @@ def test_mujoco_has_the_same_reaction_of_a_swinging_arm():
             simulation.tick(np.zeros(0), joint_efforts=pushed(k * dt))
         out = simulation.tick(np.zeros(0))
         found = rotation_matrix(out.state.orientation)
-        errors.append([
-            np.abs(out.joints.position - angle).max() / np.abs(angle).max(),
-            np.abs(out.state.position - place).max() / np.abs(place).max(),
-            np.abs(found - turn).max() / np.abs(turn - np.eye(3)).max(),
-        ])  # fmt: skip
+        errors.append(
+            [
+                np.abs(out.joints.position - angle).max() / np.abs(angle).max(),
+                np.abs(out.state.position - place).max() / np.abs(place).max(),
+                np.abs(found - turn).max() / np.abs(turn - np.eye(3)).max(),
+            ]
+        )
     coarse, fine = np.array(errors)
     assert np.all(fine < 0.01)
     assert np.all(fine < 0.6 * coarse)  # of first order in the step

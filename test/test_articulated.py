@@ -133,9 +133,12 @@ def test_a_payload_takes_momentum_when_it_is_gripped_and_its_own_along_when_it_i
     environment = parse_environment(PAYLOADS, 'brick')
     environment = replace(environment, gravity=1e-12, water_density=1e-9)
     run = started(
-        vehicle, [0.3, -0.4], [0.8, -1.1], environment=environment,
+        vehicle,
+        [0.3, -0.4],
+        [0.8, -1.1],
+        environment=environment,
         velocity=[0.1, -0.2, 0.05, 0.2, -0.1, 0.3],
-    )  # fmt: skip
+    )
 
     def ticked(count, closed):
         for _ in range(count):

@@ -38,9 +38,14 @@ def changed(old, new, count=1):
 def output(vehicle, pwm, angles, state=None):
     none = np.zeros(len(vehicle.thrusters))
     return thrusters(
-        vehicle, state or rest(), STILL, none, pwm=np.array(pwm, float), dt=1e9,
+        vehicle,
+        state or rest(),
+        STILL,
+        none,
+        pwm=np.array(pwm, float),
+        dt=1e9,
         azimuths=np.array(angles, float),
-    )[0]  # fmt: skip
+    )[0]
 
 
 def test_a_turned_thruster_pushes_where_it_points():
@@ -87,10 +92,12 @@ def test_the_inflow_turns_with_the_propeller():
 
 def test_the_servo_turns_at_its_rate_within_limits():
     simulation = Simulation(BOAT, dt=0.01)
-    angles = np.array([
-        simulation.tick(np.full(2, 1500.0), azimuths=np.array([9.0, -0.5])).thrusters.azimuths
-        for _ in range(400)
-    ])  # fmt: skip
+    angles = np.array(
+        [
+            simulation.tick(np.full(2, 1500.0), azimuths=np.array([9.0, -0.5])).thrusters.azimuths
+            for _ in range(400)
+        ]
+    )
     assert np.abs(np.diff(angles, axis=0)).max() == pytest.approx(0.01)  # 1 rad/s
     np.testing.assert_allclose(angles[100, 0], 1.0, atol=0.011)
     np.testing.assert_allclose(angles[-1], [np.pi / 2, -0.5], atol=1e-6)
@@ -175,10 +182,13 @@ segments:
         ('<azimuth joint="port">', '<azimuth>', 'has no <limit>'),
         ('<joint name="port" type="revolute"', '<joint name="port" type="fixed"', 'is fixed'),
         ('<time_constant>', '<lag/><time_constant>', 'unknown element <lag>'),
-        ('xyz="-2.373776 1.027135 -0.3" rpy="0 1.5707963267948966 0"',
-         'xyz="-2.373776 1.027135 -0.3"', 'across'),
+        (
+            'xyz="-2.373776 1.027135 -0.3" rpy="0 1.5707963267948966 0"',
+            'xyz="-2.373776 1.027135 -0.3"',
+            'across',
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_named_with_their_line(old, new, told):
     with pytest.raises(ModelError, match=r'robot_description:\d+.*' + told):
         changed(old, new)

@@ -19,8 +19,11 @@ def test_larger_pictures_cost_more(monkeypatch):
     monkeypatch.setattr(sensors, 'CAMERAS', sizes)
     rows = {}
     sensors.camera_rows(lambda name, form, value: rows.update({name: float(format(value, form))}))
-    names = [f'camera {size}, {around}: CPU ms a picture' for size in sizes
-             for around in ('pool', 'shallow_sand')]  # fmt: skip
+    names = [
+        f'camera {size}, {around}: CPU ms a picture'
+        for size in sizes
+        for around in ('pool', 'shallow_sand')
+    ]
     assert list(rows) == names
     assert rows[names[2]] > rows[names[0]]
     assert rows[names[3]] > rows[names[1]]
@@ -39,9 +42,13 @@ def test_the_whole_bench_of_sensors_has_a_value_in_every_row(monkeypatch, capfd)
     said = capfd.readouterr()
     assert done.value.code == 0, said.err
     told = re.sub(r'\s*\n', '\n', said.out)
-    for name in ('sensor dvl: CPU ms a reading', 'sensor imaging_sonar over rock',
-                 'sensors at 200 ticks/s, composed', 'camera 1280 x 720, shallow_sand',
-                 'composed in real time, camera of 640 x 480 at 15 Hz, pool'):  # fmt: skip
+    for name in (
+        'sensor dvl: CPU ms a reading',
+        'sensor imaging_sonar over rock',
+        'sensors at 200 ticks/s, composed',
+        'camera 1280 x 720, shallow_sand',
+        'composed in real time, camera of 640 x 480 at 15 Hz, pool',
+    ):
         assert name in told
     values = [float(x) for x in re.findall(r'(-?[\d.]+|nan)\s+\([^()]* to [^()]*\)', told)]
     assert len(values) > 30

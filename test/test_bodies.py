@@ -83,10 +83,13 @@ def test_rays_meet_a_vehicle_where_they_meet_the_meshes_of_its_boxes(name):
     assert np.all(np.sum(normal * directions, axis=1)[met] < 0)
 
 
-@pytest.mark.parametrize(('geometry', 'obstacle'), [
-    ('<box size="1 0.6 0.4"/>', ('box', [1.0, 0.6, 0.4])),
-    ('<sphere radius="0.5"/>', ('sphere', [1.0, 1.0, 1.0])),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('geometry', 'obstacle'),
+    [
+        ('<box size="1 0.6 0.4"/>', ('box', [1.0, 0.6, 0.4])),
+        ('<sphere radius="0.5"/>', ('sphere', [1.0, 1.0, 1.0])),
+    ],
+)
 def test_a_shape_of_a_vehicle_is_met_as_the_same_obstacle_is(geometry, obstacle):
     vehicle = boxed([('0 0 0', '0 0 0', geometry)])
     kind, size = obstacle
@@ -121,8 +124,11 @@ def test_the_nearest_of_seabed_neighbours_and_surface_is_met():
     hits = first_hits(environment, origins, np.array([down, down, up, up]), 50.0)
     names = hit_materials(environment)
     assert [names[int(i)] for i in hits.surface] == [
-        'aluminium', 'sand', 'water_surface', 'aluminium',
-    ]  # fmt: skip
+        'aluminium',
+        'sand',
+        'water_surface',
+        'aluminium',
+    ]
     assert hits.distance[1] == pytest.approx(7.0, abs=1e-12)
     assert hits.distance[0] < 3.0
     far = first_hits(environment, origins[:1], np.array([down]), 1.0)

@@ -113,10 +113,17 @@ def corners(cv2, image):
 
 
 POSES = [
-    (-1.0, 0.0, 0.0), (-0.8, 0.35, 0.1), (-0.8, -0.35, -0.15), (-0.75, 0.1, 0.3),
-    (-0.75, -0.1, -0.3), (-0.9, 0.5, 0.25), (-0.9, -0.5, -0.25), (-0.7, 0.0, 0.15),
-    (-0.85, 0.4, -0.3), (-0.85, -0.4, 0.3),
-]  # fmt: skip
+    (-1.0, 0.0, 0.0),
+    (-0.8, 0.35, 0.1),
+    (-0.8, -0.35, -0.15),
+    (-0.75, 0.1, 0.3),
+    (-0.75, -0.1, -0.3),
+    (-0.9, 0.5, 0.25),
+    (-0.9, -0.5, -0.25),
+    (-0.7, 0.0, 0.15),
+    (-0.85, 0.4, -0.3),
+    (-0.85, -0.4, 0.3),
+]
 
 
 @pytest.mark.long
@@ -138,9 +145,13 @@ def test_a_checkerboard_calibrates_back_to_the_camera():
         seen.append(corners(cv2, found['image']))
     matrix = np.array([[500.0, 0, 319.5], [0, 500.0, 239.5], [0, 0, 1]])
     error, k, d, _, _ = cv2.calibrateCamera(
-        [model] * len(seen), seen, (640, 480), matrix, None,
+        [model] * len(seen),
+        seen,
+        (640, 480),
+        matrix,
+        None,
         flags=cv2.CALIB_USE_INTRINSIC_GUESS | cv2.CALIB_FIX_K3,
-    )  # fmt: skip
+    )
     assert error < 0.1
     lens = lens_of(sensor.spec)
     assert np.diag(k)[:2] == pytest.approx(lens.focal_length, rel=0.005)
@@ -231,9 +242,12 @@ def test_lamps_fall_off_with_range_and_water():
         expected = albedo * 0.02 / distance**2 * np.exp(-2 * k * distance)
         for channel in range(3):
             sensor = camera(
-                width=3.0, height=3.0, exposure=0.6 / expected[channel], light=0.02,
+                width=3.0,
+                height=3.0,
+                exposure=0.6 / expected[channel],
+                light=0.02,
                 light_position=(0.0, 0.0, 0.0),
-            )  # fmt: skip
+            )
             image = taken(sensor, environment, (0, 0, -1000.0))['image']
             light = decoded(image[1, 1, channel]) / sensor.spec.exposure
             assert light == pytest.approx(expected[channel], rel=0.02)

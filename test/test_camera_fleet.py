@@ -87,8 +87,11 @@ def test_simulate_shows_the_other_vehicles_of_a_fleet(fleet):
     series = run.sensors['ahead']
     assert len(series.stamp) == 7
     wanted = {
-        label(OTHER_VEHICLE, 0), label(OTHER_VEHICLE, 1), label(TETHER, 1), label(PAYLOAD, 0),
-    }  # fmt: skip
+        label(OTHER_VEHICLE, 0),
+        label(OTHER_VEHICLE, 1),
+        label(TETHER, 1),
+        label(PAYLOAD, 0),
+    }
     assert wanted <= set(np.unique(series['segmentation'][-1]))
     # The same again, put together by hand from both trajectories at one tick.
     stamp = series.stamp[-1]
@@ -134,9 +137,20 @@ def test_pictures_of_the_graph_are_those_of_simulate_with_propellers_that_turn(
     pytest.importorskip('rosbags')
     path, around = fleet
     process = processes.marine_sim(
-        'run', '--fleet', path, '--environment', around, '--dt', 0.01, '--seed', 3,
-        '--real-time-factor', 0, '--record', tmp_path / 'run',
-    )  # fmt: skip
+        'run',
+        '--fleet',
+        path,
+        '--environment',
+        around,
+        '--dt',
+        0.01,
+        '--seed',
+        3,
+        '--real-time-factor',
+        0,
+        '--record',
+        tmp_path / 'run',
+    )
     output, _ = process.communicate()
     assert process.returncode == 0, output
     assert 'silent' not in output

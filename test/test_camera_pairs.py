@@ -101,9 +101,13 @@ def test_topics_of_a_pair():
     sensor = camera(baseline=0.1, **SMALL)
     told = topics(sensor)
     assert list(told) == [
-        'image', 'image/compressed', 'camera_info', 'right/image', 'right/image/compressed',
+        'image',
+        'image/compressed',
+        'camera_info',
+        'right/image',
+        'right/image/compressed',
         'right/camera_info',
-    ]  # fmt: skip
+    ]
     left, right = (told[n].fields(sensor, {}) for n in ('camera_info', 'right/camera_info'))
     f = lens_of(sensor.spec).focal_length
     assert right['p'][3] == pytest.approx(-0.1 * f)
@@ -206,9 +210,13 @@ def test_labels_tell_vehicles_apart():
     found = taken(sensor, environment, (0.0, 0.0, -3.0))['segmentation']
     left, right = found[:, :80], found[:, 80:]
     assert set(np.unique(found)) == {
-        NOTHING, SURFACE, label(OBSTACLE, 0), label(OWN_VEHICLE, 0),
-        label(OTHER_VEHICLE, 0), label(OTHER_VEHICLE, 1),
-    }  # fmt: skip
+        NOTHING,
+        SURFACE,
+        label(OBSTACLE, 0),
+        label(OWN_VEHICLE, 0),
+        label(OTHER_VEHICLE, 0),
+        label(OTHER_VEHICLE, 1),
+    }
     assert np.sum(left == label(OTHER_VEHICLE, 0)) > 20
     assert np.sum(right == label(OTHER_VEHICLE, 0)) == 0
     assert np.sum(right == label(OTHER_VEHICLE, 1)) > 20
@@ -275,8 +283,11 @@ def test_the_rim_of_snells_window_is_at_the_critical_angle():
     """From below, sky is seen within asin(1/1.34) = 48.3 degrees of the zenith."""
     sensor = camera(width=400.0, height=400.0, field_of_view=130.0, exposure=0.5)
     # Far below, where ripples are smooth, in water that is clear and dark.
-    image = decoded(taken(sensor, Environment(optics=WaterOptics('pure')), (0, 0, -30.0),
-                          (0, -math.pi / 2, 0))['image'])[..., 2]  # fmt: skip
+    image = decoded(
+        taken(
+            sensor, Environment(optics=WaterOptics('pure')), (0, 0, -30.0), (0, -math.pi / 2, 0)
+        )['image']
+    )[..., 2]
     lens = lens_of(sensor.spec)
     angle = np.degrees(np.arccos(lens.directions(pixels(lens))[..., 2]))
     inside, outside = image[angle < 46.0], image[(angle > 51.0) & (angle < 60.0)]

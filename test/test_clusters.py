@@ -25,8 +25,10 @@ def test_dask_has_the_commands_of_the_kubernetes_example():
         said = subprocess.run(call, capture_output=True, text=True, check=True).stdout
         for option in (o for o in options if o.startswith('--')):
             assert option in said
-    ports = {port['name']: port['containerPort'] for port in
-             spec['scheduler']['spec']['containers'][0]['ports']}  # fmt: skip
+    ports = {
+        port['name']: port['containerPort']
+        for port in spec['scheduler']['spec']['containers'][0]['ports']
+    }
     assert {p['targetPort'] for p in spec['scheduler']['service']['ports']} == set(ports)
 
 
@@ -34,8 +36,10 @@ def test_a_job_of_slurm_has_a_worker_for_each_core():
     pytest.importorskip('dask_jobqueue')
     done = subprocess.run(
         [sys.executable, FOLDER / 'slurm.py', '--script', '--cores', '3', '--queue', 'short'],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert '#SBATCH --cpus-per-task=3' in done.stdout
     assert '#SBATCH -p short' in done.stdout
     assert '--nworkers 3' in done.stdout

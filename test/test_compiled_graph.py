@@ -124,8 +124,10 @@ def test_an_operator_commands_pauses_resets_pushes_and_breaks_it(processes, watc
     from std_srvs.srv import SetBool, Trigger
 
     for topic, kind in (
-        ('odom', Odometry), ('wrench/total', WrenchStamped), ('thrusters/state', JointState),
-    ):  # fmt: skip
+        ('odom', Odometry),
+        ('wrench/total', WrenchStamped),
+        ('thrusters/state', JointState),
+    ):
         watcher.listen(topic, kind)
     deep = '--initial-position', 0, 0, -200  # a long way from where thrusters suck in air
     run = processes.marine_sim('run', 'bluerov2', '--engine', 'compiled', '--composed', *deep)
@@ -202,12 +204,15 @@ def test_an_operator_commands_pauses_resets_pushes_and_breaks_it(processes, watc
         ({'compute': False}, 'engine jax: expected that forces are computed, or engine numpy'),
         ({'gazebo': {'world': 'w'}}, 'engine jax: expected that Gazebo does not own the state'),
         (
-            {'vehicle': 'bluerov2_heavy', 'vehicle_arguments': ('arm:=true',),
-             'environment': 'brick_on_sand'},
+            {
+                'vehicle': 'bluerov2_heavy',
+                'vehicle_arguments': ('arm:=true',),
+                'environment': 'brick_on_sand',
+            },
             'engine jax: it has no gripper',
         ),
     ],
-)  # fmt: skip
+)
 def test_what_it_cannot_do_is_refused(options, told):
     with pytest.raises(ParameterError, match=told) as error:
         describe(RunOptions(engine='compiled', **options))

@@ -672,9 +672,13 @@ def test_the_page_shows_what_the_camera_sees(processes, chromium, watcher, tmp_p
     scenario = tmp_path / 'pool.yaml'
     scenario.write_text(POOL)
     options = RunOptions(
-        vehicle='bluerov2', vehicle_arguments=('camera:=true',), scenario=str(scenario),
-        environment='pool', console=True, dt=0.02,
-    )  # fmt: skip
+        vehicle='bluerov2',
+        vehicle_arguments=('camera:=true',),
+        scenario=str(scenario),
+        environment='pool',
+        console=True,
+        dt=0.02,
+    )
     page = Page(chromium, start(processes, options))
 
     def listeners():

@@ -21,9 +21,16 @@ from marine_sim_ros.sensors.sonar.imaging_sonar import fan_picture
 from marine_sim_ros.sensors.sonar.scanning_sonar import bearing
 
 ALL = (
-    'gps', 'usbl', 'dvl', 'altimeter', 'scanning_sonar', 'imaging_sonar', 'camera', 'leak',
+    'gps',
+    'usbl',
+    'dvl',
+    'altimeter',
+    'scanning_sonar',
+    'imaging_sonar',
+    'camera',
+    'leak',
     'thermometer',
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope='module')
@@ -98,7 +105,7 @@ NAN = math.nan
         ('LaserScan', Message(ranges=[math.inf]), 'no return at this bearing'),
         ('LaserScan', Message(ranges=[math.inf, 4.25]), 'first return 4.25 m'),
     ],
-)  # fmt: skip
+)
 def test_readings_have_words_and_units(kind, message, text):
     assert READINGS[f'sensor_msgs/msg/{kind}'](message) == text
 

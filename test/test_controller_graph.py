@@ -276,9 +276,11 @@ def test_an_arm_is_commanded_and_goes_on_where_it_was(processes, ros_environment
     pilot.listen('/diagnostics', DiagnosticArray)
     command = pilot.node.create_publisher(JointState, 'joint_commands', 10)
     nodes, specs = start_graph(
-        processes, vehicle='investigator90', initial_position=(0.0, 0.0, -8.0),
+        processes,
+        vehicle='investigator90',
+        initial_position=(0.0, 0.0, -8.0),
         vehicle_arguments=(f'arm_dynamics:={dynamics}',),
-    )  # fmt: skip
+    )
     joints = pilot.seen['joint_states']
     pilot.until(lambda: len(joints) > 20)
     target = JointState(name=['arm_2_joint', 'arm_3_joint'], position=[-1.0, 1.2])

@@ -39,9 +39,18 @@ def test_a_vehicle_docks_by_its_camera(processes):
 
     place, heading = dock()
     run = processes.marine_sim(
-        'run', 'bluerov2', '--set', 'camera:=true', '--controller', 'modern', '--environment',
-        EXAMPLE / 'dock.yaml', '--composed', '--dt', 0.02,
-    )  # fmt: skip
+        'run',
+        'bluerov2',
+        '--set',
+        'camera:=true',
+        '--controller',
+        'modern',
+        '--environment',
+        EXAMPLE / 'dock.yaml',
+        '--composed',
+        '--dt',
+        0.02,
+    )
     node = processes.start(
         sys.executable, EXAMPLE / 'dock.py', '--ros-args', '-r', '__ns:=/bluerov2'
     )

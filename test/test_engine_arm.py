@@ -74,9 +74,12 @@ def test_gears_and_stops_move_alike_with_each_integrator(integrator):
     gear = {'effort': 30.0, 'velocity': 2.0, 'damping': 0.1, 'friction': 0.05, 'limit': 0.5}
     vehicle = two_links(gear=gear, water=WATER.format(drag='linear_damping="1 2 2 0.1 0.1 0.1"'))
     run = same(
-        vehicle, scripted(vehicle, 2.0), 1e-10, integrator=integrator,
+        vehicle,
+        scripted(vehicle, 2.0),
+        1e-10,
+        integrator=integrator,
         environment=Environment(water_density=1000),
-    )  # fmt: skip
+    )
     assert run.joints.max() == pytest.approx(0.5)  # at the stop
 
 

@@ -52,9 +52,12 @@ def rov():
 def replayed(vehicle, scenario, trajectory, environment, same=np.testing.assert_array_equal):
     """Return the states that a scenario's commands lead to, tick by tick."""
     moved = TickedVehicle(
-        vehicle, with_gusts(environment, scenario.faults), scenario.initial_state(), STEPPING,
+        vehicle,
+        with_gusts(environment, scenario.faults),
+        scenario.initial_state(),
+        STEPPING,
         faults=tables_of(scenario.faults, vehicle.thrusters.names, 0),
-    )  # fmt: skip
+    )
     states = [scenario.initial_state()]
     for i, stamp in enumerate(trajectory.stamp.tolist()):
         given = Commands(
@@ -122,9 +125,13 @@ class ByNumpy:
         if self.tables is not None:
             acting = self.tables.at(np, time, stamp_words(np.array(stamp)))
         done, self.memory = advance(
-            self.vehicle, self.environment.at(time), self.memory, commands._replace(faults=acting),
-            STEPPING, since=self.since,
-        )  # fmt: skip
+            self.vehicle,
+            self.environment.at(time),
+            self.memory,
+            commands._replace(faults=acting),
+            STEPPING,
+            since=self.since,
+        )
         self.since = STEPPING.dt
         return done, self.memory.state
 

@@ -73,8 +73,12 @@ def test_a_film_shows_the_recorded_run(run, tmp_path, capsys):
     texts = [image[:16, :160].min(axis=-1) > 200 for image in seen]
     assert all(np.sum(a != b) > 3 for a, b in pairwise(texts))
     sensor = camera_of(load_vehicle('bluerov2', camera='true'), '')
-    spec = Camera(width=320.0, height=180.0, field_of_view=sensor.spec.field_of_view,
-                  distortion=sensor.spec.distortion)  # fmt: skip
+    spec = Camera(
+        width=320.0,
+        height=180.0,
+        field_of_view=sensor.spec.field_of_view,
+        distortion=sensor.spec.distortion,
+    )
     lens = lens_of(spec)
     _, motions = read_motion(str(run), {})
     motion = motions['bluerov2']

@@ -65,19 +65,28 @@ vehicles:
     assert names == ['bluerov2_1', 'bluerov2_2', 'probe', 'alpha', 'bluerov2_3', 's_1', 's_2']
 
 
-@pytest.mark.parametrize(('text', 'expected'), [
-    ('vehicles: []', 'vehicles has 0 vehicles; expected 1 to 100'),
-    ('vehicles: [{name: a}]', "'vehicle' is missing"),
-    ('vehicles: [{vehicle: a, speed: 3}]', "unknown key 'speed'"),
-    ('vehicles: [{vehicle: a, count: 101}]', 'expected a number from 1 to 100'),
-    ('vehicles: [{vehicle: a, count: 60}, {vehicle: b, count: 60}]', 'has 120 vehicles'),
-    ('vehicles: [{vehicle: a, name: x}, {vehicle: b, name: x}]', "2 are named 'x'"),
-    ('vehicles: [{vehicle: a, count: 2, initial: {position: [0, 0, 0]}}]', 'expected a pattern'),
-    ('vehicles: [{vehicle: a}]\npattern: {shape: ring, spacing: 1}', 'one of: line, grid'),
-    ('vehicles: [{vehicle: a}]\npattern: {shape: line}', "'spacing' is missing"),
-    ('vehicles: [{vehicle: a}]\npattern: {shape: line, spacing: 0}', 'expected a number from'),
-    ('vehicles: [{vehicle: a}]\npattern: {shape: line, spacing: 1, columns: 2}', 'shape: grid'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('text', 'expected'),
+    [
+        ('vehicles: []', 'vehicles has 0 vehicles; expected 1 to 100'),
+        ('vehicles: [{name: a}]', "'vehicle' is missing"),
+        ('vehicles: [{vehicle: a, speed: 3}]', "unknown key 'speed'"),
+        ('vehicles: [{vehicle: a, count: 101}]', 'expected a number from 1 to 100'),
+        ('vehicles: [{vehicle: a, count: 60}, {vehicle: b, count: 60}]', 'has 120 vehicles'),
+        ('vehicles: [{vehicle: a, name: x}, {vehicle: b, name: x}]', "2 are named 'x'"),
+        (
+            'vehicles: [{vehicle: a, count: 2, initial: {position: [0, 0, 0]}}]',
+            'expected a pattern',
+        ),
+        ('vehicles: [{vehicle: a}]\npattern: {shape: ring, spacing: 1}', 'one of: line, grid'),
+        ('vehicles: [{vehicle: a}]\npattern: {shape: line}', "'spacing' is missing"),
+        ('vehicles: [{vehicle: a}]\npattern: {shape: line, spacing: 0}', 'expected a number from'),
+        (
+            'vehicles: [{vehicle: a}]\npattern: {shape: line, spacing: 1, columns: 2}',
+            'shape: grid',
+        ),
+    ],
+)
 def test_a_bad_file_is_refused_in_one_line(text, expected):
     with pytest.raises(ParameterError) as error:
         fleet(text)
@@ -111,10 +120,16 @@ vehicles:
     assert [s.executable for s in specs].count('recorder') == 1
 
 
-@pytest.mark.parametrize('options', [
-    {'namespace': 'a'}, {'clock': 'follow'}, {'initial_position': (0.0, 0.0, -1.0)},
-    {'vehicle_arguments': ('a:=1',)}, {'record': 'out/x', 'recorder': 'ros2_bag'},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'options',
+    [
+        {'namespace': 'a'},
+        {'clock': 'follow'},
+        {'initial_position': (0.0, 0.0, -1.0)},
+        {'vehicle_arguments': ('a:=1',)},
+        {'record': 'out/x', 'recorder': 'ros2_bag'},
+    ],
+)
 def test_options_of_one_vehicle_are_refused(options):
     with pytest.raises(ParameterError, match=r'expected it in the file|is recorded by: suite'):
         fleet_runs(FLEETS.load('two_vehicles'), RunOptions(**options))
@@ -126,13 +141,19 @@ def test_shipped_fleets_can_be_started(name):
     assert describe_fleet(fleet_runs(FLEETS.load(name), RunOptions()))
 
 
-@pytest.mark.parametrize(('words', 'expected'), [
-    (['run'], 'expected either VEHICLE or --fleet FILE'),
-    (['run', 'bluerov2', '--fleet', 'two_vehicles'], 'expected either VEHICLE or --fleet FILE'),
-    (['run', 'bluerov2', '--only', 'a'], 'only names vehicles of a fleet; expected'),
-    (['run', '--fleet', 'two_vehicles', '--only', 'a'], "only is 'a'; expected vehicles of"),
-    (['run', '--fleet', 'nine'], "fleet 'nine' is neither a file nor a shipped fleet"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('words', 'expected'),
+    [
+        (['run'], 'expected either VEHICLE or --fleet FILE'),
+        (
+            ['run', 'bluerov2', '--fleet', 'two_vehicles'],
+            'expected either VEHICLE or --fleet FILE',
+        ),
+        (['run', 'bluerov2', '--only', 'a'], 'only names vehicles of a fleet; expected'),
+        (['run', '--fleet', 'two_vehicles', '--only', 'a'], "only is 'a'; expected vehicles of"),
+        (['run', '--fleet', 'nine'], "fleet 'nine' is neither a file nor a shipped fleet"),
+    ],
+)
 @pytest.mark.ros
 def test_the_command_line_takes_a_vehicle_or_a_fleet(words, expected, capsys):
     from marine_sim_ros.tools.main import main

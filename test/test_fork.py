@@ -81,8 +81,13 @@ def test_each_node_of_a_run_is_a_process_with_its_name(processes):
         watcher.until(lambda: watcher.seen['odom'][-1])
         nodes = psutil.Process(run.pid).children(recursive=True)
         assert {node.name() for node in nodes} == {
-            'thrusters', 'buoyancy', 'drag', 'barometer', 'sensors', 'dynamics',
-        }  # fmt: skip
+            'thrusters',
+            'buoyancy',
+            'drag',
+            'barometer',
+            'sensors',
+            'dynamics',
+        }
         assert all(node.ppid() == run.pid for node in nodes)
     finally:
         watcher.close()

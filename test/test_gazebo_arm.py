@@ -53,9 +53,12 @@ def in_gazebo(name, folder, steps, *, drives='', commands=None, efforts=(), rate
     asked = (name, ARMS[name], drives, str(folder), steps, commands or {}, efforts, rates)
     paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
     done = subprocess.run(
-        [sys.executable, '-c', RUN, json.dumps(asked)], capture_output=True, text=True,
-        check=False, env={**os.environ, 'PYTHONPATH': paths},
-    )  # fmt: skip
+        [sys.executable, '-c', RUN, json.dumps(asked)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, 'PYTHONPATH': paths},
+    )
     assert done.returncode == 0, done.stderr
     rows = json.loads((folder / 'motion.json').read_text())
     return Motion(*(np.array(values) for values in rows))
@@ -184,13 +187,19 @@ def swung(vehicle, target, steps):
     from marine_sim_ros.sim.simulation import Simulation
 
     none = replace(
-        vehicle.damping, linear=np.zeros((6, 6)), quadratic=np.zeros((6, 6)), modulus=None,
-        elements=None, lift=None,
-    )  # fmt: skip
+        vehicle.damping,
+        linear=np.zeros((6, 6)),
+        quadratic=np.zeros((6, 6)),
+        modulus=None,
+        elements=None,
+        lift=None,
+    )
     simulation = Simulation(
-        replace(vehicle, damping=none), environment=Environment(gravity=0.0, water_density=0.0),
-        initial=rest(), implicit_drag=False,
-    )  # fmt: skip
+        replace(vehicle, damping=none),
+        environment=Environment(gravity=0.0, water_density=0.0),
+        initial=rest(),
+        implicit_drag=False,
+    )
     pwm = np.full(len(vehicle.thrusters), 1500.0)
     states = [simulation.tick(pwm, joints=np.array(target)).state for _ in range(steps + 2)][2:]
     return np.stack([s.position for s in states]), np.stack([s.orientation for s in states])

@@ -63,8 +63,11 @@ def test_protobuf_reads_the_message_as_gz_msgs_bytes_is_defined():
 
     field = descriptor_pb2.FieldDescriptorProto
     file = descriptor_pb2.FileDescriptorProto(name='b.proto', package='t', syntax='proto3')
-    shape = {'Map': [('key', 1, 9, 1), ('value', 2, 9, 3)], 'Header': [('data', 2, '.t.Map', 3)],
-             'Bytes': [('header', 1, '.t.Header', 1), ('data', 2, 12, 1)]}  # fmt: skip
+    shape = {
+        'Map': [('key', 1, 9, 1), ('value', 2, 9, 3)],
+        'Header': [('data', 2, '.t.Map', 3)],
+        'Bytes': [('header', 1, '.t.Header', 1), ('data', 2, 12, 1)],
+    }
     for name, members in shape.items():  # number, type or name of it, and label of each
         message = file.message_type.add(name=name)
         for member, number, kind, label in members:
@@ -220,10 +223,14 @@ class World:
         self.published, self.reader, self.answers = [], NumberReader(), {}
         self.statuses, self.callback, self.answer = [], None, None
         parameters = {
-            'model': 'rov', 'link': 'base_link', 'probe': 'p', 'period': str(STEP),
-            'lockstep': str(lockstep).lower(), 'run': str(folder / 'run.json'),
+            'model': 'rov',
+            'link': 'base_link',
+            'probe': 'p',
+            'period': str(STEP),
+            'lockstep': str(lockstep).lower(),
+            'run': str(folder / 'run.json'),
             'physics_step': str(STEP),
-        }  # fmt: skip
+        }
         self.system = CompiledSystem(self)
         self.system.configure(1, SimpleNamespace(get_string=parameters.get), None, None)
 

@@ -64,9 +64,16 @@ def test_services_take_and_release_what_is_within_reach(processes, tmp_path):
         'segments: [{at: 0, joints: {shoulder: 1.0}}]\n'
     )
     processes.marine_sim(
-        'run', 'bluerov2_heavy', '--set', 'arm:=true', '--environment', sea,
-        '--scenario', scenario, *ONE_PROCESS,
-    )  # fmt: skip
+        'run',
+        'bluerov2_heavy',
+        '--set',
+        'arm:=true',
+        '--environment',
+        sea,
+        '--scenario',
+        scenario,
+        *ONE_PROCESS,
+    )
     watcher = Watcher('/bluerov2_heavy')
     watcher.listen('joint_states', JointState)
     clients = {name: watcher.node.create_client(Trigger, name) for name in ('attach', 'detach')}

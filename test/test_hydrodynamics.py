@@ -33,9 +33,14 @@ def pressure(area, normal, velocity, *, reference=1.0, linear=10.0, quadratic=10
     xp = namespace(flow.cosine)
     facing = xp.maximum(flow.cosine, xp.zeros_like(flow.cosine))
     push = h.normal_push(
-        area, flow.speed, facing,
-        reference=reference, linear=linear, quadratic=quadratic, exponent=exponent,
-    )  # fmt: skip
+        area,
+        flow.speed,
+        facing,
+        reference=reference,
+        linear=linear,
+        quadratic=quadratic,
+        exponent=exponent,
+    )
     return -push[..., None] * normal
 
 
@@ -56,9 +61,15 @@ def viscous(area, normal, velocity, cf):
 def slamming(area, total, normal, velocity, acceleration, mass):
     """Return the slamming force (..., 3) on triangles, with the defaults of the guide."""
     weight = h.slamming_damping_coefficient(
-        area, total, flow_at(normal, velocity), acceleration,
-        mass=mass, power=2.0, max_acceleration=10.0, multiplier=1.0,
-    )  # fmt: skip
+        area,
+        total,
+        flow_at(normal, velocity),
+        acceleration,
+        mass=mass,
+        power=2.0,
+        max_acceleration=10.0,
+        multiplier=1.0,
+    )
     return -weight[..., None] * velocity
 
 
@@ -66,9 +77,12 @@ def air(area, normal, velocity):
     """Return the air's force (..., 3) on triangles, with the defaults of the guide."""
     dot = namespace(velocity).vecdot
     weight = h.air_damping_coefficient(
-        area, flow_at(normal, velocity).speed, dot(normal, velocity),
-        air_density=1.225, coefficient=0.1,
-    )  # fmt: skip
+        area,
+        flow_at(normal, velocity).speed,
+        dot(normal, velocity),
+        air_density=1.225,
+        coefficient=0.1,
+    )
     return -weight[..., None] * velocity
 
 

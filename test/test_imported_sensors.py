@@ -75,9 +75,11 @@ def test_magnetometer_gps_and_pressure_of_sdf(read):
 
 
 def test_noise_that_no_sensor_has_is_named(read):
-    text = sensors_on_sdf('<sensor name="mag" type="magnetometer"><magnetometer><x>',
-                  '<noise type="gaussian"><stddev>1</stddev></noise></x></magnetometer>',
-                  '</sensor>')  # fmt: skip
+    text = sensors_on_sdf(
+        '<sensor name="mag" type="magnetometer"><magnetometer><x>',
+        '<noise type="gaussian"><stddev>1</stddev></noise></x></magnetometer>',
+        '</sensor>',
+    )
     description, sensors = read(text)
     assert sensors['mag'].spec.noise == 0
     assert any("'mag': noise 1 of" in t and '0 to 0.01 T' in t for t in description.dropped)
@@ -132,13 +134,15 @@ def test_a_dvl_of_gazebo_looks_down(read):
 
 
 def test_a_sensor_on_a_link_that_moves_is_left_out(read):
-    text = SDF.replace('<link name="propeller">',
-                       '<link name="propeller"><sensor name="spun" type="imu"/>')  # fmt: skip
+    text = SDF.replace(
+        '<link name="propeller">', '<link name="propeller"><sensor name="spun" type="imu"/>'
+    )
     assert 'spun' in text
     description, sensors = read(text)
     assert not sensors
-    assert any("'spun'" in text and 'moves against the body' in text
-               for text in description.dropped)  # fmt: skip
+    assert any(
+        "'spun'" in text and 'moves against the body' in text for text in description.dropped
+    )
 
 
 def test_sensors_of_uuv_simulator(read):
@@ -186,8 +190,11 @@ def test_sensors_of_stonefish(read):
 
 
 def test_two_sensors_of_one_name_and_a_name_that_is_no_identifier(read):
-    text = sensors_on_sdf('<sensor name="a/imu" type="imu"/>', '<sensor name="a imu" type="imu"/>',
-                  '<sensor name="7" type="imu"/>')  # fmt: skip
+    text = sensors_on_sdf(
+        '<sensor name="a/imu" type="imu"/>',
+        '<sensor name="a imu" type="imu"/>',
+        '<sensor name="7" type="imu"/>',
+    )
     assert list(read(text)[1]) == ['a_imu', 'a_imu_2', 'sensor_7']
 
 

@@ -57,10 +57,25 @@ def test_graphs_have_lanes_and_who_holds_a_limit_on_the_clock_runs_alone(tmp_pat
             text = TEST.format(kind=kind, marker=marker, told=str(told))
             (tmp_path / f'test_{kind}_{i}.py').write_text(text)
     done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '--numprocesses', '6', '--dist', 'loadgroup', '-p',
-         'no:cacheprovider', '--basetemp', tmp_path / 'temp'],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            '-m',
+            'pytest',
+            '--numprocesses',
+            '6',
+            '--dist',
+            'loadgroup',
+            '-p',
+            'no:cacheprovider',
+            '--basetemp',
+            tmp_path / 'temp',
+        ],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
     tests = [json.loads(line) for line in told.read_text().splitlines()]
     assert len(tests) == 24
@@ -74,7 +89,10 @@ def test_graphs_have_lanes_and_who_holds_a_limit_on_the_clock_runs_alone(tmp_pat
     alone = dict(zip(('start', 'end'), limits, strict=True))
     assert [t for t in of['ros'] if overlap(t, alone)] == []
     for name in {t['worker'] for t in graphs} & {t['worker'] for t in of['other']}:
-        mine = [t['kind'] == 'other' for t in sorted(tests, key=lambda t: t['start'])
-                if t['worker'] == name]  # fmt: skip
+        mine = [
+            t['kind'] == 'other'
+            for t in sorted(tests, key=lambda t: t['start'])
+            if t['worker'] == name
+        ]
         assert mine == sorted(mine)  # a lane computes when graphs are over
     assert any(overlap(a, b) for a in of['ros'] for b in of['ros'] if a is not b)

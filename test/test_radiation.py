@@ -62,10 +62,19 @@ def test_damping_and_added_mass_of_an_oscillation():
     assert np.array(seen)[:, 1] == pytest.approx(0)
 
 
-@given(st.lists(st.tuples(
-    st.sampled_from(['surge', 'sway', 'heave', 'roll', 'pitch', 'yaw']),
-    st.floats(0, 2000), st.floats(0.01, 20), st.floats(1e-3, 20)), min_size=1, max_size=4),
-    st.sampled_from([0.005, 0.02]))  # fmt: skip
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(['surge', 'sway', 'heave', 'roll', 'pitch', 'yaw']),
+            st.floats(0, 2000),
+            st.floats(0.01, 20),
+            st.floats(1e-3, 20),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.sampled_from([0.005, 0.02]),
+)
 @settings(max_examples=15, deadline=None)
 def test_it_never_gives_more_than_it_took_but_for_the_steps_swing(modes, dt):
     vehicle = body(*modes)
@@ -103,13 +112,16 @@ def test_both_engines_agree():
     assert np.abs(expected.sources['radiation'][:, 2]).max() > 1e4
 
 
-@pytest.mark.parametrize(('modes', 'message'), [
-    ((), 'has no <mode>; expected one or more'),
-    ((('up', 1, 1, 1),), "axis is 'up'; expected one of: surge"),
-    ((('heave', -1, 1, 1),), 'is -1; expected 0 to'),
-    ((('heave', 1, 0, 1),), 'is 0; expected 0.001 to 100'),
-    ((('heave', 1, 1, 'fast'),), 'expected numbers'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('modes', 'message'),
+    [
+        ((), 'has no <mode>; expected one or more'),
+        ((('up', 1, 1, 1),), "axis is 'up'; expected one of: surge"),
+        ((('heave', -1, 1, 1),), 'is -1; expected 0 to'),
+        ((('heave', 1, 0, 1),), 'is 0; expected 0.001 to 100'),
+        ((('heave', 1, 1, 'fast'),), 'expected numbers'),
+    ],
+)
 def test_mistakes_are_told_in_one_line(modes, message):
     with pytest.raises(ModelError, match=message) as caught:
         body(*modes)

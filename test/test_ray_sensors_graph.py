@@ -113,10 +113,22 @@ def test_dead_reckoning_has_a_place_in_map(processes, tmp_path):
     scenario = tmp_path / 'way.yaml'
     scenario.write_text(SCENARIO.partition('faults')[0])
     run = processes.marine_sim(
-        'run', 'bluerov2', *ONE_PROCESS, '--scenario', scenario, '--environment', 'shallow_sand',
-        '--frame-prefix', 'rov/', '--set', 'dvl:=true', '--real-time-factor', 0, '--record',
+        'run',
+        'bluerov2',
+        *ONE_PROCESS,
+        '--scenario',
+        scenario,
+        '--environment',
+        'shallow_sand',
+        '--frame-prefix',
+        'rov/',
+        '--set',
+        'dvl:=true',
+        '--real-time-factor',
+        0,
+        '--record',
         tmp_path / 'run',
-    )  # fmt: skip
+    )
     said, _ = run.communicate()
     assert run.returncode == 0, said
     bag = recorded(tmp_path / 'run')

@@ -208,9 +208,15 @@ def test_a_report_has_every_sensor_over_its_truth(run, tmp_path):
     assert found['dvl']['figure of merit']['rms'] < 1e-4
     assert found['dvl']['dead reckoning x']['rms'] < 0.05
     assert found['leak']['leak'] | {'normalised_rms': 0} == {
-        'unit': '', 'readings': 13, 'every': 1, 'bias': 0, 'rms': 0, 'normalised_mean': None,
-        'normalised_rms': 0, 'share_within_2': None,
-    }  # fmt: skip
+        'unit': '',
+        'readings': 13,
+        'every': 1,
+        'bias': 0,
+        'rms': 0,
+        'normalised_mean': None,
+        'normalised_rms': 0,
+        'share_within_2': None,
+    }
     # A fault is what is seen: it is no noise.
     assert found['thermometer']['temperature']['bias'] == pytest.approx(3.0, abs=0.1)
     assert found['thermometer']['temperature']['share_within_2'] == 0

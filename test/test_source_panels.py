@@ -206,8 +206,10 @@ def test_a_body_twice_as_large():
 
 
 def test_errors_fall_with_the_number_of_panels():
-    rounds = [abs(solve_panels(b.vertices[b.faces]).matrix[0, 0] / (2 / 3 * np.pi) - 1)
-              for b in (round_body(n, (1, 1, 1)) for n in (1, 2, 3))]  # fmt: skip
+    rounds = [
+        abs(solve_panels(b.vertices[b.faces]).matrix[0, 0] / (2 / 3 * np.pi) - 1)
+        for b in (round_body(n, (1, 1, 1)) for n in (1, 2, 3))
+    ]
     assert rounds[0] > 3 * rounds[1] > 9 * rounds[2]
     assert rounds[2] < 2e-3
     cubes = [solve_panels(panelled_cube(n)).matrix[0, 0] - 0.638 for n in (2, 4, 8)]
@@ -316,10 +318,16 @@ def test_a_vehicle_with_panels(cache_of_its_own, monkeypatch):
     assert len(list(cache_of_its_own.iterdir())) == 1
 
 
-@pytest.mark.parametrize('damage', [
-    {'matrix': [[1.0]]}, {'asymmetry': -1}, {'panels': 'many'}, {'tolerance': float('nan')},
-    {'matrix': np.arange(36.0).reshape(6, 6).tolist()},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    'damage',
+    [
+        {'matrix': [[1.0]]},
+        {'asymmetry': -1},
+        {'panels': 'many'},
+        {'tolerance': float('nan')},
+        {'matrix': np.arange(36.0).reshape(6, 6).tolist()},
+    ],
+)
 def test_a_damaged_file_is_computed_anew(cache_of_its_own, damage):
     expected = load_vehicle(ROBOT).added_mass
     (path,) = cache_of_its_own.iterdir()
@@ -333,15 +341,24 @@ def test_another_place_is_another_content(cache_of_its_own):
     assert len(list(cache_of_its_own.iterdir())) == 2
 
 
-@pytest.mark.parametrize(('edit', 'message'), [
-    (lambda t: t.replace('"panels"', '"panel"'),
-     r"robot_description:8: <hydrodynamics>: added_mass is 'panel'; "
-     r"expected 'estimate', 'panels', or an <added_mass>"),
-    (lambda t: t.replace('</hydrodynamics>', '<added_mass>1</added_mass></hydrodynamics>'),
-     r'robot_description:8: <hydrodynamics>: has both an attribute and an element added_mass'),
-    (lambda t: t[:t.index('<collision>')] + t[t.index('</link>'):],
-     r'robot_description:1: <robot.*>: added_mass="panels" needs a <collision>'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('edit', 'message'),
+    [
+        (
+            lambda t: t.replace('"panels"', '"panel"'),
+            r"robot_description:8: <hydrodynamics>: added_mass is 'panel'; "
+            r"expected 'estimate', 'panels', or an <added_mass>",
+        ),
+        (
+            lambda t: t.replace('</hydrodynamics>', '<added_mass>1</added_mass></hydrodynamics>'),
+            r'robot_description:8: <hydrodynamics>: has both an attribute and an element added_mass',
+        ),
+        (
+            lambda t: t[: t.index('<collision>')] + t[t.index('</link>') :],
+            r'robot_description:1: <robot.*>: added_mass="panels" needs a <collision>',
+        ),
+    ],
+)
 def test_mistakes_are_told_in_one_line(edit, message):
     with pytest.raises(ModelError, match=message) as caught:
         load_vehicle(edit(ROBOT))

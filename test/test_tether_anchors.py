@@ -113,9 +113,13 @@ def test_heave_varies_the_tension_of_a_taut_cable_by_its_stiffness(point, shift)
     j1 = (np.sin(quarter) / quarter - np.cos(quarter)) / quarter
     pitch = shift * 0.5 * 6 / 24.0 * j1
     spec = Tether(
-        replace(FATHOM, mass=1e-3, wet_mass=0.0, added_mass=0.0, normal_drag=0.0), 50.0, 10,
-        np.zeros(3), np.array(point), ship=ship,
-    )  # fmt: skip
+        replace(FATHOM, mass=1e-3, wet_mass=0.0, added_mass=0.0, normal_drag=0.0),
+        50.0,
+        10,
+        np.zeros(3),
+        np.array(point),
+        ship=ship,
+    )
     water = Environment(waves=waves, water_density=1e-6)
     state = rest((shift, 0.0, -51.0))
     cable, tensions = None, []
@@ -135,9 +139,13 @@ def test_heave_varies_the_tension_of_a_taut_cable_by_its_stiffness(point, shift)
 @pytest.mark.long
 def test_a_ship_under_way_tows_a_vehicle_through_calm_water(tmp_path):
     vehicle = load_vehicle(
-        'bluerov2', tether='fathom', tether_length='12', tether_ship='10',
-        tether_ship_speed='0.5', tether_anchor='-5 0 0',
-    )  # fmt: skip
+        'bluerov2',
+        tether='fathom',
+        tether_length='12',
+        tether_ship='10',
+        tether_ship_speed='0.5',
+        tether_anchor='-5 0 0',
+    )
     stop = load_scenario(str(still(tmp_path, [1500] * 6)))
     stop = replace(stop, position=(-14.0, 0.0, -1.0))
     run = simulate(vehicle, stop, duration=12.0)
@@ -196,11 +204,10 @@ def test_two_vehicles_and_their_cable_keep_their_momentum_in_empty_space(ends, s
     moving = rest((4.0, 0.5, 0.0))._replace(velocity=np.array([0.3, 0.2, -0.1, *spin]))
     one, two = (
         Simulation(
-            vehicle, environment=empty, initial=start, integrator='conserving',
-            implicit_drag=False,
+            vehicle, environment=empty, initial=start, integrator='conserving', implicit_drag=False
         )
         for vehicle, start in zip(bodies, (moving, rest()), strict=True)
-    )  # fmt: skip
+    )
     nodes = spec.cable.mass * spec.piece
 
     def momentum():
@@ -337,9 +344,14 @@ def test_the_compiled_engine_has_the_same_ship():
     from marine_sim_ros.engine.compiled import simulate_compiled
 
     vehicle = load_vehicle(
-        'bluerov2', tether='fathom', tether_length='5', tether_ship='4', tether_ship_course='0.5',
-        tether_ship_speed='0.3', tether_anchor='-2 0 0.5',
-    )  # fmt: skip
+        'bluerov2',
+        tether='fathom',
+        tether_length='5',
+        tether_ship='4',
+        tether_ship_course='0.5',
+        tether_ship_speed='0.3',
+        tether_anchor='-2 0 0.5',
+    )
     scenario = replace(load_scenario('dive'), position=(-1.0, 0.0, -4.0))
     around = Environment(waves=regular_waves(0.5, 3.0))
     ran = simulate(vehicle, scenario, environment=around, duration=3.0)

@@ -63,9 +63,17 @@ def test_two_tethered_vehicles_are_the_same_in_processes_in_one_and_in_simulate(
     assert set(expected) == {'/tug', '/cart'}
     for way, more in (('separate', []), ('composed', ['--composed'])):
         process = processes.marine_sim(
-            'run', '--fleet', path, '--dt', STEP, '--real-time-factor', 0,
-            '--record', tmp_path / way, *more,
-        )  # fmt: skip
+            'run',
+            '--fleet',
+            path,
+            '--dt',
+            STEP,
+            '--real-time-factor',
+            0,
+            '--record',
+            tmp_path / way,
+            *more,
+        )
         output, _ = process.communicate()
         assert process.returncode == 0, output
         assert 'no wrench' not in output
@@ -107,9 +115,14 @@ def test_the_graph_has_the_ship_of_simulate(processes, tmp_path):
         'segments:\n  - {at: 0.0, pwm: [1500, 1500, 1500, 1500, 1600, 1600]}\n'
     )
     arguments = {
-        'tether': 'fathom', 'tether_length': '5', 'tether_anchor': '1 0 0.5', 'tether_ship': '6',
-        'tether_ship_course': '0.4', 'tether_ship_speed': '0.8', 'tether_reel_rate': '0.5',
-    }  # fmt: skip
+        'tether': 'fathom',
+        'tether_length': '5',
+        'tether_anchor': '1 0 0.5',
+        'tether_ship': '6',
+        'tether_ship_course': '0.4',
+        'tether_ship_speed': '0.8',
+        'tether_reel_rate': '0.5',
+    }
     sets = [word for k, v in arguments.items() for word in ('--set', f'{k}:={v}')]
     common = ['bluerov2', '--scenario', path, '--environment', 'regular_waves', *sets]
     run_everywhere(processes, tmp_path, *common)

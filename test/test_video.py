@@ -241,9 +241,16 @@ def test_a_receiver_sees_the_marker_that_the_camera_of_a_run_sees(processes, tmp
     environment = tmp_path / 'marker.yaml'
     environment.write_text(MARKER)
     run = processes.marine_sim(
-        'run', 'bluerov2', '--set', 'camera:=true', '--environment', environment, '--composed',
-        '--video', f'udp://127.0.0.1:{port}',
-    )  # fmt: skip
+        'run',
+        'bluerov2',
+        '--set',
+        'camera:=true',
+        '--environment',
+        environment,
+        '--composed',
+        '--video',
+        f'udp://127.0.0.1:{port}',
+    )
     detector = cv2.aruco.ArucoDetector(
         cv2.aruco.getPredefinedDictionary(cv2.aruco.DICT_APRILTAG_36h11)
     )

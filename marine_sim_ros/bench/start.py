@@ -16,9 +16,7 @@ from marine_sim_ros.bench.processes import cpu_seconds, memory_of_each
 
 __all__ = ['start_rows']
 
-COMMAND = (
-    'run', 'bluerov2', '--scenario', 'dive', '--duration', '100000', '--namespace', 'bench',
-)  # fmt: skip
+COMMAND = ('run', 'bluerov2', '--scenario', 'dive', '--duration', '100000', '--namespace', 'bench')
 SETTLED = 1.0
 """s after the first odom, when memory is looked at."""
 _STARTED_TWICE = '_ROS_WHEELS_BOOTSTRAP_COMPLETE'
@@ -37,8 +35,9 @@ def start_rows(add: Callable[[str, str, float], None]) -> None:
             start = time.monotonic()
             process = subprocess.Popen(
                 [sys.executable, '-m', 'marine_sim_ros.tools.main', *COMMAND, *words],
-                env=environment, stdout=subprocess.DEVNULL,
-            )  # fmt: skip
+                env=environment,
+                stdout=subprocess.DEVNULL,
+            )
             try:
                 odometer.wait(60.0)
                 clock, used = time.monotonic() - start, cpu_seconds([process.pid])

@@ -59,33 +59,51 @@ _CROSS = _bilinear_form(3, 3, [t for k, i, j in _CYCLE for t in ((k, i, j, 1.0),
 _ROTATION = _bilinear_form(
     9,
     4,
-    [t for k, i, j in _CYCLE for t in (
-        (4 * k, k, k, 1.0), (4 * k, i, i, -1.0), (4 * k, j, j, -1.0), (4 * k, 3, 3, 1.0),
-        (3 * i + j, i, j, 2.0), (3 * i + j, k, 3, -2.0),
-        (3 * j + i, i, j, 2.0), (3 * j + i, k, 3, 2.0),
-    )],
-)  # fmt: skip
+    [
+        t
+        for k, i, j in _CYCLE
+        for t in (
+            (4 * k, k, k, 1.0),
+            (4 * k, i, i, -1.0),
+            (4 * k, j, j, -1.0),
+            (4 * k, 3, 3, 1.0),
+            (3 * i + j, i, j, 2.0),
+            (3 * i + j, k, 3, -2.0),
+            (3 * j + i, i, j, 2.0),
+            (3 * j + i, k, 3, 2.0),
+        )
+    ],
+)
 _UP = _ROTATION[:, 6:].copy()
 _HAMILTON = _bilinear_form(
     4,
     4,
     [(3, 3, 3, 1.0)]
-    + [t for k, i, j in _CYCLE for t in (
-        (k, k, 3, 1.0), (k, 3, k, 1.0), (k, i, j, 1.0), (k, j, i, -1.0), (3, k, k, -1.0),
-    )],
-)  # fmt: skip
+    + [
+        t
+        for k, i, j in _CYCLE
+        for t in ((k, k, 3, 1.0), (k, 3, k, 1.0), (k, i, j, 1.0), (k, j, i, -1.0), (3, k, k, -1.0))
+    ],
+)
 _SKEW = _CROSS.reshape(3, 3, 3).transpose(0, 2, 1).reshape(3, 9)
 _CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
 # [v; ω] x* [p; h] = [ω x p; v x p + ω x h]
 _FORCE_CROSS = _bilinear_form(
     6,
     6,
-    [t for k, i, j in _CYCLE for t in (
-        (k, 3 + i, j, 1.0), (k, 3 + j, i, -1.0),
-        (3 + k, i, j, 1.0), (3 + k, j, i, -1.0),
-        (3 + k, 3 + i, 3 + j, 1.0), (3 + k, 3 + j, 3 + i, -1.0),
-    )],
-)  # fmt: skip
+    [
+        t
+        for k, i, j in _CYCLE
+        for t in (
+            (k, 3 + i, j, 1.0),
+            (k, 3 + j, i, -1.0),
+            (3 + k, i, j, 1.0),
+            (3 + k, j, i, -1.0),
+            (3 + k, 3 + i, 3 + j, 1.0),
+            (3 + k, 3 + j, 3 + i, -1.0),
+        )
+    ],
+)
 
 
 def bilinear(form: np.ndarray, a: Array, b: Array) -> Array:

@@ -48,18 +48,28 @@ __all__ = ['ControllerNode', 'main']
 PARAMETERS = (
     shared('controller', default='modern', empty=''),
     Parameter(
-        'allocation', 'bounded', 'method that turns a wrench into thrust',
+        'allocation',
+        'bounded',
+        'method that turns a wrench into thrust',
         choices=('bounded', 'pseudo_inverse'),
     ),
     Parameter('armed', False, 'arm the thrusters at the start'),
-    Parameter('holds', [''], 'functions to switch on at the start', choices=tuple(HOLDS),
-              empty='none'),
-    Parameter('free_axes', [''], 'axes that are never controlled', choices=QUANTITIES,
-              empty='none', live=True),
-    Parameter('failed_thrusters', [''], 'names of thrusters to leave out', empty='none',
-              live=True),
+    Parameter(
+        'holds', [''], 'functions to switch on at the start', choices=tuple(HOLDS), empty='none'
+    ),
+    Parameter(
+        'free_axes',
+        [''],
+        'axes that are never controlled',
+        choices=QUANTITIES,
+        empty='none',
+        live=True,
+    ),
+    Parameter(
+        'failed_thrusters', [''], 'names of thrusters to leave out', empty='none', live=True
+    ),
     shared('scenario', empty='set-points come from an operator'),
-)  # fmt: skip
+)
 
 
 class ControllerNode(SuiteNode):

@@ -56,9 +56,13 @@ class FinsNode(ModelNode):
         self._none = np.zeros(len(fins))
         self._states = ServoPublisher(self, fins, topics.FIN_STATE)
         self._commands = ServoCommands(
-            self, fins, 'fins', targets=fin_targets, answer=super().on_state,
+            self,
+            fins,
+            'fins',
+            targets=fin_targets,
+            answer=super().on_state,
             timeout=self.values['command_timeout'],
-        )  # fmt: skip
+        )
 
     def inputs(self, stamp: int) -> ForceInputs:
         """Return the thrust and the commanded deflections at a stamp in ns."""

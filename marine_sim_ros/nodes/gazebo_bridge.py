@@ -70,10 +70,16 @@ class GazeboBridgeNode(GazeboOwner, SummingOwner):
         wrench = total
         if self.values['compute']:
             wrench = exerted_wrench(
-                vehicle, self.state, environment, total, self.dt, carried=self.vehicle,
-                integrator=self.values['integrator'], implicit_drag=self.implicit,
+                vehicle,
+                self.state,
+                environment,
+                total,
+                self.dt,
+                carried=self.vehicle,
+                integrator=self.values['integrator'],
+                implicit_drag=self.implicit,
                 physics_step=self.dt / self.values['impulse_ratio'],
-            )  # fmt: skip
+            )
         self.answer(wrench)
 
 

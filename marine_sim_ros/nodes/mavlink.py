@@ -34,21 +34,31 @@ from marine_sim_ros.ros.operators.mavlink_commands import MavlinkCommands
 __all__ = ['MavlinkNode', 'main']
 
 HOLDS = {
-    'manual': (), 'stabilize': ('auto_heading',), 'alt_hold': ('auto_depth', 'auto_heading'),
-    'poshold': ('auto_depth', 'auto_heading', 'station_keeping'), 'guided': (),
-}  # fmt: skip
+    'manual': (),
+    'stabilize': ('auto_heading',),
+    'alt_hold': ('auto_depth', 'auto_heading'),
+    'poshold': ('auto_depth', 'auto_heading', 'station_keeping'),
+    'guided': (),
+}
 """Functions of the controller that are on in a mode."""
 ALL = ('auto_depth', 'auto_heading', 'station_keeping')
 STICK_TIMEOUT = 0.5
 PARAMETERS = (
     shared('ground_station'),
     shared('autopilot_instance'),
-    Parameter('rate', 20.0, 'messages of each kind per second of wall time', 1.0, 100.0,
-              unit='Hz'),
-    Parameter('ground_station_timeout', 5.0, 'wall time after which a silent ground station '
-              'disarms the vehicle', 1.0, 3600.0, unit='s'),
+    Parameter(
+        'rate', 20.0, 'messages of each kind per second of wall time', 1.0, 100.0, unit='Hz'
+    ),
+    Parameter(
+        'ground_station_timeout',
+        5.0,
+        'wall time after which a silent ground station disarms the vehicle',
+        1.0,
+        3600.0,
+        unit='s',
+    ),
     *STICKS,
-)  # fmt: skip
+)
 
 
 class MavlinkNode(SuiteNode):
@@ -59,10 +69,11 @@ class MavlinkNode(SuiteNode):
         super().__init__('mavlink', PARAMETERS, **options)
         values = self.values
         self._mavlink = MavlinkVehicle(
-            values['ground_station'], values['autopilot_instance'] + 1,
+            values['ground_station'],
+            values['autopilot_instance'] + 1,
             (self.environment.origin.latitude, self.environment.origin.longitude),
             self.warn_throttled,
-        )  # fmt: skip
+        )
         self._commands = MavlinkCommands(self)
         self._switches = Switches(self, ('arm', *ALL), 'controller')
         self._mode, self._armed, self._told_armed = 'manual', False, False

@@ -87,9 +87,14 @@ class TetherNode(ModelNode):
         self._message = JointState(name=list(tether.reel.names))
         self._states = self.publisher(topics.TETHER_STATE)
         self._reel = ServoCommands(
-            self, tether.reel, 'tether', targets=reel_rate, answer=super().on_state,
-            timeout=self.values['command_timeout'], field='velocity',
-        )  # fmt: skip
+            self,
+            tether.reel,
+            'tether',
+            targets=reel_rate,
+            answer=super().on_state,
+            timeout=self.values['command_timeout'],
+            field='velocity',
+        )
 
     def inputs(self, stamp: int) -> ForceInputs:
         """Return the reel's commanded rate at a stamp in ns, and who carries the anchor."""

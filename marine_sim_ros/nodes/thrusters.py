@@ -38,14 +38,17 @@ __all__ = ['ThrustersNode', 'main']
 
 PARAMETERS = (
     Parameter(
-        'pwm_source', 'external', 'external: the latest command holds; controller: one per odom',
+        'pwm_source',
+        'external',
+        'external: the latest command holds; controller: one per odom',
         choices=('external', 'controller'),
     ),
     COMMAND_HOLD,
     *SERVO_PARAMETERS,
-    Parameter('failed_thrusters', [''], 'names of thrusters that stand still', empty='none',
-              live=True),
-)  # fmt: skip
+    Parameter(
+        'failed_thrusters', [''], 'names of thrusters that stand still', empty='none', live=True
+    ),
+)
 
 
 class ThrustersNode(ForceNode):
@@ -61,9 +64,12 @@ class ThrustersNode(ForceNode):
         self.on_parameters()
         self._outputs = ThrusterOutputs(self)
         self._azimuths = ServoCommands(
-            self, self.vehicle.thrusters.azimuths, 'azimuths', targets=azimuth_targets,
+            self,
+            self.vehicle.thrusters.azimuths,
+            'azimuths',
+            targets=azimuth_targets,
             answer=self._commands.wait,
-        )  # fmt: skip
+        )
         if self.graph is not None:
             self.graph.timeout = self.values['command_timeout']
 
@@ -98,10 +104,14 @@ class ThrustersNode(ForceNode):
             super().on_state(stamp, state)
             return
         output = live.step(
-            stamp, state, self.environment_at(stamp), self._commands.command(stamp),
-            per_tick=self._commands.per_tick, timeout=self.values['command_timeout'],
+            stamp,
+            state,
+            self.environment_at(stamp),
+            self._commands.command(stamp),
+            per_tick=self._commands.per_tick,
+            timeout=self.values['command_timeout'],
             azimuths=self._azimuths.wanted(stamp),
-        )  # fmt: skip
+        )
         if live.voltage is not None:
             self.health['voltage'] = f'{live.voltage:.2f}'
         self.publish_wrench(stamp, output.wrench)

@@ -47,9 +47,13 @@ class TowingNode(ForceNode):
         super().__init__('towing', PARAMETERS, **options)
         names = [name for name in self.values['towed_by'] if name]
         others = OtherVehicles(
-            self, names, topics.TETHER_ANCHOR, _read,
-            first=np.zeros(6), meanwhile='its last pull holds',
-        )  # fmt: skip
+            self,
+            names,
+            topics.TETHER_ANCHOR,
+            _read,
+            first=np.zeros(6),
+            meanwhile='its last pull holds',
+        )
         self._gathering = Gathering(self._on_all, others.last, names)
         others.listen(self._gathering)
 

@@ -225,8 +225,12 @@ def _default_motion(tick: _Tick) -> _Motion:
 def _conserving_motion(tick: _Tick) -> _Motion:
     """Return the chain after its free motion; of 𝓑 only what moving water does is left."""
     state, environment, inertia, u, dt = (
-        tick.state, tick.environment, tick.inertia, tick.u, tick.dt,
-    )  # fmt: skip
+        tick.state,
+        tick.environment,
+        tick.inertia,
+        tick.u,
+        tick.dt,
+    )
     others = matvec(tick.step.mass, tick.step.free - tick.terms.free)
     impulse = dt * tick.pushed
     if not environment.still:

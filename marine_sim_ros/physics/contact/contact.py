@@ -155,9 +155,17 @@ def _nothing_yet(
 
 
 def _answer(
-    vehicle: Vehicle, environment: Environment, dt: float, state: State, now: Terms,
-    memory: ContactMemory, rigid: Array, places: Array | None, touch: Touch, number: Array,
-) -> tuple[Wrench, Array, Array]:  # fmt: skip
+    vehicle: Vehicle,
+    environment: Environment,
+    dt: float,
+    state: State,
+    now: Terms,
+    memory: ContactMemory,
+    rigid: Array,
+    places: Array | None,
+    touch: Touch,
+    number: Array,
+) -> tuple[Wrench, Array, Array]:
     """Return the wrench (6,) of touches, and what to remember of the pairs solved for."""
     xp, before = namespace(state.velocity), memory.terms
     if before is None:
@@ -196,9 +204,16 @@ def at_places(vehicle: Vehicle, places: Array | None) -> Vehicle:
 
 
 def _felt(
-    vehicle: Vehicle, environment: Environment, dt: float, state: State, now: Terms,
-    memory: ContactMemory, rigid: Array, places: Array | None, within: Array,
-) -> tuple[Array, ...]:  # fmt: skip
+    vehicle: Vehicle,
+    environment: Environment,
+    dt: float,
+    state: State,
+    now: Terms,
+    memory: ContactMemory,
+    rigid: Array,
+    places: Array | None,
+    within: Array,
+) -> tuple[Array, ...]:
     """Look where all pairs are, and answer what may touch: for what is compiled."""
     xp, posed = namespace(state.velocity), at_places(vehicle, places)
     touch, number = few_touches(posed, state, environment, within, dt, _few(posed.contact))

@@ -134,8 +134,10 @@ class CompiledGazeboNode(GazeboOwner, CompiledOwner):
         if key not in self._writers:
             self._writers[key] = NumberWriter(
                 [(name, x.shape) for name, x in rows.items()],
-                faults=told[0], lost_commands=told[1], remembered=self._remembered,
-            )  # fmt: skip
+                faults=told[0],
+                lost_commands=told[1],
+                remembered=self._remembered,
+            )
         return self._writers[key].write(*rows.values())
 
     def _fault_text(self) -> str:

@@ -26,11 +26,18 @@ PARAMETERS = (
     Parameter('world', 'default', "name of Gazebo's world"),
     Parameter('link', 'bluerov2::base_link', 'scoped name of the link that takes the wrench'),
     Parameter('impulse_ratio', 1.0, 'physics steps of Gazebo in a simulation step', 1.0, 1e4),
-    Parameter('gazebo_timeout', 3.0, 'wall time after which a silent Gazebo is reported',
-              0.1, 1e6, unit='s'),
-    Parameter('start_timeout', 60.0, 'wall time that Gazebo may take to start', 0.1, 1e6,
-              unit='s'),
-)  # fmt: skip
+    Parameter(
+        'gazebo_timeout',
+        3.0,
+        'wall time after which a silent Gazebo is reported',
+        0.1,
+        1e6,
+        unit='s',
+    ),
+    Parameter(
+        'start_timeout', 60.0, 'wall time that Gazebo may take to start', 0.1, 1e6, unit='s'
+    ),
+)
 
 
 class GazeboOwner(StateOwner):
@@ -52,8 +59,14 @@ class GazeboOwner(StateOwner):
         self._awaits = True
         self._heard = wall.monotonic()
         self._sent: tuple[int, Any] = (-1, None)
-        place = Place(values['world'], values['link'], self._initial, self._step,
-                      values['lockstep'], values['impulse_ratio'])  # fmt: skip
+        place = Place(
+            values['world'],
+            values['link'],
+            self._initial,
+            self._step,
+            values['lockstep'],
+            values['impulse_ratio'],
+        )
         self.transport = kind(self, place, self.on_gazebo)
         self.get_logger().info(f'wrenches go to Gazebo {values["delivery"]}')
         self.create_timer(0.5, self._watch_gazebo, clock=self.wall_clock)
@@ -116,8 +129,13 @@ class GazeboOwner(StateOwner):
         if not self._awaits or self.finished:
             return
         if self.account.stamp < 0 and silent > self.values['start_timeout']:
-            self.fail(f'nothing from Gazebo for {silent:.0f} s; expected gz sim with the world '
-                      f'{self.values["world"]!r} and ros_gz_bridge')  # fmt: skip
+            self.fail(
+                f'nothing from Gazebo for {silent:.0f} s; expected gz sim with the world '
+                f'{self.values["world"]!r} and ros_gz_bridge'
+            )
         elif self.account.stamp >= 0 and silent > self.values['gazebo_timeout']:
-            self.warn_throttled(f'nothing from Gazebo for {silent:.0f} s at {self.time:.3f} s: '
-                          'is it paused, or gone?', error=True)  # fmt: skip
+            self.warn_throttled(
+                f'nothing from Gazebo for {silent:.0f} s at {self.time:.3f} s: '
+                'is it paused, or gone?',
+                error=True,
+            )

@@ -28,15 +28,32 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _POLL = 0.01
 """s between two looks at a process that is waited for."""
 _SHARED = (
-    'control', 'environment.reader', 'faults.water', 'model.library', 'physics', 'sensors',
-    'sim.graph', 'sim.step',
-)  # fmt: skip
+    'control',
+    'environment.reader',
+    'faults.water',
+    'model.library',
+    'physics',
+    'sensors',
+    'sim.graph',
+    'sim.step',
+)
 _MESSAGES = (
-    'builtin_interfaces.msg', 'diagnostic_msgs.msg', 'geometry_msgs.msg', 'nav_msgs.msg',
-    'rcl_interfaces.msg', 'rcl_interfaces.srv', 'rosgraph_msgs.msg', 'sensor_msgs.msg',
-    'service_msgs.msg', 'std_msgs.msg', 'std_srvs.srv', 'tf2_msgs.msg',
-    'type_description_interfaces.msg', 'type_description_interfaces.srv', 'visualization_msgs.msg',
-)  # fmt: skip
+    'builtin_interfaces.msg',
+    'diagnostic_msgs.msg',
+    'geometry_msgs.msg',
+    'nav_msgs.msg',
+    'rcl_interfaces.msg',
+    'rcl_interfaces.srv',
+    'rosgraph_msgs.msg',
+    'sensor_msgs.msg',
+    'service_msgs.msg',
+    'std_msgs.msg',
+    'std_srvs.srv',
+    'tf2_msgs.msg',
+    'type_description_interfaces.msg',
+    'type_description_interfaces.srv',
+    'visualization_msgs.msg',
+)
 _OF_RCLPY = ('ament_index_python', 'concurrent.futures.thread')
 """What rclpy imports, and has no thread."""
 
