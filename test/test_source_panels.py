@@ -351,7 +351,8 @@ def test_another_place_is_another_content(cache_of_its_own):
         ),
         (
             lambda t: t.replace('</hydrodynamics>', '<added_mass>1</added_mass></hydrodynamics>'),
-            r'robot_description:8: <hydrodynamics>: has both an attribute and an element added_mass',
+            'robot_description:8: <hydrodynamics>: has both an attribute and an '
+            'element added_mass',
         ),
         (
             lambda t: t[: t.index('<collision>')] + t[t.index('</link>') :],
