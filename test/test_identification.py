@@ -435,6 +435,20 @@ def test_bad_input_is_one_line(recording, capsys, arguments, text):
     assert text in error
 
 
+@pytest.mark.parametrize(
+    ('arguments', 'text'),
+    [
+        (['--fit', 'bluerov2_heavy', '--urdf', 'f.urdf'], '--urdf: --fit writes no such file'),
+        (['--fit', 'bluerov2_heavy', '--plot', 'f.png'], '--plot: --fit writes no such file'),
+        (['--fit', 'bluerov2_heavy', '--from', '0'], '--from: --fit takes whole recordings'),
+        (['--columns', 'saabmarine2025'], '--columns: only --fit reads .npz and .csv'),
+    ],
+)
+def test_an_option_without_effect_is_refused_before_anything_is_read(capsys, arguments, text):
+    assert command('/no/bag', *arguments) == 2
+    assert capsys.readouterr().err.startswith(f'ERROR: {text}')
+
+
 def test_a_bag_without_a_manifest_needs_a_vehicle(recording, tmp_path, capsys):
     bag = foreign(tmp_path / 'sea', recording[1])
     assert command(bag, '--map', 'odom:=/sub/state') == 2

@@ -19,7 +19,7 @@ from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
 from marine_sim_ros.tools.options import add_option, xacro_arguments
-from marine_sim_ros.tools.reporting import write_file
+from marine_sim_ros.tools.reporting import check_file, write_file
 from marine_sim_ros.tools.terminal import Terminal
 
 __all__ = ['add_arguments', 'execute']
@@ -77,6 +77,8 @@ def _fix(target: str, description: Path, content: bytes) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Examine it; 1 where there is an error, 0 for warnings and hints alone."""
+    if options.fix:
+        check_file(Path(options.fix), '--fix')
     context = load_context(options.vehicle, xacro_arguments(options.vehicle_arguments))
     findings = examine(context)
     told: list[str] = []

@@ -16,7 +16,7 @@ from marine_sim_ros.sdf.geometry import MESH_MODES
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.tools.options import add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
-from marine_sim_ros.tools.reporting import print_warnings, write_file
+from marine_sim_ros.tools.reporting import check_file, print_warnings, write_file
 
 __all__ = ['add_arguments', 'execute']
 
@@ -63,6 +63,9 @@ def execute(options: argparse.Namespace) -> int:
     """Write it; features that SDF cannot express are reported on standard error."""
     if options.meshes == 'copy' and not options.output:
         raise ParameterError('--meshes copy: needs a place to copy to; expected -o FILE')
+    output = Path(options.output).expanduser() if options.output else None
+    if output is not None:
+        check_file(output, '-o', parents=True)
     path = vehicle_path(options.vehicle)
     arguments = xacro_arguments(options.vehicle_arguments)
     with bar('building') as told:
@@ -80,10 +83,9 @@ def execute(options: argparse.Namespace) -> int:
     unread = without_effect(materials, 'gazebo') if options.materials else {}
     told = (f'{options.materials}: {name} has no effect: {why}' for name, why in unread.items())
     print_warnings((*vehicle.warnings, *model.warnings, *told))
-    if not options.output:
+    if output is None:
         print(model.text, end='')
         return 0
-    output = Path(options.output).expanduser()
     write_file(output, model.text, '-o', parents=True)
     model.meshes.copy_to(output.parent)
     return 0

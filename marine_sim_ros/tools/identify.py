@@ -24,7 +24,7 @@ from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.options import add_map_argument, add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
-from marine_sim_ros.tools.reporting import write_file
+from marine_sim_ros.tools.reporting import check_file, write_file
 
 __all__ = ['add_arguments', 'execute']
 
@@ -103,8 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Fit and report; 1 where no coefficient is observable."""
-    if not 0.2 <= options.stretch <= 600:
-        raise ParameterError(f'--stretch is {options.stretch:g}; expected 0.2 to 600 s')
+    _check(options)
     vehicle = _vehicle(options)
     if options.fit:
         from marine_sim_ros.tools.identify_motion import fit_recordings
@@ -134,6 +133,22 @@ def execute(options: argparse.Namespace) -> int:
     else:
         _print(vehicle, found)
     return 0 if any(e.observable for kind in KINDS for e in found.value(kind)) else 1
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse what can be refused before the recordings are read."""
+    if not 0.2 <= options.stretch <= 600:
+        raise ParameterError(f'--stretch is {options.stretch:g}; expected 0.2 to 600 s')
+    for flag, value in (('--urdf', options.urdf), ('--plot', options.plot)):
+        if value and options.fit:
+            raise ParameterError(f'{flag}: --fit writes no such file; expected one of the two')
+        if value:
+            check_file(Path(value), flag)
+    span = {'--from': options.begin, '--to': options.end}
+    for flag in (f for f, value in span.items() if value is not None and options.fit):
+        raise ParameterError(f'{flag}: --fit takes whole recordings; expected no {flag}')
+    if options.columns and not options.fit:
+        raise ParameterError('--columns: only --fit reads .npz and .csv; expected --fit FILE')
 
 
 def _collector(options: argparse.Namespace, path: str) -> Collector:

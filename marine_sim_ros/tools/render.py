@@ -35,7 +35,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.tools.options import add_option, add_recorded_arguments, xacro_arguments
 from marine_sim_ros.tools.progress import bar
-from marine_sim_ros.tools.reporting import print_warnings
+from marine_sim_ros.tools.reporting import check_file, print_warnings
 
 __all__ = ['add_arguments', 'execute']
 
@@ -96,6 +96,8 @@ def execute(options: argparse.Namespace) -> int:
             '--recorded: pictures are as they were recorded; expected no --size, --vehicle or '
             '--environment'
         )
+    if options.output:
+        check_file(Path(options.output), '-o', parents=True)
     with ExitStack() as stack:
         # What is missing is told before the bag is read.
         video = VideoFile(Path(options.output)) if options.output else None

@@ -8,16 +8,34 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from marine_sim_ros.core.errors import RecordingError
 
-__all__ = ['print_warnings', 'write_file']
+__all__ = ['check_file', 'print_warnings', 'write_file']
 
 
 def print_warnings(texts: Iterable[str]) -> None:
     """Print each warning once."""
     for text in dict.fromkeys(texts):
         print(f'WARNING: {text}', file=sys.stderr)
+
+
+def check_file(path: Path, option: str, *, parents: bool = False) -> None:
+    """Check, before the work, that a file can be written; ``parents``: with missing folders.
+
+    Raises:
+        RecordingError: it cannot be written.
+    """
+    try:
+        if path.is_file() or path.is_dir():
+            path.open('ab').close()
+        elif not path.exists():  # else a pipe or a device: to open it has an effect
+            missing_too = path.parents if parents else path.parents[:1]
+            folder = next(filter(Path.exists, missing_too), path.parent)
+            TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise _unwritable(path, option, error) from None
 
 
 def write_file(
@@ -33,5 +51,9 @@ def write_file(
             path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as error:
-        where = f'{option} {path}'.lstrip()
-        raise RecordingError(f'{where}: cannot be written: {error.strerror}') from None
+        raise _unwritable(path, option, error) from None
+
+
+def _unwritable(path: Path, option: str, error: OSError) -> RecordingError:
+    where = f'{option} {path}'.lstrip()
+    return RecordingError(f'{where}: cannot be written: {error.strerror}')

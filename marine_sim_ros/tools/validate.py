@@ -15,7 +15,7 @@ from rich.text import Text
 
 from marine_sim_ros.tools.options import add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
-from marine_sim_ros.tools.reporting import write_file
+from marine_sim_ros.tools.reporting import check_file, write_file
 from marine_sim_ros.tools.terminal import Terminal
 from marine_sim_ros.validation.table import conclusions, make_table, plain, sources
 from marine_sim_ros.validation.validation_report import Validation, to_dict, validate
@@ -43,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Run the verb; 1 where the first card misses a published value that is not in doubt."""
     arguments = xacro_arguments(options.vehicle_arguments)
+    if options.html:
+        check_file(Path(options.html), '--html')
     with bar('manoeuvres') as told:
         validation = validate(options.vehicle, arguments, progress=told)
     if options.html:

@@ -1,0 +1,63 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A file that cannot be written is told before the work, and nothing is made meanwhile."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.tools.main import main
+from marine_sim_ros.tools.reporting import check_file
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'option'),
+    [
+        (['validate', 'nobody'], '--html'),
+        (['identify', '/no/bag'], '--plot'),
+        (['identify', '/no/bag'], '--urdf'),
+        (['doctor', 'nobody'], '--fix'),
+    ],
+)
+@pytest.mark.parametrize('place', ['missing/file', '.', 'file/below'])
+def test_a_path_is_checked_before_the_input_is_read(tmp_path, capsys, arguments, option, place):
+    (tmp_path / 'file').write_text('kept')
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, option, str(tmp_path / place)])
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f'ERROR: {option} {tmp_path / place}: cannot be written: ')
+    assert error.count('\n') == 1
+    assert (tmp_path / 'file').read_text() == 'kept'
+
+
+@pytest.mark.parametrize('verb', [['export-sdf', 'nobody'], ['render', '/no/bag']])
+def test_missing_folders_are_made_but_not_below_a_file(tmp_path, capsys, verb):
+    (tmp_path / 'file').touch()
+    for place, told in (('file/a/b.mp4', 'Not a directory'), ('new/a/b.mp4', verb[1])):
+        with pytest.raises(SystemExit):
+            main([*verb, '-o', str(tmp_path / place)])
+        assert told in capsys.readouterr().err
+    assert not (tmp_path / 'new').exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason='the superuser may write everywhere')
+def test_a_read_only_folder_is_told(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(RecordingError, match='Permission denied'):
+        check_file(tmp_path / 'file', '--html')
+
+
+def test_nothing_is_made_changed_or_opened_that_has_a_reader(tmp_path):
+    old, pipe = tmp_path / 'old', tmp_path / 'pipe'
+    old.write_text('kept')
+    os.utime(old, (1, 1))
+    os.mkfifo(pipe)
+    for path in (old, pipe, tmp_path / 'new', Path('/dev/stdout')):
+        check_file(path, '--html')
+    assert old.read_text() == 'kept'
+    assert old.stat().st_mtime == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ['old', 'pipe']
