@@ -510,4 +510,4 @@ def test_a_world_that_is_not_there_ends_the_run_with_one_line(processes):
     )
     output, _ = run.communicate()
     assert run.returncode == 1
-    assert "expected gz sim with the world 'nowhere' and ros_gz_bridge" in output
+    assert output.count("expected gz sim with the world 'nowhere' and ros_gz_bridge") == 1

@@ -190,8 +190,8 @@ class StateOwner(SuiteNode):
 
     def fail(self, text: str) -> None:
         """End the run with an error."""
+        self._complaints[text] = True
         self.get_logger().error(text)
-        self.warn_throttled(text, error=True)
         self.end(1)
 
     def advance(self, state: State) -> None:
