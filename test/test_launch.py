@@ -140,6 +140,30 @@ def test_bad_arguments_give_one_line(processes, arguments, expected):
     assert expected in output
 
 
+INCLUDES = """
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+
+
+def generate_launch_description():
+    file = IncludeLaunchDescription({file!r})
+    return LaunchDescription([DeclareLaunchArgument('start_timeout'), file])
+"""
+
+
+def test_an_argument_that_nothing_reads_is_told_where_no_other_file_can_read_it(
+    processes, tmp_path
+):
+    ending = ['start_timeout:=5', 'vehicle:=bluerov9']
+    output, _ = launch(processes, 'sim.launch.py', *ending).communicate()
+    assert output.count('start_timeout:= is no argument of this launch file') == 1
+    own = tmp_path / 'own.launch.py'
+    own.write_text(INCLUDES.format(file=str(ROOT / 'launch' / 'sim.launch.py')))
+    output, _ = processes.start('ros2', 'launch', str(own), *ending).communicate()
+    assert 'bluerov9' in output
+    assert 'start_timeout:=' not in output
+
+
 def test_without_rviz_one_line_says_how_to_get_it(processes):
     from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 

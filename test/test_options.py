@@ -86,12 +86,15 @@ def test_the_command_line_tells_what_the_options_say(verb):
         assert f'(default {option.default_text}' in action.help or not option.default_text
 
 
-def test_a_launch_argument_that_is_nearly_one_of_ours_gets_a_warning():
-    from marine_sim_ros.ros.launching.arguments import ARGUMENTS, misspelt
+def test_a_launch_argument_that_nothing_reads_gets_a_warning():
+    from marine_sim_ros.ros.launching.arguments import ARGUMENTS, ignored
 
-    (warning,) = misspelt([*ARGUMENTS, 'scenaro', 'robot_name', 'vehicle_name'])
-    assert warning.startswith('scenaro:=')
-    assert warning.endswith('did you mean scenario:=?')
+    names = [*ARGUMENTS, 'scenaro', 'start_timeout', 'emulate_tty']
+    near, unlike = ignored(names, alone=True)
+    assert near.startswith('scenaro:=')
+    assert near.endswith('did you mean scenario:=?')
+    assert unlike.startswith('start_timeout:= is no argument of this launch file')
+    assert ignored(names, alone=False) == [near]  # another launch file may read the other one
 
 
 def test_launch_arguments_tell_what_the_options_say():

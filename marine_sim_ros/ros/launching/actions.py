@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
@@ -24,7 +26,7 @@ from marine_sim_ros.model.propellers import with_turning_propellers
 from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.ros.base.parent import as_parent
 from marine_sim_ros.ros.launching import localization
-from marine_sim_ros.ros.launching.arguments import ARGUMENTS, given_options, misspelt
+from marine_sim_ros.ros.launching.arguments import ARGUMENTS, given_options, ignored
 from marine_sim_ros.ros.launching.discovery import quick_discovery
 from marine_sim_ros.ros.launching.gazebo import gazebo_actions
 from marine_sim_ros.ros.launching.layouts import layout_for
@@ -214,8 +216,14 @@ def actions(
     return result
 
 
+def _alone(context: LaunchContext) -> bool:
+    """Return whether the launch file that the user named is ours, and none that includes it."""
+    own = Path(getattr(context.locals, 'current_launch_file_path', '')).name
+    return own in {Path(word).name for word in sys.argv[1:]}
+
+
 def _start(context: LaunchContext) -> list[Any]:
-    for line in misspelt(context.launch_configurations):
+    for line in ignored(context.launch_configurations, alone=_alone(context)):
         get_logger('marine_sim_ros').warning(line)
     values = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     (options, start), gazebo = given_options(values), []

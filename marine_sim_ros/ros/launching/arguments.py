@@ -13,10 +13,12 @@ from typing import Any
 
 from marine_sim_ros.sim.options import OPTIONS, Option, RunOptions, StartOptions
 
-__all__ = ['ARGUMENTS', 'given_options', 'misspelt']
+__all__ = ['ARGUMENTS', 'given_options', 'ignored']
 
 _LIKENESS = 0.8
 """Of two names; launch files that include ours may have arguments of their own."""
+_OF_LAUNCH = {'emulate_tty', 'launch-prefix', 'launch-prefix-filter'}
+"""Launch configurations that launch itself reads."""
 
 
 def _description(option: Option) -> str:
@@ -62,18 +64,21 @@ def given_options(values: Mapping[str, str]) -> tuple[RunOptions, StartOptions]:
     return RunOptions(**of(RunOptions)), StartOptions(**of(StartOptions))
 
 
-def misspelt(names: Iterable[str]) -> list[str]:
-    """Return a warning for each name that is none of the arguments, but nearly one.
+def ignored(names: Iterable[str], *, alone: bool) -> list[str]:
+    """Return a warning for each name that nothing reads, with the nearest argument.
 
-    ``ros2 launch`` takes any name, so that a misspelt argument would do nothing.
+    ``ros2 launch`` takes any name, so that it would do nothing without a word.
 
     Args:
         names: names of the launch configurations.
+        alone: whether no launch file includes ours; another may have arguments of its own, and
+            only what is nearly one of ours is told.
     """
-    unknown = [name for name in names if name not in ARGUMENTS]
+    unknown = [name for name in names if name not in ARGUMENTS and name not in _OF_LAUNCH]
     near = {name: get_close_matches(name, ARGUMENTS, 1, _LIKENESS) for name in unknown}
     return [
-        f'{name}:= is no argument of this launch file and does nothing; did you mean {found[0]}:=?'
+        f'{name}:= is no argument of this launch file and does nothing; '
+        + (f'did you mean {found[0]}:=?' if found else '--show-args lists those that it has')
         for name, found in near.items()
-        if found
+        if found or alone
     ]
