@@ -315,6 +315,9 @@ def test_a_firmware_that_ends_by_itself_ends_the_run(processes, firmware):
         (['--autopilot', 'ardusub', '--scenario', 'dive'], 'expected one of the two'),
         (['--autopilot', 'ardusub', '--autopilot-address', '203.0.113.7'], 'cannot listen on'),
         (['--autopilot', 'ardusub', '--autopilot-instance', '100'], '0 to 99'),
+        (['--ground-station', '10.0.0.5:14550'], 'expected --autopilot ardusub or mavlink with'),
+        (['--autopilot', 'mavlink', '--navigation', 'dvl'], '--navigation dvl: has no effect'),
+        (['--autopilot-address', '0.0.0.0'], '--autopilot-address 0.0.0.0: has no effect'),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(processes, options, reason):

@@ -13,6 +13,7 @@ import pytest
 from processor import PATIENCE
 
 from marine_sim_ros.autopilot.mavlink_vehicle import Arm, MavlinkVehicle, Mode, SetPoint, Sticks
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
 
@@ -92,6 +93,12 @@ def test_motion_is_told_in_ned_and_frd(ground, vehicle):
     assert globe.relative_alt == -5000
     pressure = ground.link.recv_match(type='SCALED_PRESSURE2', blocking=True, timeout=PATIENCE)
     assert pressure.press_abs == pytest.approx(1513.25)
+
+
+@pytest.mark.parametrize('address', ['here', ':14550', '127.0.0.1:', '127.0.0.1:70000', 'a:²'])
+def test_what_is_no_address_is_one_line(address):
+    with pytest.raises(ParameterError, match='expected host:port'):
+        MavlinkVehicle(address, 1, (0.0, 0.0), print)
 
 
 def test_what_a_ground_station_asks_for(ground, vehicle):

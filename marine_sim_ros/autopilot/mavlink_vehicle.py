@@ -90,7 +90,7 @@ class MavlinkVehicle:
             MissingPackageError: pymavlink is not installed.
         """
         host, _, port = ground_station.rpartition(':')
-        if not host or not port.isdigit():
+        if not host or not (port.isdecimal() and 0 < int(port) < 65536):
             raise ParameterError(
                 f'ground_station is {ground_station!r}; expected host:port, as in 127.0.0.1:14550'
             )

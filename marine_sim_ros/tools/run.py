@@ -20,7 +20,7 @@ from marine_sim_ros.ros.base.parent import THROUGH
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sim.fleet import chosen_runs, describe_fleet, in_parts
 from marine_sim_ros.sim.graph import NodeSpec
-from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.options import OPTIONS, RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar
@@ -48,6 +48,8 @@ def execute(options: argparse.Namespace) -> int:
     except MarineSimError:
         print_warnings(warnings)  # else the owner of the state logs them
         raise
+    if not options.only:  # another machine may run the vehicle that is meant
+        _check_effect(settings, specs)
     for folder in recordings:
         free_folder(folder, overwrite=options.overwrite)
     return run_graph(
@@ -60,6 +62,17 @@ def _runs(options: argparse.Namespace) -> tuple[RunOptions, ...]:
     if bool(options.vehicle) == bool(options.fleet):
         raise ParameterError('run: expected either VEHICLE or --fleet FILE')
     return chosen_runs(run_options(options), options.fleet, options.only)
+
+
+def _check_effect(settings: RunOptions, specs: Sequence[NodeSpec]) -> None:
+    """Refuse an option of an autopilot that no node of the run takes."""
+    for name in ('ardusub', 'autopilot_address', 'navigation', 'ground_station'):
+        given, known = getattr(settings, name), OPTIONS[name]
+        if given != known.default and not any(name in spec.parameters for spec in specs):
+            kind = 'ardusub or mavlink' if name == 'ground_station' else 'ardusub'
+            raise ParameterError(
+                f'{known.flag} {given}: has no effect here; expected --autopilot {kind} with it'
+            )
 
 
 def _recordings(runs: Sequence[RunOptions], processes: int) -> list[str]:
