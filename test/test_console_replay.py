@@ -97,6 +97,24 @@ def test_the_energy_of_a_moment_is_the_sum_of_the_powers_before_it(tmp_path):
     replay.close()
 
 
+@pytest.mark.parametrize(
+    ('options', 'expected'),
+    [
+        (['--host', '203.0.113.1'], 'expected an address of this machine'),
+        (['--host', 'no.such.'], 'expected a name or an address of this machine'),
+        (['--port', '70000'], 'no such port; expected a free port'),
+    ],
+)
+def test_an_address_of_another_machine_is_told_before_the_bag_is_read(capsys, options, expected):
+    with pytest.raises(SystemExit) as ended:
+        main(['console', '/no/bag', *options])
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith('ERROR: console: cannot listen on ')
+    assert expected in error
+    assert error.count('\n') == 1
+
+
 def test_a_map_that_fits_nothing_is_told(sea):
     with pytest.raises(ParameterError, match='no bag has /sub/odometry; expected one of'):
         Replay(sea[0], vehicle='bluerov2', maps=parse_maps(['odom:=/sub/odometry']))

@@ -10,6 +10,7 @@ import threading
 
 from marine_sim_ros.analysis.bags.mapping import parse_maps
 from marine_sim_ros.console.availability import require_pages
+from marine_sim_ros.console.page.listening import listen
 from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.tools.options import add_recorded_arguments
 
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Serve the bag until ctrl-C."""
     require_pages()
+    listen(options.host, options.port).close()  # what cannot be is told before the bag is read
     from marine_sim_ros.console.page.recorded import replay_application
     from marine_sim_ros.console.page.server import Server
 

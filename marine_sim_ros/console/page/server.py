@@ -20,6 +20,7 @@ from fastapi.middleware.gzip import GZipMiddleware
 from nicegui import ui
 
 from marine_sim_ros.console.page.access import LOOPBACK, Gate
+from marine_sim_ros.console.page.listening import listen
 from marine_sim_ros.console.session import Session
 from marine_sim_ros.core.errors import ParameterError
 
@@ -47,7 +48,7 @@ class Server:
         """
         if host not in LOOPBACK:
             token = token or secrets.token_urlsafe(24)
-        self._socket = _listen(host, port)
+        self._socket = listen(host, port)
         port = self._socket.getsockname()[1]
         shown = socket.gethostname() if host in ('0.0.0.0', '::') else host
         shown = f'[{shown}]' if ':' in shown else shown
@@ -74,21 +75,6 @@ class Server:
         """Stop serving."""
         self._server.should_exit = True
         self._thread.join(2.0)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ':' in host else socket.AF_INET
-    result = socket.socket(family, socket.SOCK_STREAM)
-    result.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        result.bind((host, port))
-        result.listen(128)  # so that who knows the address can connect, if not at once be served
-    except (OSError, OverflowError) as error:
-        result.close()
-        raise ParameterError(
-            f'console: cannot listen on {host} port {port}: {error}; expected a free one'
-        ) from None
-    return result
 
 
 def application(page: Callable[[], None], title: str) -> FastAPI:
