@@ -3,7 +3,9 @@
 
 """A bag at any time, without a browser: under other names, and with another clock."""
 
+import json
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from marine_sim_ros.sim.simulation import simulate
 from marine_sim_ros.tools.main import main
 
 OFFSET = 1_700_000_000_123_000_000
+RECORDED = {'parameters': {'vehicle': 'simple_rov', 'environment': 'pool'}}
 MAPS = ('odom:=/rov/odometry', 'thrusters/pwm:=/mavros/rc/out')
 
 
@@ -95,6 +98,29 @@ def test_the_energy_of_a_moment_is_the_sum_of_the_powers_before_it(tmp_path):
     total = replay.overview()['vehicle']['energy']['total_J']
     assert found['energy'] == pytest.approx(total)
     replay.close()
+
+
+@pytest.mark.parametrize(
+    ('manifest', 'told'),
+    [
+        ({'vehicles': {'/rov': RECORDED, '/other': {}}}, ('simple_rov', 'pool')),
+        (RECORDED, ('simple_rov', 'pool')),
+        ({'vehicles': {'/other': RECORDED}}, None),
+        ({'vehicles': ['/rov']}, None),
+        ([], None),
+    ],
+)
+def test_a_manifest_of_a_fleet_names_vehicle_and_environment(sea, tmp_path, manifest, told):
+    shutil.copytree(sea[0], tmp_path / 'bag')
+    (tmp_path / 'manifest.json').write_text(json.dumps(manifest))
+    arguments = {'text': str(tmp_path), 'maps': parse_maps(MAPS)}
+    if told is None:
+        with pytest.raises(RecordingError, match="does not say which vehicle 'rov' is"):
+            Replay(**arguments)
+        return
+    found = Replay(**arguments)
+    assert (found.vehicle.name, found.scenery['around']['name']) == told
+    found.close()
 
 
 @pytest.mark.parametrize(

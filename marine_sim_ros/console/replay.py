@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.analysis.bags.manifest import recorded_parameters
 from marine_sim_ros.analysis.bags.mapping import check_maps, vehicles_of
 from marine_sim_ros.analysis.bags.metrics import bag_metrics, vehicle_metrics
 from marine_sim_ros.analysis.bags.reading import Bag, bag_path, opened, read
@@ -32,7 +32,7 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle, vehicle_names, vehicle_path, xacro_arguments
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['Replay', 'recorded_settings']
+__all__ = ['Replay']
 
 REACH = (0.1, 1.0, 10.0)
 """s; so far back the newest message of a topic is looked for, one after the other."""
@@ -44,17 +44,6 @@ ENERGIES = 40_000
 """Of them are kept at most; then every other one goes."""
 EPOCH = 1e8
 """s; stamps beyond are of a wall clock, and are shown since the start."""
-
-
-def recorded_settings(path: Path) -> dict[str, Any]:
-    """Return the parameters in the manifest beside a bag; nothing where there is none."""
-    for folder in (path, path.parent, path.parent.parent):
-        try:
-            manifest = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
-            return dict(manifest['parameters'])
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-    return {}
 
 
 class _Energies:
@@ -126,13 +115,14 @@ class Replay:
         """
         self._text, self._maps = text, maps or {}
         path = bag_path(text)
-        settings = recorded_settings(path)
         self._stack = ExitStack()
         self._reader = self._stack.enter_context(opened(path, text))
         self._lock = threading.Lock()
         self._start, self._end = int(self._reader.start_time), int(self._reader.end_time)
         self.duration = (self._end - self._start) / NANOSECONDS
-        self.name, record = self._record(namespace)
+        self.name, vehicles = self._vehicles(namespace)
+        record, alone = vehicles[self.name], len(vehicles) == 1
+        settings = recorded_parameters(path, self.name, alone=alone)
         self.vehicle, base = _vehicle(vehicle, settings, self.name)
         around = run_environment(
             environment or settings.get('environment', ''),
@@ -160,7 +150,8 @@ class Replay:
         self.failed = ''
         self._energies = _Energies()
 
-    def _record(self, namespace: str) -> tuple[str, VehicleRecord]:
+    def _vehicles(self, namespace: str) -> tuple[str, dict[str, VehicleRecord]]:
+        """Return the namespace of the shown vehicle, and all vehicles by theirs."""
         topics = {c.topic: c.msgtype for c in self._reader.connections}
         check_maps(self._maps, topics)
         vehicles = vehicles_of(topics, self._maps, self._text)
@@ -168,8 +159,7 @@ class Replay:
         known = ', '.join(vehicles) or 'none'
         if not vehicles or (wanted and wanted not in vehicles):
             raise RecordingError(f'{self._text}: has no vehicle {wanted!r}; it has {known}')
-        name = wanted or next(iter(vehicles))
-        return name, vehicles[name]
+        return wanted or next(iter(vehicles)), vehicles
 
     def _shown(self) -> dict[str, tuple[str, Callable[[Any], Any]]]:
         """Return name and reader by topic of what a page shows beside the channels."""

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from marine_sim_ros.analysis.bags.manifest import recorded_parameters
 from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
 from marine_sim_ros.analysis.bags.reading import bag_path, read
 from marine_sim_ros.control.allocation import AXES
@@ -172,25 +173,15 @@ def _vehicle(options: argparse.Namespace) -> Vehicle:
     """Return the vehicle that is named, else that of the manifest beside the bag."""
     name, given = options.vehicle, list(options.vehicle_arguments)
     if not name:
-        path = bag_path(options.bags[0])
-        folder = path if path.is_dir() else path.parent
-        manifest = next(
-            (
-                p / 'manifest.json'
-                for p in (folder, folder.parent)
-                if (p / 'manifest.json').is_file()
-            ),
-            None,
-        )
-        if manifest is None:
-            raise ParameterError('--vehicle is missing; expected a shipped name or a URDF')
-        try:
-            settings = json.loads(manifest.read_text(encoding='utf-8'))['parameters']
-            name, given = str(settings['vehicle']), [*settings['vehicle_arguments'], *given]
-        except (OSError, ValueError, KeyError, TypeError):
+        namespace = (options.namespace or '').strip('/')
+        settings = recorded_parameters(bag_path(options.bags[0]), namespace, alone=True)
+        if 'vehicle' not in settings:
             raise ParameterError(
-                f'{manifest}: names no vehicle; expected --vehicle with a shipped name or a URDF'
-            ) from None
+                '--vehicle is missing, and no manifest beside the bag says which it is; expected '
+                'a shipped name or a URDF, or --namespace for a vehicle of a fleet'
+            )
+        name = str(settings['vehicle'])
+        given = [*settings.get('vehicle_arguments', ()), *given]
     with bar('building') as told:
         return load_vehicle(name, progress=told, **xacro_arguments(given))
 

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from marine_sim_ros.analysis.bags.manifest import recorded_parameters
 from marine_sim_ros.analysis.bags.reading import Bag, bag_path, opened
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.environment.environment import Environment
@@ -79,20 +77,5 @@ def _urdf(bag: Bag, namespace: str) -> str:
     return ''
 
 
-def _settings(bag: Bag, namespace: str) -> Mapping[str, Any]:
-    """Return a vehicle's parameters in the manifest of a recording; empty where there are none."""
-    path = bag_path(bag.path)
-    folders = (Path(bag.path), path.parent, path.parent.parent)
-    for file in (folder / 'manifest.json' for folder in folders):
-        try:
-            manifest = json.loads(file.read_text(encoding='utf-8'))
-            if 'vehicles' in manifest:  # of a fleet
-                found = manifest['vehicles'][f'/{namespace}'].get('parameters')
-            elif len(bag.vehicles) == 1:
-                found = manifest.get('parameters')
-            else:  # whose it is, is not known
-                found = {k: v for k, v in manifest['parameters'].items() if k == 'environment'}
-        except (OSError, ValueError, AttributeError, KeyError, TypeError):
-            continue
-        return found if isinstance(found, dict) else {}
-    return {}
+def _settings(bag: Bag, namespace: str) -> dict[str, Any]:
+    return recorded_parameters(bag_path(bag.path), namespace, alone=len(bag.vehicles) == 1)
