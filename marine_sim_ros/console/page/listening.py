@@ -35,7 +35,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OverflowError:
         why, hint = 'no such port', _FREE
     except OSError as error:
-        why, hint = error.strerror, _HINTS.get(error.errno or 0, _FREE)
+        why, hint = error.strerror or str(error), _HINTS.get(error.errno or 0, _FREE)
     else:
         return result
     result.close()
