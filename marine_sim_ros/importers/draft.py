@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A vehicle while it is read: what the readers of plugins add to and look up."""
+"""An imported vehicle: what the readers of files and plugins add to, and the writer writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.description import (
     Fin,
     Hydrodynamics,
-    ImportedVehicle,
     Joint,
     Link,
     Sensor,
@@ -129,7 +128,28 @@ def _usable(name: str, file: Path) -> str:
 
 
 class Draft:
-    """A vehicle while it is read; ``finish`` makes it a description."""
+    """A vehicle of another simulator in our units and frames: filled by readers, then written.
+
+    Attributes:
+        name: name of the robot.
+        file: file that was read.
+        format: name of its format.
+        folder: folder in which its meshes are looked for.
+        options: what the user says of the import.
+        base: name of the body's link.
+        links: all links; the base is the first when it is finished.
+        joints: one per link but the base.
+        hydrodynamics: lumped terms, or None.
+        water_density: kg/m³, or None until it is known.
+        volumes: displaced volumes.
+        thrusters: in the order of their pulse widths.
+        fins: fins and rudders.
+        sensors: sensors.
+        materials: relative density by name of a material.
+        assumptions: what no source gives, and the rule that was used.
+        dropped: what was not taken over, and why.
+        notes: what one reader leaves for another.
+    """
 
     def __init__(self, name: str, file: str, kind: str, folder: Path, options: Options) -> None:
         """Start an empty vehicle of a file of a kind."""
@@ -242,23 +262,7 @@ class Draft:
                 terms = replace(terms, **changes)
         self.hydrodynamics = terms
 
-    def finish(self) -> ImportedVehicle:
-        """Return the description."""
+    def finish(self) -> None:
+        """Put in order what the readers have found: the base first, a damping that damps."""
         self._without_gain()
-        names = sorted(self.links, key=lambda name: name != self.base)
-        return ImportedVehicle(
-            self.name,
-            self.file,
-            self.format,
-            self.base,
-            tuple(self.links[name] for name in names),
-            tuple(self.joints.values()),
-            self.hydrodynamics,
-            tuple(self.volumes),
-            tuple(self.thrusters),
-            tuple(self.fins),
-            tuple(self.sensors),
-            tuple(self.materials.items()),
-            tuple(self.assumptions),
-            tuple(self.dropped),
-        )
+        self.links = dict(sorted(self.links.items(), key=lambda link: link[0] != self.base))

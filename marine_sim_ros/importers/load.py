@@ -14,7 +14,7 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers import buoyancy
-from marine_sim_ros.importers.description import ImportedVehicle, Inertial, Shape, Sourced
+from marine_sim_ros.importers.description import Inertial, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.geometry import solid
 from marine_sim_ros.importers.lenient import parse_file
@@ -30,7 +30,7 @@ __all__ = ['import_vehicle']
 
 
 @np.errstate(over='ignore', invalid='ignore')  # what is not finite is refused
-def import_vehicle(path: Path, options: Options | None = None) -> ImportedVehicle:
+def import_vehicle(path: Path, options: Options | None = None) -> Draft:
     """Return the vehicle of a file: SDF, URDF or xacro with <gazebo> blocks, Stonefish.
 
     Args:
@@ -47,7 +47,8 @@ def import_vehicle(path: Path, options: Options | None = None) -> ImportedVehicl
     _check_inertias(draft)
     _check_joints(draft)
     _check_sensors(draft)
-    return draft.finish()
+    draft.finish()
+    return draft
 
 
 def _read(path: Path, options: Options) -> Draft:
