@@ -147,11 +147,10 @@ def _hull(draft: Draft) -> None:
     assert draft.water_density is not None
     for name, volume in _displacing(draft).items():
         link = draft.links[name]
-        mass = 0.0 if link.inertial is None else link.inertial.mass.value
-        density = mass / (draft.water_density.value * volume)
+        density = link.mass / (draft.water_density.value * volume)
         if not _LIGHTEST <= density <= _HEAVIEST:
             draft.drop(
-                f'collisions of link {name!r}: {mass:.3g} kg in {volume:.3g} m³ cannot float'
+                f'collisions of link {name!r}: {link.mass:.3g} kg in {volume:.3g} m³ cannot float'
             )
             draft.links[name] = replace(link, collisions=())
             continue

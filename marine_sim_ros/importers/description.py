@@ -86,6 +86,11 @@ class Link:
     visuals: tuple[Shape, ...] = ()
     collisions: tuple[Shape, ...] = ()
 
+    @property
+    def mass(self) -> float:
+        """Its mass, kg; 0 without <inertial>."""
+        return 0.0 if self.inertial is None else self.inertial.mass.value
+
 
 @dataclass(frozen=True, eq=False)
 class Joint:

@@ -29,7 +29,7 @@ from marine_sim_ros.model.damping import linear_flaw, quadratic_flaw
 from marine_sim_ros.model.xml import Element, Reader, Source
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
-__all__ = ['Draft', 'Options', 'Plugin', 'number', 'numbers', 'origin_of', 'text_of']
+__all__ = ['Draft', 'Options', 'Plugin', 'flag', 'number', 'numbers', 'origin_of', 'text_of']
 
 
 @dataclass(frozen=True)
@@ -82,16 +82,15 @@ def origin_of(reader: Reader) -> str:
     return f'{Path(file).name}:{line} <{reader.element.tag}>'
 
 
-def _child(reader: Reader, name: str) -> Reader | None:
-    """Return the first child of a name; simulators read the first of several."""
-    found = reader.element.find(name)
-    return None if found is None else Reader(found, reader.source)
-
-
 def text_of(reader: Reader, name: str, default: str = '') -> str:
     """Return the text of a child, without blanks around it."""
-    child = _child(reader, name)
+    child = reader.first(name)
     return default if child is None else (child.element.text or '').strip()
+
+
+def flag(reader: Reader, name: str) -> bool:
+    """Return whether the text of a child says yes; False where there is none."""
+    return text_of(reader, name).lower() in ('true', '1')
 
 
 @overload
@@ -106,7 +105,7 @@ def number(
     reader: Reader, name: str, default: float | None = None, low: float = -1e12, high: float = 1e12
 ) -> Sourced[float] | None:
     """Return the number in a child, or the simulator's default, or None where there is neither."""
-    child = _child(reader, name)
+    child = reader.first(name)
     if child is not None:
         return Sourced(child.number(low, high), origin_of(child))
     if default is None:
@@ -116,7 +115,7 @@ def number(
 
 def numbers(reader: Reader, name: str, count: tuple[int, ...]) -> Sourced[np.ndarray] | None:
     """Return the numbers in a child, or None."""
-    child = _child(reader, name)
+    child = reader.first(name)
     return None if child is None else Sourced(child.numbers(set(count)), origin_of(child))
 
 
@@ -172,7 +171,7 @@ class Draft:
     @property
     def mass(self) -> float:
         """Of all links, kg."""
-        return sum(link.inertial.mass.value for link in self.links.values() if link.inertial)
+        return sum(link.mass for link in self.links.values())
 
     def assume(self, text: str) -> None:
         """Note an assumption, once."""
@@ -229,8 +228,8 @@ class Draft:
         for name, link in self.links.items():
             if link.inertial is not None:
                 at = self.pose_of(name).then(link.inertial.pose).translation
-                total += link.inertial.mass.value
-                moment = moment + link.inertial.mass.value * at
+                total += link.mass
+                moment = moment + link.mass * at
         return moment / total if total > 0 else moment
 
     def known_link(self, reader: Reader, name: str) -> str:

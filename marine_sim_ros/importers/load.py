@@ -165,8 +165,7 @@ def _mass_below(draft: Draft, link: str) -> float:
     total, queue = 0.0, [link]
     while queue:
         at = queue.pop()
-        inertial = draft.links[at].inertial
-        total += 0.0 if inertial is None else inertial.mass.value
+        total += draft.links[at].mass
         queue += [j.child for j in draft.joints.values() if j.parent == at]
     return total
 

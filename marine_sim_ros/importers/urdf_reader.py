@@ -99,12 +99,9 @@ def _link(reader: Reader, colours: dict[str, tuple[float, ...]]) -> Link:
 
 
 def _inertial(link: Reader) -> Inertial | None:
-    element = link.element.find('inertial')
-    if element is None:
-        return None
-    inertial = Reader(element, link.source)
-    mass = inertial.child('mass')
-    if mass is None:
+    inertial = link.first('inertial')
+    mass = None if inertial is None else inertial.child('mass')
+    if inertial is None or mass is None:
         return None
     moments = inertial.child('inertia')
     tensor = np.zeros((3, 3))
