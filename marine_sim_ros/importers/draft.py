@@ -240,6 +240,13 @@ class Draft:
             )
         return name
 
+    def named_link(self, reader: Reader, tag: str, attribute: str = 'name') -> str:
+        """Return the link that an attribute of a child names, or raise with the place."""
+        child = reader.child(tag)
+        if child is None:
+            raise reader.error(f'has no <{tag} {attribute}="..."/>')
+        return self.known_link(child, child.attribute(attribute))
+
     def rotation_of(self, link: str) -> np.ndarray:
         """Return the rotation (3, 3) from a link to the base."""
         return np.asarray(rotation_matrix(self.pose_of(link).quaternion))

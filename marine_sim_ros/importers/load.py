@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers import buoyancy
 from marine_sim_ros.importers.description import Inertial, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, Options
-from marine_sim_ros.importers.geometry import solid
+from marine_sim_ros.importers.geometry import usable_collisions
 from marine_sim_ros.importers.lenient import parse_file
 from marine_sim_ros.importers.plugins import apply_plugins
 from marine_sim_ros.importers.sdf_reader import read_sdf
@@ -79,23 +78,14 @@ def _read(path: Path, options: Options) -> Draft:
 def _check_shapes(draft: Draft) -> None:
     """Leave out collisions and name visuals whose meshes are not there."""
     for name, link in list(draft.links.items()):
-        kept: list[Shape] = []
-        told: list[str] = []
-        for shape in link.collisions:
-            try:
-                solid(shape, draft.folder, told)
-            except ModelError as error:
-                draft.drop(f'{shape.origin}: the collision is left out: {error}')
-                continue
-            kept.append(shape)
-        seen = []
-        for shape in map(partial(_placed, folder=draft.folder), link.visuals):
+        collisions = [_placed(s, draft.folder) for s, _ in usable_collisions(draft, link, [])]
+        visuals = []
+        for shape in (_placed(s, draft.folder) for s in link.visuals):
             if shape.kind != 'mesh' or _is_there(shape, draft.folder):
-                seen.append(shape)
+                visuals.append(shape)
             else:
                 draft.drop(f'{shape.origin}: the mesh {shape.uri} is not there')
-        placed = tuple(_placed(shape, folder=draft.folder) for shape in kept)
-        draft.links[name] = replace(link, collisions=placed, visuals=tuple(seen))
+        draft.links[name] = replace(link, collisions=tuple(collisions), visuals=tuple(visuals))
 
 
 def _is_there(shape: Shape, folder: Path) -> bool:

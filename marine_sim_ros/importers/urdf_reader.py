@@ -155,12 +155,7 @@ def _size(shape: Reader) -> tuple[str, tuple[float, ...], str]:
 
 
 def _joint(reader: Reader, draft: Draft) -> Joint:
-    ends = []
-    for end in ('parent', 'child'):
-        element = reader.child(end)
-        if element is None:
-            raise reader.error(f'has no <{end}>')
-        ends.append(draft.known_link(element, element.attribute('link')))
+    parent, child = (draft.named_link(reader, tag, 'link') for tag in ('parent', 'child'))
     kind = reader.attribute('type')
     axis = reader.child('axis')
     along = np.array([1.0, 0.0, 0.0])
@@ -180,8 +175,8 @@ def _joint(reader: Reader, draft: Draft) -> Joint:
     return Joint(
         reader.attribute('name'),
         kind,
-        ends[0],
-        ends[1],
+        parent,
+        child,
         read_origin(reader),
         (float(along[0]), float(along[1]), float(along[2])),
         lower,
