@@ -28,8 +28,9 @@ from marine_sim_ros.console.page.access import Gate
 from marine_sim_ros.console.requests import REQUESTS, OperatorInput, parse_request
 from marine_sim_ros.console.scene_visuals import scene_visuals
 from marine_sim_ros.console.session import LOST, WAITING, Session
-from marine_sim_ros.console.telemetry import Energy, level_velocity, telemetry_frame
+from marine_sim_ros.console.telemetry import Energy, telemetry_frame
 from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
+from marine_sim_ros.control.attitude import level_velocity
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.environment.reader import run_environment

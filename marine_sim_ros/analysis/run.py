@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.analysis.bags.reading import opened
+from marine_sim_ros.analysis.bags.roles import numbers_of
+from marine_sim_ros.control.attitude import level_velocity
 from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.errors import RecordingError
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
@@ -60,11 +62,8 @@ class Run:
     @property
     def controlled_velocity(self) -> np.ndarray:
         """(n, 6) as set-points have it: ahead, to port, up in the level frame; body turn rates."""
-        yaw = self.rpy[:, 2]
-        east, north, up = self.map_velocity.T
-        ahead = np.cos(yaw) * east + np.sin(yaw) * north
-        port = np.cos(yaw) * north - np.sin(yaw) * east
-        return np.column_stack([ahead, port, up, self.velocity[:, 3:]])
+        level = level_velocity(self.orientation, self.velocity)
+        return np.column_stack([level, self.velocity[:, 3:]])
 
 
 def from_trajectory(trajectory: Trajectory) -> Run:
@@ -129,14 +128,8 @@ def read_bag(folder: Path, namespace: str) -> Run:
     )
 
 
-def _odometry(message: Any) -> tuple[float, ...]:
-    p, q = message.pose.pose.position, message.pose.pose.orientation
-    v, w = message.twist.twist.linear, message.twist.twist.angular
-    return (p.x, p.y, p.z, q.x, q.y, q.z, q.w, v.x, v.y, v.z, w.x, w.y, w.z)
-
-
 _NUMBERS: dict[str, Callable[[Any], tuple[float, ...]]] = {
-    'odom': _odometry,
+    'odom': numbers_of('odom', 'nav_msgs/msg/Odometry'),
     'thrusters/pwm': lambda m: tuple(map(float, m.data)),
     'thrusters/state': lambda m: tuple(map(float, m.effort)),
     'controller/setpoints': lambda m: tuple(map(float, m.position)),

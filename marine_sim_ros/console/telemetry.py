@@ -11,25 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.control.attitude import level_velocity
+from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
 from marine_sim_ros.model.propellers import propeller_angles
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 
-__all__ = ['Energy', 'level_velocity', 'telemetry_frame', 'wrench_names']
+__all__ = ['Energy', 'telemetry_frame', 'wrench_names']
 
 Row = Sequence[float]
 RPM = 30 / math.pi
 MOST = 64
 """Places of a tether that a page draws."""
-
-
-def level_velocity(orientation: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-    """Return ahead, port, up (3,) in m/s of a body velocity (6,): as set-points have it."""
-    yaw = float(rpy_from_quaternion(orientation)[2])
-    east, north, up = rotation_matrix(orientation) @ velocity[:3]
-    c, s = math.cos(yaw), math.sin(yaw)
-    return np.array([c * east + s * north, c * north - s * east, up])
 
 
 def wrench_names(rows: Iterable[str]) -> list[str]:

@@ -10,9 +10,14 @@ import math
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, namespace
-from marine_sim_ros.core.spatial import quaternion_of_angles, rotation_vector
+from marine_sim_ros.core.spatial import (
+    quaternion_of_angles,
+    rotation_matrix,
+    rotation_vector,
+    rpy_from_quaternion,
+)
 
-__all__ = ['attitude_error', 'body_rates', 'level_frame', 'wrapped']
+__all__ = ['attitude_error', 'body_rates', 'level_frame', 'level_velocity', 'wrapped']
 
 _STEEPEST = math.radians(89.0)
 
@@ -33,6 +38,20 @@ def level_frame(yaw: Array) -> Array:
     c, s = xp.cos(yaw), xp.sin(yaw)
     zero, one = xp.zeros_like(c), xp.ones_like(c)
     return xp.reshape(xp.stack([c, -s, zero, s, c, zero, zero, zero, one]), (3, 3))
+
+
+def level_velocity(orientation: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """Return the velocity ahead, to port and up (..., 3), m/s, as set-points have it.
+
+    Args:
+        orientation: (..., 4) x, y, z, w.
+        velocity: (..., 6) in the body frame, m/s and rad/s.
+    """
+    yaw = rpy_from_quaternion(orientation)[..., 2]
+    over_ground = rotation_matrix(orientation) @ velocity[..., :3, None]
+    east, north, up = np.moveaxis(over_ground[..., 0], -1, 0)
+    c, s = np.cos(yaw), np.sin(yaw)
+    return np.stack([c * east + s * north, c * north - s * east, up], axis=-1)
 
 
 def body_rates(rpy: Array, rpy_rate: Array) -> Array:

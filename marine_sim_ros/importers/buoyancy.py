@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.importers.description import Hydrodynamics, Link, Shape, Sourced, Volume
+from marine_sim_ros.importers.description import Hydrodynamics, Link, Sourced, Volume
 from marine_sim_ros.importers.draft import Draft
-from marine_sim_ros.importers.geometry import box_around, gazebo_volume, solid
+from marine_sim_ros.importers.geometry import box_around, gazebo_volume, solid, usable_collisions
 
 __all__ = ['complete']
 
@@ -60,19 +60,12 @@ def _displacing(draft: Draft) -> dict[str, float]:
     """Return the volume (m³) of the collisions of every link that has any."""
     result = {}
     for name, link in list(draft.links.items()):
-        kept: list[Shape] = []
         told: list[str] = []
-        volume = 0.0
-        for shape in link.collisions:
-            try:
-                volume += abs(solid(shape, draft.folder, told).volume)
-            except ModelError as error:
-                draft.drop(f'{shape.origin}: the collision is left out: {error}')
-                continue
-            kept.append(shape)
+        usable = usable_collisions(draft, link, told)
         for text in told:
             draft.assume(f'link {name!r}: {text}')
-        draft.links[name] = replace(link, collisions=tuple(kept))
+        draft.links[name] = replace(link, collisions=tuple(shape for shape, _ in usable))
+        volume = sum(abs(made.volume) for _, made in usable)
         if volume > 0:
             result[name] = volume
     return result
@@ -147,11 +140,10 @@ def _hull(draft: Draft) -> None:
     assert draft.water_density is not None
     for name, volume in _displacing(draft).items():
         link = draft.links[name]
-        mass = 0.0 if link.inertial is None else link.inertial.mass.value
-        density = mass / (draft.water_density.value * volume)
+        density = link.mass / (draft.water_density.value * volume)
         if not _LIGHTEST <= density <= _HEAVIEST:
             draft.drop(
-                f'collisions of link {name!r}: {mass:.3g} kg in {volume:.3g} m³ cannot float'
+                f'collisions of link {name!r}: {link.mass:.3g} kg in {volume:.3g} m³ cannot float'
             )
             draft.links[name] = replace(link, collisions=())
             continue

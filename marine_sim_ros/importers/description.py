@@ -16,7 +16,6 @@ from marine_sim_ros.sdf.poses import IDENTITY, Pose
 __all__ = [
     'Fin',
     'Hydrodynamics',
-    'ImportedVehicle',
     'Inertial',
     'Joint',
     'Link',
@@ -57,7 +56,7 @@ class Shape:
         origin: where it is from.
         uri: file of a mesh.
         colour: red, green, blue, alpha from 0 to 1, or None.
-        material: name of a material of :attr:`ImportedVehicle.materials`, or empty.
+        material: name of a material of :attr:`.Draft.materials`, or empty.
     """
 
     kind: str
@@ -86,6 +85,11 @@ class Link:
     inertial: Inertial | None = None
     visuals: tuple[Shape, ...] = ()
     collisions: tuple[Shape, ...] = ()
+
+    @property
+    def mass(self) -> float:
+        """Its mass, kg; 0 without <inertial>."""
+        return 0.0 if self.inertial is None else self.inertial.mass.value
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,49 +215,3 @@ class Sensor:
     rate: Sourced[float] | None
     values: Mapping[str, Sourced[Any]]
     origin: str
-
-
-@dataclass(frozen=True, eq=False)
-class ImportedVehicle:
-    """A vehicle as a file describes it, in our units and frames.
-
-    Attributes:
-        name: name of the robot.
-        file: file that was read.
-        format: name of its format.
-        base: name of the body's link.
-        links: all links, the base first.
-        joints: one per link but the base.
-        hydrodynamics: lumped terms, or None.
-        volumes: displaced volumes.
-        thrusters: in the order of their pulse widths.
-        fins: fins and rudders.
-        sensors: sensors.
-        materials: relative density by name of a material.
-        assumptions: what no source gives, and the rule that was used.
-        dropped: what was not taken over, and why.
-    """
-
-    name: str
-    file: str
-    format: str
-    base: str
-    links: tuple[Link, ...]
-    joints: tuple[Joint, ...]
-    hydrodynamics: Hydrodynamics | None
-    volumes: tuple[Volume, ...]
-    thrusters: tuple[Thruster, ...]
-    fins: tuple[Fin, ...]
-    sensors: tuple[Sensor, ...]
-    materials: tuple[tuple[str, Sourced[float]], ...]
-    assumptions: tuple[str, ...]
-    dropped: tuple[str, ...]
-
-    @property
-    def mass(self) -> float:
-        """Of all links, kg."""
-        return sum(link.inertial.mass.value for link in self.links if link.inertial)
-
-    def link(self, name: str) -> Any:
-        """Return the link of a name, or None."""
-        return next((link for link in self.links if link.name == name), None)

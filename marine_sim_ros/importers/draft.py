@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A vehicle while it is read: what the readers of plugins add to and look up."""
+"""An imported vehicle: what the readers of files and plugins add to, and the writer writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.description import (
     Fin,
     Hydrodynamics,
-    ImportedVehicle,
     Joint,
     Link,
     Sensor,
@@ -30,7 +29,7 @@ from marine_sim_ros.model.damping import linear_flaw, quadratic_flaw
 from marine_sim_ros.model.xml import Element, Reader, Source
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
-__all__ = ['Draft', 'Options', 'Plugin', 'number', 'numbers', 'origin_of', 'text_of']
+__all__ = ['Draft', 'Options', 'Plugin', 'flag', 'number', 'numbers', 'origin_of', 'text_of']
 
 
 @dataclass(frozen=True)
@@ -83,16 +82,15 @@ def origin_of(reader: Reader) -> str:
     return f'{Path(file).name}:{line} <{reader.element.tag}>'
 
 
-def _child(reader: Reader, name: str) -> Reader | None:
-    """Return the first child of a name; simulators read the first of several."""
-    found = reader.element.find(name)
-    return None if found is None else Reader(found, reader.source)
-
-
 def text_of(reader: Reader, name: str, default: str = '') -> str:
     """Return the text of a child, without blanks around it."""
-    child = _child(reader, name)
+    child = reader.first(name)
     return default if child is None else (child.element.text or '').strip()
+
+
+def flag(reader: Reader, name: str) -> bool:
+    """Return whether the text of a child says yes; False where there is none."""
+    return text_of(reader, name).lower() in ('true', '1')
 
 
 @overload
@@ -107,7 +105,7 @@ def number(
     reader: Reader, name: str, default: float | None = None, low: float = -1e12, high: float = 1e12
 ) -> Sourced[float] | None:
     """Return the number in a child, or the simulator's default, or None where there is neither."""
-    child = _child(reader, name)
+    child = reader.first(name)
     if child is not None:
         return Sourced(child.number(low, high), origin_of(child))
     if default is None:
@@ -117,7 +115,7 @@ def number(
 
 def numbers(reader: Reader, name: str, count: tuple[int, ...]) -> Sourced[np.ndarray] | None:
     """Return the numbers in a child, or None."""
-    child = _child(reader, name)
+    child = reader.first(name)
     return None if child is None else Sourced(child.numbers(set(count)), origin_of(child))
 
 
@@ -129,7 +127,28 @@ def _usable(name: str, file: Path) -> str:
 
 
 class Draft:
-    """A vehicle while it is read; ``finish`` makes it a description."""
+    """A vehicle of another simulator in our units and frames: filled by readers, then written.
+
+    Attributes:
+        name: name of the robot.
+        file: file that was read.
+        format: name of its format.
+        folder: folder in which its meshes are looked for.
+        options: what the user says of the import.
+        base: name of the body's link.
+        links: all links; the base is the first when it is finished.
+        joints: one per link but the base.
+        hydrodynamics: lumped terms, or None.
+        water_density: kg/m³, or None until it is known.
+        volumes: displaced volumes.
+        thrusters: in the order of their pulse widths.
+        fins: fins and rudders.
+        sensors: sensors.
+        materials: relative density by name of a material.
+        assumptions: what no source gives, and the rule that was used.
+        dropped: what was not taken over, and why.
+        notes: what one reader leaves for another.
+    """
 
     def __init__(self, name: str, file: str, kind: str, folder: Path, options: Options) -> None:
         """Start an empty vehicle of a file of a kind."""
@@ -152,7 +171,7 @@ class Draft:
     @property
     def mass(self) -> float:
         """Of all links, kg."""
-        return sum(link.inertial.mass.value for link in self.links.values() if link.inertial)
+        return sum(link.mass for link in self.links.values())
 
     def assume(self, text: str) -> None:
         """Note an assumption, once."""
@@ -209,8 +228,8 @@ class Draft:
         for name, link in self.links.items():
             if link.inertial is not None:
                 at = self.pose_of(name).then(link.inertial.pose).translation
-                total += link.inertial.mass.value
-                moment = moment + link.inertial.mass.value * at
+                total += link.mass
+                moment = moment + link.mass * at
         return moment / total if total > 0 else moment
 
     def known_link(self, reader: Reader, name: str) -> str:
@@ -220,6 +239,13 @@ class Draft:
                 f'names the link {name!r}; expected one of: {", ".join(list(self.links)[:8])}'
             )
         return name
+
+    def named_link(self, reader: Reader, tag: str, attribute: str = 'name') -> str:
+        """Return the link that an attribute of a child names, or raise with the place."""
+        child = reader.child(tag)
+        if child is None:
+            raise reader.error(f'has no <{tag} {attribute}="..."/>')
+        return self.known_link(child, child.attribute(attribute))
 
     def rotation_of(self, link: str) -> np.ndarray:
         """Return the rotation (3, 3) from a link to the base."""
@@ -242,23 +268,7 @@ class Draft:
                 terms = replace(terms, **changes)
         self.hydrodynamics = terms
 
-    def finish(self) -> ImportedVehicle:
-        """Return the description."""
+    def finish(self) -> None:
+        """Put in order what the readers have found: the base first, a damping that damps."""
         self._without_gain()
-        names = sorted(self.links, key=lambda name: name != self.base)
-        return ImportedVehicle(
-            self.name,
-            self.file,
-            self.format,
-            self.base,
-            tuple(self.links[name] for name in names),
-            tuple(self.joints.values()),
-            self.hydrodynamics,
-            tuple(self.volumes),
-            tuple(self.thrusters),
-            tuple(self.fins),
-            tuple(self.sensors),
-            tuple(self.materials.items()),
-            tuple(self.assumptions),
-            tuple(self.dropped),
-        )
+        self.links = dict(sorted(self.links.items(), key=lambda link: link[0] != self.base))

@@ -17,7 +17,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import matrix_quaternion, quaternion_from_rpy
 from marine_sim_ros.importers.description import Fin, Joint, Sourced
-from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origin_of, text_of
+from marine_sim_ros.importers.draft import Draft, Plugin, flag, number, numbers, origin_of, text_of
 from marine_sim_ros.importers.uuv_plugins import time_constant
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
@@ -90,9 +90,9 @@ def _two_lines(reader: Reader, draft: Draft, defaults: dict[str, float], tag: st
     """
 
     def needed(name: str, low: float, high: float, default: float | None = None) -> Sourced[float]:
-        child = reader.element.find(name)
-        if child is not None and not (child.text or '').strip() and low <= 0:
-            rule = f'{origin_of(Reader(child, reader.source))}: empty, which the source takes as 0'
+        child = reader.first(name)
+        if child is not None and not (child.element.text or '').strip() and low <= 0:
+            rule = f'{origin_of(child)}: empty, which the source takes as 0'
             draft.assume(rule)
             return Sourced(0.0, rule, True)
         found = number(reader, name, defaults.get(name, default), low, high)
@@ -170,18 +170,17 @@ def read_uuv_fin(plugin: Plugin, draft: Draft) -> None:
     try:
         joint = draft.joints.get(name)
         link = text_of(reader, 'link_name', '' if joint is None else joint.child)
-        element = reader.element.find('liftdrag')
-        if joint is None or link not in draft.links or element is None:
+        model = reader.first('liftdrag')
+        if joint is None or link not in draft.links or model is None:
             raise reader.error('expected a <joint_name>, a <link_name> and a <liftdrag>')
-        model, kind = Reader(element, reader.source), ''
         kind = text_of(model, 'type')
         turn = 0.0
         if kind == 'Quadratic':
             values = _quadratic(model, draft)
         elif kind == 'TwoLines':
             values = _two_lines(model, draft, {}, 'fluid_density')
-            first = number(model, 'a0', 0.0, -math.pi, math.pi)
-            turn = 0.0 if first is None else -first.value
+            zero = number(model, 'a0', 0.0, -math.pi, math.pi)
+            turn = 0.0 if zero is None else -zero.value
             draft.assume(
                 f'{origin_of(model)}: drag against the motion, and the same lines, at negative '
                 'angles too; the source has other signs there'
@@ -213,7 +212,7 @@ def read_lift_drag(plugin: Plugin, draft: Draft) -> None:
     link = text_of(reader, 'link_name', plugin.reference).replace('::', '/')
     try:
         draft.known_link(reader, link)
-        if text_of(reader, 'radial_symmetry').lower() in ('true', '1'):
+        if flag(reader, 'radial_symmetry'):
             raise reader.error('<radial_symmetry>')
         joint, why = _hinge(draft, link)
         if why:
@@ -247,7 +246,7 @@ def _surface(reader: Reader) -> Pose:
     if np.linalg.norm(span) < 1e-6:
         raise reader.error('<forward> and <upward> are parallel')
     ahead, span = ahead / np.linalg.norm(ahead), span / np.linalg.norm(span)
-    first = number(reader, 'a0', 0.0, -math.pi, math.pi)
+    zero = number(reader, 'a0', 0.0, -math.pi, math.pi)
     turn = matrix_quaternion(np.stack([ahead, np.cross(span, ahead), span], 1))
     frame = Pose(given['cp'].value, turn)
-    return frame.then(_turned(0.0 if first is None else first.value))
+    return frame.then(_turned(0.0 if zero is None else zero.value))

@@ -16,7 +16,7 @@ import numpy as np
 from marine_sim_ros.core.spatial import transport
 from marine_sim_ros.importers.curves import along, linear_curve, sampled_curve, thrust_limit
 from marine_sim_ros.importers.description import Hydrodynamics, Sourced, Thruster
-from marine_sim_ros.importers.draft import Draft, Plugin, number, origin_of, text_of
+from marine_sim_ros.importers.draft import Draft, Plugin, flag, number, origin_of, text_of
 from marine_sim_ros.model.xml import Reader
 
 __all__ = [
@@ -156,7 +156,7 @@ def read_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
             'mass, here it is taken as mass'
         )
         added = -added
-    if text_of(reader, 'disable_added_mass').lower() in ('true', '1'):
+    if flag(reader, 'disable_added_mass'):
         added = np.zeros((6, 6))
     if text_of(reader, 'default_current'):
         draft.drop(f'{origin_of(reader)}: <default_current>: give --current')
@@ -228,10 +228,8 @@ def read_buoyancy(plugin: Plugin, draft: Draft) -> None:
     """Take the density of gz::sim::systems::Buoyancy; its volumes are those of the collisions."""
     reader = plugin.reader
     density = number(reader, 'uniform_fluid_density', None, 1.0, 2e4)
-    graded = reader.element.find('graded_buoyancy/default_density')
-    if density is None and graded is not None:
-        inner = Reader(graded, reader.source)
-        density = Sourced(inner.number(1.0, 2e4), origin_of(inner))
+    if density is None:
+        density = number(reader, 'graded_buoyancy/default_density', None, 1.0, 2e4)
     if density is None:
         density = Sourced(1000.0, 'default of the Buoyancy system')
     draft.water_density = density
@@ -283,7 +281,7 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
     density = number(reader, 'fluid_density', 1000.0, 1.0, 2e4)
     constant = abs(coefficient.value) if coefficient is not None else 1.0
     factor = constant * density.value * (diameter.value if diameter else 0.02) ** 4
-    by_speed = text_of(reader, 'use_angvel_cmd').lower() in ('true', '1') and factor > 0
+    by_speed = flag(reader, 'use_angvel_cmd') and factor > 0
     curve, mirrored, origin = _curve(reader, draft, channel, label, factor if by_speed else 0.0)
     if factor > 0 and not by_speed:
         with np.errstate(over='ignore'):

@@ -11,11 +11,12 @@ import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
-from marine_sim_ros.importers.description import Shape
+from marine_sim_ros.importers.description import Link, Shape
+from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.model.geometry import shapes
 from marine_sim_ros.model.geometry.meshes import load_mesh
 
-__all__ = ['box_around', 'gazebo_volume', 'solid']
+__all__ = ['box_around', 'gazebo_volume', 'solid', 'usable_collisions']
 
 _DOT = 1e-4
 """m; a smaller shape is a placeholder."""
@@ -43,6 +44,19 @@ def _own_frame(shape: Shape, folder: Path, told: list[str]) -> shapes.Shape:
     made = load_mesh(shape.uri, np.array(shape.size), base=folder)
     told.extend(made.warnings)
     return made
+
+
+def usable_collisions(
+    draft: Draft, link: Link, told: list[str]
+) -> list[tuple[Shape, shapes.Shape]]:
+    """Return the collisions of a link with their solids; one without a solid is noted."""
+    usable = []
+    for shape in link.collisions:
+        try:
+            usable.append((shape, solid(shape, draft.folder, told)))
+        except ModelError as error:
+            draft.drop(f'{shape.origin}: the collision is left out: {error}')
+    return usable
 
 
 def gazebo_volume(shape: Shape, folder: Path, told: list[str]) -> tuple[float, np.ndarray]:

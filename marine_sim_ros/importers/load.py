@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +13,9 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers import buoyancy
-from marine_sim_ros.importers.description import ImportedVehicle, Inertial, Shape, Sourced
+from marine_sim_ros.importers.description import Inertial, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, Options
-from marine_sim_ros.importers.geometry import solid
+from marine_sim_ros.importers.geometry import usable_collisions
 from marine_sim_ros.importers.lenient import parse_file
 from marine_sim_ros.importers.plugins import apply_plugins
 from marine_sim_ros.importers.sdf_reader import read_sdf
@@ -30,7 +29,7 @@ __all__ = ['import_vehicle']
 
 
 @np.errstate(over='ignore', invalid='ignore')  # what is not finite is refused
-def import_vehicle(path: Path, options: Options | None = None) -> ImportedVehicle:
+def import_vehicle(path: Path, options: Options | None = None) -> Draft:
     """Return the vehicle of a file: SDF, URDF or xacro with <gazebo> blocks, Stonefish.
 
     Args:
@@ -47,7 +46,8 @@ def import_vehicle(path: Path, options: Options | None = None) -> ImportedVehicl
     _check_inertias(draft)
     _check_joints(draft)
     _check_sensors(draft)
-    return draft.finish()
+    draft.finish()
+    return draft
 
 
 def _read(path: Path, options: Options) -> Draft:
@@ -78,23 +78,14 @@ def _read(path: Path, options: Options) -> Draft:
 def _check_shapes(draft: Draft) -> None:
     """Leave out collisions and name visuals whose meshes are not there."""
     for name, link in list(draft.links.items()):
-        kept: list[Shape] = []
-        told: list[str] = []
-        for shape in link.collisions:
-            try:
-                solid(shape, draft.folder, told)
-            except ModelError as error:
-                draft.drop(f'{shape.origin}: the collision is left out: {error}')
-                continue
-            kept.append(shape)
-        seen = []
-        for shape in map(partial(_placed, folder=draft.folder), link.visuals):
+        collisions = [_placed(s, draft.folder) for s, _ in usable_collisions(draft, link, [])]
+        visuals = []
+        for shape in (_placed(s, draft.folder) for s in link.visuals):
             if shape.kind != 'mesh' or _is_there(shape, draft.folder):
-                seen.append(shape)
+                visuals.append(shape)
             else:
                 draft.drop(f'{shape.origin}: the mesh {shape.uri} is not there')
-        placed = tuple(_placed(shape, folder=draft.folder) for shape in kept)
-        draft.links[name] = replace(link, collisions=placed, visuals=tuple(seen))
+        draft.links[name] = replace(link, collisions=tuple(collisions), visuals=tuple(visuals))
 
 
 def _is_there(shape: Shape, folder: Path) -> bool:
@@ -164,8 +155,7 @@ def _mass_below(draft: Draft, link: str) -> float:
     total, queue = 0.0, [link]
     while queue:
         at = queue.pop()
-        inertial = draft.links[at].inertial
-        total += 0.0 if inertial is None else inertial.mass.value
+        total += draft.links[at].mass
         queue += [j.child for j in draft.joints.values() if j.parent == at]
     return total
 

@@ -25,14 +25,14 @@ __all__ = ['read_inertial', 'read_pose', 'read_shape']
 
 def read_pose(reader: Reader) -> tuple[Pose, str]:
     """Return the <pose> of an element, and the frame that it is relative to."""
-    found = reader.element.find('pose')
-    if found is None:
+    pose = reader.first('pose')
+    if pose is None:
         return IDENTITY, ''
-    pose = Reader(found, reader.source)
-    relative = str(found.get('relative_to', found.get('frame', '')))
-    if not (found.text or '').strip():
+    given = pose.element
+    relative = str(given.get('relative_to', given.get('frame', '')))
+    if not (given.text or '').strip():
         return IDENTITY, relative
-    if found.get('rotation_format') == 'quat_xyzw':
+    if given.get('rotation_format') == 'quat_xyzw':
         values = pose.numbers({7})
         length = float(np.linalg.norm(values[3:]))
         if not length > 0:
@@ -40,7 +40,7 @@ def read_pose(reader: Reader) -> tuple[Pose, str]:
         turn = values[3:] / length
     else:
         values = pose.numbers({6})
-        degrees = str(found.get('degrees', '')).lower() in ('true', '1')
+        degrees = str(given.get('degrees', '')).lower() in ('true', '1')
         turn = quaternion_from_rpy(*(np.radians(values[3:]) if degrees else values[3:]))
     if np.any(np.abs(values[:3]) > FARTHEST):
         raise pose.error(f'is beyond {FARTHEST:g} m')
@@ -49,21 +49,19 @@ def read_pose(reader: Reader) -> tuple[Pose, str]:
 
 def read_inertial(reader: Reader, draft: Draft) -> Inertial | None:
     """Return the <inertial> of a link; a link without one weighs 1 kg in SDF."""
-    element = reader.element.find('inertial')
+    inertial = reader.first('inertial')
     label = f'link {reader.attribute("name")!r}'
-    if element is None:
+    if inertial is None:
         draft.assume(f'{label} has no <inertial>: it weighs 1 kg in SDF, 0 here')
         return None
-    inertial = Reader(element, reader.source)
     mass = number(inertial, 'mass', 1.0, 0.0, 1e9)
-    moments = inertial.element.find('inertia')
+    moments = inertial.first('inertia')
     values = dict.fromkeys(('ixx', 'iyy', 'izz'), 1.0) | dict.fromkeys(('ixy', 'ixz', 'iyz'), 0.0)
     origin = 'default of SDF: <inertia> is not given'
     if moments is not None:
-        inner = Reader(moments, reader.source)
-        origin = origin_of(inner)
+        origin = origin_of(moments)
         for name in values:
-            found = number(inner, name)
+            found = number(moments, name)
             values[name] = values[name] if found is None else found.value
     tensor = np.array(
         [

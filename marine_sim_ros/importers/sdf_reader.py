@@ -17,7 +17,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.description import Joint, Link, Shape
-from marine_sim_ros.importers.draft import Draft, Options, Plugin, origin_of, text_of
+from marine_sim_ros.importers.draft import Draft, Options, Plugin, flag, origin_of, text_of
 from marine_sim_ros.importers.lenient import parse_file
 from marine_sim_ros.importers.sdf_bodies import read_inertial, read_pose, read_shape
 from marine_sim_ros.importers.tree import choose_base, grow_tree
@@ -214,9 +214,9 @@ class _SdfReader:
             self._shapes(reader, 'visual', model.folder),
             self._shapes(reader, 'collision', model.folder),
         )
-        mass = reader.element.find('inertial/fluid_added_mass')
+        mass = reader.first('inertial/fluid_added_mass')
         if mass is not None:
-            self.draft.notes.setdefault('fluid_added_mass', {})[name] = Reader(mass, reader.source)
+            self.draft.notes.setdefault('fluid_added_mass', {})[name] = mass
         for sensor in reader.element.findall('sensor'):
             inner = Reader(sensor, reader.source)
             pose, relative = read_pose(inner)
@@ -298,13 +298,12 @@ class _SdfReader:
 
     def _axis(self, reader: Reader, model: _Model, frame: Pose, at: Pose) -> np.ndarray:
         """Return the axis (3,) of a joint in its own frame."""
-        element = reader.element.find('axis/xyz')
-        if element is None:
+        given = reader.first('axis/xyz')
+        if given is None:
             return np.array([0.0, 0.0, 1.0])
-        axis = Reader(element, reader.source).direction()
-        expressed = str(element.get('expressed_in', ''))
-        parent_model = (reader.element.findtext('axis/use_parent_model_frame') or '').strip()
-        if not expressed and parent_model not in ('1', 'true'):
+        axis = given.direction()
+        expressed = given.attribute('expressed_in', '')
+        if not expressed and not flag(reader, 'axis/use_parent_model_frame'):
             return axis
         inside = at.then(model.pose(expressed or '__model__'))
         return rotation_matrix(frame.seen(inside).quaternion) @ axis
@@ -323,15 +322,14 @@ def _kind(reader: Reader, draft: Draft) -> tuple[str, dict[str, float]]:
         return 'fixed', {}
     if kind in ('fixed', 'continuous'):
         return kind, {}
-    limit = reader.element.find('axis/limit')
+    limit = reader.first('axis/limit')
     if limit is None:
         return ('continuous' if kind == 'revolute' else 'fixed'), {}
-    inner = Reader(limit, reader.source)
     values = {}
     for tag in ('lower', 'upper', 'velocity'):
-        text = text_of(inner, tag).lower()
+        text = text_of(limit, tag).lower()
         endless = text in ('inf', '-inf', '+inf', '')
-        values[tag] = np.inf if endless else float(inner.value_of(tag, Reader.number, np.inf))
+        values[tag] = np.inf if endless else float(limit.value_of(tag, Reader.number, np.inf))
     if abs(values['lower']) > _ENDLESS or abs(values['upper']) > _ENDLESS:
         return ('continuous' if kind == 'revolute' else 'fixed'), {}
     if values['lower'] == values['upper'] == 0:

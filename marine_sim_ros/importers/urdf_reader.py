@@ -99,12 +99,9 @@ def _link(reader: Reader, colours: dict[str, tuple[float, ...]]) -> Link:
 
 
 def _inertial(link: Reader) -> Inertial | None:
-    element = link.element.find('inertial')
-    if element is None:
-        return None
-    inertial = Reader(element, link.source)
-    mass = inertial.child('mass')
-    if mass is None:
+    inertial = link.first('inertial')
+    mass = None if inertial is None else inertial.child('mass')
+    if inertial is None or mass is None:
         return None
     moments = inertial.child('inertia')
     tensor = np.zeros((3, 3))
@@ -158,12 +155,7 @@ def _size(shape: Reader) -> tuple[str, tuple[float, ...], str]:
 
 
 def _joint(reader: Reader, draft: Draft) -> Joint:
-    ends = []
-    for end in ('parent', 'child'):
-        element = reader.child(end)
-        if element is None:
-            raise reader.error(f'has no <{end}>')
-        ends.append(draft.known_link(element, element.attribute('link')))
+    parent, child = (draft.named_link(reader, tag, 'link') for tag in ('parent', 'child'))
     kind = reader.attribute('type')
     axis = reader.child('axis')
     along = np.array([1.0, 0.0, 0.0])
@@ -183,8 +175,8 @@ def _joint(reader: Reader, draft: Draft) -> Joint:
     return Joint(
         reader.attribute('name'),
         kind,
-        ends[0],
-        ends[1],
+        parent,
+        child,
         read_origin(reader),
         (float(along[0]), float(along[1]), float(along[2])),
         lower,

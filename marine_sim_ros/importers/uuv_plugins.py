@@ -17,7 +17,7 @@ import numpy as np
 
 from marine_sim_ros.importers.curves import along, sampled_curve, thrust_limit
 from marine_sim_ros.importers.description import Sourced, Thruster, Volume
-from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origin_of, text_of
+from marine_sim_ros.importers.draft import Draft, Plugin, flag, number, numbers, origin_of, text_of
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 
@@ -37,27 +37,24 @@ def read_underwater_object(plugin: Plugin, draft: Draft) -> None:
     for reader in sorted(links, key=lambda r: r.attribute('name', '') != draft.base):
         link = draft.known_link(reader, reader.attribute('name'))
         _volume(reader, link, draft)
-        model = reader.element.find('hydrodynamic_model')
+        model = reader.first('hydrodynamic_model')
         if model is not None:
-            _model(Reader(model, reader.source), reader, link, draft)
+            _model(model, reader, link, draft)
 
 
 def _box(reader: Reader) -> np.ndarray | None:
     """Return length, width and height of a <box>, or None."""
-    element = reader.element.find('box')
-    if element is None:
+    box = reader.first('box')
+    if box is None:
         return None
-    box = Reader(element, reader.source)
     found = [number(box, tag, None, 0.0, 1e4) for tag in ('length', 'width', 'height')]
     return np.array([0.0 if f is None else f.value for f in found])
 
 
 def _lumped_mass(draft: Draft, link: str) -> float:
     """Return the mass of a link with those that hang on it by fixed joints, as in Gazebo."""
-    inertial = draft.links[link].inertial
     below = [j for j in draft.joints.values() if j.parent == link and j.kind == 'fixed']
-    own = 0.0 if inertial is None else inertial.mass.value
-    return own + sum(_lumped_mass(draft, joint.child) for joint in below)
+    return draft.links[link].mass + sum(_lumped_mass(draft, joint.child) for joint in below)
 
 
 def _volume(reader: Reader, link: str, draft: Draft) -> None:
@@ -65,7 +62,7 @@ def _volume(reader: Reader, link: str, draft: Draft) -> None:
     assert draft.water_density is not None
     density = draft.water_density.value
     volume = number(reader, 'volume', None, 0.0, 1e6)
-    if text_of(reader, 'neutrally_buoyant').lower() in ('1', 'true'):
+    if flag(reader, 'neutrally_buoyant'):
         volume = Sourced(mass / density, f'{origin_of(reader)}: neutrally buoyant: m/ρ')
     if volume is None:
         draft.assume(f'{origin_of(reader)}: link {link!r} has no <volume>: it displaces nothing')
@@ -298,10 +295,10 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
     axis = np.array([1.0, 0.0, 0.0] if joint is None else joint.axis)
     if joint is None:
         draft.assume(f'{origin_of(reader)}: joint {name!r} does not exist; the thrust is along x')
-    conversion = reader.element.find('conversion')
+    conversion = reader.first('conversion')
     if conversion is None:
         raise reader.error('has no <conversion>')
-    thrust_of, table = _conversion(Reader(conversion, reader.source))
+    thrust_of, table = _conversion(conversion)
     efficiency = number(reader, 'thrust_efficiency', 1.0, 0.0, 1.0)
     gain, propeller = (
         number(reader, 'gain', 1.0),
@@ -357,10 +354,9 @@ def _states(
 
 def time_constant(reader: Reader, draft: Draft) -> Sourced[float] | None:
     """Return the lag of a rotor or a servo in s, or None where it has none."""
-    element = reader.element.find('dynamics')
-    if element is None:
+    dynamics = reader.first('dynamics')
+    if dynamics is None:
         return None
-    dynamics = Reader(element, reader.source)
     kind = text_of(dynamics, 'type')
     if kind in ('ZeroOrder', ''):
         return None

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -17,7 +17,6 @@ from marine_sim_ros.core.spatial import written_rpy
 from marine_sim_ros.importers.description import (
     Fin,
     Hydrodynamics,
-    ImportedVehicle,
     Joint,
     Link,
     Sensor,
@@ -26,6 +25,7 @@ from marine_sim_ros.importers.description import (
     Thruster,
     Volume,
 )
+from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.sdf.elements import numbers
 from marine_sim_ros.sdf.poses import Pose
 
@@ -201,7 +201,7 @@ def _thruster(thruster: Thruster, curve: str) -> Iterator[str]:
     yield '    </thruster>'
 
 
-def _thrusters(thrusters: tuple[Thruster, ...]) -> Iterator[str]:
+def _thrusters(thrusters: Sequence[Thruster]) -> Iterator[str]:
     """Yield curves, one for thrusters that have the same, and thrusters."""
     if not thrusters:
         return
@@ -226,7 +226,7 @@ def _thrusters(thrusters: tuple[Thruster, ...]) -> Iterator[str]:
     yield '  </thrusters>'
 
 
-def _fins(fins: tuple[Fin, ...]) -> Iterator[str]:
+def _fins(fins: Sequence[Fin]) -> Iterator[str]:
     if not fins:
         return
     yield '  <fins>'
@@ -257,7 +257,7 @@ def _sensor(sensor: Sensor) -> Iterator[str]:
     yield '  </sensor>'
 
 
-def _notes(vehicle: ImportedVehicle) -> Iterator[str]:
+def _notes(vehicle: Draft) -> Iterator[str]:
     yield f'  {_comment(f"{vehicle.format} of {Path(vehicle.file).name}")}'
     for text in vehicle.assumptions:
         yield f'  {_comment("assumed: " + text)}'
@@ -265,17 +265,17 @@ def _notes(vehicle: ImportedVehicle) -> Iterator[str]:
         yield f'  {_comment("not taken: " + text)}'
 
 
-def _lines(vehicle: ImportedVehicle, folder: Path | None) -> Iterator[str]:
+def _lines(vehicle: Draft, folder: Path | None) -> Iterator[str]:
     yield f'<robot name={quoteattr(vehicle.name)}>'
     yield from _notes(vehicle)
-    for name, density in vehicle.materials:
+    for name, density in vehicle.materials.items():
         yield (
             f'  <buoyancy_material name={quoteattr(name)}><density '
             f'value="{numbers(density.value)}"/></buoyancy_material>  {_noted(density)}'
         )
-    for link in vehicle.links:
+    for link in vehicle.links.values():
         yield from _link(link, folder)
-    for joint in vehicle.joints:
+    for joint in vehicle.joints.values():
         yield from _joint(joint)
     for volume in vehicle.volumes:
         yield from _volume(volume)
@@ -289,7 +289,7 @@ def _lines(vehicle: ImportedVehicle, folder: Path | None) -> Iterator[str]:
 
 
 @np.errstate(over='ignore')  # rounding multiplies
-def urdf_text(vehicle: ImportedVehicle, folder: Path | None) -> str:
+def urdf_text(vehicle: Draft, folder: Path | None) -> str:
     """Return the URDF of an imported vehicle.
 
     Args:

@@ -141,6 +141,11 @@ class Reader:
             raise Reader(found[1], self.source).error(f'given twice in {self.name}; expected once')
         return Reader(found[0], self.source) if found else None
 
+    def first(self, path: str) -> Reader | None:
+        """Return the first element at a path, or None; of several, other simulators read it."""
+        found = self.element.find(path)
+        return None if found is None else Reader(found, self.source)
+
     def value_of(self, name: str, read: Callable[[Reader], T], default: T) -> T:
         """Return what ``read`` makes of a child, or the default where there is none."""
         child = self.child(name)

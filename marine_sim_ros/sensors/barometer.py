@@ -23,12 +23,12 @@ from marine_sim_ros.model.sensors import Mounting
 from marine_sim_ros.model.vehicle import Barometer, Sensor
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.sensors.sensor_model import (
-    Comparison,
     Readings,
     SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
+    against_ideal,
 )
 
 __all__ = [
@@ -147,13 +147,6 @@ def _temperature(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None
     return {'temperature': float(readings['temperature'])}
 
 
-def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
-    """Return the pressure, kPa."""
-    del sensor, state
-    values = numbers[:, :1], ideal['pressure'][:, None], np.sqrt(numbers[:, 1:])
-    return Comparison(*(1e-3 * value for value in values))
-
-
 def _pose(sensor: Sensor, readings: Readings) -> Mapping[str, Any] | None:
     """Return the height of ``base_link`` while the vehicle is level: z = (p₀ − p)/(ρ g) − r_z.
 
@@ -187,7 +180,11 @@ BAROMETER = SensorModel(
     ),
     charts=(
         SensorChart(
-            'pressure', 'pressure', 'kPa', lambda m: (m.fluid_pressure, m.variance), _compare
+            'pressure',
+            'pressure',
+            'kPa',
+            lambda m: (m.fluid_pressure, m.variance),
+            against_ideal('pressure', 1e-3),
         ),
     ),
     label='Barometer',

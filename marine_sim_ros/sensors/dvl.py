@@ -36,6 +36,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorInputs,
     SensorModel,
     SensorTopic,
+    against_ideal,
     quaternion_fields,
     vector_fields,
     vector_numbers,
@@ -297,21 +298,6 @@ def _beams(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
-def _compare_velocity(
-    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
-) -> Comparison:
-    del sensor, state
-    return Comparison(numbers[:, :3], ideal['velocity'], np.sqrt(numbers[:, 3:]))
-
-
-def _compare_merit(
-    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
-) -> Comparison:
-    del sensor, state
-    truth = ideal['figure_of_merit'][:, None]
-    return Comparison(numbers, truth, np.full_like(truth, np.nan))
-
-
 def _compare_altitude(
     sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
 ) -> Comparison:
@@ -358,9 +344,15 @@ def _position_numbers(message: Any) -> tuple[float, ...]:
 
 _AXES, _BEAMS = ('x', 'y', 'z'), ('1', '2', '3', '4')
 _CHARTS = (
-    SensorChart('twist', 'velocity', 'm/s', _twist_numbers, _compare_velocity, parts=_AXES),
     SensorChart(
-        'figure_of_merit', 'figure of merit', 'm/s', lambda m: (float(m.data),), _compare_merit
+        'twist', 'velocity', 'm/s', _twist_numbers, against_ideal('velocity'), parts=_AXES
+    ),
+    SensorChart(
+        'figure_of_merit',
+        'figure of merit',
+        'm/s',
+        lambda m: (float(m.data),),
+        against_ideal('figure_of_merit'),
     ),
     SensorChart('altitude', 'altitude', 'm', lambda m: (float(m.range),), _compare_altitude),
     SensorChart(

@@ -34,6 +34,7 @@ from marine_sim_ros.sensors.sensor_model import (
     SensorInputs,
     SensorModel,
     SensorTopic,
+    against_ideal,
     diagonal,
     quaternion_fields,
     vector_fields,
@@ -183,21 +184,6 @@ def _fields_with_orientation(sensor: Sensor, readings: Readings) -> Mapping[str,
     }
 
 
-def _compare_rates(
-    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
-) -> Comparison:
-    del sensor, state
-    values = numbers[:, :3], ideal['angular_velocity'], np.sqrt(numbers[:, 3:])
-    return Comparison(*(np.degrees(value) for value in values))
-
-
-def _compare_force(
-    sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State
-) -> Comparison:
-    del sensor, state
-    return Comparison(numbers[:, :3], ideal['linear_acceleration'], np.sqrt(numbers[:, 3:]))
-
-
 def _quaternion_numbers(value: Any) -> tuple[float, ...]:
     return value.x, value.y, value.z, value.w
 
@@ -231,7 +217,7 @@ IMU = SensorModel(
             'angular velocity',
             '°/s',
             lambda m: (*vector_numbers(m.angular_velocity), m.angular_velocity_covariance[0]),
-            _compare_rates,
+            against_ideal('angular_velocity', math.degrees(1.0)),
             parts=('x', 'y', 'z'),
         ),
         SensorChart(
@@ -242,7 +228,7 @@ IMU = SensorModel(
                 *vector_numbers(m.linear_acceleration),
                 m.linear_acceleration_covariance[0],
             ),
-            _compare_force,
+            against_ideal('linear_acceleration'),
             parts=('x', 'y', 'z'),
         ),
         SensorChart(

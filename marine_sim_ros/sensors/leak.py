@@ -19,12 +19,12 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.sensor_model import (
-    Comparison,
     Readings,
     SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
+    against_ideal,
 )
 
 __all__ = ['LEAK', 'LeakDetector']
@@ -54,11 +54,6 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     return {'data': bool(readings['leak'] > 0.5)}
 
 
-def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
-    del sensor, state
-    return Comparison(numbers, ideal['leak'][:, None], np.full_like(numbers, np.nan))
-
-
 LEAK = SensorModel(
     'leak',
     _measure,
@@ -66,5 +61,7 @@ LEAK = SensorModel(
     rate=1.0,
     label='Leak detector',
     topics=(SensorTopic('detected', 'std_msgs/msg/Bool', _fields),),
-    charts=(SensorChart('detected', 'leak', '', lambda m: (float(m.data),), _compare),),
+    charts=(
+        SensorChart('detected', 'leak', '', lambda m: (float(m.data),), against_ideal('leak')),
+    ),
 )

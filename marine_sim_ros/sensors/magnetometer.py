@@ -21,12 +21,12 @@ from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.battery import supply_current
 from marine_sim_ros.sensors.noise import limited, white
 from marine_sim_ros.sensors.sensor_model import (
-    Comparison,
     Readings,
     SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
+    against_ideal,
     diagonal,
     vector_fields,
     vector_numbers,
@@ -94,13 +94,6 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
-def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
-    """Return the field, µT."""
-    del sensor, state
-    values = numbers[:, :3], ideal['magnetic_field'], np.sqrt(numbers[:, 3:])
-    return Comparison(*(1e6 * value for value in values))
-
-
 MAGNETOMETER = SensorModel(
     'magnetometer',
     _measure,
@@ -113,7 +106,7 @@ MAGNETOMETER = SensorModel(
             'magnetic field',
             'µT',
             lambda m: (*vector_numbers(m.magnetic_field), m.magnetic_field_covariance[0]),
-            _compare,
+            against_ideal('magnetic_field', 1e6),
             parts=('x', 'y', 'z'),
         ),
     ),

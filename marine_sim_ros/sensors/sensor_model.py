@@ -24,6 +24,7 @@ __all__ = [
     'SensorInputs',
     'SensorModel',
     'SensorTopic',
+    'against_ideal',
     'diagonal',
     'one_at_a_time',
     'quaternion_fields',
@@ -154,6 +155,28 @@ class Comparison(NamedTuple):
     deviation: np.ndarray
 
 
+Compare = Callable[[Sensor, np.ndarray, Readings, State], Comparison]
+
+
+def against_ideal(quantity: str, scale: float = 1.0) -> Compare:
+    """Return what compares the numbers of messages with an ideal quantity.
+
+    Args:
+        quantity: (m, k) or (m,) of the ideal readings; the numbers of the messages are its values
+            (m, k) and, where the messages have them, their variances.
+        scale: factor from the unit of the readings to that of the chart.
+    """
+
+    def compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
+        del sensor, state
+        truth = ideal[quantity].reshape(len(numbers), -1)
+        reading, variance = np.split(numbers, [truth.shape[1]], axis=1)
+        deviation = np.sqrt(variance) if variance.size else np.full_like(truth, np.nan)
+        return Comparison(scale * reading, scale * truth, scale * deviation)
+
+    return compare
+
+
 @dataclass(frozen=True, eq=False)
 class SensorChart:
     """A quantity of a sensor that reports draw over its true value.
@@ -173,7 +196,7 @@ class SensorChart:
     label: str
     unit: str
     numbers: Callable[[Any], Sequence[float]]
-    compare: Callable[[Sensor, np.ndarray, Readings, State], Comparison]
+    compare: Compare
     _: KW_ONLY
     parts: tuple[str, ...] = ('',)
     period: float = 0.0

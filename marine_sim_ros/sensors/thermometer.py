@@ -21,12 +21,12 @@ from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.barometer import water_temperature
 from marine_sim_ros.sensors.noise import limited
 from marine_sim_ros.sensors.sensor_model import (
-    Comparison,
     Readings,
     SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
+    against_ideal,
 )
 
 __all__ = ['THERMOMETER', 'Thermometer']
@@ -69,11 +69,6 @@ def _fields(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
-def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
-    del sensor, state
-    return Comparison(numbers[:, :1], ideal['temperature'][:, None], np.sqrt(numbers[:, 1:]))
-
-
 THERMOMETER = SensorModel(
     'thermometer',
     _measure,
@@ -84,7 +79,11 @@ THERMOMETER = SensorModel(
     topics=(SensorTopic('temperature', 'sensor_msgs/msg/Temperature', _fields),),
     charts=(
         SensorChart(
-            'temperature', 'temperature', '°C', lambda m: (m.temperature, m.variance), _compare
+            'temperature',
+            'temperature',
+            '°C',
+            lambda m: (m.temperature, m.variance),
+            against_ideal('temperature'),
         ),
     ),
 )

@@ -23,12 +23,12 @@ from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.noise import chance, white
 from marine_sim_ros.sensors.sensor_model import (
-    Comparison,
     Readings,
     SensorChart,
     SensorInputs,
     SensorModel,
     SensorTopic,
+    against_ideal,
     vector_fields,
     vector_numbers,
 )
@@ -135,12 +135,6 @@ def _position(sensor: Sensor, readings: Readings) -> Mapping[str, Any]:
     }
 
 
-def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
-    """Return the place in map, m."""
-    del state
-    return Comparison(numbers[:, :3], ideal['position'], np.sqrt(numbers[:, 3:]))
-
-
 def _numbers(message: Any) -> tuple[float, ...]:
     pose = message.pose
     return (*vector_numbers(pose.pose.position), *(pose.covariance[i] for i in (0, 7, 14)))
@@ -157,7 +151,11 @@ USBL = SensorModel(
             'position', 'geometry_msgs/msg/PoseWithCovarianceStamped', _position, frame='map'
         ),
     ),
-    charts=(SensorChart('position', 'position', 'm', _numbers, _compare, parts=('x', 'y', 'z')),),
+    charts=(
+        SensorChart(
+            'position', 'position', 'm', _numbers, against_ideal('position'), parts=('x', 'y', 'z')
+        ),
+    ),
     rate=1.0,
     label='USBL',
     quiet='no answer',

@@ -14,10 +14,10 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Frame, Sensor
 from marine_sim_ros.sensors import SENSORS, Readings, SensorInputs
 from marine_sim_ros.sensors.sensor_model import (
-    Comparison,
     SensorChart,
     SensorModel,
     SensorTopic,
+    against_ideal,
     vector_fields,
     vector_numbers,
 )
@@ -43,12 +43,6 @@ def _fields(sensor: Sensor, readings: Readings) -> dict[str, Any]:
     return {'point': vector_fields(readings['position'])}
 
 
-def _compare(sensor: Sensor, numbers: np.ndarray, ideal: Readings, state: State) -> Comparison:
-    del sensor, state
-    truth = ideal['position']
-    return Comparison(numbers, truth, np.full_like(truth, np.nan))
-
-
 _MODEL = SensorModel(
     'autopilot',
     _measure,
@@ -59,7 +53,7 @@ _MODEL = SensorModel(
             'position',
             'm',
             lambda m: vector_numbers(m.point),
-            _compare,
+            against_ideal('position'),
             parts=('x', 'y', 'z'),
         ),
     ),

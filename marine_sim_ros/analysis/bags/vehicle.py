@@ -11,8 +11,9 @@ import numpy as np
 
 from marine_sim_ros.analysis.bags.roles import labels_of, numbers_of
 from marine_sim_ros.analysis.bags.streams import HOLD, Series, Timing
+from marine_sim_ros.control.attitude import level_velocity
 from marine_sim_ros.control.setpoints import QUANTITIES
-from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
+from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.core.stamps import NANOSECONDS, stamp_ns
 from marine_sim_ros.physics import FORCES
 
@@ -177,10 +178,7 @@ class Channel:
         before = rpy[:1] if self._yaw is None else self._yaw[None]
         rpy = np.unwrap(np.concatenate([before, rpy]), axis=0)[1:]
         self._yaw = rpy[-1]
-        over_ground = (np.asarray(rotation_matrix(unit)) @ velocity[:, :3, None])[..., 0]
-        cos, sin = np.cos(rpy[:, 2]), np.sin(rpy[:, 2])
-        east, north, up = over_ground.T
-        level = np.column_stack([cos * east + sin * north, cos * north - sin * east, up])
+        level = level_velocity(unit, velocity)
         speed = np.linalg.norm(velocity[:, :3], axis=1)
         self._travel(position)
         rpy = np.where(turned, rpy, np.nan)

@@ -143,10 +143,10 @@ class PartReader:
 
     def _wall(self, reader: Reader, made: shapes.Shape) -> float:
         """Return the volume of a part: of its wall where it has a thickness."""
-        thickness = reader.element.find('physical/thickness')
+        thickness = reader.first('physical/thickness')
         if thickness is None:
             return made.volume
-        shell = Reader(thickness, reader.source).attribute_number('value', 0.0, 0.0, 1e3)
+        shell = thickness.attribute_number('value', 0.0, 0.0, 1e3)
         return min(made.area * shell, made.volume) if shell > 0 else made.volume
 
     def _mass(self, reader: Reader, volume: float) -> float:

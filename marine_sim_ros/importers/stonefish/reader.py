@@ -192,12 +192,7 @@ class _StonefishReader:
                 read_sensor(self.draft, reader)
 
     def _joint(self, reader: Reader) -> None:
-        names = []
-        for tag in ('parent', 'child'):
-            end = reader.child(tag)
-            if end is None:
-                raise reader.error(f'has no <{tag} name="..."/>')
-            names.append(self.draft.known_link(end, end.attribute('name')))
+        parent, child = (self.draft.named_link(reader, tag) for tag in ('parent', 'child'))
         kind = reader.attribute('type')
         if kind not in ('fixed', 'revolute', 'prismatic'):
             self.draft.drop(f'{origin_of(reader)}: {kind} joints are fixed here')
@@ -219,8 +214,8 @@ class _StonefishReader:
         self.draft.joints[name] = Joint(
             name,
             kind,
-            names[0],
-            names[1],
+            parent,
+            child,
             ned_pose(reader.child('origin')),
             (x, y, z),
             lower,

@@ -165,9 +165,7 @@ def read_sensor(draft: Draft, reader: Reader) -> None:
         where = f'{origin_of(reader)}: sensor {name!r} of type {kind!r}'
         draft.drop(f'{where} is noted only: no sensor of ours')
         return
-    link = reader.child('link')
-    if link is None:
-        raise reader.error('has no <link name="..."/>')
+    link = draft.named_link(reader, 'link')
     ours, read, (x, z) = _READERS[kind]
     frame = in_ned(ned_pose(reader.child('origin')))
     specs = reader.child('specs')
@@ -177,7 +175,7 @@ def read_sensor(draft: Draft, reader: Reader) -> None:
         draft,
         ours,
         reader,
-        draft.known_link(link, link.attribute('name')),
+        link,
         turned(frame, x, z),
         name=name,
         rate=_rate(reader),

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -69,20 +69,19 @@ class ThrusterReader:
         right = propeller.attribute('right', 'true').lower() in ('true', '1')
         thrust_of = self._model(model, diameter)
         inverted = specs.attribute('inverted_setpoint', 'false').lower() in ('true', '1')
-        kind = model.attribute('type')
-        sign = -1.0 if inverted else 1.0
-        if not right:
-            sign = -sign
-        self._add_thruster(reader, thrust_of, -most, most, sign, speed=True)
-        made = self.draft.thrusters[-1]
-        if kind == 'fluid_dynamics':
+        ratio = None
+        if model.attribute('type') == 'fluid_dynamics':
             ratio = Sourced(1.0, f'{origin_of(model)}: k_T(J) = k_T (1 − J)')
-            made = replace(made, zero_thrust_advance_ratio=ratio)
-        self.draft.thrusters[-1] = replace(
-            made,
+        self._add_thruster(
+            reader,
+            thrust_of,
+            -most,
+            most,
+            1.0 if right != inverted else -1.0,
             direction='cw' if right else 'ccw',
             diameter=Sourced(diameter, origin_of(propeller)) if diameter > 0 else None,
             time_constant=self._lag(reader),
+            zero_thrust_advance_ratio=ratio,
         )
 
     def _old_thruster(self, reader: Reader, specs: Reader, propeller: Reader) -> None:
@@ -94,13 +93,15 @@ class ThrusterReader:
         right = propeller.attribute('right', 'true').lower() in ('true', '1')
         sign = -1.0 if specs.attribute('inverted', 'false').lower() in ('true', '1') else 1.0
         thrust_of = self._propeller(diameter, constant, astern)
-        self._add_thruster(reader, thrust_of, -most, most, sign, speed=True)
-        origin = origin_of(specs)
-        self.draft.thrusters[-1] = replace(
-            self.draft.thrusters[-1],
+        self._add_thruster(
+            reader,
+            thrust_of,
+            -most,
+            most,
+            sign,
             direction='cw' if right else 'ccw',
             diameter=Sourced(diameter, origin_of(propeller)) if diameter > 0 else None,
-            zero_thrust_advance_ratio=Sourced(1.0, f'{origin}: k_T(J) = k_T (1 − J)'),
+            zero_thrust_advance_ratio=Sourced(1.0, f'{origin_of(specs)}: k_T(J) = k_T (1 − J)'),
         )
 
     def _lag(self, reader: Reader) -> Sourced[float] | None:
@@ -167,8 +168,10 @@ class ThrusterReader:
         high: float,
         sign: float,
         *,
-        speed: bool,
+        speed: bool = True,
+        **details: Any,
     ) -> None:
+        """Add a thruster with the thrust of a set-point from low to high, and its details."""
         if not low < high:
             raise reader.error('has no range of set-points')
         curve, mirrored = sampled_curve(lambda c: sign * thrust_of(c), low, high, speed=speed)
@@ -179,13 +182,11 @@ class ThrusterReader:
                 reader.attribute('name').replace('/', '_'),
                 along(pose.translation, -axis if mirrored else axis),
                 Sourced(curve, origin_of(reader)),
+                **details,
             )
         )
 
     def _place(self, reader: Reader) -> Pose:
         """Return the frame of an actuator in the base; its thrust is along x."""
-        link = reader.child('link')
-        if link is None:
-            raise reader.error('has no <link name="..."/>')
-        name = self.draft.known_link(link, link.attribute('name'))
-        return self.draft.pose_of(name).then(ned_pose(reader.child('origin')))
+        link = self.draft.named_link(reader, 'link')
+        return self.draft.pose_of(link).then(ned_pose(reader.child('origin')))
