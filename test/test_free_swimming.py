@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""BlueROV2s with a stick held and nobody who steers: bow up ahead, and bounded speeds."""
+"""BlueROV2s with a stick held and nobody who steers: bow up ahead, upright, bounded speeds."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_every_stick_of_every_set_for_ten_minutes_compiled(name, identified):
     pytest.importorskip('jax', reason='jax: not installed (extra batch)')
     from marine_sim_ros.engine.batch import simulate_batch
 
-    vehicles, scenarios, sets = [], [], []
+    vehicles, scenarios, sets, turning = [], [], [], []
     for coefficients in [IDENTIFIED[name]] if identified else SETS:
         vehicle = load_vehicle(name, coefficients=coefficients)
         for axis in (a for a in AXES if reachable(vehicle, a)):
@@ -79,7 +79,11 @@ def test_every_stick_of_every_set_for_ten_minutes_compiled(name, identified):
                 vehicles.append(vehicle)
                 scenarios.append(parse_scenario(text, f'{axis} {effort}'))
                 sets.append(coefficients)
+                turning.append(axis in ('roll', 'pitch'))
     found = simulate_batch(vehicles, scenarios, dt=STEP, every=10)
     # Some turn over and tumble, and begin so late; so all sticks of a set are bounded together.
     for coefficients in dict.fromkeys(sets):
         assert bounded(found.velocity[:, np.array(sets) == coefficients]), coefficients
+    if identified:
+        up = up_in_body(found.orientation[:, ~np.array(turning)])[..., 2]
+        assert np.degrees(np.arccos(up.min())) < 60

@@ -1,12 +1,13 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tells why tank2025 tilts in heave, beside what a tank measured and what would keep it upright.
+"""Tells why the fitted set turns over in heave, and what it costs to keep tank2025 upright.
 
 ``.venv/bin/python docs/scripts/judge_heave.py FOLDER``, FOLDER as judge_tank.py has it.
 
 Of the fitted half only: an ascent at 50 %, an ascent and a dive at 75 %, measured and predicted
-from their measured start. Then moments in pure heave, and variants of the set: with a share of the
-difference of the drag of heave fore and aft, and of what the lifts fore and aft do not cancel.
+from their measured start. Then moments in pure heave, and variants of the fitted set: with a share
+of the difference of the drag of heave fore and aft, and of what the lifts fore and aft do not
+cancel; and tank2025.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from judge_tank import (
     SETS,
     STEP,
     angles,
+    as_fitted,
     ended,
     every_error,
     followed,
@@ -49,7 +51,7 @@ HEAVES = (('50 % up', 66.9, 2.6), ('75 % up', 18.5, 3.0), ('75 % down', 21.5, 2.
 """In the second fitted recording: name, beginning and seconds."""
 EFFORTS = (0.5, 0.75, 1.0, -0.5, -0.75, -1.0)
 SHARES = ((1.0, 1.0), (0.6, 1.0), (0.0, 1.0), (1.0, 0.0), (0.8, 0.0))
-"""Of the difference of drags, and of what lifts do not cancel: the set itself is 1, 1."""
+"""Of the difference of drags, and of what lifts do not cancel: what was fitted is 1, 1."""
 LONG = 60.0
 """s, of the run; the bow is told in the second in which the tank's steps told it."""
 
@@ -133,19 +135,20 @@ def heaves(vehicle: Vehicle) -> tuple[np.ndarray, np.ndarray]:
 def main() -> None:
     """Print all of it."""
     folder = Path(sys.argv[1])
-    vehicle = load_vehicle('bluerov2_heavy', coefficients=SETS[0])
+    shipped = load_vehicle('bluerov2_heavy', coefficients=SETS[0])
+    vehicle = as_fitted(shipped)
     measured(vehicle, folder)
     moments(vehicle)
     known = recordings(folder, FITTED, vehicle)
     heads = ''.join(f' {e:+.0%} |' for e in EFFORTS)
     print(f'| drag, lift |{heads}' + ''.join(f' q, pitch {s:g} s |' for s in HORIZONS))
     print('|---|' + '--:|' * (len(EFFORTS) + len(HORIZONS)))
-    for shares in SHARES:
-        other = variant(vehicle, *shares)
+    rows = {f'{drag:g}, {lift:g}': variant(vehicle, drag, lift) for drag, lift in SHARES}
+    for name, other in (rows | {SETS[0]: shipped}).items():
         pitch, tilt = heaves(other)
         found = [rms(every_error(other, known, s, LATE[SETS[0]])[0]) for s in HORIZONS]
         print(
-            f'| {shares[0]:g}, {shares[1]:g} |'
+            f'| {name} |'
             + ''.join(f' {p:.0f} ({t:.0f}) |' for p, t in zip(pitch, tilt, strict=True))
             + ''.join(f' {e[4]:.3f}, {e[7]:.2f} |' for e in found)
         )

@@ -34,7 +34,6 @@ _NEAR = 0.5 * NANOSECONDS
 """A value is interpolated from others that are not farther than this, ns."""
 _VELOCITY, _RELATIVE, _ABSOLUTE, _CONSTANT = 1 << 1, 1 << 3, 1 << 4, 1 << 7
 """Bits of the estimator's status: horizontal velocity, position; the position is held constant."""
-_NAN3 = (math.nan,) * 3
 
 
 class AutopilotRows:
