@@ -77,8 +77,9 @@ class GazeboServer:
         self.stamp, self.state = self.correspondent.next(self.stamp)
         self.records.append((*before, np.array(wrench), self.stamp, self.state))
 
-    def step(self, vehicle, state, environment, wrench, dt, **options):
+    def step(self, vehicle, state, environment, wrench, dt, *, inner=None, **options):
         """Do in Gazebo what ``marine_sim_ros.physics.rigid_body.step`` does."""
+        assert inner is None  # it would move the pose, which is Gazebo's own
         assert state is self.stepped or self.stamp == 0
         self.exert(exerted_wrench(vehicle, state, environment, wrench, dt, **options))
         velocity = stepped_velocity(self.state.velocity, dt)
