@@ -222,7 +222,7 @@ def test_a_bag_of_another_vehicle_is_compared_by_correlation(run, tmp_path, caps
     (compared,) = metrics['comparisons']
     assert compared['aligned_by'] == 'correlation'
     assert compared['offset_s'] == pytest.approx(-offset / 1e9, abs=0.005)
-    assert compared['differences']['x']['rms'] < 0.001
+    assert compared['differences']['x']['rms'] < 0.002  # of 5 ms at the dive's speed
     assert compared['differences']['yaw']['rms'] < 0.1
     assert compared['differences']['thrusters/pwm 1']['moments'] > 600
     rov = metrics['bags'][1]['vehicles']['rov']
@@ -364,6 +364,7 @@ def test_what_is_no_bag_of_a_vehicle_is_one_line(tmp_path, capsys, name):
     assert error.startswith('ERROR: ')
     assert error.count('\n') == 1
     assert BAD[name] in error
+    assert not (tmp_path / 'o').exists()
 
 
 def test_a_recorder_that_was_killed_left_a_file_that_is_read(run, tmp_path):

@@ -36,3 +36,11 @@ def test_nothing_to_measure_is_bad_input(option, capsys):
         main(['bench', *option])
     assert done.value.code == 2
     assert capsys.readouterr().err.startswith(f'ERROR: {option[0]} {option[1]}: expected ')
+
+
+@pytest.mark.parametrize('only', ['--start', '--steps-only'])
+def test_a_length_is_refused_where_nothing_has_one(only, capsys):
+    with pytest.raises(SystemExit) as done:
+        main(['bench', only, '--seconds', '3'])
+    assert done.value.code == 2
+    assert capsys.readouterr().err.startswith(f'ERROR: --seconds: {only} ')

@@ -90,11 +90,12 @@ def execute(options: argparse.Namespace) -> int:
     kind = table_format(options.table)
     plotly_script()
     folder = Path(options.output)
+    new = not folder.exists()
     _make_room(folder, overwrite=options.overwrite)
-    vehicle = _vehicle(options.vehicle)
-    environment = run_environment(options.environment) if options.environment else None
-    labels = _labels(options.bags)
     try:
+        vehicle = _vehicle(options.vehicle)
+        environment = run_environment(options.environment) if options.environment else None
+        labels = _labels(options.bags)
         bags = [
             _read(path, label, maps, folder / 'tables', kind)
             for path, label in zip(options.bags, labels, strict=True)
@@ -102,7 +103,7 @@ def execute(options: argparse.Namespace) -> int:
         check_maps(maps, {topic for bag in bags for topic, _, _ in bag.topics})
         sections = _sections(bags, vehicle, environment, options.align)
     except MarineSimError:
-        _clear(folder)  # half a table looks like a whole one
+        _clear(folder, new=new)  # half a table looks like a whole one
         raise
     about = [bag_metrics(b) for b in bags]
     html = page(' and '.join(labels), about, sections)
@@ -145,16 +146,17 @@ def _make_room(folder: Path, *, overwrite: bool) -> None:
         raise RecordingError(f'{folder}: cannot be written: {error.strerror}') from None
 
 
-def _clear(folder: Path) -> None:
-    """Remove tables, and the folders that are empty then."""
+def _clear(folder: Path, *, new: bool = False) -> None:
+    """Remove tables, and the folders that are empty then; the folder itself if it is new."""
     tables = folder / 'tables'
     for path in sorted(tables.rglob('*'), reverse=True):
         if path.suffix in ('.csv', '.parquet'):
             path.unlink()
         elif path.is_dir() and not any(path.iterdir()):
             path.rmdir()
-    if tables.is_dir() and not any(tables.iterdir()):
-        tables.rmdir()
+    for empty in (tables, folder) if new else (tables,):
+        if empty.is_dir() and not any(empty.iterdir()):
+            empty.rmdir()
 
 
 def _vehicle(name: str) -> Vehicle | None:

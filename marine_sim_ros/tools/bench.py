@@ -35,6 +35,7 @@ from marine_sim_ros.physics.drag import drag_with_memory
 __all__ = ['add_arguments', 'execute']
 
 STEPS = 4000
+SECONDS = 4.0
 LONGEST = 3600.0
 """s of a graph measurement at most."""
 TRIANGLES = (192, 768, 3072, 12288)
@@ -46,10 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--rounds', type=int, default=3, help='rounds of each measurement (default 3)'
     )
     parser.add_argument(
-        '--seconds',
-        type=float,
-        default=4.0,
-        help='length of each graph measurement, s (default 4)',
+        '--seconds', type=float, help=f'length of each graph measurement, s (default {SECONDS:g})'
     )
     only = parser.add_mutually_exclusive_group()
     only.add_argument(
@@ -188,12 +186,7 @@ def _engine(add: Add) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Measure everything in turn, round by round, and print one table."""
-    if options.rounds < 1:
-        raise ParameterError(f'--rounds {options.rounds}: expected 1 or more')
-    if not 0 < options.seconds <= LONGEST:
-        raise ParameterError(
-            f'--seconds {options.seconds:g}: expected more than 0, to {LONGEST:g}'
-        )
+    _check(options)
     if not options.steps_only:
         require_ros('bench without --steps-only')
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -217,6 +210,25 @@ def execute(options: argparse.Namespace) -> int:
         _print(options.rounds, rows, {})
         return 0
     return _everything(options, add, rows)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Look at the numbers, and give the length its default.
+
+    Raises:
+        ParameterError: a number is out of range, or has nothing to be the length of.
+    """
+    if options.rounds < 1:
+        raise ParameterError(f'--rounds {options.rounds}: expected 1 or more')
+    if options.seconds is None:
+        options.seconds = SECONDS
+    elif options.start or options.steps_only:
+        only = '--start' if options.start else '--steps-only'
+        raise ParameterError(f'--seconds: {only} measures nothing of a set length; leave it out')
+    if not 0 < options.seconds <= LONGEST:
+        raise ParameterError(
+            f'--seconds {options.seconds:g}: expected more than 0, to {LONGEST:g}'
+        )
 
 
 def _everything(options: argparse.Namespace, add: Add, rows: Rows) -> int:
