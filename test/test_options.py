@@ -328,14 +328,17 @@ def test_a_place_for_a_recording_that_cannot_be_made_is_told_before_the_run(tmp_
     assert (out, err) == ('', f'ERROR: --record {folder}: cannot be made: Not a directory\n')
 
 
-def test_output_that_cannot_be_written_is_one_line():
+@pytest.mark.parametrize('arguments', [('list', 'vehicles'), ('demo', '--fast')])
+def test_output_that_cannot_be_written_is_one_line(arguments):
     with open('/dev/full', 'w') as full:
-        process = command('list', 'vehicles', stdout=full)
+        process = command(*arguments, stdout=full)
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (1, 'ERROR: No space left on device\n')
 
 
-@pytest.mark.parametrize('arguments', [('doctor', 'simple_rov'), ('list', 'vehicles')])
+@pytest.mark.parametrize(
+    'arguments', [('doctor', 'simple_rov'), ('list', 'vehicles'), ('demo', '--fast')]
+)
 def test_a_reader_that_has_read_enough_is_no_failure(arguments):
     reading, writing = os.pipe()
     os.close(reading)

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from urllib.request import ProxyHandler, build_opener
 
-from rich.console import Console
 from rich.table import Table
 
 from marine_sim_ros.bench.odometer import Odometer
 from marine_sim_ros.bench.processes import cpu_seconds, resident
 from marine_sim_ros.core.child_process import end_child
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
@@ -182,7 +182,7 @@ def _round(order: Sequence[str], seconds: float, *, composed: bool) -> dict[str,
 
 def print_console_costs(rounds: int, seconds: float) -> None:
     """Measure graphs that are watched and not watched in turn; print medians."""
-    write: Callable[..., None] = Console(width=110).print
+    write: Callable[..., None] = Terminal(width=110).print
     for composed in (True, False):
         orders = [WATCHERS[:: -1 if k % 2 else 1] for k in range(rounds)]
         found = [_round(order, seconds, composed=composed) for order in orders]

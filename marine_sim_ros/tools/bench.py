@@ -15,7 +15,6 @@ from collections.abc import Callable
 from statistics import median
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from marine_sim_ros.bench.gazebo import check_gazebo, gazebo_table
@@ -27,6 +26,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
+from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.physics.buoyancy import buoyancy
@@ -194,7 +194,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.gazebo:
         check_gazebo()
         os.environ.setdefault('GZ_PARTITION', f'marine_sim_bench_{os.getpid()}')
-        Console(width=120).print(gazebo_table(options.rounds, options.seconds))
+        Terminal(width=120).print(gazebo_table(options.rounds, options.seconds))
         return 0
     if options.console or options.console_hours:
         return _console(options)
@@ -293,7 +293,7 @@ def _node_costs(seconds: float) -> dict[str, tuple[float, float]]:
 
 
 def _print(rounds: int, rows: Rows, costs: dict[str, tuple[float, float]]) -> None:
-    write: Callable[..., None] = Console(width=100).print
+    write: Callable[..., None] = Terminal(width=100).print
     machine = f'{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}'
     table = Table(title=f'median (minimum to maximum) of {rounds} rounds; {machine}')
     table.add_column('measurement')

@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.padding import Padding
 from rich.panel import Panel
@@ -33,6 +33,7 @@ from rich.text import Text
 from marine_sim_ros.control.target import compass, here
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
+from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros.launching.supervisor import Supervisor
@@ -94,7 +95,7 @@ class _Stage:
     """Where the tour takes place: a terminal, or a pipe that gets plain lines."""
 
     def __init__(self, *, fast: bool) -> None:
-        self.console = Console(highlight=False)
+        self.console = Terminal(highlight=False)
         self.live = self.console.is_terminal
         self.width = min(WIDTH, self.console.width) if self.live else WIDTH
         self.fast = fast

@@ -14,13 +14,13 @@ from pathlib import Path
 from rich.text import Text
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.doctor.autofix import autofixed
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
 from marine_sim_ros.tools.options import add_option, xacro_arguments
 from marine_sim_ros.tools.reporting import check_file, write_file
-from marine_sim_ros.tools.terminal import Terminal
 
 __all__ = ['add_arguments', 'execute']
 

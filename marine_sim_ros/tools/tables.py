@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from marine_sim_ros.analysis.comparison import COLUMNS, Comparison, plain
-from marine_sim_ros.tools.terminal import Terminal
+from marine_sim_ros.core.terminal import Terminal
 
 __all__ = ['print_comparisons']
 

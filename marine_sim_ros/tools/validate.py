@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.tools.options import add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.reporting import check_file, write_file
-from marine_sim_ros.tools.terminal import Terminal
 from marine_sim_ros.validation.table import conclusions, make_table, plain, sources
 from marine_sim_ros.validation.validation_report import Validation, to_dict, validate
 from marine_sim_ros.validation.web_page import web_page
