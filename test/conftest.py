@@ -28,6 +28,18 @@ from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.tools.main import main
 
 ROOT = Path(__file__).resolve().parent.parent
+OPTIONAL_SENSORS = (
+    'gps',
+    'usbl',
+    'dvl',
+    'altimeter',
+    'scanning_sonar',
+    'imaging_sonar',
+    'camera',
+    'leak',
+    'thermometer',
+)
+"""Sensors that a BlueROV2 has on request."""
 SETS = ('maker', 'orca3', 'bluerov2_gz', 'wu2018', 'von_benzon2022')
 VEHICLES = ('bluerov2', 'bluerov2_heavy')
 OTHERS = ('investigator90', 'simple_rov', 'surface_vessel')

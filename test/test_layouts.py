@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import OPTIONAL_SENSORS, ROOT
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.environment.reader import load_environment
@@ -37,18 +37,6 @@ SHOWS = {
     'PoseWithCovariance': 'geometry_msgs/msg/PoseWithCovarianceStamped',
 }
 """Message type of each display of rviz_default_plugins that has a topic."""
-CARRIED = (
-    'gps',
-    'usbl',
-    'dvl',
-    'altimeter',
-    'scanning_sonar',
-    'imaging_sonar',
-    'camera',
-    'leak',
-    'thermometer',
-)
-"""Sensors that a BlueROV2 has on request."""
 ATTITUDE = 'of an IMU that estimates its attitude, which no shipped vehicle has'
 NUMBERS = 'RViz has no display for it; it is a curve in Foxglove and PlotJuggler'
 ROW = 'a picture of one row; scan has its first return'
@@ -121,7 +109,9 @@ def known():
     rov = load_vehicle('investigator90')
     sources = wrench_sources(rov, load_environment('pool'))
     named += topics.recorded(rov, components=True, controller=True, sources=sources)
-    named += topics.sensor_topics(load_vehicle('bluerov2', **dict.fromkeys(CARRIED, 'true')))
+    named += topics.sensor_topics(
+        load_vehicle('bluerov2', **dict.fromkeys(OPTIONAL_SENSORS, 'true'))
+    )
     return {
         t.name if t.name.startswith('/') else f'{SHIPPED_NAMESPACE}/{t.name}': t for t in named
     }
@@ -252,7 +242,7 @@ def test_plotjuggler_shows_topics_and_fields_that_there_are():
 
 @pytest.mark.parametrize('viewer', LAYOUTS)
 def test_every_topic_of_a_sensor_is_shown_or_left_out_for_a_reason(viewer):
-    carried = load_vehicle('bluerov2', **dict.fromkeys(CARRIED, 'true')).sensors
+    carried = load_vehicle('bluerov2', **dict.fromkeys(OPTIONAL_SENSORS, 'true')).sensors
     names = {sensor.kind: sensor.name for sensor in carried}
     assert set(names) == set(SENSORS)
     wanted = {f'{names[k]}/{t.name}' for k, model in SENSORS.items() for t in model.topics}

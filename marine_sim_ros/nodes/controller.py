@@ -27,9 +27,8 @@ import numpy as np
 
 from marine_sim_ros.control.allocation import controllability
 from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
-from marine_sim_ros.control.commander import HOLDS, Commander
+from marine_sim_ros.control.commander import Commander
 from marine_sim_ros.control.fin_shares import unreachable_axes
-from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
@@ -37,7 +36,7 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import Parameter, shared
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.control.controller_outputs import ControllerOutputs
-from marine_sim_ros.ros.control.operator import Operator
+from marine_sim_ros.ros.control.operator import START, Operator
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.convert import state_of
 from marine_sim_ros.sim.player import ScriptedPilot, failed_thrusters, unknown_thrusters
@@ -53,18 +52,7 @@ PARAMETERS = (
         'method that turns a wrench into thrust',
         choices=('bounded', 'pseudo_inverse'),
     ),
-    Parameter('armed', False, 'arm the thrusters at the start'),
-    Parameter(
-        'holds', [''], 'functions to switch on at the start', choices=tuple(HOLDS), empty='none'
-    ),
-    Parameter(
-        'free_axes',
-        [''],
-        'axes that are never controlled',
-        choices=QUANTITIES,
-        empty='none',
-        live=True,
-    ),
+    *START,
     Parameter(
         'failed_thrusters', [''], 'names of thrusters to leave out', empty='none', live=True
     ),

@@ -29,18 +29,10 @@ from marine_sim_ros.ros.base.switches import Switches
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.convert import stamp_ns, state_from
 from marine_sim_ros.ros.operators.command_publisher import STICKS
-from marine_sim_ros.ros.operators.mavlink_commands import MavlinkCommands
+from marine_sim_ros.ros.operators.mavlink_commands import HOLDS, MavlinkCommands
 
 __all__ = ['MavlinkNode', 'main']
 
-HOLDS = {
-    'manual': (),
-    'stabilize': ('auto_heading',),
-    'alt_hold': ('auto_depth', 'auto_heading'),
-    'poshold': ('auto_depth', 'auto_heading', 'station_keeping'),
-    'guided': (),
-}
-"""Functions of the controller that are on in a mode."""
 ALL = ('auto_depth', 'auto_heading', 'station_keeping')
 STICK_TIMEOUT = 0.5
 PARAMETERS = (

@@ -15,11 +15,29 @@ from nav_msgs.msg import Path
 from std_srvs.srv import SetBool
 
 from marine_sim_ros.control.commander import HOLDS, Commander
+from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.parameters import Parameter
 from marine_sim_ros.ros.messages import topics
 
-__all__ = ['Operator', 'pose_targets']
+__all__ = ['START', 'Operator', 'pose_targets']
+
+START = (
+    Parameter('armed', False, 'arm the thrusters at the start'),
+    Parameter(
+        'holds', [''], 'functions to switch on at the start', choices=tuple(HOLDS), empty='none'
+    ),
+    Parameter(
+        'free_axes',
+        [''],
+        'axes that are never controlled',
+        choices=QUANTITIES,
+        empty='none',
+        live=True,
+    ),
+)
+"""Parameters of what an operator may change later, as it is at the start."""
 
 LONGEST = 1000
 """Waypoints of a path."""

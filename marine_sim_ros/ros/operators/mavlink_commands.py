@@ -15,7 +15,16 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.operators.command_publisher import full_stick
 
-__all__ = ['MavlinkCommands']
+__all__ = ['HOLDS', 'MavlinkCommands']
+
+HOLDS = {
+    'manual': (),
+    'stabilize': ('auto_heading',),
+    'alt_hold': ('auto_depth', 'auto_heading'),
+    'poshold': ('auto_depth', 'auto_heading', 'station_keeping'),
+    'guided': (),
+}
+"""Functions of the controller that are on in a mode."""
 
 
 class MavlinkCommands:
