@@ -3,11 +3,13 @@
 
 """Messages between nodes of one process: who gets what, and what need not be made."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
 
-from marine_sim_ros.ros.base.bus import FIRST, Bus, Outlet
+from marine_sim_ros.ros.base import bus as module
+from marine_sim_ros.ros.base.bus import FIRST, PERIOD, Bus, Outlet
 
 
 class Publisher:
@@ -24,7 +26,15 @@ class Publisher:
 
 
 @pytest.fixture
-def outlet():
+def clock(monkeypatch):
+    """A wall clock that stands still; [0] is its time, s."""
+    time = [100.0]
+    monkeypatch.setattr(module, 'monotonic', lambda: time[0])
+    return time
+
+
+@pytest.fixture
+def outlet(clock):
     publisher, bus = Publisher(), Bus()
     return publisher, bus, Outlet(publisher, bus)
 
@@ -48,6 +58,29 @@ def test_a_message_is_wanted_while_dds_keeps_it_and_then_where_somebody_listens(
     out.publish('own')
     bus.run(1)
     assert (heard, publisher.sent[-1]) == (['own'], 'late')
+
+
+def test_where_nobody_listens_dds_gets_a_new_message_now_and_then(outlet, clock):
+    publisher, _, out = outlet
+    for tick in range(FIRST):
+        out.publish(tick)
+    for tick in range(FIRST, FIRST + 200):  # at 200 Hz
+        clock[0] += 0.005
+        if out.wanted:
+            out.publish(tick)
+    later = publisher.sent[FIRST:]
+    assert 0.8 <= len(later) * PERIOD / (200 * 0.005) <= 1
+    assert max(b - a for a, b in pairwise(later)) <= PERIOD / 0.005 + 1
+
+
+@pytest.mark.parametrize('bus', [None, Bus()])
+def test_what_a_node_may_wait_for_is_always_sent(bus):
+    publisher = Publisher()
+    out = Outlet(publisher, bus, always=True)
+    for tick in range(3 * FIRST):
+        assert out.wanted
+        out.publish(tick)
+    assert publisher.sent == list(range(3 * FIRST))
 
 
 def test_numbers_come_to_who_reads_them_without_a_message(outlet):

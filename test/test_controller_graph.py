@@ -384,33 +384,29 @@ expect:
 def test_commands_answer_the_state_of_their_stamp(ros_environment):
     import rclpy
     from rclpy.parameter import Parameter
-    from std_msgs.msg import UInt16MultiArray
 
     from marine_sim_ros.core.state import rest
     from marine_sim_ros.nodes.thrusters import ThrustersNode
     from marine_sim_ros.ros.base.bus import Bus
-    from marine_sim_ros.ros.messages.pwm import PwmMessage, pwm_stamp
 
-    assert pwm_stamp(PwmMessage().filled(3_000_000_005, np.array([1500.0]))) == 3_000_000_005
-    assert pwm_stamp(UInt16MultiArray(data=[1500])) is None
     context = rclpy.Context()
     rclpy.init(context=context)
     overrides = [Parameter('pwm_source', value='controller')]
     node = ThrustersNode(context=context, parameter_overrides=overrides, bus=Bus())
     answers = []
     node.publish_wrench = lambda stamp, wrench: answers.append((stamp, wrench[0] != 0))
-    go, stay = np.array([1700, 1700, 1300, 1300, 1500, 1500]), np.full(6, 1500)
+    go, stay = [1700, 1700, 1300, 1300, 1500, 1500], [1500] * 6
     told = node._commands._on_pwm
     try:
         node.on_state(3, rest())
         node.on_state(0, rest())  # the run is reset before the answer to 3 has come
-        told(PwmMessage().filled(3, go))
-        told(PwmMessage().filled(0, stay))
+        told(3, go)
+        told(0, stay)
         node.on_state(1, rest())
-        told(PwmMessage().filled(1, go))
-        told(PwmMessage().filled(2, stay))  # a command may come before its state
+        told(1, go)
+        told(2, stay)  # a command may come before its state
         node.on_state(2, rest())
-        told(UInt16MultiArray(data=stay.tolist()))  # one without a stamp answers whoever waits
+        told(None, stay)  # one without a stamp answers whoever waits
         node.on_state(5, rest())
         assert [stamp for stamp, _ in answers] == [0, 1, 2, 5]
         assert not answers[0][1]

@@ -36,9 +36,9 @@ from marine_sim_ros.ros.autopilot.firmware_start import PARAMETERS, start_firmwa
 from marine_sim_ros.ros.autopilot.servo_publisher import ServoPublisher
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.base.publishers import PwmPublisher
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.convert import stamp_ns, state_from
-from marine_sim_ros.ros.messages.pwm import PwmMessage
 
 __all__ = ['ArdusubNode', 'main']
 
@@ -60,7 +60,7 @@ class ArdusubNode(SuiteNode):
             self.vehicle, seed=self.values['seed'], noise=self.values['imu_noise']
         )
         self._exchange = Exchange(self._link, self._instruments, self.values['frame_rate'])
-        self._pwm, self._command = self.publisher(topics.PWM_PER_TICK), PwmMessage()
+        self._pwm = PwmPublisher(self)
         self._servos = ServoPublisher(self)
         self._waiting: tuple[int, State] | None = None
         self._waiting_since = time.monotonic()
@@ -123,7 +123,7 @@ class ArdusubNode(SuiteNode):
         self._servos.publish(stamp, self._channels.values(pwm))
 
     def _publish(self, stamp: int, pwm: tuple[int, ...]) -> None:
-        self._pwm.publish(self._command.filled(stamp, self._channels.pulse_widths(pwm)))
+        self._pwm.publish(stamp, self._channels.pulse_widths(pwm))
 
     def _watch(self) -> None:
         """Look after an autopilot that is waited for, and a firmware that was started."""

@@ -23,7 +23,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sensor_msgs.msg import JointState
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
@@ -34,9 +33,9 @@ from marine_sim_ros.ros.arm.gripper import ArmTick, GripperServer
 from marine_sim_ros.ros.arm.joint_commands import JointCommands
 from marine_sim_ros.ros.base.parameters import SEEN, shared
 from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.forces.force_node import CompiledTick, ForceNode
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import set_stamp
 from marine_sim_ros.sim.player import gripper_closed
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -67,11 +66,9 @@ class ManipulatorNode(ForceNode):
         conserving = self.values['integrator'] == 'conserving'
         step = step_nanoseconds(self.values['dt']) / NANOSECONDS
         self._conserving = step if conserving else None
-        self._message = JointState(name=list(arm.names))
-        self._states = self.publisher(topics.JOINT_STATES)
         self._gripper = GripperServer(self)
-        if self._gripper.gripping.there:
-            self._message.name = [*arm.names, GRIPPER]
+        finger = (GRIPPER,) if self._gripper.gripping.there else ()
+        self._states = JointPublisher(self, topics.JOINT_STATES, (*arm.names, *finger))
         self._commands = JointCommands(self, self._scenario)
 
     def on_state(self, stamp: int, state: State) -> None:
@@ -138,13 +135,11 @@ class ManipulatorNode(ForceNode):
 
     def _tell(self, stamp: int, state: State) -> None:
         """Publish where the joints are, and the payloads."""
-        set_stamp(self._message.header.stamp, stamp)
         joints = self._commands.joints
         position, rate = joints.position.tolist(), joints.rate.tolist()
         if self._gripper.gripping.there:
             position, rate = [*position, self._gripper.gripping.held + 1.0], [*rate, 0.0]
-        self._message.position, self._message.velocity = position, rate
-        self._states.publish(self._message)
+        self._states.publish(stamp, position=position, velocity=rate)
         self._gripper.tell(stamp, state, joints)
 
 

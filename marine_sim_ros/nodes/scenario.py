@@ -21,9 +21,9 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import shared
 from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.base.publishers import PwmPublisher
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.convert import state_of
-from marine_sim_ros.ros.messages.pwm import PwmMessage
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import load_scenario
 
@@ -47,7 +47,7 @@ class ScenarioNode(SuiteNode):
         self._seen: list[tuple[float, float]] = []  # of the times that are judged
         self._time = 0.0
         if not self._scenario.closed_loop:
-            self._pwm, self._command = self.publisher(topics.PWM_PER_TICK), PwmMessage()
+            self._pwm = PwmPublisher(self)
         self.listen_numbers(topics.ODOM, self._on_odom)
         self.take_time_from_ticks()
 
@@ -58,8 +58,7 @@ class ScenarioNode(SuiteNode):
             self.warn_throttled('odom: not finite; no command')
             return
         if not self._scenario.closed_loop:
-            pwm = self._pilot.command(time, state)
-            self._pwm.publish(self._command.filled(stamp, pwm))
+            self._pwm.publish(stamp, self._pilot.command(time, state))
         if time < self._time:
             self._seen, self.health, self.exit_code = [], {}, 0
         self._time = time

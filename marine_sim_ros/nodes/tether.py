@@ -25,7 +25,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sensor_msgs.msg import JointState
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
@@ -35,12 +34,12 @@ from marine_sim_ros.physics.tether.cable_state import CableState
 from marine_sim_ros.physics.tether.tether import check_reach, reel_state
 from marine_sim_ros.ros.base.parameters import COMMAND_HOLD, SEEN, Parameter, shared
 from marine_sim_ros.ros.base.process import run
+from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.fleet.tether_anchor import TetherAnchor
 from marine_sim_ros.ros.forces.force_node import ForceTick, ModelNode
 from marine_sim_ros.ros.forces.servo_commands import ServoCommands
 from marine_sim_ros.ros.forces.tether_shape import TetherShape
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import set_stamp
 from marine_sim_ros.sim.player import reel_rate
 
 __all__ = ['TetherNode', 'main']
@@ -84,8 +83,7 @@ class TetherNode(ModelNode):
         if tether.reel is None:
             return
         self._start = np.array([tether.length, 0.0, 0.0])
-        self._message = JointState(name=list(tether.reel.names))
-        self._states = self.publisher(topics.TETHER_STATE)
+        self._states = JointPublisher(self, topics.TETHER_STATE, tether.reel.names)
         self._reel = ServoCommands(
             self,
             tether.reel,
@@ -121,11 +119,8 @@ class TetherNode(ModelNode):
 
     def _tell(self, stamp: int, reel: np.ndarray) -> None:
         """Publish length, rate and pull (3,) of the reel."""
-        set_stamp(self._message.header.stamp, stamp)
-        numbers = reel.tolist()
-        self._message.position, self._message.velocity = numbers[:1], numbers[1:2]
-        self._message.effort = numbers[2:]
-        self._states.publish(self._message)
+        length, rate, pull = reel.tolist()
+        self._states.publish(stamp, position=(length,), velocity=(rate,), effort=(pull,))
 
     def wrench(self, stamp: int, state: State) -> Wrench:
         """Return the pull; a tether that cannot reach ends the node."""

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import math
 
-from sensor_msgs.msg import JointState
-
 from marine_sim_ros.autopilot.supply import SlowSupply
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import stamp_ns
+from marine_sim_ros.ros.messages.sequences import JointNumbers, read_joints
 
 __all__ = ['BatteryListener']
 
@@ -24,11 +22,10 @@ class BatteryListener:
         """Listen."""
         self._supply = SlowSupply()
         if 'supply' in topics.sensor_needs(node.vehicle):
-            node.listen(topics.THRUSTER_SUPPLY, self._on_supply)
+            node.listen_numbers(topics.THRUSTER_SUPPLY, self._on_supply, read_joints)
 
-    def _on_supply(self, message: JointState) -> None:
-        known = dict(zip(topics.SUPPLY, message.position, strict=False))
-        stamp = stamp_ns(message.header.stamp)
+    def _on_supply(self, stamp: int, numbers: JointNumbers) -> None:
+        known = dict(zip(topics.SUPPLY, numbers[0], strict=False))
         self._supply.take(stamp, known.get('power', 0.0), known.get('voltage', math.nan))
 
     def due(self, stamp: int) -> tuple[float, float] | None:

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any
 
 __all__ = ['Bus', 'Outlet']
 
 FIRST = 16
 """Messages that a publisher sends though it has no subscriber yet: what its queue keeps."""
+PERIOD = 0.04
+"""s of wall time between those that it sends later though it has none."""
 
 
 class Bus:
@@ -95,36 +98,55 @@ class Bus:
 
 
 class Outlet:
-    """A publisher that serves the bus, and DDS only where somebody listens."""
+    """A publisher that serves the bus, and DDS where somebody listens.
 
-    def __init__(self, publisher: Any, bus: Bus) -> None:
-        """Wrap a ROS publisher."""
+    Where nobody does, DDS gets a message now and then: what it keeps for who comes late is new.
+    """
+
+    def __init__(self, publisher: Any, bus: Bus | None = None, *, always: bool = False) -> None:
+        """Wrap a ROS publisher.
+
+        Args:
+            publisher: the publisher.
+            bus: the bus of this process, if it has one.
+            always: give DDS every message, because a node may wait for it that is found late.
+        """
         self._publisher = publisher
         self._bus = bus
-        self._first = FIRST
+        self._always = always
+        self._first, self._due = FIRST, 0.0
         self._listeners = publisher.handle.get_subscription_count  # a fifth of its wrapper's time
         self.topic_name = publisher.topic_name
-        self._handlers = bus.handlers(self.topic_name)
-        self._readers = bus.readers(self.topic_name)
+        self._handlers = [] if bus is None else bus.handlers(self.topic_name)
+        self._readers = [] if bus is None else bus.readers(self.topic_name)
 
     @property
     def wanted(self) -> bool:
         """Whether anybody gets the next message, now or when he is discovered."""
-        return self._first > 0 or bool(self._handlers) or self._listeners() > 0
+        return bool(self._handlers) or self._sends()
+
+    def _sends(self) -> bool:
+        """Whether DDS gets the next message."""
+        return self._always or self._first > 0 or self._listeners() > 0 or monotonic() >= self._due
 
     def publish(self, message: Any) -> None:
         """Publish a message; the first ones to DDS too, which keeps them for who comes late."""
-        if self._first > 0 or self._listeners():
+        if self._sends():
             self._first -= 1
+            self._due = monotonic() + PERIOD
             self._publisher.publish(message)
         for handler in self._handlers:
-            self._bus.call(handler, message)
+            self._bus.call(handler, message)  # type: ignore[union-attr]
 
-    def publish_numbers(self, stamp: int, numbers: Sequence[float]) -> None:
+    def publish_numbers(self, stamp: int, numbers: Any) -> None:
         """Give stamp (ns) and numbers of a message to those on the bus who read no more of it."""
         for reader in self._readers:
-            self._bus.call(reader, (stamp, numbers))
+            self._bus.call(reader, (stamp, numbers))  # type: ignore[union-attr]
 
     def wait_for_all_acked(self, timeout: Any) -> bool:
         """Wait until everybody who listens over DDS has what was sent; return whether they do."""
         return bool(self._publisher.wait_for_all_acked(timeout))
+
+    def get_subscription_count(self) -> int:
+        """Return how many listen over DDS."""
+        return int(self._listeners())

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import AccelStamped
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -32,16 +31,10 @@ from marine_sim_ros.ros.base.bus import Bus, Outlet
 from marine_sim_ros.ros.base.parameters import Parameter, declare, shared
 from marine_sim_ros.ros.base.throttled_publisher import ThrottledPublisher
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.codecs import Template, read
-from marine_sim_ros.ros.messages.convert import (
-    set_acceleration,
-    set_stamp,
-    set_wrench,
-    stamp_ns,
-    vector_from,
-)
+from marine_sim_ros.ros.messages.codecs import read
+from marine_sim_ros.ros.messages.convert import stamp_ns, vector_from
 
-__all__ = ['COMMON', 'SpatialPublisher', 'SuiteNode']
+__all__ = ['COMMON', 'SuiteNode']
 
 WARN_PERIOD = 5.0
 FASTEST_WATER = 100.0
@@ -246,18 +239,27 @@ class SuiteNode(Node):
             )
 
     def listen_numbers(
-        self, topic: topics.Topic, callback: Callable[[int, Sequence[float]], None]
+        self,
+        topic: topics.Topic,
+        callback: Callable[[Any, Any], None],
+        reader: Callable[[bytes], tuple[Any, Any]] | None = None,
     ) -> None:
         """Subscribe as :meth:`listen` does, with a callback of stamp (ns) and numbers.
 
         Over a bus they come as they are; over DDS they are read in the bytes, for to make a
         message of them costs more than that.
+
+        Args:
+            topic: the topic.
+            callback: called with stamp and numbers.
+            reader: returns both of serialised bytes; None: as codecs.py reads the type.
         """
+        of_bytes = reader or partial(read, topic.type)
         if bus := self._bus_of(topic):
             guarded = self._surviving(topic, lambda given: callback(*given))
             bus.subscribe_numbers(self.resolve_topic_name(topic.name), guarded)
         else:
-            self.listen(topic, lambda data: callback(*read(topic.type, data)), raw=True)
+            self.listen(topic, lambda data: callback(*of_bytes(data)), raw=True)
 
     def listen(
         self, topic: topics.Topic, callback: Callable[[Any], None], *, raw: bool = False
@@ -297,7 +299,10 @@ class SuiteNode(Node):
     def publisher(self, topic: topics.Topic) -> Any:
         """Return something with ``publish`` for a topic."""
         publisher = self.create_publisher(topic.type, topic.name, topic.qos)
-        result = publisher if self.bus is None else Outlet(publisher, self.bus)
+        if self.bus is None and not topic.per_tick:
+            return publisher
+        always = self.bus is None and not topic.optional
+        result = Outlet(publisher, self.bus, always=always)
         if not topic.per_tick or topic.name.startswith('/'):
             return result
         self._lanes.append(ThrottledPublisher(self, topic, result))
@@ -350,36 +355,3 @@ class SuiteNode(Node):
         array.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(array)
         self._complaints.clear()
-
-
-class SpatialPublisher:
-    """Publishes wrenches or accelerations of ``base_link``, one message for all.
-
-    Without a bus it is filled in its serialised bytes, which costs a fraction. With one the nodes
-    of the process get the numbers, and a message is filled where somebody else listens.
-    """
-
-    def __init__(self, node: SuiteNode, topic: topics.Topic) -> None:
-        """Create the publisher."""
-        self._publisher = node.publisher(topic)
-        self._message = topic.type()
-        self._message.header.frame_id = node.body_frame
-        self._set = set_acceleration if topic.type is AccelStamped else set_wrench
-        self._template = Template(self._message) if node.bus is None else None
-
-    def publish(self, stamp: int, vector: np.ndarray) -> None:
-        """Publish a wrench or an acceleration (6,) with a stamp in ns."""
-        numbers = vector.tolist()
-        if self._template is not None:
-            self._publisher.publish(self._template.write(stamp, numbers))
-            return
-        self._publisher.publish_numbers(stamp, numbers)
-        if not self._publisher.wanted:
-            return
-        set_stamp(self._message.header.stamp, stamp)
-        self._set(self._message, vector)
-        self._publisher.publish(self._message)
-
-    def wait_for_all_acked(self, timeout: Any) -> bool:
-        """Wait until everybody who listens has it; return whether they do."""
-        return bool(self._publisher.wait_for_all_acked(timeout))

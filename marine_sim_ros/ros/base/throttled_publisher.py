@@ -47,11 +47,8 @@ class ThrottledPublisher:
 
     @property
     def wanted(self) -> bool:
-        """Whether anybody gets the next message.
-
-        A publisher of DDS alone keeps messages for who is discovered late: all are wanted.
-        """
-        return getattr(self._publisher, 'wanted', True) or self._lookers() > 0
+        """Whether anybody gets the next message."""
+        return bool(self._publisher.wanted) or self._lookers() > 0
 
     def publish_numbers(self, stamp: int, numbers: Sequence[float]) -> None:
         """Give stamp (ns) and numbers of a message to those on the bus who read no more of it."""

@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import numpy as np
-from sensor_msgs.msg import JointState
 
 from marine_sim_ros.control.setpoints import QUANTITIES
-from marine_sim_ros.ros.base.node import SpatialPublisher, SuiteNode
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.publishers import JointPublisher, PwmPublisher, SpatialPublisher
 from marine_sim_ros.ros.forces.servo_commands import ServoPublisher
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import set_stamp
-from marine_sim_ros.ros.messages.pwm import PwmMessage
 
 __all__ = ['ControllerOutputs']
 
@@ -36,11 +34,9 @@ class ControllerOutputs:
         self._turn = ServoPublisher(
             node, azimuths, topics.servo_commands('azimuths', per_tick=True)
         )
-        self._message = JointState(name=list(QUANTITIES))
-        self._setpoints = node.publisher(topics.SETPOINTS)
+        self._setpoints = JointPublisher(node, topics.SETPOINTS, QUANTITIES)
         self._wrench = SpatialPublisher(node, topics.CONTROLLER_WRENCH)
-        self._pwm = node.publisher(topics.PWM_PER_TICK)
-        self._command = PwmMessage()
+        self._pwm = PwmPublisher(node)
 
     def centre_fins(self) -> None:
         """Let the fins go to 0."""
@@ -55,11 +51,8 @@ class ControllerOutputs:
             wanted: set-points (12,), NaN where free.
             wrench: (6,) that was commanded.
         """
-        if self._setpoints.wanted:
-            set_stamp(self._message.header.stamp, stamp)
-            self._message.position = wanted.tolist()
-            self._setpoints.publish(self._message)
+        self._setpoints.publish(stamp, position=wanted.tolist())
         self._wrench.publish(stamp, wrench)
         self._turn.publish(stamp, self.azimuths)
         self._steer.publish(stamp, self.fins)
-        self._pwm.publish(self._command.filled(stamp, pwm))
+        self._pwm.publish(stamp, pwm)

@@ -13,7 +13,8 @@ import numpy as np
 from marine_sim_ros.core.state import State
 from marine_sim_ros.model.tether.tether import Tether
 from marine_sim_ros.physics.tether.towing import towing_wrench
-from marine_sim_ros.ros.base.node import SpatialPublisher, SuiteNode
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.fleet.others import OtherVehicles
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.convert import state_from

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sensor_msgs.msg import JointState
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
@@ -18,11 +17,13 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.physics import FORCES, ForceInputs
 from marine_sim_ros.physics.arm.manipulator import posed
 from marine_sim_ros.ros.arm.joint_positions import ArmFollower
-from marine_sim_ros.ros.base.node import SpatialPublisher, SuiteNode
+from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import Parameter
+from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.forces.compiled_graph import CompiledGraph
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import finite, stamp_ns, state_of
+from marine_sim_ros.ros.messages.convert import finite, state_of
+from marine_sim_ros.ros.messages.sequences import JointNumbers, read_joints
 from marine_sim_ros.ros.ticks.pairing import Pairing
 from marine_sim_ros.sim.step import StepOutput
 
@@ -145,7 +146,7 @@ class ModelNode(ForceNode):
             needs = ()
         if 'thrust' in needs and len(self._thrust):
             self._thrusts = Pairing(self._on_pair, self._thrust)
-            self.listen(topics.THRUSTER_STATE, self._on_thrust)
+            self.listen_numbers(topics.THRUSTER_STATE, self._on_thrust, read_joints)
             answer = self._thrusts.first
         self.arm: ArmFollower | None = None
         if 'joints' in needs and self.vehicle.manipulator is not None:
@@ -169,16 +170,16 @@ class ModelNode(ForceNode):
         self._thrust = thrust
         super().on_state(stamp, state)
 
-    def _on_thrust(self, message: JointState) -> None:
+    def _on_thrust(self, stamp: int, numbers: JointNumbers) -> None:
         assert self._thrusts is not None
-        thrust = np.array(message.effort, float)
+        thrust = np.array(numbers[2], float)
         if len(thrust) != len(self._thrust) or not finite(thrust):
             self.warn_throttled(
                 f'thrusters/state: effort is {thrust.tolist()}; expected {len(self._thrust)} '
                 'finite numbers; the last thrust holds'
             )
             thrust = self._thrusts.last
-        self._thrusts.second(stamp_ns(message.header.stamp), thrust)
+        self._thrusts.second(stamp, thrust)
 
     def wrench(self, stamp: int, state: State) -> Wrench:
         """Return the force on a state; time that stands still or goes back starts anew."""

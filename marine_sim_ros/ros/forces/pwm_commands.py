@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from std_msgs.msg import UInt16MultiArray
 
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
@@ -17,7 +16,8 @@ from marine_sim_ros.faults.live import LiveThrusters
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.pwm import credible, pwm_stamp
+from marine_sim_ros.ros.messages.pwm import credible
+from marine_sim_ros.ros.messages.sequences import read_pwm
 
 __all__ = ['PwmCommands']
 
@@ -49,7 +49,8 @@ class PwmCommands:
         self._lost = False
         self.per_tick = node.values['pwm_source'] == 'controller'
         """Whether a command is awaited for every state."""
-        node.listen(topics.PWM_PER_TICK if self.per_tick else topics.PWM, self._on_pwm)
+        topic = topics.PWM_PER_TICK if self.per_tick else topics.PWM
+        node.listen_numbers(topic, self._on_pwm, read_pwm)
         if self.per_tick:
             node.create_timer(PATIENCE / 8, self._watch, clock=node.wall_clock)
 
@@ -57,15 +58,15 @@ class PwmCommands:
         """Take time from the beginning: the run was reset."""
         self._pwm_stamp = 0
 
-    def _on_pwm(self, message: UInt16MultiArray) -> None:
-        pwm, complaint = credible(message, len(self._neutral))
+    def _on_pwm(self, stamp: int | None, widths: Sequence[int]) -> None:
+        pwm, complaint = credible(widths, len(self._neutral))
         if complaint:
             self._node.warn_throttled(complaint)
         if not self.per_tick:
             if pwm is not None and not self._live.loses:
                 self._pwm, self._pwm_stamp = pwm, self._live.stamp or 0
             return
-        self._lost, self._answers = False, pwm_stamp(message)
+        self._lost, self._answers = False, stamp
         self._pwm = self._neutral if pwm is None else pwm
         if self._waiting is not None and self._answers in (None, self._waiting[0]):
             self._go_on(*self._waiting)

@@ -18,8 +18,9 @@ from marine_sim_ros.model.tether.tether import Reel
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import Parameter, shared
+from marine_sim_ros.ros.base.publishers import JointPublisher
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import finite, set_stamp, stamp_ns
+from marine_sim_ros.ros.messages.convert import finite, stamp_ns
 from marine_sim_ros.ros.ticks.pairing import Pairing
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
@@ -44,16 +45,12 @@ class ServoPublisher:
 
     def __init__(self, node: SuiteNode, servos: Servos | None, topic: topics.Topic) -> None:
         """Create the publisher."""
-        self._message = JointState(name=[] if servos is None else list(servos.names))
-        self._publisher = None if servos is None else node.publisher(topic)
+        self._out = None if servos is None else JointPublisher(node, topic, servos.names)
 
     def publish(self, stamp: int, angles: np.ndarray | None) -> None:
         """Publish the angles of a stamp in ns."""
-        if self._publisher is None or angles is None:
-            return
-        set_stamp(self._message.header.stamp, stamp)
-        self._message.position = angles.tolist()
-        self._publisher.publish(self._message)
+        if self._out is not None and angles is not None:
+            self._out.publish(stamp, position=angles.tolist())
 
 
 class ServoCommands:

@@ -20,7 +20,8 @@ from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.gazebo.kinematics import stepped_velocity
-from marine_sim_ros.ros.base.node import SpatialPublisher, SuiteNode
+from marine_sim_ros.ros.base.node import SuiteNode
+from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.gazebo.world import ControlledWorld
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.convert import stamp_ns, state_from

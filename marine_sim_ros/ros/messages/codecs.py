@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 from geometry_msgs.msg import AccelStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Header
 
 from marine_sim_ros.core.stamps import NANOSECONDS
 
@@ -25,7 +27,7 @@ try:
 except ImportError:
     TFMessage = None
 
-__all__ = ['LAYOUTS', 'Layout', 'Template', 'read']
+__all__ = ['BODY', 'LAYOUTS', 'ORDERS', 'Layout', 'Template', 'not_a_message', 'read']
 
 BODY = 4
 """Bytes before the fields."""
@@ -60,17 +62,27 @@ class Layout(NamedTuple):
         for _ in range(self.strings):
             at += -at % 4
             at += 4 + struct.unpack_from(order + 'I', data, at)[0]
-        return at + (BODY - at) % 8
+        return at + (BODY - at) % 8 if self.numbers else at
 
 
 LAYOUTS: dict[Any, Layout] = {
     Odometry: Layout(0, 2, '7d288x6d288x'),
     WrenchStamped: Layout(0, 1, '6d'),
     AccelStamped: Layout(0, 1, '6d'),
+    Header: Layout(0, 1, ''),
+    Clock: Layout(0, 0, ''),
 }
 """By message class. The bytes left out of an Odometry are its covariances."""
 if TFMessage is not None:
     LAYOUTS[TFMessage] = Layout(4, 2, '7d')  # of one transform
+
+
+def not_a_message(kind: Any, data: bytes) -> ValueError:
+    """Return the error of bytes that are no message of a class."""
+    return ValueError(
+        f'{len(data)} bytes beginning with {bytes(data[:4]).hex()} are no {kind.__name__} in CDR; '
+        'the message is dropped'
+    )
 
 
 def read(kind: Any, data: bytes) -> tuple[int, tuple[float, ...]]:
@@ -89,10 +101,7 @@ def read(kind: Any, data: bytes) -> tuple[int, tuple[float, ...]]:
         seconds, rest = struct.unpack_from(order + 'iI', data, layout.stamp())
         numbers = struct.unpack_from(order + layout.numbers, data, layout.offset(data, order))
     except (KeyError, struct.error):
-        raise ValueError(
-            f'{len(data)} bytes beginning with {bytes(data[:4]).hex()} are no {kind.__name__} in '
-            'CDR; the message is dropped'
-        ) from None
+        raise not_a_message(kind, data) from None
     return seconds * NANOSECONDS + rest, numbers
 
 

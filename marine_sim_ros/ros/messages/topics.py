@@ -125,6 +125,7 @@ class Topic:
         qos: quality of service.
         per_tick: one message for every tick.
         sometimes: sent as those of every tick are, but not in every one: a sensor with a rate.
+        optional: no node waits for it, so that it is left out where nobody listens.
         open_ended: its messages have sequences of names before numbers, or end in empty ones, of
             which ``serialize_message`` overstates the size; strict readers take only what DDS
             delivered.
@@ -138,6 +139,7 @@ class Topic:
     open_ended: bool = False
     shared: bool = False
     sometimes: bool = False
+    optional: bool = False
 
     @property
     def type_name(self) -> str:
@@ -162,7 +164,7 @@ class Topic:
 
 
 ODOM = Topic('odom', Odometry, LOCKSTEP)
-TF = Topic('/tf', TFMessage, LOCKSTEP, shared=True) if TFMessage else None
+TF = Topic('/tf', TFMessage, LOCKSTEP, shared=True, optional=True) if TFMessage else None
 """None: tf2_msgs is missing, which has no wheel on PyPI; the graph runs without."""
 CLOCK = Topic('/clock', Clock, LOCKSTEP)
 TOTAL_WRENCH = Topic('wrench/total', WrenchStamped, LOCKSTEP)
@@ -173,7 +175,7 @@ PWM_PER_TICK = Topic(PWM.name, PWM.type, LOCKSTEP)
 that odom (ros/messages/pwm.py)."""
 JOY = Topic('/joy', Joy, QUEUE, per_tick=False)
 THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP, open_ended=True)
-THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP)
+THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP, optional=True)
 ACCELERATION = Topic('acceleration', AccelStamped, LOCKSTEP)
 """Rate of change of the body-frame velocity over the step that follows, for inertial sensors."""
 THRUSTER_SUPPLY = Topic('thrusters/supply', JointState, LOCKSTEP, open_ended=True)
@@ -224,9 +226,9 @@ COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
 COMMAND_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
 COMMAND_PATH = Topic('cmd_path', Path, QUEUE, per_tick=False)
 COMMAND_WRENCH = Topic('cmd_wrench', Wrench, QUEUE, per_tick=False)
-SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP, open_ended=True)
+SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP, open_ended=True, optional=True)
 """name: the twelve quantities; position: their targets, NaN where free."""
-CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP)
+CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP, optional=True)
 """What the controller asks of the thrusters, about the centre of mass."""
 MARKERS = Topic('markers', MarkerArray, QUEUE, per_tick=False)
 CONTACT_MARKERS = Topic('contact/markers', MarkerArray, QUEUE, per_tick=False)
@@ -294,7 +296,7 @@ def sensor_topic(sensor: Sensor, topic: SensorTopic) -> Topic:
     package, _, name = topic.type.split('/')
     kind = getattr(import_module(f'{package}.msg'), name)
     rare = bool(sensor.period or sensor.latency)
-    return Topic(f'{sensor.name}/{topic.name}', kind, LOCKSTEP, sometimes=rare)
+    return Topic(f'{sensor.name}/{topic.name}', kind, LOCKSTEP, sometimes=rare, optional=True)
 
 
 def told_topics(sensor: Sensor) -> tuple[SensorTopic, ...]:

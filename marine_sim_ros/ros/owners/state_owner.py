@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import TransformStamped, WrenchStamped
+from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
 from rosgraph_msgs.msg import Clock
-from std_msgs.msg import Header
 from std_srvs.srv import SetBool, Trigger
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import State
-from marine_sim_ros.ros.base.node import SpatialPublisher, SuiteNode
+from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import SOURCES, Parameter, shared
+from marine_sim_ros.ros.base.publishers import SpatialPublisher
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.codecs import Template
 from marine_sim_ros.ros.messages.convert import set_odometry, set_stamp, set_transform, stamp_ns
@@ -151,6 +151,7 @@ class StateOwner(SuiteNode):
         separate = self.bus is None
         self._odom_template = Template(self._odom) if separate else None
         self._tf_template = Template(self._tf) if separate and topics.TF is not None else None
+        self._clock_template = Template(self._clock_message) if separate else None
         if self.values['clock'] == 'publish':
             self._clock_publisher = self.publisher(topics.CLOCK)
 
@@ -159,9 +160,9 @@ class StateOwner(SuiteNode):
             self.listen(topics.CLOCK, self._on_clock)
         for name in filter(None, self.values['followers']):
             total = replace(topics.TOTAL_WRENCH, name=f'{name}/{topics.TOTAL_WRENCH.name}')
-            self.listen(total, partial(self._on_follower, self._followers, name))
+            self.listen_numbers(total, partial(self._on_follower, self._followers, name))
         for tick in self._sensor_ticks:
-            self.listen(tick, partial(self._on_follower, self._sensors, tick.name))
+            self.listen_numbers(tick, partial(self._on_follower, self._sensors, tick.name))
         if self.values['await_recorder']:
             self.listen(topics.WRITTEN, self._on_written)
         self.create_service(SetBool, 'pause', self._on_pause)
@@ -223,8 +224,7 @@ class StateOwner(SuiteNode):
         self.published, self._single, self.newest = True, False, self.stamp
         self._published_at = wall.monotonic()
         if self.values['clock'] == 'publish':
-            set_stamp(self._clock_message.clock, self.stamp)
-            self._clock_publisher.publish(self._clock_message)
+            self._publish_clock()
         stamp, state = self.stamp, self.state
         pose = [*state.position.tolist(), *state.orientation.tolist()]
         numbers = [*pose, *state.velocity.tolist()]
@@ -243,11 +243,21 @@ class StateOwner(SuiteNode):
             self._publish_transform(pose)
         self.on_published()
 
+    def _publish_clock(self) -> None:
+        """Publish the time of the present state."""
+        if self._clock_template is not None:
+            self._clock_publisher.publish(self._clock_template.write(self.stamp, ()))
+        else:
+            set_stamp(self._clock_message.clock, self.stamp)
+            self._clock_publisher.publish(self._clock_message)
+
     def _publish_transform(self, pose: list[float]) -> None:
         """Publish the pose (7) of the present state to tf."""
+        if not self._tf_publisher.wanted:
+            return
         if self._tf_template is not None:
             self._tf_publisher.publish(self._tf_template.write(self.stamp, pose))
-        elif self._tf_publisher.wanted:
+        else:
             set_stamp(self._transform.header.stamp, self.stamp)
             set_transform(self._transform, self.state)
             self._tf_publisher.publish(self._tf)
@@ -271,9 +281,8 @@ class StateOwner(SuiteNode):
                 self.get_logger().warning(f'{text} for it')
         return stamp >= 0 and bool(self._followers.late(stamp) or self._sensors.late(stamp))
 
-    def _on_follower(self, group: Followers, name: str, message: WrenchStamped | Header) -> None:
-        header = message if isinstance(message, Header) else message.header
-        if group.take(name, stamp_ns(header.stamp), wall.monotonic()):
+    def _on_follower(self, group: Followers, name: str, stamp: int, _: Sequence[float]) -> None:
+        if group.take(name, stamp, wall.monotonic()):
             self.get_logger().info(f'{name} is back at {self.time:.3f} s')
         self.publish_when_due()
         self._finish()

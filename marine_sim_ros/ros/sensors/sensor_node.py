@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import TransformStamped
 from rclpy.duration import Duration
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
@@ -24,15 +22,16 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NEIGHBOURS, VIDEO, Parameter
+from marine_sim_ros.ros.base.publishers import StampPublisher
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.convert import (
     finite,
     set_fields,
     set_stamp,
-    stamp_ns,
     state_of,
     transform_message,
 )
+from marine_sim_ros.ros.messages.sequences import JointNumbers, read_joints
 from marine_sim_ros.ros.sensors.neighbours import Neighbours
 from marine_sim_ros.ros.sensors.own_parts import listen_to_parts
 from marine_sim_ros.ros.ticks.gathering import Gathering
@@ -159,14 +158,14 @@ class SensorsNode(SuiteNode):
         if 'acceleration' in needs:
             self.listen_numbers(topics.ACCELERATION, self._on_acceleration)
         if 'supply' in needs:
-            self.listen(topics.THRUSTER_SUPPLY, self._on_supply)
+            self.listen_numbers(topics.THRUSTER_SUPPLY, self._on_supply, read_joints)
         listen_to_parts(self, self._last, self._take)
         self._frames: dict[str, TransformStamped] = {}
         self._frames_publisher: Any = None
         self._publish_frames()
         tick = topics.sensor_tick(name)
         told = tick in topics.sensor_ticks(self.vehicle)
-        self._tick = self.publisher(tick) if told else None
+        self._tick = StampPublisher(self, tick) if told else None
         # Pictures are many packets: a tick, sent later, may come sooner, unless by the bus.
         slow = any(SENSORS[s.reader.sensor.kind].executable == 'sensor' for s in self._sensors)
         self._large = slow and self.bus is None
@@ -222,12 +221,12 @@ class SensorsNode(SuiteNode):
             acceleration = self._last['acceleration']
         self._take('acceleration', stamp, acceleration)
 
-    def _on_supply(self, message: JointState) -> None:
-        supply = np.array(message.position, float)
+    def _on_supply(self, stamp: int, numbers: JointNumbers) -> None:
+        supply = np.array(numbers[0], float)
         if supply.shape != (len(topics.SUPPLY),):
             self.warn_throttled('thrusters/supply: not three numbers; the last ones hold')
             supply = self._last['supply']
-        self._take('supply', stamp_ns(message.header.stamp), supply)
+        self._take('supply', stamp, supply)
 
     def _take(self, need: str, stamp: int, value: np.ndarray) -> None:
         self._last[need] = value
@@ -246,15 +245,13 @@ class SensorsNode(SuiteNode):
         for sensor in self._sensors:
             try:
                 told = sensor.read(self, stamp, moment)
-                if told and self._large and self._tick.get_subscription_count():
+                if told and self._large and self._tick is not None and self._tick.heard:
                     sensor.deliver()
             except Exception as error:  # the others go on
                 text = f'{sensor.reader.sensor.name}: {type(error).__name__}: {error}'
                 self.warn_throttled(text, error=True)
         if self._tick is not None:
-            done = Header()
-            set_stamp(done.stamp, stamp)
-            self._tick.publish(done)
+            self._tick.publish(stamp)
 
 
 class SensorNode(SensorsNode):
