@@ -170,10 +170,10 @@ class ClosedLoop:
         wanted: np.ndarray,
         time: float,
         state: State,
-        memory: tuple[float, LoopMemory] | None,
+        memory: tuple[float, Any] | None,
         *,
         failed: np.ndarray | None = None,
-    ) -> tuple[Output, tuple[float, LoopMemory]]:
+    ) -> tuple[Output, tuple[float, Any]]:
         """Return the command for a state.
 
         Args:

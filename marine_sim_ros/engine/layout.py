@@ -10,8 +10,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-__all__ = ['Layout', 'packed']
+__all__ = ['Layout', 'packed', 'row_of']
 
 
 class Layout:
@@ -50,3 +51,8 @@ def packed(tree: Any, batch: tuple[int, ...] = ()) -> jax.Array:
     """Return the numbers of a tree of arrays in one column (size, *batch)."""
     flat = [jnp.asarray(x).astype(float).reshape(-1, *batch) for x in jax.tree.leaves(tree)]
     return jnp.concatenate(flat)
+
+
+def row_of(tree: Any) -> np.ndarray:
+    """Return the numbers of a tree of NumPy arrays in one row, as a layout of it has them."""
+    return np.concatenate([np.asarray(x, float).reshape(-1) for x in jax.tree.leaves(tree)])

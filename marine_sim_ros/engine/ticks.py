@@ -27,7 +27,7 @@ from marine_sim_ros.engine.availability import precision, wait_for_programs
 from marine_sim_ros.engine.compiled import compiled, scalarisable
 from marine_sim_ros.engine.components import Components, components, joined
 from marine_sim_ros.engine.curves import with_curves
-from marine_sim_ros.engine.layout import Layout, packed
+from marine_sim_ros.engine.layout import Layout, packed, row_of
 from marine_sim_ros.engine.loop import memory_before, settled, starts_alike
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.solid import same
@@ -44,11 +44,6 @@ __all__ = ['TickedVehicle', 'actuated']
 
 NO_WRENCH = np.full(6, -0.0)
 """Added to a sum it changes no bit of it, not even the sign of a zero."""
-
-
-def _row(tree: Any) -> np.ndarray:
-    """Return the numbers of a tree of NumPy arrays in one row."""
-    return np.concatenate([np.asarray(x, float).reshape(-1) for x in jax.tree.leaves(tree)])
 
 
 def _plain(tree: Any) -> Any:
@@ -169,7 +164,7 @@ class TickedVehicle:
 
         with precision('float64'):
             self._layout = Layout(jax.eval_shape(traced, self._initial))
-        self._row = _row(memory(self._initial))
+        self._row = row_of(memory(self._initial))
         self._prepare()
 
     @property
@@ -215,7 +210,7 @@ class TickedVehicle:
             if self._written_out:
                 known = jax.tree.map(lambda x: components(x, x.ndim), known)
             memory = memory._replace(propulsion=memory.propulsion._replace(faults=known))
-        self._layout, self._row = Layout(memory), _row(memory)
+        self._layout, self._row = Layout(memory), row_of(memory)
 
     @property
     def _scalarisable(self) -> bool:

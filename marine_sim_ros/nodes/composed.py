@@ -35,7 +35,11 @@ COMPILED_OWNERS = {
 
 
 def _make(
-    spec: NodeSpec, bus: Bus, fleet: FleetRecording | None, graph: CompiledGraph | None
+    spec: NodeSpec,
+    bus: Bus,
+    fleet: FleetRecording | None,
+    graph: CompiledGraph | None,
+    step: float,
 ) -> Any:
     if graph is not None and spec.executable in COMPILED_OWNERS:
         file, name = COMPILED_OWNERS[spec.executable]
@@ -50,6 +54,8 @@ def _make(
     own: dict[str, Any] = {'fleet': fleet} if spec.executable == 'recorder' else {}
     if graph is not None and spec.name in (*COMPILED_OWNERS, *graph.sources):
         own['graph'] = graph
+    if graph is not None and spec.executable == 'controller':
+        own['step'] = step
     return kind(
         *spec.arguments, parameter_overrides=overrides, namespace=spec.namespace, bus=bus, **own
     )
@@ -76,7 +82,7 @@ def main() -> None:
         elsewhere=tuple(f'{name}/' for name in elsewhere(runs)),
     )
     makers = [
-        partial(_make, spec, bus, fleet, graph)
+        partial(_make, spec, bus, fleet, graph, options.dt)
         for options in runs
         for specs in [describe(options)]
         for graph in [_graph(options, specs)]

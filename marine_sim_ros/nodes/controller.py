@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 
 from marine_sim_ros.control.allocation import controllability
-from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
 from marine_sim_ros.control.commander import Commander
 from marine_sim_ros.control.fin_shares import unreachable_axes
 from marine_sim_ros.control.settings import load_controller
@@ -36,6 +35,7 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import Parameter, shared
 from marine_sim_ros.ros.base.process import run
 from marine_sim_ros.ros.control.controller_outputs import ControllerOutputs
+from marine_sim_ros.ros.control.loops import loops_of
 from marine_sim_ros.ros.control.operator import START, Operator
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.convert import state_of
@@ -63,12 +63,11 @@ PARAMETERS = (
 class ControllerNode(SuiteNode):
     """The node."""
 
-    def __init__(self, **options: Any) -> None:
-        """Create it as ``controller``."""
+    def __init__(self, *, step: float | None = None, **options: Any) -> None:
+        """Create it as ``controller``; the step (s) of a compiled graph has it compiled too."""
         super().__init__('controller', PARAMETERS, **options)
-        settings = load_controller(self.values['controller'])
-        self._loop = ClosedLoop(self.vehicle, settings, method=self.values['allocation'])
-        self._memory: tuple[float, LoopMemory] | None = None
+        loops = loops_of(self.values['allocation'], step)
+        self._memory: tuple[float, Any] | None = None
         lost = unreachable_axes(self.vehicle)
         able = controllability(self.vehicle.thrusters, self.vehicle.inertia.center_of_mass)
         self.health |= {'rank': able.rank, 'unreachable': ', '.join(lost) or 'none'}
@@ -82,7 +81,10 @@ class ControllerNode(SuiteNode):
         )
         self._script = None
         if self.values['scenario']:
-            self._script = ScriptedPilot(load_scenario(self.values['scenario']), self.vehicle)
+            scenario = load_scenario(self.values['scenario'])
+            self._script = ScriptedPilot(scenario, self.vehicle, loops=loops)
+        else:
+            self._loop = loops(self.vehicle, load_controller(self.values['controller']))
         self._heard_at: float | None = None  # not before the process has time to hear it
         self.time = 0.0
         self._outputs = ControllerOutputs(self)

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from marine_sim_ros.control.allocation import PilotMixer
-from marine_sim_ros.control.closed_loop import ClosedLoop, LoopMemory
+from marine_sim_ros.control.closed_loop import ClosedLoop
 from marine_sim_ros.control.setpoints import all_free
 from marine_sim_ros.control.settings import ControllerSettings, load_controller
 from marine_sim_ros.core.state import State
@@ -120,7 +121,12 @@ class ScriptedPilot:
     """Follows a scenario; keeps the controller's memory from one state to the next."""
 
     def __init__(
-        self, scenario: Scenario, vehicle: Vehicle, controller: ControllerSettings | None = None
+        self,
+        scenario: Scenario,
+        vehicle: Vehicle,
+        controller: ControllerSettings | None = None,
+        *,
+        loops: Callable[[Vehicle, ControllerSettings], ClosedLoop] = ClosedLoop,
     ) -> None:
         """Set up the mixer, and the controller where the scenario has set-points.
 
@@ -128,6 +134,7 @@ class ScriptedPilot:
             scenario: the scenario to follow.
             vehicle: the vehicle that follows it.
             controller: instead of the one that the scenario names.
+            loops: makes the loop of a vehicle and settings.
 
         Raises:
             MarineSimError: the scenario does not fit the vehicle.
@@ -137,9 +144,9 @@ class ScriptedPilot:
         self.faults = scenario.faults
         self._vehicle = vehicle
         self._mixer = PilotMixer(vehicle.thrusters)
-        self._memory: tuple[float, LoopMemory] | None = None
+        self._memory: tuple[float, Any] | None = None
         self._loop = (
-            ClosedLoop(vehicle, controller or load_controller(scenario.controller))
+            loops(vehicle, controller or load_controller(scenario.controller))
             if scenario.closed_loop
             else None
         )

@@ -29,6 +29,7 @@ SETTINGS = (
     'vehicle_arguments',
     'hull_forces',
     'scenario',
+    'controller',
     'environment',
     'current',
     'dt',
