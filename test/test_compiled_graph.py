@@ -264,10 +264,11 @@ def test_programs_that_were_compiled_ahead_are_those_that_runs_need(processes, t
     def kept():
         return {path.name for path in (tmp_path / 'marine_sim_ros' / 'jax').glob('*-cache')}
 
-    common = 'bluerov2', '--scenario', 'dive'
+    common = 'bluerov2', '--scenario', 'transit', '--duration', 1
     output, _ = processes.marine_sim('compile', *common).communicate()
-    assert 'simulate bluerov2, dive: ' in output
-    assert len(ahead := kept()) >= 2
+    assert 'run bluerov2, its controller: ' in output
+    assert 'simulate bluerov2, transit: ' in output
+    assert len(ahead := kept()) >= 3
     processes.marine_sim('simulate', *common, '--engine', 'jax').communicate()
-    record(processes, tmp_path / 'run', *common, '--engine', 'jax', '--duration', 1)
+    record(processes, tmp_path / 'run', *common, '--engine', 'jax')
     assert kept() == ahead

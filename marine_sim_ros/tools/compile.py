@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 
+from marine_sim_ros.control.settings import load_controller
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import rest
 from marine_sim_ros.engine.availability import cache_folder, require_jax
@@ -55,6 +56,21 @@ def _graph(vehicle: Vehicle, environment: Environment, options: RunOptions) -> f
     return TickedVehicle(vehicle, environment, start, stepping).compile_time
 
 
+def _controller_of(scenario: Scenario | None) -> str:
+    """Return the controller that a scenario with set-points names; else nothing."""
+    return scenario.controller if scenario is not None and scenario.closed_loop else ''
+
+
+def _controller(vehicle: Vehicle, name: str, options: RunOptions) -> float:
+    """Compile a controller of ``run --engine jax``; return how long it took, s."""
+    from marine_sim_ros.engine.controller import fastest_loop
+
+    begun = time.perf_counter()
+    step = step_nanoseconds(options.dt) / NANOSECONDS
+    fastest_loop(vehicle, load_controller(name), dt=step)
+    return time.perf_counter() - begun
+
+
 def _scenario(
     vehicle: Vehicle, environment: Environment, options: RunOptions, scenario: Scenario
 ) -> float:
@@ -88,6 +104,10 @@ def execute(options: argparse.Namespace) -> int:
     with waiting('compiling'):
         spent = _graph(vehicle, environment, settings)
     print(f'run {vehicle.name}: {spent:.1f} s')
+    if controller := settings.controller or _controller_of(scenario):
+        with waiting('compiling'):
+            spent = _controller(vehicle, controller, settings)
+        print(f'run {vehicle.name}, its controller: {spent:.1f} s')
     if scenario:
         with waiting('compiling'):
             spent = _scenario(vehicle, environment, settings, scenario)
