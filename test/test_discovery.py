@@ -19,7 +19,7 @@ def plain(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_node_announces_itself_four_times_a_second():
+def test_a_node_announces_itself_four_times_a_second_and_twenty_times_in_the_first():
     given = quick_discovery()
     assert tuple(given) == NAMES
     (path,) = set(given.values())
@@ -27,6 +27,9 @@ def test_a_node_announces_itself_four_times_a_second():
     period = root.find(f'.//{SCHEMA}leaseAnnouncement')
     seconds = float(period.findtext(f'{SCHEMA}sec'))
     assert seconds + 1e-9 * float(period.findtext(f'{SCHEMA}nanosec')) == 0.25
+    first = root.find(f'.//{SCHEMA}initialAnnouncements')
+    assert int(first.findtext(f'{SCHEMA}count')) * 0.05 == 1.0
+    assert first.findtext(f'{SCHEMA}period/{SCHEMA}nanosec') == '50000000'
     (profile,) = root.iter(f'{SCHEMA}participant')
     assert profile.get('is_default_profile') == 'true'
 

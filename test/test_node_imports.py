@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 HEAVY = (
-    'coacd', 'cv2', 'em', 'fastapi', 'gymnasium', 'jax', 'lark', 'manifold3d', 'matplotlib',
-    'moderngl', 'networkx', 'nicegui', 'numpy.testing', 'pandas', 'PIL', 'plotly',
-    'pymavlink', 'pytest', 'rich', 'rosbags', 'scipy', 'shapely', 'statistics', 'sympy', 'trimesh',
-    'xarray',
+    'coacd', 'cv2', 'em', 'fastapi', 'gymnasium', 'importlib.metadata', 'jax', 'lark',
+    'manifold3d', 'matplotlib', 'moderngl', 'networkx', 'nicegui', 'numpy.testing', 'pandas',
+    'PIL', 'plotly', 'pymavlink', 'pytest', 'rich', 'rosbags', 'scipy', 'shapely', 'statistics',
+    'sympy', 'trimesh', 'xarray',
 )  # fmt: skip
 if np.__version__ >= '2':  # before, NumPy itself imports it
-    HEAVY = (*HEAVY, 'numpy.random')
+    HEAVY = (*HEAVY, 'numpy.polynomial', 'numpy.random')
 OWN = (
     'bench', 'engine.ticks', 'gym', 'identification', 'importers', 'sensors.camera.rendering',
     'sweep', 'validation',

@@ -147,7 +147,7 @@ def test_folders_of_others_beside_an_installed_package_are_not_ours(
     package = tmp_path / 'site-packages' / 'marine_sim_ros'
     (package / 'share' / 'urdf').mkdir(parents=True)
     (tmp_path / 'site-packages' / 'config').mkdir()
-    monkeypatch.setattr(resources.resources, 'files', lambda name: package)
+    monkeypatch.setattr(resources, '__file__', str(package / 'core' / 'resources.py'))
     monkeypatch.setenv('AMENT_PREFIX_PATH', prefixes)  # empty: the index raises an OSError
     assert resources.resource_folder('urdf') == package / 'share' / 'urdf'
     with pytest.raises(MarineSimError, match="the folder 'config'"):

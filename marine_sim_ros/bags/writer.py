@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +87,8 @@ def vehicle_digest(vehicle: Vehicle) -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions that can change a result."""
+    from importlib import metadata  # with its parser of mails, for who records
+
     result = {'python': platform.python_version(), 'machine': platform.machine()}
     for name in ('marine_sim_ros', 'numpy', 'rosbags', 'rclpy'):
         try:

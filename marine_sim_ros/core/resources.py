@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 from marine_sim_ros.core.errors import MarineSimError
@@ -23,7 +22,7 @@ def resource_folder(name: str) -> Path:
     Raises:
         MarineSimError: it is in none of these places.
     """
-    package = Path(str(resources.files('marine_sim_ros'))).resolve()
+    package = Path(__file__).resolve().parents[1]
     beside, within = package.parent, package / 'share'
     # Beside an installed package lie the packages of others, which may have such a name.
     checkout = (beside / 'package.xml').is_file()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -38,6 +37,8 @@ def keep(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
         path: the file.
         write: writes its content.
     """
+    import tempfile  # not for every start
+
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix='.', suffix=path.suffix)

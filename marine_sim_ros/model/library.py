@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -49,11 +48,15 @@ def vehicle_names() -> list[str]:
 
 def _folders() -> list[Path]:
     """Return the folders of vehicles: of this package, then of others, which may be packages."""
-    others = [
-        Path(str(resources.files(place))) if isinstance(place, ModuleType) else Path(place)
-        for place in VEHICLES.values()
-    ]
-    return [resource_folder('urdf'), *others]
+    return [resource_folder('urdf'), *map(_folder, VEHICLES.values())]
+
+
+def _folder(place: ModuleType | str | Path) -> Path:
+    if not isinstance(place, ModuleType):
+        return Path(place)
+    from importlib import resources
+
+    return Path(str(resources.files(place)))
 
 
 def vehicle_path(name_or_path: str) -> Path:

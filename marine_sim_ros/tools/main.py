@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.exit(2)
         with no_collections():
             known = parser(given)
+            gc.freeze()  # what is imported stays: a collection need not look it through
         options, unknown = known.parse_known_args(given)
         if unknown:
             options.refuse(unknown)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from tempfile import TemporaryFile
 
 from marine_sim_ros.core.errors import RecordingError
 
@@ -33,6 +32,8 @@ def check_file(path: Path, option: str, *, parents: bool = False) -> None:
         elif not path.exists():  # else a pipe or a device: to open it has an effect
             missing_too = path.parents if parents else path.parents[:1]
             folder = next(filter(Path.exists, missing_too), path.parent)
+            from tempfile import TemporaryFile  # not for every start
+
             TemporaryFile(dir=folder).close()
     except OSError as error:
         raise _unwritable(path, option, error) from None

@@ -9,7 +9,6 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -67,9 +66,11 @@ def cached_mesh(
 
 
 def _version(package: str) -> str:
+    from importlib import metadata  # which few runs need, and takes as long as a third of NumPy
+
     try:
-        return version(package)
-    except PackageNotFoundError:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
         return ''
 
 

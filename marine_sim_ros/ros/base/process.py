@@ -96,7 +96,7 @@ def run(
     try:
         with no_collections():
             nodes = [make() for make in makers]
-        gc.freeze()  # what a node starts with is there to its end
+            gc.freeze()  # what a node starts with is there to its end
         code = spin(nodes, shutdown, bus)
         if code == 0:  # else to say so matters more than to take leave
             signal.signal(signal.SIGPROF, signal.SIG_DFL)

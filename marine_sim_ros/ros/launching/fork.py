@@ -56,6 +56,8 @@ _MESSAGES = (
 )
 _OF_RCLPY = ('ament_index_python', 'concurrent.futures.thread')
 """What rclpy imports, and has no thread."""
+_FAST_DDS = 'libfastrtps.so'
+"""The largest of the libraries that rclpy loads; it starts no thread before there is a node."""
 
 
 def can_fork() -> bool:
@@ -79,6 +81,9 @@ def import_shared() -> None:
             import_module(name)
             import_module(f'{package}.{package}_s__rosidl_typesupport_c')
     import_type_support()
+    if os.environ.get('RMW_IMPLEMENTATION', 'rmw_fastrtps').startswith('rmw_fastrtps'):
+        with suppress(OSError):  # a later version has another name
+            ctypes.CDLL(_FAST_DDS)
     gc.freeze()  # a collection in a fork would copy every page that it looks at
 
 
