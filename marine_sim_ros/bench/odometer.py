@@ -14,7 +14,7 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from marine_sim_ros.core.errors import MarineSimError
-from marine_sim_ros.ros.launching.discovery import quick_discovery
+from marine_sim_ros.ros.launching.dds_profile import dds_profile
 from marine_sim_ros.ros.messages import topics
 
 __all__ = ['Odometer']
@@ -33,7 +33,7 @@ class Odometer:
 
         from marine_sim_ros.ros.base.process import executor
 
-        os.environ.update(quick_discovery())  # or it would hear of a run up to 3 s late
+        os.environ.update(dds_profile())  # or it would hear of a run up to 3 s late
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         self._name = f'{namespace}/dynamics'
         self._odom_topic = f'{namespace}/odom'

@@ -27,7 +27,7 @@ from marine_sim_ros.model.xacro_expansion import read_description
 from marine_sim_ros.ros.base.parent import as_parent
 from marine_sim_ros.ros.launching import localization
 from marine_sim_ros.ros.launching.arguments import ARGUMENTS, given_options, ignored
-from marine_sim_ros.ros.launching.discovery import quick_discovery
+from marine_sim_ros.ros.launching.dds_profile import dds_profile
 from marine_sim_ros.ros.launching.gazebo import gazebo_actions
 from marine_sim_ros.ros.launching.layouts import layout_for
 from marine_sim_ros.ros.launching.required import required, required_to_live
@@ -59,7 +59,7 @@ def _node(spec: NodeSpec) -> Node:
         namespace=spec.namespace or None,
         parameters=[spec.parameters],
         output='screen',
-        additional_env={**as_parent(), **quick_discovery()},
+        additional_env={**as_parent(), **dds_profile()},
         **ends,
     )
 
@@ -72,7 +72,7 @@ def _composed(runs: Sequence[RunOptions], *, first: bool) -> Node:
         arguments=[replace(run, console=False).to_json() for run in runs],
         output='screen',
         on_exit=required if first else required_to_live,
-        additional_env={**as_parent(), **quick_discovery()},
+        additional_env={**as_parent(), **dds_profile()},
         **WRITES_LAST,
     )
 

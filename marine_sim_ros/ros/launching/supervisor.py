@@ -16,7 +16,7 @@ from dataclasses import replace
 from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros.base.parent import as_parent
-from marine_sim_ros.ros.launching.discovery import quick_discovery
+from marine_sim_ros.ros.launching.dds_profile import dds_profile
 from marine_sim_ros.ros.launching.fork import Fork, can_fork, import_shared
 from marine_sim_ros.sim.fleet import in_parts
 from marine_sim_ros.sim.graph import NodeSpec, has_own_process
@@ -30,7 +30,7 @@ GRACE = 5.0
 
 def environment() -> dict[str, str]:
     """Return the environment for child processes: ament prefix, output, discovery."""
-    result = dict(os.environ, PYTHONUNBUFFERED='1', **as_parent(), **quick_discovery())
+    result = dict(os.environ, PYTHONUNBUFFERED='1', **as_parent(), **dds_profile())
     result.setdefault('AMENT_PREFIX_PATH', sys.prefix)
     return result
 
