@@ -104,5 +104,6 @@ class Odometer:
         """Leave the graph."""
         import rclpy
 
+        self._engine.shutdown()  # else it keeps the node, and its place among 32 on this machine
         self._node.destroy_node()
         rclpy.try_shutdown()
