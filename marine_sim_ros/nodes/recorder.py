@@ -24,7 +24,7 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import serialize_message
 
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.core.errors import MarineSimError
@@ -33,7 +33,8 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import Parameter, shared
 from marine_sim_ros.ros.base.process import own_words, run
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import odometry_numbers, set_stamp, stamp_ns
+from marine_sim_ros.ros.messages.codecs import read
+from marine_sim_ros.ros.messages.convert import set_stamp
 from marine_sim_ros.ros.recording import recorded
 from marine_sim_ros.ros.recording.fleet_recording import FleetRecording
 from marine_sim_ros.ros.recording.recorder_files import RecorderFiles, recorders
@@ -42,6 +43,8 @@ from marine_sim_ros.ros.ticks.progress import Progress
 __all__ = ['RecorderNode', 'main']
 
 QUIET, PATIENCE = 0.3, 5.0
+OFTEN = topics.ACK_WINDOW // 2
+"""Ticks after which the owner is told that they are written."""
 PARAMETERS = (
     Parameter('directory', 'out/run', 'new or empty folder to write to'),
     Parameter('manifest', '{}', 'JSON object to write into manifest.json'),
@@ -59,7 +62,7 @@ class RecorderNode(SuiteNode):
         self._directory = Path(self.values['directory'])
         self._settings = json.loads(self.values['manifest'])
         self._manifest = Manifest(self._settings, self.vehicle)
-        self._stamp = 0
+        self._stamp, self._step = 0, 1
         self._last_message = wall.monotonic()
         named, self._every_tick = recorded.recorded_topics(self), recorded.every_tick(self)
         self._files = RecorderFiles(self, self._directory, fleet)
@@ -85,16 +88,16 @@ class RecorderNode(SuiteNode):
         if topic.per_tick and not topic.shared:  # others may never be quiet, as diagnostics
             self._last_message = wall.monotonic()
         if topic is topics.ODOM:
-            message = deserialize_message(data, Odometry)
-            before, self._stamp = self._stamp, stamp_ns(message.header.stamp)
+            before, (self._stamp, numbers) = self._stamp, read(Odometry, data)
+            self._step = max(self._stamp - before, 1)
             if self._stamp < before:
                 self.warn_throttled('the run was reset: the bag has both, the manifest its end')
                 self._manifest = Manifest(self._settings, self.vehicle)
-            self._manifest.add(self._stamp, *odometry_numbers(message))
+            self._manifest.add(self._stamp, numbers[:7], numbers[7:])
         own = header_stamp(data) if topic.stamped and topic.per_tick else None
         waited = None if topic.sometimes else own  # a sensor with a rate: its node's tick is
         self._progress.take(full, waited, self._last_message)
-        if topic is topics.TOTAL_WRENCH and self._manifest.ticks % 4 == 0:
+        if self._progress.reached:  # else the owner would wait for the timer
             self._tell()
         try:
             self._bag.write(full, self._stamp if own is None else own, data)
@@ -110,6 +113,7 @@ class RecorderNode(SuiteNode):
         if not self._ready():
             return
         stamp = self._progress.complete(wall.monotonic())
+        self._progress.aim((stamp or 0) + OFTEN * self._step)
         set_stamp(self._written_message, -NANOSECONDS if stamp is None else stamp)
         self._written.publish(self._written_message)
         self.health['ticks'] = self._manifest.ticks

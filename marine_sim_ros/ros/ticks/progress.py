@@ -24,6 +24,8 @@ class Progress:
         """Start with topics of which nothing has come."""
         self.missing = set(names)
         self._newest: dict[str, tuple[int, float]] = {}
+        self._goal = 0
+        self._short: set[str] = set()
 
     def take(self, name: str, stamp: int | None, now: float) -> None:
         """Note a message.
@@ -36,6 +38,18 @@ class Progress:
         self.missing.discard(name)
         if stamp is not None:
             self._newest[name] = stamp, now
+            if stamp >= self._goal:
+                self._short.discard(name)
+
+    def aim(self, stamp: int) -> None:
+        """Have ``reached`` say when every topic so far has come up to a stamp (ns)."""
+        self._goal = stamp
+        self._short = {name for name, (newest, _) in self._newest.items() if newest < stamp}
+
+    @property
+    def reached(self) -> bool:
+        """Whether every topic has come up to the stamp aimed at, those that lost a node too."""
+        return not (self._short or self.missing)
 
     def complete(self, now: float) -> int | None:
         """Return the stamp (ns) up to which everything has come; None before the first tick is.
