@@ -13,12 +13,13 @@ import time
 
 import rclpy
 from dart import dart_step
+from filled import set_odometry
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.state import rest
-from marine_sim_ros.ros.messages.convert import set_odometry, set_stamp, stamp_ns, wrench_from
+from marine_sim_ros.ros.messages.convert import set_stamp, stamp_ns, wrench_from
 from marine_sim_ros.ros.messages.topics import QUEUE
 
 STEP = 5_000_000

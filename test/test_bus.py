@@ -96,6 +96,28 @@ def test_numbers_come_to_who_reads_them_without_a_message(outlet):
     assert (read, heard, len(publisher.sent)) == ([(5_000_000, [1.0, 2.0])], [], FIRST)
 
 
+def test_who_records_gets_bytes_and_no_node_has_to_take_messages():
+    from std_msgs.msg import UInt16
+
+    serialization = pytest.importorskip('rclpy.serialization')
+    publisher, bus = Publisher(), Bus()
+    out = Outlet(publisher, bus)
+    assert out.wants_bytes  # the first ones
+    assert not out.handled
+    written, heard = [], []
+    bus.subscribe_bytes('/odom', written.append)
+    bus.subscribe('/odom', heard.append)
+    assert out.handled
+    data = serialization.serialize_message(UInt16(data=7))
+    out.publish(data)
+    out.deliver(UInt16(data=7))
+    out.publish(UInt16(data=7))
+    bus.run(bus.pending)
+    assert written == [data, data]
+    assert heard == [UInt16(data=7)] * 2
+    assert publisher.sent == [data, UInt16(data=7)]
+
+
 def test_deliveries_keep_the_order_in_which_they_were_published(outlet):
     _, bus, out = outlet
     order = []

@@ -8,25 +8,25 @@ from functools import partial
 
 import numpy as np
 import pytest
+from filled import acceleration_from, set_acceleration, set_odometry, set_wrench
 from graph import Watcher, statuses
 
 rclpy_serialization = pytest.importorskip('rclpy.serialization')
 
+from builtin_interfaces.msg import Time  # noqa: E402
 from geometry_msgs.msg import AccelStamped, TransformStamped, WrenchStamped  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
+from std_msgs.msg import Header  # noqa: E402
 
 from marine_sim_ros.core.state import State  # noqa: E402
 from marine_sim_ros.ros.messages.codecs import LAYOUTS, Template, read  # noqa: E402
 from marine_sim_ros.ros.messages.convert import (  # noqa: E402
-    acceleration_from,
     odometry_numbers,
-    set_acceleration,
-    set_odometry,
     set_stamp,
     set_transform,
-    set_wrench,
     stamp_ns,
     wrench_from,
 )
@@ -125,6 +125,19 @@ def test_a_transform(stamp, frame, child, pose):
     written = template.write(stamp, pose)
     assert deserialize(written, tf2.TFMessage) == message
     assert read(tf2.TFMessage, written) == (stamp, tuple(pose))
+
+
+@settings(deadline=None)
+@given(STAMPS, NAMES)
+def test_messages_that_are_a_stamp(stamp, frame):
+    for message in (Clock(), Time(), Header(frame_id=frame)):
+        kind = type(message)
+        written = Template(message).write(stamp, ())
+        own = {Clock: lambda m: m.clock, Time: lambda m: m, Header: lambda m: m.stamp}[kind]
+        set_stamp(own(message), stamp)
+        assert deserialize(written, kind) == message
+        assert read(kind, written) == read(kind, serialize(message)) == (stamp, ())
+    assert read(Time, Template(Time()).write(-(10**9), ())) == (-(10**9), ())
 
 
 @settings(deadline=None)

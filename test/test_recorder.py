@@ -202,6 +202,20 @@ def test_progress_is_what_every_live_topic_has():
     assert progress.complete(0.1 + 1.1 * LOST) == 20  # b's node is lost
 
 
+def test_progress_says_when_every_topic_has_come_up_to_a_stamp():
+    progress = Progress(['a', 'b'])
+    assert not progress.reached
+    progress.take('a', 0, now=0.0)
+    progress.take('b', 0, now=0.0)
+    assert progress.reached
+    progress.aim(20)
+    for name, stamp in (('a', 10), ('a', 20), ('b', 10)):
+        progress.take(name, stamp, now=0.0)
+        assert not progress.reached
+    progress.take('b', 25, now=0.0)
+    assert progress.reached
+
+
 @pytest.mark.parametrize('composed', [False, True], ids=['processes', 'composed'])
 def test_ros2_bag_record_has_the_recorders_topics_and_every_tick(
     bag_processes, tmp_path, composed

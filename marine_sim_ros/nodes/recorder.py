@@ -24,7 +24,6 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
-from rclpy.serialization import serialize_message
 
 from marine_sim_ros.bags.writer import Manifest
 from marine_sim_ros.core.errors import MarineSimError
@@ -32,9 +31,9 @@ from marine_sim_ros.core.stamps import NANOSECONDS, header_stamp
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import Parameter, shared
 from marine_sim_ros.ros.base.process import own_words, run
+from marine_sim_ros.ros.base.publishers import NumbersPublisher
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.codecs import read
-from marine_sim_ros.ros.messages.convert import set_stamp
 from marine_sim_ros.ros.recording import recorded
 from marine_sim_ros.ros.recording.fleet_recording import FleetRecording
 from marine_sim_ros.ros.recording.recorder_files import RecorderFiles, recorders
@@ -43,8 +42,7 @@ from marine_sim_ros.ros.ticks.progress import Progress
 __all__ = ['RecorderNode', 'main']
 
 QUIET, PATIENCE = 0.3, 5.0
-OFTEN = topics.ACK_WINDOW // 2
-"""Ticks after which the owner is told that they are written."""
+OFTEN = topics.ACK_WINDOW // 2  # ticks, after which the owner is told that they are written
 PARAMETERS = (
     Parameter('directory', 'out/run', 'new or empty folder to write to'),
     Parameter('manifest', '{}', 'JSON object to write into manifest.json'),
@@ -69,8 +67,7 @@ class RecorderNode(SuiteNode):
         self._bag = self._files.bag(named)
         self._progress = Progress(n for n in self._every_tick if n in self._bag.heard)
         self._listens, self._heard_at = False, wall.monotonic()
-        self._written = self.publisher(topics.WRITTEN)
-        self._written_message = Time()
+        self._written = NumbersPublisher(self, topics.WRITTEN, Time())
         for name in self._bag.heard:
             self._record(name, named[name])
         self.create_timer(0.05, self._tell, clock=self.wall_clock)
@@ -78,7 +75,7 @@ class RecorderNode(SuiteNode):
     def _record(self, full: str, topic: topics.Topic) -> None:
         write = partial(self._write, topic, full)
         if self.bus is not None and topic.per_tick and not (topic.open_ended or topic.shared):
-            self.bus.subscribe(full, lambda message: write(serialize_message(message)))
+            self.bus.subscribe_bytes(full, write)
         else:
             self.create_subscription(topic.type, topic.name, write, topic.heard, raw=True)
 
@@ -114,8 +111,7 @@ class RecorderNode(SuiteNode):
             return
         stamp = self._progress.complete(wall.monotonic())
         self._progress.aim((stamp or 0) + OFTEN * self._step)
-        set_stamp(self._written_message, -NANOSECONDS if stamp is None else stamp)
-        self._written.publish(self._written_message)
+        self._written.publish(-NANOSECONDS if stamp is None else stamp)
         self.health['ticks'] = self._manifest.ticks
 
     def _ready(self) -> bool:

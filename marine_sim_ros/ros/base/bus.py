@@ -10,9 +10,11 @@ out, so that a message object may be filled anew for the next tick: whoever was 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
+
+from rclpy.serialization import serialize_message
 
 __all__ = ['Bus', 'Outlet']
 
@@ -42,6 +44,7 @@ class Bus:
         self._elsewhere = elsewhere
         self._handlers: dict[str, list[Callable[[Any], None]]] = {}
         self._readers: dict[str, list[Callable[[Any], None]]] = {}
+        self._recorders: dict[str, list[Callable[[bytes], None]]] = {}
         self._queue: deque[tuple[Callable[[Any], None], Any]] = deque()
         self.wake: Callable[[], object] = bool
         """Wakes the thread that makes deliveries."""
@@ -54,11 +57,13 @@ class Bus:
         """Deliver what is published on a topic to a handler."""
         self._handlers.setdefault(name, []).append(handler)
 
-    def subscribe_numbers(
-        self, name: str, handler: Callable[[tuple[int, Sequence[float]]], None]
-    ) -> None:
+    def subscribe_numbers(self, name: str, handler: Callable[[tuple[int, Any]], None]) -> None:
         """Deliver stamp (ns) and numbers of a topic to a handler, of which no message is made."""
         self._readers.setdefault(name, []).append(handler)
+
+    def subscribe_bytes(self, name: str, handler: Callable[[bytes], None]) -> None:
+        """Deliver the serialised messages of a topic to a handler: who records makes none."""
+        self._recorders.setdefault(name, []).append(handler)
 
     def handlers(self, name: str) -> list[Callable[[Any], None]]:
         """Return the handlers of a topic's messages, those that come later included."""
@@ -68,10 +73,14 @@ class Bus:
         """Return the handlers of a topic's numbers, those that come later included."""
         return self._readers.setdefault(name, [])
 
-    def publish(self, name: str, message: Any) -> None:
-        """Queue a message for all its handlers."""
-        for handler in self._handlers.get(name, ()):
-            self._queue.append((handler, message))
+    def recorders(self, name: str) -> list[Callable[[bytes], None]]:
+        """Return the handlers of a topic's bytes, those that come later included."""
+        return self._recorders.setdefault(name, [])
+
+    def publish_numbers(self, name: str, stamp: int, numbers: Any) -> None:
+        """Queue stamp (ns) and numbers of a topic for all their handlers."""
+        for reader in self._readers.get(name, ()):
+            self._queue.append((reader, (stamp, numbers)))
 
     def call(self, handler: Callable[[Any], None], message: Any) -> None:
         """Call a function with a message when what was published before is delivered."""
@@ -101,6 +110,9 @@ class Outlet:
     """A publisher that serves the bus, and DDS where somebody listens.
 
     Where nobody does, DDS gets a message now and then: what it keeps for who comes late is new.
+
+    Attributes:
+        topic_name: full name of the topic.
     """
 
     def __init__(self, publisher: Any, bus: Bus | None = None, *, always: bool = False) -> None:
@@ -112,36 +124,59 @@ class Outlet:
             always: give DDS every message, because a node may wait for it that is found late.
         """
         self._publisher = publisher
-        self._bus = bus
+        self._bus = Bus() if bus is None else bus
         self._always = always
         self._first, self._due = FIRST, 0.0
         self._listeners = publisher.handle.get_subscription_count  # a fifth of its wrapper's time
         self.topic_name = publisher.topic_name
-        self._handlers = [] if bus is None else bus.handlers(self.topic_name)
-        self._readers = [] if bus is None else bus.readers(self.topic_name)
+        self._handlers = self._bus.handlers(self.topic_name)
+        self._readers = self._bus.readers(self.topic_name)
+        self._recorders = self._bus.recorders(self.topic_name)
 
     @property
     def wanted(self) -> bool:
         """Whether anybody gets the next message, now or when he is discovered."""
-        return bool(self._handlers) or self._sends()
+        return bool(self._handlers) or self.wants_bytes
+
+    @property
+    def handled(self) -> bool:
+        """Whether a node of this process gets the next message as an object."""
+        return bool(self._handlers)
+
+    @property
+    def wants_bytes(self) -> bool:
+        """Whether DDS or a recorder of this process gets the next message."""
+        return bool(self._recorders) or self._sends()
 
     def _sends(self) -> bool:
         """Whether DDS gets the next message."""
         return self._always or self._first > 0 or self._listeners() > 0 or monotonic() >= self._due
 
     def publish(self, message: Any) -> None:
-        """Publish a message; the first ones to DDS too, which keeps them for who comes late."""
+        """Publish a message, or the bytes of one, which no handler of messages gets.
+
+        DDS gets the first ones too, and keeps them for who comes late.
+        """
         if self._sends():
             self._first -= 1
             self._due = monotonic() + PERIOD
             self._publisher.publish(message)
+        if self._recorders:
+            data = message if isinstance(message, bytes) else serialize_message(message)
+            for recorder in self._recorders:
+                self._bus.call(recorder, data)
+        if not isinstance(message, bytes):
+            self.deliver(message)
+
+    def deliver(self, message: Any) -> None:
+        """Give a message to the nodes of this process that take it as an object."""
         for handler in self._handlers:
-            self._bus.call(handler, message)  # type: ignore[union-attr]
+            self._bus.call(handler, message)
 
     def publish_numbers(self, stamp: int, numbers: Any) -> None:
         """Give stamp (ns) and numbers of a message to those on the bus who read no more of it."""
         for reader in self._readers:
-            self._bus.call(reader, (stamp, numbers))  # type: ignore[union-attr]
+            self._bus.call(reader, (stamp, numbers))
 
     def wait_for_all_acked(self, timeout: Any) -> bool:
         """Wait until everybody who listens over DDS has what was sent; return whether they do."""

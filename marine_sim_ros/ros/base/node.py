@@ -32,7 +32,7 @@ from marine_sim_ros.ros.base.parameters import Parameter, declare, shared
 from marine_sim_ros.ros.base.throttled_publisher import ThrottledPublisher
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.codecs import read
-from marine_sim_ros.ros.messages.convert import stamp_ns, vector_from
+from marine_sim_ros.ros.messages.convert import vector_from
 
 __all__ = ['COMMON', 'SuiteNode']
 
@@ -150,11 +150,14 @@ class SuiteNode(Node):
         self.keep_time()
         if bus.time is None:
             bus.time = 0
-            bus.subscribe(topics.CLOCK.name, lambda m: setattr(bus, 'time', stamp_ns(m.clock)))
+            clock = topics.CLOCK
+            bus.subscribe_numbers(clock.name, lambda given: setattr(bus, 'time', given[0]))
             if not bus.clock_is_here:  # one subscription serves all nodes of the process
-                relay = partial(bus.publish, topics.CLOCK.name)
-                clock = topics.CLOCK
-                self.create_subscription(clock.type, clock.name, relay, clock.qos)
+
+                def relay(data: bytes) -> None:
+                    bus.publish_numbers(clock.name, *read(clock.type, data))
+
+                self.create_subscription(clock.type, clock.name, relay, clock.qos, raw=True)
 
     def take_time_from_ticks(self) -> None:
         """Do what use_sim_time does with the newest tick, without a subscription to /clock.
@@ -299,8 +302,6 @@ class SuiteNode(Node):
     def publisher(self, topic: topics.Topic) -> Any:
         """Return something with ``publish`` for a topic."""
         publisher = self.create_publisher(topic.type, topic.name, topic.qos)
-        if self.bus is None and not topic.per_tick:
-            return publisher
         always = self.bus is None and not topic.optional
         result = Outlet(publisher, self.bus, always=always)
         if not topic.per_tick or topic.name.startswith('/'):

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from rclpy.node import Node
@@ -50,9 +49,23 @@ class ThrottledPublisher:
         """Whether anybody gets the next message."""
         return bool(self._publisher.wanted) or self._lookers() > 0
 
-    def publish_numbers(self, stamp: int, numbers: Sequence[float]) -> None:
+    @property
+    def wants_bytes(self) -> bool:
+        """Whether anybody outside gets the next message, or a recorder of this process."""
+        return bool(self._publisher.wants_bytes) or self._lookers() > 0
+
+    @property
+    def handled(self) -> bool:
+        """Whether a node of this process gets the next message as an object."""
+        return bool(self._publisher.handled)
+
+    def publish_numbers(self, stamp: int, numbers: Any) -> None:
         """Give stamp (ns) and numbers of a message to those on the bus who read no more of it."""
         self._publisher.publish_numbers(stamp, numbers)
+
+    def deliver(self, message: Any) -> None:
+        """Give a message to the nodes of this process that take it as an object."""
+        self._publisher.deliver(message)
 
     def publish(self, message: Any) -> None:
         """Publish a message."""

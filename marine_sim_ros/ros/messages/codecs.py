@@ -14,6 +14,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import AccelStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
@@ -71,6 +72,7 @@ LAYOUTS: dict[Any, Layout] = {
     AccelStamped: Layout(0, 1, '6d'),
     Header: Layout(0, 1, ''),
     Clock: Layout(0, 0, ''),
+    Time: Layout(0, 0, ''),
 }
 """By message class. The bytes left out of an Odometry are its covariances."""
 if TFMessage is not None:

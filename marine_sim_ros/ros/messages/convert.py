@@ -14,29 +14,19 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import (
-    AccelStamped,
-    PoseStamped,
-    TransformStamped,
-    Vector3Stamped,
-    WrenchStamped,
-)
+from geometry_msgs.msg import PoseStamped, TransformStamped, Vector3Stamped, WrenchStamped
 from nav_msgs.msg import Odometry, Path
 
 from marine_sim_ros.core.stamps import NANOSECONDS, stamp_ns
-from marine_sim_ros.core.state import State, Wrench
+from marine_sim_ros.core.state import State
 
 __all__ = [
-    'acceleration_from',
     'finite',
     'odometry_numbers',
     'path_message',
-    'set_acceleration',
     'set_fields',
-    'set_odometry',
     'set_stamp',
     'set_transform',
-    'set_wrench',
     'stamp_ns',
     'state_from',
     'state_of',
@@ -76,13 +66,6 @@ def state_of(numbers: Sequence[float]) -> State | None:
     return State(np.array(numbers[:3]), np.array(numbers[3:7]), np.array(numbers[7:]))
 
 
-def set_odometry(message: Odometry, state: State) -> None:
-    """Write a state into an Odometry."""
-    _set_pose(message.pose.pose.position, message.pose.pose.orientation, state)
-    v, w = message.twist.twist.linear, message.twist.twist.angular
-    v.x, v.y, v.z, w.x, w.y, w.z = state.velocity.tolist()
-
-
 def _set_pose(position: object, orientation: object, state: State) -> None:
     position.x, position.y, position.z = state.position.tolist()  # type: ignore[attr-defined]
     q = orientation
@@ -117,28 +100,10 @@ def wrench_from(message: WrenchStamped) -> np.ndarray:
     return np.array([f.x, f.y, f.z, t.x, t.y, t.z])
 
 
-def set_wrench(message: WrenchStamped, wrench: Wrench) -> None:
-    """Write six numbers into a wrench."""
-    f, t = message.wrench.force, message.wrench.torque
-    f.x, f.y, f.z, t.x, t.y, t.z = wrench.tolist()
-
-
 def vector_from(message: Vector3Stamped) -> np.ndarray:
     """Return the three numbers of a vector."""
     v = message.vector
     return np.array([v.x, v.y, v.z])
-
-
-def acceleration_from(message: AccelStamped) -> np.ndarray:
-    """Return the six numbers of an acceleration."""
-    a, w = message.accel.linear, message.accel.angular
-    return np.array([a.x, a.y, a.z, w.x, w.y, w.z])
-
-
-def set_acceleration(message: AccelStamped, acceleration: np.ndarray) -> None:
-    """Write six numbers into an acceleration."""
-    a, w = message.accel.linear, message.accel.angular
-    a.x, a.y, a.z, w.x, w.y, w.z = acceleration.tolist()
 
 
 def path_message(stamp: int, points: np.ndarray) -> Path:

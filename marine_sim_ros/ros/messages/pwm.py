@@ -1,39 +1,19 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pulse widths as messages, and what is credible of them."""
+"""Pulse widths that are credible."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 
 import numpy as np
-from std_msgs.msg import MultiArrayDimension, UInt16MultiArray
 
-from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.physics.thrusters import PWM_MAX, PWM_MIN
-from marine_sim_ros.ros.messages.sequences import STAMP
 
-__all__ = ['PwmMessage', 'credible']
+__all__ = ['credible']
 
 CREDIBLE = (800, 2200)
-
-
-class PwmMessage:
-    """A command that is filled anew for each tick."""
-
-    def __init__(self) -> None:
-        """Make the message."""
-        self._stamp = MultiArrayDimension(label=STAMP)
-        self._message = UInt16MultiArray()
-        self._message.layout.dim = [self._stamp]
-
-    def filled(self, stamp: int, widths: Sequence[int]) -> UInt16MultiArray:
-        """Return the command (n,), µs, that answers the state of a stamp (ns)."""
-        self._stamp.size, self._stamp.stride = divmod(stamp, NANOSECONDS)
-        self._message.data = array('H', widths)
-        return self._message
 
 
 def credible(widths: Sequence[int], count: int) -> tuple[np.ndarray | None, str]:

@@ -174,11 +174,11 @@ PWM_PER_TICK = Topic(PWM.name, PWM.type, LOCKSTEP)
 """The same topic where a controller sends one command for every odom; its layout has the stamp of
 that odom (ros/messages/pwm.py)."""
 JOY = Topic('/joy', Joy, QUEUE, per_tick=False)
-THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP, open_ended=True)
+THRUSTER_STATE = Topic('thrusters/state', JointState, LOCKSTEP)
 THRUSTER_POWER = Topic('thrusters/power', Float32MultiArray, LOCKSTEP, optional=True)
 ACCELERATION = Topic('acceleration', AccelStamped, LOCKSTEP)
 """Rate of change of the body-frame velocity over the step that follows, for inertial sensors."""
-THRUSTER_SUPPLY = Topic('thrusters/supply', JointState, LOCKSTEP, open_ended=True)
+THRUSTER_SUPPLY = Topic('thrusters/supply', JointState, LOCKSTEP)
 """position: the numbers of SUPPLY, which are the ``supply`` of SensorInputs; published where a
 sensor needs it."""
 SUPPLY = ('power', 'voltage', 'used')
@@ -216,17 +216,17 @@ AUTOPILOT_EKF = Topic('autopilot/ekf_flags', UInt16, LATCHED, per_tick=False)
 """EKF_STATUS_FLAGS of MAVLink."""
 AUTOPILOT_POSITION = Topic('autopilot/position', PointStamped, QUEUE, per_tick=False)
 """In map, as the autopilot's estimator has it."""
-JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP, open_ended=True)
+JOINT_STATES = Topic('joint_states', JointState, LOCKSTEP)
 KEPT_JOINTS = Topic('joint_states/kept', JointState, LATCHED, per_tick=False)
 """Where the joints go on from: kept by dynamics while no node moves them, else empty."""
-FIN_STATE = Topic('fins/state', JointState, LOCKSTEP, open_ended=True)
-AZIMUTH_STATE = Topic('azimuths/state', JointState, LOCKSTEP, open_ended=True)
+FIN_STATE = Topic('fins/state', JointState, LOCKSTEP)
+AZIMUTH_STATE = Topic('azimuths/state', JointState, LOCKSTEP)
 ARM_COMMANDS = Topic('joint_commands', JointState, QUEUE, per_tick=False)
 COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
 COMMAND_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
 COMMAND_PATH = Topic('cmd_path', Path, QUEUE, per_tick=False)
 COMMAND_WRENCH = Topic('cmd_wrench', Wrench, QUEUE, per_tick=False)
-SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP, open_ended=True, optional=True)
+SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP, optional=True)
 """name: the twelve quantities; position: their targets, NaN where free."""
 CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP, optional=True)
 """What the controller asks of the thrusters, about the centre of mass."""
@@ -237,7 +237,7 @@ TETHER_TENSION = Topic('tether/tension', JointState, QUEUE, per_tick=False, open
 TETHER_ANCHOR = Topic('tether/anchor_wrench', WrenchStamped, LOCKSTEP)
 """On the vehicle that carries the anchor, in its body frame; where one does."""
 TETHER_SHAPE = Topic('tether/shape', Path, QUEUE, per_tick=False)
-TETHER_STATE = Topic('tether/state', JointState, LOCKSTEP, open_ended=True)
+TETHER_STATE = Topic('tether/state', JointState, LOCKSTEP)
 """name: reel; position: length off it, m; velocity: rate of that, m/s; effort: pull there, N."""
 GAZEBO_STATE = Topic('gazebo/state', Odometry, QUEUE, per_tick=False)
 """Between gazebo_bridge and ros_gz_bridge, which knows no latched topics."""
@@ -272,13 +272,7 @@ def servo_commands(kind: str, *, per_tick: bool = False) -> Topic:
 
     Per tick where a controller sends one command for every odom.
     """
-    return Topic(
-        f'{kind}/command',
-        JointState,
-        LOCKSTEP if per_tick else QUEUE,
-        per_tick=per_tick,
-        open_ended=per_tick,
-    )
+    return Topic(f'{kind}/command', JointState, LOCKSTEP if per_tick else QUEUE, per_tick=per_tick)
 
 
 def drag_topic(kind: str) -> Topic:

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
@@ -25,10 +24,8 @@ from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
 from marine_sim_ros.core.state import State
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import SOURCES, Parameter, shared
-from marine_sim_ros.ros.base.publishers import SpatialPublisher
+from marine_sim_ros.ros.base.publishers import NumbersPublisher, SpatialPublisher
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.codecs import Template
-from marine_sim_ros.ros.messages.convert import set_odometry, set_stamp, set_transform, stamp_ns
 from marine_sim_ros.ros.recording.recorded import is_recorded
 from marine_sim_ros.ros.ticks.followers import SILENCE, Followers
 from marine_sim_ros.ros.ticks.pacing import Pacer
@@ -132,39 +129,34 @@ class StateOwner(SuiteNode):
         self.create_timer(0.5, self._watch, clock=self.wall_clock)
 
     def _make_messages(self) -> None:
-        self._odom = Odometry(child_frame_id=self.body_frame)
-        self._odom.header.frame_id = 'map'
-        truth = self.values['truth_frame']
-        frame = self.values['frame_prefix'] + truth if truth else self.body_frame
-        self._transform = TransformStamped(child_frame_id=frame)
-        self._transform.header.frame_id = 'map'
-        self._clock_message = Clock()
-        self._odom_publisher = self.publisher(topics.ODOM)
+        odom = Odometry(child_frame_id=self.body_frame)
+        odom.header.frame_id = 'map'
+        self._odom_publisher = NumbersPublisher(self, topics.ODOM, odom)
         if topics.TF is None:
             self.get_logger().warning(
                 'no /tf is published: tf2_msgs is not installed; a ROS workspace has it, and '
                 '`make setup` in a checkout builds it, for it is not on PyPI'
             )
         else:
-            self._tf = topics.TF.type(transforms=[self._transform])
-            self._tf_publisher = self.publisher(topics.TF)
-        separate = self.bus is None
-        self._odom_template = Template(self._odom) if separate else None
-        self._tf_template = Template(self._tf) if separate and topics.TF is not None else None
-        self._clock_template = Template(self._clock_message) if separate else None
+            truth = self.values['truth_frame']
+            frame = self.values['frame_prefix'] + truth if truth else self.body_frame
+            transform = TransformStamped(child_frame_id=frame)
+            transform.header.frame_id = 'map'
+            message = topics.TF.type(transforms=[transform])
+            self._tf_publisher = NumbersPublisher(self, topics.TF, message)
         if self.values['clock'] == 'publish':
-            self._clock_publisher = self.publisher(topics.CLOCK)
+            self._clock_publisher = NumbersPublisher(self, topics.CLOCK, Clock())
 
     def _make_inputs(self) -> None:
         if self.values['clock'] == 'follow':
-            self.listen(topics.CLOCK, self._on_clock)
+            self.listen_numbers(topics.CLOCK, self._on_clock)
         for name in filter(None, self.values['followers']):
             total = replace(topics.TOTAL_WRENCH, name=f'{name}/{topics.TOTAL_WRENCH.name}')
             self.listen_numbers(total, partial(self._on_follower, self._followers, name))
         for tick in self._sensor_ticks:
             self.listen_numbers(tick, partial(self._on_follower, self._sensors, tick.name))
         if self.values['await_recorder']:
-            self.listen(topics.WRITTEN, self._on_written)
+            self.listen_numbers(topics.WRITTEN, self._on_written)
         self.create_service(SetBool, 'pause', self._on_pause)
         self.create_service(Trigger, 'reset', self._on_reset)
         self.create_service(Trigger, 'step', self._on_step)
@@ -223,44 +215,17 @@ class StateOwner(SuiteNode):
             return
         self.published, self._single, self.newest = True, False, self.stamp
         self._published_at = wall.monotonic()
-        if self.values['clock'] == 'publish':
-            self._publish_clock()
         stamp, state = self.stamp, self.state
+        if self.values['clock'] == 'publish':
+            self._clock_publisher.publish(stamp)
         pose = [*state.position.tolist(), *state.orientation.tolist()]
-        numbers = [*pose, *state.velocity.tolist()]
-        if self._odom_template is not None:
-            self._odom_publisher.publish(self._odom_template.write(stamp, numbers))
-        else:
-            self._odom_publisher.publish_numbers(stamp, numbers)
-            if self._odom_publisher.wanted:
-                set_stamp(self._odom.header.stamp, stamp)
-                set_odometry(self._odom, state)
-                self._odom_publisher.publish(self._odom)
+        self._odom_publisher.publish(stamp, [*pose, *state.velocity.tolist()])
         pause = stamp // self._step % topics.ACK_WINDOW == 0
         if pause and self.values['await_acknowledgement']:
             self._odom_publisher.wait_for_all_acked(ACKNOWLEDGEMENT)
         if topics.TF is not None:
-            self._publish_transform(pose)
+            self._tf_publisher.publish(stamp, pose)
         self.on_published()
-
-    def _publish_clock(self) -> None:
-        """Publish the time of the present state."""
-        if self._clock_template is not None:
-            self._clock_publisher.publish(self._clock_template.write(self.stamp, ()))
-        else:
-            set_stamp(self._clock_message.clock, self.stamp)
-            self._clock_publisher.publish(self._clock_message)
-
-    def _publish_transform(self, pose: list[float]) -> None:
-        """Publish the pose (7) of the present state to tf."""
-        if not self._tf_publisher.wanted:
-            return
-        if self._tf_template is not None:
-            self._tf_publisher.publish(self._tf_template.write(self.stamp, pose))
-        else:
-            set_stamp(self._transform.header.stamp, self.stamp)
-            set_transform(self._transform, self.state)
-            self._tf_publisher.publish(self._tf)
 
     def held(self) -> bool:
         """Return whether the present state may not be published yet."""
@@ -294,15 +259,15 @@ class StateOwner(SuiteNode):
         else:
             self.publish_when_due()
 
-    def _on_clock(self, message: Clock) -> None:
-        before, self._followed = self._followed, stamp_ns(message.clock)
+    def _on_clock(self, stamp: int, _: Sequence[float]) -> None:
+        before, self._followed = self._followed, stamp
         if self._followed < before:  # who publishes the clock was reset
             self._restart()
         self.publish_when_due()
 
-    def _on_written(self, message: Time) -> None:
+    def _on_written(self, stamp: int, _: Sequence[float]) -> None:
         self._recorder_listens = self._recorder_listens or self._is_heard()
-        self._written, self._heard_at = max(self._written, stamp_ns(message)), wall.monotonic()
+        self._written, self._heard_at = max(self._written, stamp), wall.monotonic()
         self.publish_when_due()
         self._finish()
 

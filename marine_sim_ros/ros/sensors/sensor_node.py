@@ -22,7 +22,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import NEIGHBOURS, VIDEO, Parameter
-from marine_sim_ros.ros.base.publishers import StampPublisher
+from marine_sim_ros.ros.base.publishers import NumbersPublisher
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.convert import (
     finite,
@@ -165,7 +165,7 @@ class SensorsNode(SuiteNode):
         self._publish_frames()
         tick = topics.sensor_tick(name)
         told = tick in topics.sensor_ticks(self.vehicle)
-        self._tick = StampPublisher(self, tick) if told else None
+        self._tick = NumbersPublisher(self, tick, tick.type()) if told else None
         # Pictures are many packets: a tick, sent later, may come sooner, unless by the bus.
         slow = any(SENSORS[s.reader.sensor.kind].executable == 'sensor' for s in self._sensors)
         self._large = slow and self.bus is None
