@@ -347,6 +347,26 @@ def test_pause_and_reset(processes, watcher):
 
 
 @pytest.mark.clock
+@pytest.mark.parametrize('more', [(), ('--composed',)], ids=['processes', 'composed'])
+def test_who_comes_late_hears_what_is_new(processes, watcher, more):
+    """Of a topic that nobody hears, DDS keeps the newest messages, not those of the start."""
+    from nav_msgs.msg import Odometry
+    from sensor_msgs.msg import FluidPressure
+
+    from marine_sim_ros.ros.messages.topics import LOCKSTEP
+
+    processes.marine_sim('run', 'bluerov2', *more)
+    watcher.listen('odom', Odometry)
+    watcher.until(lambda: watcher.seen['odom'][-1].header.stamp.sec >= 3)
+    heard = []
+    watcher.node.create_subscription(FluidPressure, 'barometer/pressure', heard.append, LOCKSTEP)
+    watcher.until(lambda: len(heard) > 30)
+    stamps = [stamp_of(message) for message in heard]
+    assert stamps == sorted(stamps)
+    assert stamps[0] > 1_500_000_000  # sixteen messages, 25 a second
+    assert 5_000_000 in np.diff(stamps[-20:])  # every tick, once it is heard
+
+
 def test_without_lockstep_it_follows_the_wall_clock(processes, watcher):
     from nav_msgs.msg import Odometry
 

@@ -20,6 +20,8 @@ __all__ = ['fleet_rows']
 NUMBERS = (1, 5, 20)
 SPACING = 3.0
 """m."""
+CLOSED = 'survey'
+"""Ten minutes in which the controller always has something to do."""
 REAL_TIME = 200.0
 """ticks/s."""
 
@@ -27,7 +29,7 @@ REAL_TIME = 200.0
 def _cost(seconds: float, count: int, engine: str) -> tuple[float, float]:
     """Return the processor time of a tick of one vehicle (s) and the memory of the fleet (MB)."""
     vehicles = tuple(
-        FleetVehicle(f'bench_{i}', 'bluerov2', controller='modern', position=(i * SPACING, 0, -2))
+        FleetVehicle(f'bench_{i}', 'bluerov2', scenario=CLOSED, position=(i * SPACING, 0, -5))
         for i in range(count)
     )
     common = RunOptions(real_time_factor=0.0, duration=1e5, engine=engine)
@@ -50,7 +52,7 @@ def _cost(seconds: float, count: int, engine: str) -> tuple[float, float]:
 def fleet_rows(
     add: Callable[[str, str, float], None], seconds: float, numbers: Sequence[int] = NUMBERS
 ) -> None:
-    """Measure composed fleets of BlueROV2s with controllers and barometers at full speed.
+    """Measure composed fleets of BlueROV2s in closed loop, with their sensors, at full speed.
 
     Args:
         add: takes name, format and value of a measurement.
