@@ -185,10 +185,18 @@ class ClosedLoop:
         """
         before, kept = (time, None) if memory is None else memory
         if kept is None or time < before:
-            before, kept = time, begin_loop(self.law, self._count, state, azimuths=self._azimuths)
+            before, kept = time, self._begin(state)
         dt = time - before if time > before else FIRST_STEP
-        sharing = _Working(self._allocator, failed)
-        output, following = loop_step(
-            self.law, sharing, wanted, state, kept, dt=dt, fins=self._fins
-        )
+        output, following = self._answer(wanted, state, kept, dt, failed)
         return output, (time, following)
+
+    def _begin(self, state: State) -> Any:
+        """Return the memory of a start."""
+        return begin_loop(self.law, self._count, state, azimuths=self._azimuths)
+
+    def _answer(
+        self, wanted: np.ndarray, state: State, memory: Any, dt: float, failed: np.ndarray | None
+    ) -> tuple[Output, Any]:
+        """Return the command for a state dt (s) after the one before, and the memory."""
+        sharing = _Working(self._allocator, failed)
+        return loop_step(self.law, sharing, wanted, state, memory, dt=dt, fins=self._fins)

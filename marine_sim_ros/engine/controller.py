@@ -18,13 +18,7 @@ import numpy as np
 from jax.experimental import enable_x64
 
 from marine_sim_ros.control.allocator import Allocation, Allocator
-from marine_sim_ros.control.closed_loop import (
-    FIRST_STEP,
-    ClosedLoop,
-    Output,
-    begin_loop,
-    loop_step,
-)
+from marine_sim_ros.control.closed_loop import ClosedLoop, Output, begin_loop, loop_step
 from marine_sim_ros.control.controller_model import ControllerSettings
 from marine_sim_ros.control.settings import model_of
 from marine_sim_ros.core.state import State, rest
@@ -149,31 +143,27 @@ class CompiledLoop(ClosedLoop):
             self._plans[key] = _plan(self._allocator, mask)
         return self._plans[key]
 
-    def step(
+    def _begin(self, state: State) -> np.ndarray:
+        begun = begin_loop(self.law, self._count, state, dt=self._dt, azimuths=self._azimuths)
+        return row_of(begun)
+
+    def _answer(
         self,
         wanted: np.ndarray,
-        time: float,
         state: State,
-        memory: tuple[float, Any] | None,
-        *,
-        failed: np.ndarray | None = None,
-    ) -> tuple[Output, tuple[float, Any]]:
-        """Return the command for a state, as :meth:`ClosedLoop.step` does."""
-        before, row = (time, None) if memory is None else memory
-        if row is None or time < before:
-            before = time
-            begun = begin_loop(self.law, self._count, state, dt=self._dt, azimuths=self._azimuths)
-            row = row_of(begun)
-        since = time - before if time > before else FIRST_STEP
-        since = self._dt if abs(since - self._dt) < SAME else since
-        given = [row, wanted, *state, (since,), self._without(failed)]
+        memory: np.ndarray,
+        dt: float,
+        failed: np.ndarray | None,
+    ) -> tuple[Output, np.ndarray]:
+        since = self._dt if abs(dt - self._dt) < SAME else dt
+        given = [memory, wanted, *state, (since,), self._without(failed)]
         with enable_x64(True):
             out = np.asarray(self._program.call(np.concatenate(given)))
         size = self._program.memory.size
         told = self._program.told.unpacked(out[size:])
         wrench = told.pop('wrench')
         found = Allocation(**told | {'saturated': bool(told['saturated'])})
-        return Output(found.pwm, wrench, found), (time, out[:size])
+        return Output(found.pwm, wrench, found), out[:size]
 
 
 def fastest_loop(vehicle: Vehicle, settings: ControllerSettings, *, dt: float) -> ClosedLoop:
