@@ -237,7 +237,7 @@ class Node:
 
 
 def test_a_tick_waits_for_all_commands_and_goes_on_without_who_is_silent():
-    graph, done = CompiledGraph(('fins', 'thrusters', 'drag')), []
+    graph, done = CompiledGraph(('fins', 'thrusters', 'drag'), 0.005), []
     graph.serve(lambda stamp, commands: done.append((stamp, commands)))
     fins = Node(graph, 'fins', True)
     for node in (fins, Node(graph, 'thrusters', False)):

@@ -35,11 +35,7 @@ COMPILED_OWNERS = {
 
 
 def _make(
-    spec: NodeSpec,
-    bus: Bus,
-    fleet: FleetRecording | None,
-    graph: CompiledGraph | None,
-    step: float,
+    spec: NodeSpec, bus: Bus, fleet: FleetRecording | None, graph: CompiledGraph | None
 ) -> Any:
     if graph is not None and spec.executable in COMPILED_OWNERS:
         file, name = COMPILED_OWNERS[spec.executable]
@@ -55,7 +51,7 @@ def _make(
     if graph is not None and spec.name in (*COMPILED_OWNERS, *graph.sources):
         own['graph'] = graph
     if graph is not None and spec.executable == 'controller':
-        own['step'] = step
+        own['step'] = graph.step
     return kind(
         *spec.arguments, parameter_overrides=overrides, namespace=spec.namespace, bus=bus, **own
     )
@@ -66,7 +62,7 @@ def _graph(options: RunOptions, specs: Sequence[NodeSpec]) -> CompiledGraph | No
     if options.engine != 'jax':
         return None
     owner = next(spec for spec in specs if spec.executable in COMPILED_OWNERS)
-    return CompiledGraph(owner.parameters['wrench_sources'])
+    return CompiledGraph(owner.parameters['wrench_sources'], options.dt)
 
 
 def main() -> None:
@@ -82,7 +78,7 @@ def main() -> None:
         elsewhere=tuple(f'{name}/' for name in elsewhere(runs)),
     )
     makers = [
-        partial(_make, spec, bus, fleet, graph, options.dt)
+        partial(_make, spec, bus, fleet, graph)
         for options in runs
         for specs in [describe(options)]
         for graph in [_graph(options, specs)]

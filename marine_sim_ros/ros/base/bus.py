@@ -77,10 +77,19 @@ class Bus:
         """Return the handlers of a topic's bytes, those that come later included."""
         return self._recorders.setdefault(name, [])
 
-    def publish_numbers(self, name: str, stamp: int, numbers: Any) -> None:
-        """Queue stamp (ns) and numbers of a topic for all their handlers."""
+    def relay(self, name: str, data: bytes, stamp: int, numbers: Any) -> None:
+        """Queue a message of another process for those who read numbers or record.
+
+        Args:
+            name: full name of its topic.
+            data: the message, serialised.
+            stamp: its stamp, ns.
+            numbers: its numbers.
+        """
         for reader in self._readers.get(name, ()):
             self._queue.append((reader, (stamp, numbers)))
+        for recorder in self._recorders.get(name, ()):
+            self._queue.append((recorder, data))
 
     def call(self, handler: Callable[[Any], None], message: Any) -> None:
         """Call a function with a message when what was published before is delivered."""

@@ -154,10 +154,10 @@ class SuiteNode(Node):
             bus.subscribe_numbers(clock.name, lambda given: setattr(bus, 'time', given[0]))
             if not bus.clock_is_here:  # one subscription serves all nodes of the process
 
-                def relay(data: bytes) -> None:
-                    bus.publish_numbers(clock.name, *read(clock.type, data))
+                def take(data: bytes) -> None:
+                    bus.relay(clock.name, data, *read(clock.type, data))
 
-                self.create_subscription(clock.type, clock.name, relay, clock.qos, raw=True)
+                self.create_subscription(clock.type, clock.name, take, clock.qos, raw=True)
 
     def take_time_from_ticks(self) -> None:
         """Do what use_sim_time does with the newest tick, without a subscription to /clock.

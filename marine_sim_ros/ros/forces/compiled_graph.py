@@ -35,6 +35,7 @@ class CompiledGraph:
 
     Attributes:
         sources: names of the forces, in the order of their sum.
+        step: s between two ticks.
         forces: nodes by their names.
         faults: what is wrong with the thrusters, or None.
         listed: those faults as they were given, for a program in another process.
@@ -42,9 +43,9 @@ class CompiledGraph:
         timeout: time without a command after which the thrusters stop, s.
     """
 
-    def __init__(self, sources: Collection[str]) -> None:
+    def __init__(self, sources: Collection[str], step: float) -> None:
         """Expect the nodes of these forces."""
-        self.sources = tuple(sources)
+        self.sources, self.step = tuple(sources), step
         self.forces: dict[str, CompiledForce] = {}
         self.faults: Tables | None = None
         self.listed: tuple[Fault, ...] = ()
