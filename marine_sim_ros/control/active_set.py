@@ -151,8 +151,15 @@ class ActiveSet:
         self._inverse = np.zeros_like(self._matrix)
         self._active: list[int] = []
 
-    def sides(self, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-        """Return on which sides (c,) bounds are active at the least, and whether there is one."""
+    def sides(
+        self, problem: Problem, tolerance: float = TOLERANCE
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return on which sides (c,) bounds are active at the least, and whether there is one.
+
+        Args:
+            problem: of the C and H that all have.
+            tolerance: by which a bound may be exceeded, of its size.
+        """
         bounds = np.concatenate([problem.high, -problem.low])
         size = np.concatenate([problem.size] * 2)
         multipliers = self._restarted(self._rows @ problem.unbounded - bounds)
@@ -163,7 +170,7 @@ class ActiveSet:
             excess[self._active] = -np.inf
             excess[[row - half for row in self._active]] = -np.inf  # the same row's other bound
             worst = int(excess.argmax())
-            if excess[worst] <= TOLERANCE:
+            if excess[worst] <= tolerance:
                 solved = True
                 break
             change = self._join(worst, float(excess[worst] * size[worst]), multipliers)

@@ -74,6 +74,9 @@ class Programmes:
         if not fine and self._search:  # what it remembers has gathered too much rounding
             search = ActiveSet(problem)
             found, fine = _solved(xp, problem, *search.sides(problem))
+        if not fine:  # rounding of the way there has been taken for a bound that is exceeded
+            search = ActiveSet(problem)
+            found, fine = _solved(xp, problem, *search.sides(problem, NEAR))
         self._search = search if fine else None
         return found, fine
 
