@@ -15,6 +15,7 @@ import numpy as np
 from conftest import marine_sim
 from processor import PATIENCE
 
+from marine_sim_ros.ros.launching.dds_profile import dds_profile
 from marine_sim_ros.sim.graph import describe
 from marine_sim_ros.sim.options import RunOptions
 
@@ -171,6 +172,7 @@ class Watcher:
         from rclpy.executors import SingleThreadedExecutor
         from rclpy.signals import SignalHandlerOptions
 
+        os.environ.update(dds_profile())  # or a short run may have ended before it is heard
         self.context = rclpy.Context()
         rclpy.init(context=self.context, signal_handler_options=SignalHandlerOptions.NO)
         self.node = rclpy.create_node('watcher', namespace=namespace, context=self.context)
