@@ -37,6 +37,7 @@ def with_drag(vehicle, factors):
     return replace(vehicle, damping=replace(vehicle.damping, quadratic=quadratic))
 
 
+@pytest.mark.long
 def test_slopes_are_those_of_finite_differences():
     vehicle = load_vehicle('bluerov2', coefficients='maker')
     plan, start = script(SCENARIO, vehicle), SCENARIO.initial_state()

@@ -232,6 +232,7 @@ def test_the_shipped_scenario_picks_up_the_brick():
     assert all(ok for ok, _ in scenario.verdicts(run.time, run.position[:, 2]))
 
 
+@pytest.mark.long
 def test_a_held_brick_rests_on_the_sand():
     """It bears itself and the vehicle: what it weighs in water, less what that floats with."""
     vehicle, environment = (

@@ -85,6 +85,7 @@ def test_values_go_where_paths_point(heavy):
     assert heavy.added_mass[0, 0] != 1.0
 
 
+@pytest.mark.long
 def test_derivatives_by_shipped_parameters_are_those_of_differences(heavy):
     jax = pytest.importorskip('jax')
     from marine_sim_ros.engine.availability import precision

@@ -53,6 +53,7 @@ def pulse_widths(vehicle):
     return np.tile(LEVELS[None, :, None], (1, 1, len(vehicle.thrusters)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('lag', [0.0, 0.03, 0.15])
 @pytest.mark.usefixtures('exact')
 def test_means_between_edges_are_those_of_small_steps(lag):
@@ -70,6 +71,7 @@ def test_means_between_edges_are_those_of_small_steps(lag):
     assert np.ptp(close) > 5  # N
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures('exact')
 def test_interpolated_commands_follow_their_lines():
     from marine_sim_ros.identification.rotor_lag import mean_thrusts, stairs
@@ -82,6 +84,7 @@ def test_interpolated_commands_follow_their_lines():
     np.testing.assert_allclose(found[0], close, atol=0.3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('delay', [-0.001, 0.0, 0.001])
 @pytest.mark.usefixtures('exact')
 def test_the_derivative_by_the_delay_has_no_kink_at_a_sample(delay):
