@@ -24,10 +24,10 @@ from marine_sim_ros.control.settings import model_of
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.engine.availability import precision, wait_for_programs
 from marine_sim_ros.engine.compiled import compiled
-from marine_sim_ros.engine.components import Components, components, joined
+from marine_sim_ros.engine.components import components
 from marine_sim_ros.engine.control import control_of
 from marine_sim_ros.engine.layout import Layout, packed, row_of
-from marine_sim_ros.engine.loop import settled
+from marine_sim_ros.engine.loop import settled, told
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.sharing import allocation_tables_of
 from marine_sim_ros.engine.solid import same
@@ -74,13 +74,6 @@ def _compile(vehicle: Vehicle, settings: ControllerSettings, dt: float) -> _Prog
         memory = begin_loop(control.law, len(none), start, dt=dt, azimuths=azimuths)
         return settled(memory, (), jnp.float64)
 
-    def plain(tree: Any) -> Any:
-        return jax.tree.map(
-            lambda x: joined(x, (), jnp.float64) if isinstance(x, Components) else jnp.asarray(x),
-            settled(tree, (), jnp.float64),
-            is_leaf=lambda x: isinstance(x, Components),
-        )
-
     with precision('float64'):
         memory = Layout(jax.eval_shape(begun, rest()))
         sizes = [memory.size, 12, 3, 4, 6, 1, *(int(np.prod(s)) for s in shapes.values())]
@@ -103,9 +96,9 @@ def _compile(vehicle: Vehicle, settings: ControllerSettings, dt: float) -> _Prog
                 dt=inside(since[0]),
                 fins=control.fins,
             )
-            told = plain({**vars(output.allocation), 'wrench': output.wrench})
-            found['told'] = Layout(told)
-            return jnp.concatenate([packed(settled(after, (), row.dtype)), packed(told)])
+            answer = told({**vars(output.allocation), 'wrench': output.wrench}, row.dtype)
+            found['told'] = Layout(answer)
+            return jnp.concatenate([packed(settled(after, (), row.dtype)), packed(answer)])
 
         lowered = jax.jit(answered).lower(np.zeros(sum(sizes)))
     return _Program(compiled(lowered, round_each=True), memory, found['told'])
@@ -160,9 +153,9 @@ class CompiledLoop(ClosedLoop):
         with enable_x64(True):
             out = np.asarray(self._program.call(np.concatenate(given)))
         size = self._program.memory.size
-        told = self._program.told.unpacked(out[size:])
-        wrench = told.pop('wrench')
-        found = Allocation(**told | {'saturated': bool(told['saturated'])})
+        answer = self._program.told.unpacked(out[size:])
+        wrench = answer.pop('wrench')
+        found = Allocation(**answer | {'saturated': bool(answer['saturated'])})
         return Output(found.pwm, wrench, found), out[:size]
 
 

@@ -38,6 +38,7 @@ __all__ = [
     'memory_before',
     'rollout',
     'settled',
+    'told',
     'starts_alike',
     'states',
 ]
@@ -230,6 +231,15 @@ def rollout(
 def settled(tree: Any, batch: tuple[int, ...], dtype: Any) -> Any:
     """Return a carry with arrays of the batch's shape and one type in place of numbers."""
     return jax.tree.map(lambda x: _like(x, batch, dtype), tree)
+
+
+def told(tree: Any, dtype: Any) -> Any:
+    """Return what a program tells of one vehicle: arrays in place of Components and numbers."""
+    return jax.tree.map(
+        lambda x: joined(x, (), dtype) if isinstance(x, Components) else x,
+        settled(tree, (), dtype),
+        is_leaf=lambda x: isinstance(x, Components),
+    )
 
 
 def starts_alike(vehicle: Vehicle) -> bool:

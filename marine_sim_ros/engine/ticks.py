@@ -25,10 +25,10 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.availability import precision, wait_for_programs
 from marine_sim_ros.engine.compiled import compiled, scalarisable
-from marine_sim_ros.engine.components import Components, components, joined
+from marine_sim_ros.engine.components import Components, components
 from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.layout import Layout, packed, row_of
-from marine_sim_ros.engine.loop import memory_before, settled, starts_alike
+from marine_sim_ros.engine.loop import memory_before, settled, starts_alike, told
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.solid import same
 from marine_sim_ros.environment.environment import Environment
@@ -265,13 +265,9 @@ class TickedVehicle:
             since = self._since(given, first=first)
             happened, after = self._advance(vehicle, around, memory, commands, since)
             after = settled(after, (), row.dtype)
-            told = jax.tree.map(
-                lambda x: joined(x, (), row.dtype) if isinstance(x, Components) else x,
-                settled(happened, (), row.dtype),
-                is_leaf=lambda x: isinstance(x, Components),
-            )
-            found.update(after=Layout(after), told=Layout(told))
-            return jnp.concatenate([packed(after), packed(told)])
+            output = told(happened, row.dtype)
+            found.update(after=Layout(after), told=Layout(output))
+            return jnp.concatenate([packed(after), packed(output)])
 
         inputs = np.zeros(layout.size + sum(self._widths()))
         try:
@@ -334,9 +330,9 @@ class TickedVehicle:
         self.before = self._layout, self._row
         self._layout, self._row = program.after, out[:size]
         self._first, self._pwm = False, commands.pwm
-        told = program.told.unpacked(out[size:])
+        output = program.told.unpacked(out[size:])
         state = State(*(np.array(x) for x in self._state(out)))
-        return told._replace(stamp=stamp, held=0), state
+        return output._replace(stamp=stamp, held=0), state
 
     def _state(self, row: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return position, orientation and velocity, which a memory begins with."""

@@ -95,8 +95,8 @@ class JointPublisher(_TemplatePublisher):
     def __init__(self, node: SuiteNode, topic: topics.Topic, names: Sequence[str]) -> None:
         """Create the publisher of a topic of JointState."""
         super().__init__(node, topic)
-        self._names, self._template = list(names), JointTemplate((), ((), (), ()))
-        self._counts: tuple[int, ...] | None = None
+        self._names = list(names)
+        self._template: JointTemplate | None = None
 
     def publish(
         self,
@@ -108,8 +108,7 @@ class JointPublisher(_TemplatePublisher):
     ) -> None:
         """Publish numbers with a stamp in ns."""
         numbers = position, velocity, effort
-        if self._counts is None:
-            self._counts = len(position), len(velocity), len(effort)
+        if self._template is None:
             self._template = JointTemplate(self._names, numbers)
         self._publish(self._template, stamp, numbers)
 
