@@ -3,6 +3,12 @@
 
 """The bench without a graph measures every row of its table, with few steps each."""
 
+import os
+import pty
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from marine_sim_ros.bench import solid
@@ -44,3 +50,25 @@ def test_a_length_is_refused_where_nothing_has_one(only, capsys):
         main(['bench', only, '--seconds', '3'])
     assert done.value.code == 2
     assert capsys.readouterr().err.startswith(f'ERROR: --seconds: {only} ')
+
+
+def test_ctrl_c_leaves_what_was_measured_and_a_screen_sees_each_value_at_once():
+    screen, end = pty.openpty()
+    command = [sys.executable, '-m', 'marine_sim_ros.tools.main', 'bench', '--steps-only']
+    # A shell in the background has SIGINT ignored, and so would the bench.
+    bench = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=end,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    os.close(end)
+    told = ''
+    while 'µs/step' not in told:
+        told += os.read(screen, 1000).decode()
+    bench.send_signal(signal.SIGINT)
+    table = bench.communicate(timeout=120)[0].decode()
+    os.close(screen)
+    assert bench.returncode == 0
+    assert 'in process, bluerov2: µs/step' in table
+    assert 'boundary, bluerov2' not in table

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import platform
 import re
+import sys
 import time
 from collections.abc import Callable
 from statistics import median
@@ -142,8 +143,23 @@ def _spread(values: list[float], form: str) -> str:
 
 Add = Callable[[str, str, float], None]
 """Takes name, format and value of a measurement."""
-Rows = dict[str, tuple[str, list[float]]]
-"""Format and values of each measurement."""
+Costs = dict[str, tuple[float, float]]
+"""CPU share and memory (MB) of each node."""
+
+
+class Rows(dict[str, tuple[str, list[float]]]):
+    """Format and values of each measurement; a screen on stderr is told each at once."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        super().__init__()
+        self._screen = Terminal(stderr=True)
+
+    def add(self, name: str, form: str, value: float) -> None:
+        """Take a value of a measurement."""
+        self.setdefault(name, (form, []))[1].append(value)
+        if self._screen.is_terminal:
+            self._screen.print(f'{name}  {value:{form}}', style='dim', highlight=False)
 
 
 def _steps(add: Add) -> None:
@@ -198,18 +214,14 @@ def execute(options: argparse.Namespace) -> int:
         return 0
     if options.console or options.console_hours:
         return _console(options)
-    rows: Rows = {}
-
-    def add(name: str, form: str, value: float) -> None:
-        rows.setdefault(name, (form, []))[1].append(value)
-
-    only = {'sensors': _sensors, 'fleet': _fleet, 'start': _start}
-    for name in filter(vars(options).get, only):
-        for _ in range(options.rounds):
-            only[name](add, options.seconds)
-        _print(options.rounds, rows, {})
-        return 0
-    return _everything(options, add, rows)
+    rows = Rows()
+    costs: Costs = {}
+    try:
+        costs = _measure(options, rows.add)
+    except KeyboardInterrupt:  # half an hour of rows is not thrown away
+        print('ended by ctrl-C; measured until then:', file=sys.stderr)
+    _print(options.rounds, rows, costs)
+    return 0
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -231,7 +243,13 @@ def _check(options: argparse.Namespace) -> None:
         )
 
 
-def _everything(options: argparse.Namespace, add: Add, rows: Rows) -> int:
+def _measure(options: argparse.Namespace, add: Add) -> Costs:
+    """Measure what is asked for, round by round; return what nodes take, if it was asked for."""
+    only = {'sensors': _sensors, 'fleet': _fleet, 'start': _start}
+    for name in filter(vars(options).get, only):
+        for _ in range(options.rounds):
+            only[name](add, options.seconds)
+        return {}
     for _ in range(options.rounds):
         _steps(add)
         if not options.steps_only:
@@ -240,8 +258,7 @@ def _everything(options: argparse.Namespace, add: Add, rows: Rows) -> int:
             _fleet(add, options.seconds)
     for _ in range(options.rounds):
         _engine(add)
-    _print(options.rounds, rows, {} if options.steps_only else _node_costs(options.seconds))
-    return 0
+    return {} if options.steps_only else _node_costs(options.seconds)
 
 
 # These need ROS, and --help and --steps-only do not.
@@ -286,13 +303,13 @@ def _graph(add: Add, seconds: float) -> None:
     graph_rows(add, seconds, hull=hulled(TRIANGLES[-2]))
 
 
-def _node_costs(seconds: float) -> dict[str, tuple[float, float]]:
+def _node_costs(seconds: float) -> Costs:
     from marine_sim_ros.bench.graph import node_costs
 
     return node_costs(seconds)
 
 
-def _print(rounds: int, rows: Rows, costs: dict[str, tuple[float, float]]) -> None:
+def _print(rounds: int, rows: Rows, costs: Costs) -> None:
     write: Callable[..., None] = Terminal(width=100).print
     machine = f'{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}'
     table = Table(title=f'median (minimum to maximum) of {rounds} rounds; {machine}')
