@@ -12,15 +12,14 @@ from types import ModuleType
 from typing import Any
 
 from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.progress import Progress, no_progress
 from marine_sim_ros.core.registry import VEHICLES
 from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.model.hull.hull import check_terms
-from marine_sim_ros.model.mass.grid import Progress, no_progress
-from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.model.xacro_expansion import BASE_ARGUMENT, expand_description
 
 __all__ = [
+    'known_vehicles',
     'load_vehicle',
     'vehicle_beside',
     'vehicle_names',
@@ -119,6 +118,9 @@ def load_vehicle(
     Raises:
         ModelError: it cannot be found, read or used; one line says what, where, and why.
     """
+    from marine_sim_ros.model.urdf import vehicle_from_urdf
+    from marine_sim_ros.model.xacro_expansion import BASE_ARGUMENT, expand_description
+
     text = str(name_or_path)
     if text.lstrip().startswith('<'):
         if arguments:
@@ -141,6 +143,10 @@ def load_vehicle(
     return _switched(vehicle, hull_forces)
 
 
+known_vehicles: dict[Any, Vehicle] = {}
+"""What :func:`vehicle_of` has loaded, by all that it was told."""
+
+
 def vehicle_of(parameters: Mapping[str, Any], progress: Progress = no_progress) -> Vehicle:
     """Return the vehicle that the parameters of a node name, loaded once in a process.
 
@@ -160,18 +166,15 @@ def vehicle_of(parameters: Mapping[str, Any], progress: Progress = no_progress) 
     arguments = xacro_arguments(parameters.get('vehicle_arguments', ()))
     version = 0 if source.lstrip().startswith('<') else vehicle_path(source).stat().st_mtime_ns
     key = source, version, voltage, hull_forces, tuple(arguments.items())
-    if key not in _loaded:
-        _loaded[key] = load_vehicle(
+    if key not in known_vehicles:
+        known_vehicles[key] = load_vehicle(
             source,
             voltage=voltage,
             hull_forces=hull_forces or None,
             progress=progress,
             **arguments,
         )
-    return _loaded[key]
-
-
-_loaded: dict[Any, Vehicle] = {}
+    return known_vehicles[key]
 
 
 def vehicle_beside(name_or_path: str, text: str, base_link: str) -> Vehicle:
@@ -185,6 +188,8 @@ def vehicle_beside(name_or_path: str, text: str, base_link: str) -> Vehicle:
     Raises:
         ModelError: it cannot be found, read or used.
     """
+    from marine_sim_ros.model.urdf import vehicle_from_urdf
+
     path = vehicle_path(name_or_path)
     return vehicle_from_urdf(text, source=str(path), base=path.parent, base_link=base_link)
 

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from lxml import etree
-
 from marine_sim_ros.core.errors import ModelError, ParameterError
 
 __all__ = ['PACKAGE_PATH', 'add_package_paths', 'package_folder']
@@ -49,6 +47,8 @@ def _name(folder: Path) -> str | None:
     manifest = folder / _MANIFEST
     if not manifest.is_file():
         return None
+    from lxml import etree
+
     try:
         root = etree.parse(str(manifest), etree.XMLParser(resolve_entities=False)).getroot()
     except (etree.XMLSyntaxError, OSError):

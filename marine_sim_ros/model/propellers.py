@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from lxml import etree
 
 from marine_sim_ros.model.vehicle import ThrusterSet, Vehicle
 from marine_sim_ros.model.xml import parse
@@ -74,6 +73,8 @@ def with_turning_propellers(urdf: str, thrusters: Iterable[str]) -> str:
     Raises:
         ModelError: it cannot be read.
     """
+    from lxml import etree
+
     root, links = parse(urdf, 'robot_description'), set(map(propeller_link, thrusters))
     fixed = [joint for joint in root.findall('joint') if joint.get('type') == 'fixed']
     turned = [j for j in fixed if any(c.get('link') in links for c in j.findall('child'))]

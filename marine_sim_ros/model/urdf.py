@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -18,15 +18,15 @@ import numpy as np
 from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.progress import Progress, no_progress
 from marine_sim_ros.model import extensions, orca3, xml
 from marine_sim_ros.model.arm.articulated import read_articulation
 from marine_sim_ros.model.arm.joints import hinges_of, read_manipulator
 from marine_sim_ros.model.arm.manipulator import Manipulator
 from marine_sim_ros.model.base import base_link_of, fix_locked_joints, reroot
 from marine_sim_ros.model.collisions import Collision, read_collisions
-from marine_sim_ros.model.contact.contact import ContactPoints
-from marine_sim_ros.model.contact.points import contact_points, with_link_points
-from marine_sim_ros.model.contact.tags import ContactTags, read_contact_tags, set_mass_from_density
+from marine_sim_ros.model.contact.described import described_points
+from marine_sim_ros.model.contact.tags import read_contact_tags, set_mass_from_density
 from marine_sim_ros.model.fin_reader import read_fins
 from marine_sim_ros.model.foreign_plugins import ignored
 from marine_sim_ros.model.geometry.mesh_files import mesh_path
@@ -34,7 +34,6 @@ from marine_sim_ros.model.hull.reader import read_hull
 from marine_sim_ros.model.hull.settings import HullSettings
 from marine_sim_ros.model.inertia import Buoyancy, combined_buoyancy
 from marine_sim_ros.model.kinematics import fixed_frames, link_inertias, total_inertia
-from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.mass.reader import read_mass_from_parts
 from marine_sim_ros.model.materials import shipped_materials
 from marine_sim_ros.model.propulsion import read_thrusters
@@ -43,10 +42,10 @@ from marine_sim_ros.model.sensors import Mounting, read_sensors
 from marine_sim_ros.model.vehicle import Frame, Vehicle
 from marine_sim_ros.model.xml import Element, Reader
 
-__all__ = ['vehicle_from_urdf']
+__all__ = ['read_shapes', 'standard_urdf', 'vehicle_from_urdf']
 
 
-def _standard_urdf(root: Element, source: str) -> Any:
+def standard_urdf(root: Element, source: str) -> Any:
     """Return urdf_parser_py's robot of the standard elements."""
     import urdf_parser_py.urdf as urdf
 
@@ -97,9 +96,14 @@ def _fix_joints(robot: Any, names: Collection[str]) -> None:
             joint.type = 'fixed'
 
 
-def _shapes(
+def read_shapes(
     robot: Any, root: Reader, frames: dict[str, Frame], base: Path | None
 ) -> list[Collision]:
+    """Return the shapes of all collisions, which may be in files.
+
+    Raises:
+        ModelError: a shape that cannot be read.
+    """
     return read_collisions(robot, root, frames, HullSettings(), base=base, warnings=[])
 
 
@@ -110,15 +114,6 @@ def _collision_meshes(root: Element, base: Path | None) -> list[Path]:
         with contextlib.suppress(ModelError):
             result.append(mesh_path(str(element.get('filename', '')), base))
     return result
-
-
-def _contact(
-    shapes: Callable[[], list[Collision]], tags: ContactTags, arm: Manipulator | None = None
-) -> ContactPoints:
-    """Return what touches: all collisions, those of an arm where its joints are at 0."""
-    found = shapes()
-    points = contact_points(found, tags.collisions)
-    return points if arm is None else with_link_points(points, arm, [s.link for s in found])
 
 
 def vehicle_from_urdf(
@@ -151,14 +146,14 @@ def vehicle_from_urdf(
     told = [*fix_locked_joints(root, source)]
     if reroot(root, source, body) or told:
         text = etree.tostring(root, encoding='unicode')
-    robot = _standard_urdf(root, source)
+    robot = standard_urdf(root, source)
     frames = fixed_frames(robot, source, body)
     reader = Reader(root, source)
     damping, added_mass = extensions.read_hydrodynamics(reader.child('hydrodynamics'), told)
     tags = read_contact_tags(reader)
-    shapes = partial(_shapes, robot, reader, frames, base)
     if tags.densities:
-        set_mass_from_density(robot, reader, frames, shapes(), tags, shipped_materials())
+        shapes = read_shapes(robot, reader, frames, base)
+        set_mass_from_density(robot, reader, frames, shapes, tags, shipped_materials())
     hull = read_hull(robot, reader, frames, base, progress)
     density = hull.water_density
     built = read_mass_from_parts(reader, density, base, progress, body)
@@ -186,7 +181,7 @@ def vehicle_from_urdf(
         urdf=text,
         base_link=body,
         files=(*built.files, *_collision_meshes(root, base)),
-        find_contact=partial(_contact, shapes, tags),
+        find_contact=partial(described_points, text, source, base, body),
     )
     equipped = orca3.apply_plugins(vehicle, root, frames, source)
     if equipped.buoyancy is not vehicle.buoyancy:
@@ -194,7 +189,9 @@ def vehicle_from_urdf(
     arm = read_manipulator(robot, frames, inertias, volumes, equipped.buoyancy, source)
     arm = read_articulation(reader, robot, frames, arm)
     if arm is not None:
-        equipped = replace(equipped, find_contact=partial(_contact, shapes, tags, arm))
+        equipped = replace(
+            equipped, find_contact=partial(described_points, text, source, base, body, arm)
+        )
     return _check(_with_arm(equipped, arm, robot, source), source)
 
 

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 
 __all__ = ['MAX_BYTES', 'Element', 'Reader', 'Source', 'line_of', 'parse', 'place']
 
-Element = etree._Element
+if TYPE_CHECKING:
+    from lxml import etree
+
+Element: TypeAlias = 'etree._Element'
 T = TypeVar('T')
 
 MAX_BYTES = 10_000_000
@@ -66,6 +68,8 @@ def parse(text: str, source: str) -> Element:
         ModelError: empty, too large, malformed, or with a document type declaration (entities
             could pull in files or expand without end).
     """
+    from lxml import etree
+
     data = text.encode('utf-8', 'surrogatepass')
     if len(data) > MAX_BYTES:
         raise ModelError(

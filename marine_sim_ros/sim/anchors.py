@@ -14,7 +14,6 @@ from marine_sim_ros.model import xml
 from marine_sim_ros.model.library import vehicle_path, xacro_arguments
 from marine_sim_ros.model.tether.tether import Tether
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.model.xacro_expansion import expand_description
 
 __all__ = ['check_anchor', 'towed_by']
 
@@ -67,6 +66,8 @@ def towed_by(namespace: str, others: Mapping[str, Any]) -> tuple[str, ...]:
 @lru_cache(maxsize=128)
 def _end(vehicle: str, arguments: tuple[str, ...]) -> str:
     """Return the vehicle at which the tether of one ends, or nothing: without loading it."""
+    from marine_sim_ros.model.xacro_expansion import expand_description
+
     given = {k: str(v) for k, v in xacro_arguments(arguments).items()}
     description = expand_description(vehicle_path(vehicle), given)
     element = xml.parse(description.text, description.source).find('tether')

@@ -16,11 +16,11 @@ import yaml
 from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.control.settings import autopilot, load_controller
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.progress import Progress, no_progress
 from marine_sim_ros.core.registry import CONTROLLERS, SENSORS
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.faults.reading import fault_text
 from marine_sim_ros.model.library import vehicle_of
-from marine_sim_ros.model.mass.grid import Progress, no_progress
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.arm.gripping import Gripping
@@ -31,7 +31,14 @@ from marine_sim_ros.sim.anchors import check_anchor, towed_by
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
-__all__ = ['NodeSpec', 'describe', 'has_own_process', 'namespace_of', 'seen_parts']
+__all__ = [
+    'NodeSpec',
+    'describe',
+    'has_own_process',
+    'namespace_of',
+    'seen_parts',
+    'vehicle_parameters',
+]
 
 MAVLINK = 'mavlink'
 """The autopilot that is our own controller, with a node that speaks for it."""
@@ -170,7 +177,7 @@ def _autopilot(options: RunOptions) -> ControllerModel | None:
     return program
 
 
-def _vehicle(options: RunOptions) -> dict[str, Any]:
+def vehicle_parameters(options: RunOptions) -> dict[str, Any]:
     """Return the parameters that name the vehicle."""
     named: dict[str, Any] = {'vehicle': options.vehicle}
     if options.vehicle_arguments:
@@ -183,7 +190,7 @@ def _vehicle(options: RunOptions) -> dict[str, Any]:
 def _common(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
     """Return the parameters of every node."""
     common: dict[str, Any] = {
-        **_vehicle(options),
+        **vehicle_parameters(options),
         'seed': options.seed,
         'current': [float(x) for x in options.current],
         'frame_prefix': options.frame_prefix,
@@ -228,7 +235,7 @@ def describe(
     Raises:
         MarineSimError: a vehicle or a scenario that cannot be used.
     """
-    vehicle = vehicle_of(_vehicle(options), progress)
+    vehicle = vehicle_of(vehicle_parameters(options), progress)
     warn(vehicle.warnings)
     namespace = namespace_of(options, vehicle.name)
     check_anchor(vehicle, namespace, options.neighbours)

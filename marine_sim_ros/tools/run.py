@@ -17,9 +17,10 @@ from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.ros.base.parent import THROUGH
+from marine_sim_ros.ros.launching.reading import read_vehicles
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sim.fleet import chosen_runs, describe_fleet, in_parts
-from marine_sim_ros.sim.graph import NodeSpec
+from marine_sim_ros.sim.graph import NodeSpec, vehicle_parameters
 from marine_sim_ros.sim.options import OPTIONS, RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
@@ -44,6 +45,7 @@ def execute(options: argparse.Namespace) -> int:
     warnings: list[str] = []
     try:
         with no_collections(), bar('building') as told:
+            read_vehicles(map(vehicle_parameters, runs), told)
             specs = describe_fleet(runs, told, warnings.extend)
     except MarineSimError:
         print_warnings(warnings)  # else the owner of the state logs them

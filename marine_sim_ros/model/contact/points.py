@@ -9,15 +9,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.model.arm.manipulator import Manipulator
-from marine_sim_ros.model.collisions import Collision
 from marine_sim_ros.model.contact.contact import ContactPoints, Solids, no_contact, no_solids
 from marine_sim_ros.model.contact.material import Material
 from marine_sim_ros.model.geometry.shapes import Shape
+
+if TYPE_CHECKING:  # each node has these points, and only a reader of URDFs reads collisions
+    from marine_sim_ros.model.collisions import Collision
 
 __all__ = ['MAX_MESH_POINTS', 'contact_points', 'solid_points', 'with_link_points']
 

@@ -5,18 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.progress import Progress
 from marine_sim_ros.model.mass.solids import Solid
 
-__all__ = ['MAX_CELLS', 'LabelGrid', 'Progress', 'fill_grid', 'no_progress']
+__all__ = ['MAX_CELLS', 'LabelGrid', 'fill_grid']
 
-Progress = Callable[[float], None]
-"""Function that is called with the completed share, 0 to 1."""
 MAX_CELLS = 500_000_000
 """Bytes, as long as there are fewer than 256 parts."""
 _NUDGE = np.array([1.1e-4, 1.3e-4, 1.7e-4])
@@ -24,10 +23,6 @@ _NUDGE = np.array([1.1e-4, 1.3e-4, 1.7e-4])
 where a mesh has it in single precision."""
 _CHUNK = 4_000_000
 """Cells that are compared at once; bounds the memory beside the grid."""
-
-
-def no_progress(share: float) -> None:
-    """Ignore the progress."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marine_sim_ros.model.mass.grid import LabelGrid, Progress, fill_grid, no_progress
+from marine_sim_ros.core.progress import Progress, no_progress
+from marine_sim_ros.model.mass.grid import LabelGrid, fill_grid
 from marine_sim_ros.model.mass.part_list import Part
 from marine_sim_ros.model.mass.solids import solid_of_part
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.progress import Progress
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.mass.cache import cached
-from marine_sim_ros.model.mass.grid import Progress
 from marine_sim_ros.model.mass.part_list import content_key, load_parts, part_files
 from marine_sim_ros.model.mass.properties import METHOD, MassProperties, assemble
 from marine_sim_ros.model.xml import Reader
