@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import (
@@ -132,7 +131,7 @@ def _turn_around(joint: Element, reader: Reader) -> None:
     if origin is None:
         return
     xyz, turn = origin.pose()
-    element: etree._Element = origin.element
+    element: Element = origin.element
     element.set('xyz', _numbers(-rotation_matrix(turn).T @ xyz))
     element.set('rpy', _numbers(written_rpy(turn * _BACK)))
 
@@ -167,8 +166,11 @@ def _move_origin(joint: Element, source: str, position: float) -> None:
     reader = Reader(joint, source)
     axis = reader.value_of('axis', lambda a: a.direction(a.attribute('xyz', '1 0 0')), AHEAD)
     origin = reader.child('origin')
-    element = etree.SubElement(joint, 'origin') if origin is None else origin.element
-    xyz, turn = Reader(element, source).pose()
+    if origin is None:
+        joint.append(joint.makeelement('origin'))
+        origin = Reader(joint[-1], source)
+    element = origin.element
+    xyz, turn = origin.pose()
     if joint.get('type') == 'prismatic':
         xyz = xyz + rotation_matrix(turn) @ (position * axis)
     else:
