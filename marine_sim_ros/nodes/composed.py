@@ -13,17 +13,19 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rclpy.parameter import Parameter
 
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.process import own_words, run
 from marine_sim_ros.ros.forces.compiled_graph import CompiledGraph
-from marine_sim_ros.ros.recording.fleet_recording import FleetRecording
 from marine_sim_ros.sim.fleet import elsewhere
 from marine_sim_ros.sim.graph import NodeSpec, describe, has_own_process
 from marine_sim_ros.sim.options import RunOptions
+
+if TYPE_CHECKING:
+    from marine_sim_ros.ros.recording.fleet_recording import FleetRecording
 
 __all__ = ['main']
 
@@ -65,13 +67,20 @@ def _graph(options: RunOptions, specs: Sequence[NodeSpec]) -> CompiledGraph | No
     return CompiledGraph(owner.parameters['wrench_sources'], options.dt)
 
 
+def _fleet_recording() -> FleetRecording:
+    """Return one; its module needs what writes bags, and most runs have one vehicle."""
+    from marine_sim_ros.ros.recording.fleet_recording import FleetRecording
+
+    return FleetRecording()
+
+
 def main() -> None:
     """Run the executable: ``composed OPTIONS_JSON... [--ros-args ...]``."""
     texts = own_words()
     if not texts:
         sys.stderr.write('ERROR: composed: expected the run options as one JSON argument\n')
         sys.exit(2)
-    fleet = FleetRecording() if len(texts) > 1 else None
+    fleet = _fleet_recording() if len(texts) > 1 else None
     runs = [RunOptions.from_json(text) for text in texts]
     bus = Bus(
         clock_is_here=any(run.clock == 'publish' for run in runs),

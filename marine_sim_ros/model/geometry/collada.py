@@ -9,8 +9,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-from lxml import etree
-
 from marine_sim_ros.core.errors import ModelError
 
 __all__ = ['collada_header']
@@ -25,6 +23,8 @@ def collada_header(content: bytes, path: Path) -> tuple[float, list[str]]:
     Raises:
         ModelError: not XML, with entities, or one that would unfold without end.
     """
+    from lxml import etree
+
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(content, parser)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +20,11 @@ from marine_sim_ros.scene.colours import colour
 from marine_sim_ros.scene.parts import Part
 from marine_sim_ros.scene.payloads import Payload
 from marine_sim_ros.scene.tubes import tube
-from marine_sim_ros.sdf.appearance import Appearance
 from marine_sim_ros.sensors.camera.labels import PAYLOAD, TETHER, label
 from marine_sim_ros.sensors.sensor_model import SensorInputs
+
+if TYPE_CHECKING:
+    from marine_sim_ros.sdf.appearance import Appearance
 
 __all__ = [
     'NO_SURFACES',
@@ -45,10 +48,17 @@ class OwnLooks:
 
     def __init__(self, vehicle: Vehicle) -> None:
         """Take a vehicle; its meshes are read when they are asked for."""
-        self._appearance, self._thrusters = Appearance(vehicle), vehicle.thrusters
+        self._vehicle, self._thrusters = vehicle, vehicle.thrusters
         self._names = () if vehicle.manipulator is None else vehicle.manipulator.names
         tether = vehicle.extensions.get('tether')
         self.diameter = 0.0 if tether is None else float(tether.cable.diameter)
+
+    @cached_property
+    def _appearance(self) -> Appearance:
+        # Of the nodes that have such looks only that of a camera reads meshes.
+        from marine_sim_ros.sdf.appearance import Appearance
+
+        return Appearance(self._vehicle)
 
     def __call__(self) -> tuple[Part, ...]:
         """Return the parts in the frame of the body, joints at zero."""
