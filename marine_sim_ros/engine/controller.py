@@ -10,6 +10,7 @@ failed is an argument of it, so that nothing is compiled anew where one fails.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -26,18 +27,17 @@ from marine_sim_ros.engine.availability import precision, wait_for_programs
 from marine_sim_ros.engine.compiled import compiled
 from marine_sim_ros.engine.components import components
 from marine_sim_ros.engine.control import control_of
+from marine_sim_ros.engine.kinds import Kinds
 from marine_sim_ros.engine.layout import Layout, packed, row_of
 from marine_sim_ros.engine.loop import settled, told
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.engine.sharing import allocation_tables_of
-from marine_sim_ros.engine.solid import same
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['CompiledLoop', 'fastest_loop']
 
 SAME = 1e-9
 """s; two times whose difference is this near to a step are a step apart."""
-_KINDS = 16
 
 
 class _Program(NamedTuple):
@@ -48,8 +48,7 @@ class _Program(NamedTuple):
     told: Layout
 
 
-_shared: list[tuple[Vehicle, tuple[ControllerSettings, float], _Program]] = []
-"""Vehicles, settings and steps that programs were made for, and the last programs."""
+_PROGRAMS: Kinds[_Program] = Kinds()
 
 
 def _plan(allocator: Allocator, failed: np.ndarray) -> np.ndarray:
@@ -104,16 +103,6 @@ def _compile(vehicle: Vehicle, settings: ControllerSettings, dt: float) -> _Prog
     return _Program(compiled(lowered, round_each=True), memory, found['told'])
 
 
-def _program_of(vehicle: Vehicle, settings: ControllerSettings, dt: float) -> _Program:
-    """Return the program that all vehicles of a kind share."""
-    for known, others, program in _shared:
-        if known is vehicle and same(others, (settings, dt)):
-            return program
-    _shared.append((vehicle, (settings, dt), _compile(vehicle, settings, dt)))
-    del _shared[:-_KINDS]
-    return _shared[-1][2]
-
-
 class CompiledLoop(ClosedLoop):
     """A closed loop whose memory is a time and a row of numbers."""
 
@@ -125,7 +114,8 @@ class CompiledLoop(ClosedLoop):
         """
         super().__init__(vehicle, settings)
         wait_for_programs()
-        self._program, self._dt = _program_of(vehicle, settings, dt), dt
+        make = partial(_compile, vehicle, settings, dt)
+        self._program, self._dt = _PROGRAMS.shared(vehicle, (settings, dt), make), dt
         self._plans: dict[bytes, np.ndarray] = {}
 
     def _without(self, failed: np.ndarray | None) -> np.ndarray:

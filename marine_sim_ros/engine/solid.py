@@ -5,35 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import replace
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.engine.kinds import same
 from marine_sim_ros.engine.loop import Setting
 from marine_sim_ros.engine.records import derived
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['same', 'with_one_scene']
-
-
-def same(a: Any, b: Any) -> bool:
-    """Return whether two records, or what is in them, have the same values."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.ndarray):
-        return np.array_equal(a, b)
-    if is_dataclass(a):
-        return all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
-    if isinstance(a, Mapping):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(same, a, b))
-    return bool(a == b)
+__all__ = ['with_one_scene']
 
 
 def _touching(vehicle: Vehicle, first: Vehicle) -> None:

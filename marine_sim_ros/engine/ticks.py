@@ -27,10 +27,10 @@ from marine_sim_ros.engine.availability import precision, wait_for_programs
 from marine_sim_ros.engine.compiled import compiled, scalarisable
 from marine_sim_ros.engine.components import Components, components
 from marine_sim_ros.engine.curves import with_curves
+from marine_sim_ros.engine.kinds import Kinds, same
 from marine_sim_ros.engine.layout import Layout, packed, row_of
 from marine_sim_ros.engine.loop import memory_before, settled, starts_alike, told
 from marine_sim_ros.engine.records import derived
-from marine_sim_ros.engine.solid import same
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.tables import Tables
 from marine_sim_ros.faults.thrust import FaultMemory
@@ -69,21 +69,8 @@ class _Program(NamedTuple):
     told: Layout
 
 
-_shared: list[tuple[Any, dict[Any, _Program]]] = []
-"""What programs were made for, and the programs, of the last kinds of vehicles."""
-_KINDS = 16
-
-
-def _programs_of(
-    vehicle: Vehicle, environment: Environment, faults: Tables | None, settings: Any
-) -> dict[Any, _Program]:
-    """Return the programs that vehicles of one kind share: the same vehicle in the same water."""
-    for (known, *others), programs in _shared:
-        if known is vehicle and same(tuple(others), (environment, faults, settings)):
-            return programs
-    _shared.append(((vehicle, environment, faults, settings), {}))
-    del _shared[:-_KINDS]
-    return _shared[-1][1]
+_PROGRAMS: Kinds[dict[Any, _Program]] = Kinds()
+"""Of the same vehicle in the same water."""
 
 
 def actuated(commands: Commands) -> list[np.ndarray]:
@@ -144,7 +131,8 @@ class TickedVehicle:
         self._given_current = False
         self._written_out = self._scalarisable
         self._asked = faults
-        self._programs = _programs_of(vehicle, environment, faults, (stepping, forces))
+        kind = environment, faults, stepping, forces
+        self._programs = _PROGRAMS.shared(vehicle, kind, dict)
         self._pwm = np.zeros(0)
         self.compile_time = 0.0
         self.restart()
