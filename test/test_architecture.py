@@ -6,9 +6,11 @@
 import re
 import xml.etree.ElementTree as ET
 
+import pytest
 from conftest import ROOT
 
 import marine_sim_ros
+from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS
 
 PACKAGE = ROOT / 'marine_sim_ros'
 
@@ -37,3 +39,8 @@ def test_the_contract_of_the_layers_names_every_room():
 def test_the_version_is_the_same_everywhere():
     version = marine_sim_ros.__version__  # setup.cfg reads it there
     assert ET.parse(ROOT / 'package.xml').findtext('version') == version
+
+
+@pytest.mark.parametrize('registry', [FORCES, SENSORS, CONTROLLERS], ids=lambda r: r.group)
+def test_entries_of_the_registry_have_the_names_under_which_they_are_listed(registry):
+    assert [entry.name for entry in registry.values()] == list(registry)

@@ -3,9 +3,10 @@
 
 """What can be extended: forces, sensors, controllers and vehicles, from here and other packages.
 
-A list names its own entries as ``module:attribute`` and imports them when it is first used, so
-that a room below can hold a list of what stands above it. Entries of other packages follow, by
-the entry points ``marine_sim_ros.forces``, ``.sensors``, ``.controllers`` and ``.vehicles``.
+A list names its own entries as ``name='module:attribute'`` and imports each when it is first
+asked for, so that a room below can hold a list of what stands above it. Entries of other packages
+follow, by the entry points ``marine_sim_ros.forces``, ``.sensors``, ``.controllers`` and
+``.vehicles``.
 """
 
 from __future__ import annotations
@@ -48,21 +49,19 @@ def _entry_points() -> Any:
 class Registry(Mapping[str, Any]):
     """Entries by name, in order: those of this package first."""
 
-    def __init__(self, group: str, *built_in: str) -> None:
+    def __init__(self, group: str, **built_in: str) -> None:
         """Name the entry-point group (without its prefix) and this package's own entries."""
         self.group = f'marine_sim_ros.{group}'
         self._built_in = built_in
+        self._imported: dict[str, Any] = {}
 
     @cached_property
-    def _entries(self) -> dict[str, Any]:
-        found = {}
-        for text in self._built_in:
-            module, _, attribute = text.partition(':')
-            entry = getattr(import_module(module), attribute)
-            found[entry.name] = entry
+    def _others(self) -> dict[str, Any]:
+        """Entries of other packages."""
+        found: dict[str, Any] = {}
         points = _entry_points().select(group=self.group) if _anybody_extends() else ()
         for point in sorted(points, key=lambda p: p.name):
-            if point.name in found:
+            if point.name in self._built_in or point.name in found:
                 self._leave_out(point, f'the name {point.name!r} is taken')
                 continue
             try:
@@ -74,7 +73,7 @@ class Registry(Mapping[str, Any]):
     @cached_property
     def entries(self) -> tuple[Any, ...]:
         """All entries, in order: quicker than to walk a mapping in every tick."""
-        return tuple(self._entries.values())
+        return tuple(self.values())
 
     def _leave_out(self, point: Any, reason: str) -> None:
         package = '' if point.dist is None else f' of {point.dist.name}'
@@ -84,55 +83,64 @@ class Registry(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         """Return the entry of a name."""
-        return self._entries[name]
+        if name not in self._built_in:
+            return self._others[name]
+        if name not in self._imported:
+            module, _, attribute = self._built_in[name].partition(':')
+            self._imported[name] = getattr(import_module(module), attribute)
+        return self._imported[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is an entry of a name, without importing one of this package."""
+        return name in self._built_in or name in self._others
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names, in order."""
-        return iter(self._entries)
+        return iter((*self._built_in, *self._others))
 
     def __len__(self) -> int:
         """Return the number of entries."""
-        return len(self._entries)
+        return len(self._built_in) + len(self._others)
 
 
 FORCES = Registry(
     'forces',
-    'marine_sim_ros.physics.thrusters:THRUSTERS',
-    'marine_sim_ros.physics.fins:FINS',
-    'marine_sim_ros.physics.buoyancy:BUOYANCY',
-    'marine_sim_ros.physics.drag:DRAG',
-    'marine_sim_ros.physics.radiation:RADIATION',
-    'marine_sim_ros.physics.arm.manipulator:MANIPULATOR',
-    'marine_sim_ros.physics.boundary:BOUNDARY',
-    'marine_sim_ros.physics.tether.tether:TETHER',
-    'marine_sim_ros.physics.tether.towing:TOWING',
-    'marine_sim_ros.physics.contact.contact:CONTACT',
+    thrusters='marine_sim_ros.physics.thrusters:THRUSTERS',
+    fins='marine_sim_ros.physics.fins:FINS',
+    buoyancy='marine_sim_ros.physics.buoyancy:BUOYANCY',
+    drag='marine_sim_ros.physics.drag:DRAG',
+    radiation='marine_sim_ros.physics.radiation:RADIATION',
+    manipulator='marine_sim_ros.physics.arm.manipulator:MANIPULATOR',
+    boundary='marine_sim_ros.physics.boundary:BOUNDARY',
+    tether='marine_sim_ros.physics.tether.tether:TETHER',
+    towing='marine_sim_ros.physics.tether.towing:TOWING',
+    contact='marine_sim_ros.physics.contact.contact:CONTACT',
 )
 """Every :class:`marine_sim_ros.physics.ForceModel`, in the order in which wrenches are summed."""
 
 SENSORS = Registry(
     'sensors',
-    'marine_sim_ros.sensors.barometer:BAROMETER',
-    'marine_sim_ros.sensors.imu:IMU',
-    'marine_sim_ros.sensors.magnetometer:MAGNETOMETER',
-    'marine_sim_ros.sensors.gps:GPS',
-    'marine_sim_ros.sensors.usbl:USBL',
-    'marine_sim_ros.sensors.battery:BATTERY',
-    'marine_sim_ros.sensors.leak:LEAK',
-    'marine_sim_ros.sensors.thermometer:THERMOMETER',
-    'marine_sim_ros.sensors.dvl:DVL',
-    'marine_sim_ros.sensors.altimeter:ALTIMETER',
-    'marine_sim_ros.sensors.sonar.scanning_sonar:SCANNING_SONAR',
-    'marine_sim_ros.sensors.sonar.imaging_sonar:IMAGING_SONAR',
-    'marine_sim_ros.sensors.camera.camera:CAMERA',
+    barometer='marine_sim_ros.sensors.barometer:BAROMETER',
+    imu='marine_sim_ros.sensors.imu:IMU',
+    magnetometer='marine_sim_ros.sensors.magnetometer:MAGNETOMETER',
+    gps='marine_sim_ros.sensors.gps:GPS',
+    usbl='marine_sim_ros.sensors.usbl:USBL',
+    battery='marine_sim_ros.sensors.battery:BATTERY',
+    leak='marine_sim_ros.sensors.leak:LEAK',
+    thermometer='marine_sim_ros.sensors.thermometer:THERMOMETER',
+    dvl='marine_sim_ros.sensors.dvl:DVL',
+    altimeter='marine_sim_ros.sensors.altimeter:ALTIMETER',
+    scanning_sonar='marine_sim_ros.sensors.sonar.scanning_sonar:SCANNING_SONAR',
+    imaging_sonar='marine_sim_ros.sensors.sonar.imaging_sonar:IMAGING_SONAR',
+    camera='marine_sim_ros.sensors.camera.camera:CAMERA',
 )
 """Every :class:`marine_sim_ros.sensors.SensorModel`."""
 
 CONTROLLERS = Registry(
     'controllers',
-    'marine_sim_ros.control.modern:MODERN',
-    'marine_sim_ros.control.thesis:THESIS',
-    'marine_sim_ros.autopilot.models:ARDUSUB',
+    modern='marine_sim_ros.control.modern:MODERN',
+    thesis='marine_sim_ros.control.thesis:THESIS',
+    ardusub='marine_sim_ros.autopilot.models:ARDUSUB',
 )
 """Every controller."""
 
