@@ -274,6 +274,7 @@ def test_period_of_a_floating_box():
 
 
 @pytest.mark.parametrize('name', [*VEHICLES, *OTHERS])
+@pytest.mark.long
 def test_every_card_is_complete(validations, name):
     for card in validations[name].cards:
         measured = {r.quantity for r in validations[name].references}
@@ -308,6 +309,7 @@ def test_the_sets_that_are_compared_are_all_sets_and_the_first_is_the_default():
         assert variants[0] == default
 
 
+@pytest.mark.long
 def test_which_set_has_the_published_top_speed(validations):
     found = {
         (f.reference.low, bool(f.reference.doubt)): f
@@ -328,6 +330,7 @@ MISSED = {'bluerov2_heavy': set(WHERE_MEASURED), 'bluerov2': {'speed_surge_ahead
 
 
 @pytest.mark.parametrize('name', [*VEHICLES, *OTHERS])
+@pytest.mark.long
 def test_a_default_misses_no_published_value_but_what_a_tank_showed(validations, name):
     validation = validations[name]
     missed = {
@@ -339,6 +342,7 @@ def test_a_default_misses_no_published_value_but_what_a_tank_showed(validations,
     assert validation.good == (not missed)
 
 
+@pytest.mark.long
 def test_no_set_as_published_has_all_the_values_of_the_maker(validations):
     good = {
         card.name
@@ -362,6 +366,7 @@ def test_the_makers_set_is_made_of_published_ones():
     np.testing.assert_array_equal(own.damping.quadratic, drag.damping.quadratic)
 
 
+@pytest.mark.long
 def test_what_the_sources_print_passes_where_it_was_put_in(validations):
     assert validations['investigator90'].good
     assert validations['simple_rov'].good
@@ -452,6 +457,7 @@ def test_no_file_brings_anything_but_a_complaint(content, changes):
             continue
 
 
+@pytest.mark.long
 def test_the_table_has_every_value_once(validations):
     validation = validations['bluerov2']
     table = make_table(validation)
@@ -477,6 +483,7 @@ def test_the_table_has_every_value_once(validations):
     assert [row[-1].text for row in single.rows if row[0].text == 'net buoyancy'] == ['rises']
 
 
+@pytest.mark.long
 def test_the_page_stands_alone_and_knows_the_dark(validations):
     page = web_page(validations['bluerov2_heavy'])
     assert not re.search(r'(src|href|url)\s*[=(]', page)
@@ -488,6 +495,7 @@ def test_the_page_stands_alone_and_knows_the_dark(validations):
 
 
 @pytest.mark.versions
+@pytest.mark.long
 def test_a_terminal_gets_colours_and_a_pipe_does_not(validations):
     def printed(**options):
         console = Console(file=io.StringIO(), width=160, **options)
@@ -551,6 +559,7 @@ def test_bad_input_is_one_line(capsys, arguments, complaint):
     assert err.count('\n') == 1
 
 
+@pytest.mark.long
 def test_the_page_of_the_documentation_is_up_to_date(validations, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / 'docs' / 'scripts')
     made = runpy.run_path(str(ROOT / 'docs' / 'scripts' / 'make_validation.py'))
