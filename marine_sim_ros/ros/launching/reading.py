@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from marine_sim_ros.core.progress import Progress
+from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS, VEHICLES
 from marine_sim_ros.model.library import known_vehicles, vehicle_of
 from marine_sim_ros.ros.launching.fork import can_fork, import_shared
 
@@ -39,6 +40,8 @@ def read_vehicles(vehicles: Iterable[Mapping[str, Any]], progress: Progress) -> 
     """
     if not can_fork():
         return
+    for registry in (FORCES, SENSORS, CONTROLLERS, VEHICLES):
+        len(registry)  # what other packages bring is loaded, and what is wrong with it told, once
     end, start = os.pipe()
     pid = os.fork()
     if not pid:
