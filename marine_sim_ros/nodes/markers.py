@@ -10,7 +10,7 @@ voxels and the hull's panels coloured by how far they are under water; scene/mar
 in map, latched), once: seabed, walls and obstacles, where the environment has any; /tf of those
 propellers, ``propeller_rate`` times per second of simulation time, while somebody listens.
 Parameters: the common ones, and those below.
-Failure: it only watches; nothing waits for it.
+Failure: it only watches; nothing waits for it but a recorder, once, for scene/markers.
 """
 
 from __future__ import annotations

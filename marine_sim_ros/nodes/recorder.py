@@ -47,6 +47,7 @@ PARAMETERS = (
     Parameter('directory', 'out/run', 'new or empty folder to write to'),
     Parameter('manifest', '{}', 'JSON object to write into manifest.json'),
     shared('recorder'),
+    recorded.MARKERS,
     *recorded.PARAMETERS,
 )
 
@@ -60,13 +61,12 @@ class RecorderNode(SuiteNode):
         self._directory = Path(self.values['directory'])
         self._settings = json.loads(self.values['manifest'])
         self._manifest = Manifest(self._settings, self.vehicle)
-        self._stamp, self._step = 0, 1
-        self._last_message = wall.monotonic()
+        self._listens, self._stamp, self._step = False, 0, 1
+        self._last_message = self._heard_at = wall.monotonic()
         named, self._every_tick = recorded.recorded_topics(self), recorded.every_tick(self)
         self._files = RecorderFiles(self, self._directory, fleet)
         self._bag = self._files.bag(named)
-        self._progress = Progress(n for n in self._every_tick if n in self._bag.heard)
-        self._listens, self._heard_at = False, wall.monotonic()
+        self._progress = Progress({*self._every_tick, *recorded.once(self)} & {*self._bag.heard})
         self._written = NumbersPublisher(self, topics.WRITTEN, Time())
         for name in self._bag.heard:
             self._record(name, named[name])

@@ -292,6 +292,7 @@ def describe(
         'manifest': json.dumps({**asdict(options), 'namespace': namespace}),
         'publish_components': options.publish_components,
         'controller': closed and program is None,
+        'markers': options.markers,
         'wrench_sources': sources,
         **pwm,
     }

@@ -10,7 +10,15 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import SOURCES, Parameter, shared
 from marine_sim_ros.ros.messages import topics
 
-__all__ = ['PARAMETERS', 'bag_node', 'every_tick', 'is_recorded', 'recorded_topics']
+__all__ = [
+    'MARKERS',
+    'PARAMETERS',
+    'bag_node',
+    'every_tick',
+    'is_recorded',
+    'once',
+    'recorded_topics',
+]
 
 SILENCING = (BarometerDropout, SensorDelay, SensorDropout)
 
@@ -23,6 +31,7 @@ PARAMETERS = (
     SOURCES,
 )
 """Parameters of a node that has to know the list."""
+MARKERS = Parameter('markers', False, "a node of the run sends the scene's markers, once")
 
 
 def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
@@ -69,3 +78,9 @@ def every_tick(node: SuiteNode) -> list[str]:
         and not topic.sometimes
         and (topic.name in told or not topic.name.startswith(silent))
     ]
+
+
+def once(node: SuiteNode) -> list[str]:
+    """Return the full names of those that come once, and may come late; it has ``MARKERS``."""
+    shown = node.values['markers'] and node.environment.scene is not None
+    return [node.resolve_topic_name(topics.SCENE_MARKERS.name)] if shown else []
