@@ -31,7 +31,7 @@ PARAMETERS = (
     SOURCES,
 )
 """Parameters of a node that has to know the list."""
-MARKERS = Parameter('markers', False, "a node of the run sends the scene's markers, once")
+MARKERS = shared('markers')
 
 
 def recorded_topics(node: SuiteNode) -> dict[str, topics.Topic]:
