@@ -31,14 +31,7 @@ from marine_sim_ros.sim.anchors import check_anchor, towed_by
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
 
-__all__ = [
-    'NodeSpec',
-    'describe',
-    'has_own_process',
-    'namespace_of',
-    'seen_parts',
-    'vehicle_parameters',
-]
+__all__ = ['NodeSpec', 'describe', 'has_own_process', 'namespace_of', 'seen_parts']
 
 MAVLINK = 'mavlink'
 """The autopilot that is our own controller, with a node that speaks for it."""
@@ -177,20 +170,10 @@ def _autopilot(options: RunOptions) -> ControllerModel | None:
     return program
 
 
-def vehicle_parameters(options: RunOptions) -> dict[str, Any]:
-    """Return the parameters that name the vehicle."""
-    named: dict[str, Any] = {'vehicle': options.vehicle}
-    if options.vehicle_arguments:
-        named['vehicle_arguments'] = list(options.vehicle_arguments)
-    if options.hull_forces:
-        named['hull_forces'] = list(options.hull_forces)
-    return named
-
-
 def _common(options: RunOptions, scenario: Scenario | None) -> dict[str, Any]:
     """Return the parameters of every node."""
     common: dict[str, Any] = {
-        **vehicle_parameters(options),
+        **options.named_vehicle(),
         'seed': options.seed,
         'current': [float(x) for x in options.current],
         'frame_prefix': options.frame_prefix,
@@ -235,7 +218,7 @@ def describe(
     Raises:
         MarineSimError: a vehicle or a scenario that cannot be used.
     """
-    vehicle = vehicle_of(vehicle_parameters(options), progress)
+    vehicle = vehicle_of(options.named_vehicle(), progress)
     warn(vehicle.warnings)
     namespace = namespace_of(options, vehicle.name)
     check_anchor(vehicle, namespace, options.neighbours)

@@ -250,6 +250,15 @@ class RunOptions:
         """Whether the nodes of a run cannot be processes of their own."""
         return self.engine == 'jax'
 
+    def named_vehicle(self) -> dict[str, Any]:
+        """Return the parameters of a node that name the vehicle."""
+        named: dict[str, Any] = {'vehicle': self.vehicle}
+        if self.vehicle_arguments:
+            named['vehicle_arguments'] = list(self.vehicle_arguments)
+        if self.hull_forces:
+            named['hull_forces'] = list(self.hull_forces)
+        return named
+
     def to_json(self) -> str:
         """Return the options as JSON."""
         return json.dumps(asdict(self))

@@ -44,7 +44,7 @@ from marine_sim_ros.sim.scenario import Scenario, load_scenario
 from marine_sim_ros.sim.simulation import Simulation
 from marine_sim_ros.sim.step import StepOutput
 from marine_sim_ros.sim.trajectory import hash_of
-from marine_sim_ros.tools.run import run_graph
+from marine_sim_ros.tools.graph_run import run_graph
 
 __all__ = ['TOPICS', 'add_arguments', 'depth_plot', 'execute']
 

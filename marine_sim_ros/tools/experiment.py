@@ -150,7 +150,7 @@ def _in_process(plan: _Plan, folder: Path, *, keep: bool) -> tuple[Run, str]:
 
 
 def _through_nodes(plan: _Plan, folder: Path) -> tuple[Run, str]:
-    from marine_sim_ros.tools.run import run_graph
+    from marine_sim_ros.tools.graph_run import run_graph
 
     # 1 may only be an expectation of the scenario that does not hold: the bands decide here.
     settings = replace(plan.settings, record=str(folder))

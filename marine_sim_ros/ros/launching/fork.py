@@ -34,7 +34,7 @@ _SHARED = (
     'model.library',
     'physics',
     'sensors',
-    'sim.graph',
+    'sim.fleet',
     'sim.step',
 )
 _MESSAGES = (

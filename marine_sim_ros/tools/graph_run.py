@@ -1,0 +1,133 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A run of the node graph from its start to its exit code."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Sequence, Set
+from pathlib import Path
+
+from marine_sim_ros.ros.base.parent import THROUGH
+from marine_sim_ros.ros.launching.supervisor import Supervisor
+from marine_sim_ros.sim.fleet import in_parts
+from marine_sim_ros.sim.graph import NodeSpec
+from marine_sim_ros.sim.options import RunOptions
+from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.tools.progress import bar
+
+__all__ = ['recordings', 'run_graph']
+
+PERIOD = 0.05
+
+
+def recordings(runs: Sequence[RunOptions], processes: int) -> list[str]:
+    """Return the folder of each recording of a run."""
+    return [part[0].record for part in in_parts(runs, processes) if part[0].record]
+
+
+def run_graph(
+    settings: RunOptions,
+    specs: Sequence[NodeSpec],
+    *,
+    composed: bool = False,
+    summary: bool = True,
+    followers: Sequence[RunOptions] = (),
+    supervisor: Supervisor | None = None,
+    processes: int = 1,
+) -> int:
+    """Start the nodes of a run, wait for its end, end them; return the exit code.
+
+    Args:
+        settings: settings of the run.
+        specs: nodes of the run, from :func:`marine_sim_ros.sim.fleet.describe_fleet`.
+        composed: all nodes in one process.
+        summary: print what was recorded.
+        followers: settings of the other vehicles of a fleet.
+        supervisor: supervisor to use; it knows afterwards whether a signal ended the run.
+        processes: number of processes that share the vehicles of a composed fleet.
+    """
+    duration = settings.duration
+    if settings.scenario and not duration:
+        duration = load_scenario(settings.scenario).duration
+    supervisor = supervisor or Supervisor()
+    supervisor.catch_signals()
+    supervisor.start_run(
+        settings, specs, composed=composed, followers=followers, processes=processes
+    )
+    start = time.monotonic()
+    last = _last(supervisor, settings)
+    factor = settings.real_time_factor
+    _wait(supervisor, duration / factor if factor else 0, last)
+    wall = time.monotonic() - start
+    early = _breaking(supervisor.ended(), last)
+    codes = supervisor.stop(last='recorder')
+    for folder in recordings((settings, *followers), processes) if summary else ():
+        _summary(Path(folder), wall)
+    return _conclude(supervisor.asked, early, codes)
+
+
+def _wait(supervisor: Supervisor, expected: float, last: Set[str]) -> None:
+    """Wait for the first process that ends or a signal, with a bar on a terminal."""
+    with bar('running', expected or None, transient=False) as tell:
+        start = time.monotonic()
+        while not supervisor.asked and not _breaking(supervisor.ended(), last):
+            time.sleep(PERIOD)
+            tell(min(time.monotonic() - start, expected or 0))
+
+
+def _last(supervisor: Supervisor, settings: RunOptions) -> set[str]:
+    """Return the processes with which the run ends.
+
+    That of the first vehicle, which waits for its followers; where the clock is that of another
+    machine, those of all vehicles. Of a composed fleet all parts, which close what they record.
+    """
+    own = {n for n in supervisor.processes if _moves(n)}
+    composed = {n for n in own if n.endswith('composed')}
+    return own if settings.clock == 'follow' else composed or own & {'dynamics'}
+
+
+def _moves(process: str) -> bool:
+    return process.rpartition('/')[2] in ('dynamics', 'composed')
+
+
+def _breaking(ended: dict[str, int], last: Set[str]) -> dict[str, int]:
+    """Return those of the ended processes that end the run: all but a vehicle before the last."""
+    if last and last <= ended.keys():
+        return ended
+    return {n: code for n, code in ended.items() if code not in THROUGH or not _moves(n)}
+
+
+def _conclude(asked: bool, early: dict[str, int], codes: dict[str, int]) -> int:
+    # A node that was still starting knows no signals yet and is ended by ours.
+    fine = (*THROUGH, -signal.SIGTERM)
+    failed = {name: code for name, code in codes.items() if code not in fine}
+    for name, code in failed.items():
+        print(f'{name} ended with exit code {code}', file=sys.stderr)
+    if 2 in early.values():
+        return 2
+    # A user who ends the run has not failed where a node took too long and was killed for it.
+    late = {n for n, code in failed.items() if code == -signal.SIGKILL and n not in early}
+    if failed.keys() - (late if asked else set()):
+        return 1
+    if not asked and not set(early) & {'dynamics', 'composed'}:
+        print(f'{", ".join(early)} ended before the run', file=sys.stderr)
+        return 1
+    return 0
+
+
+def _summary(folder: Path, wall: float) -> None:
+    manifest = folder / 'manifest.json'
+    if not manifest.is_file():
+        print(f'no recording in {folder}', file=sys.stderr)
+        return
+    content = json.loads(manifest.read_text(encoding='utf-8'))
+    for namespace, part in content.get('vehicles', {'': content}).items():
+        print(f'{namespace} {part["ticks"]} ticks in {wall:.1f} s'.strip())
+        print(f'trajectory_sha256 {part["trajectory_sha256"]}')
+    print(f'bag       {folder / "bag"}')
+    print(f'manifest  {manifest}')
