@@ -55,7 +55,7 @@ def test_momentum_and_energy_stay_over_a_minute(water):
     vehicle = two_links(water=water)
     simulation = floating(vehicle)
     ticks = [simulation.tick(np.zeros(0)) for _ in range(12001)]
-    momentum, energy = lost(vehicle, ticks[1:])
+    momentum, energy = lost(vehicle, ticks[1::10])
     assert momentum < 1e-9
     assert energy < 1e-9
     turned = np.array([t.joints.position for t in ticks])
