@@ -123,7 +123,8 @@ class Rig:
     def _navigate(self, state):
         self.companion.listen()
         velocity = self.instruments.velocity(state)
-        delta = self.odometry.add(self.simulation.stamp, state, velocity)
+        came = self.instruments.velocity_came
+        delta = self.odometry.add(self.simulation.stamp, state, velocity, came)
         if self.settings.navigation == 'gps' or not self.companion.connected:
             return
         self.companion.beat(self.simulation.stamp)

@@ -207,6 +207,24 @@ def test_a_dvl_tells_how_far_it_went_in_the_axes_at_the_start():
     assert odometry.add(300_000_000, state, middle) is not None
 
 
+def test_each_reading_of_a_dvl_is_told_once_and_as_it_comes():
+    """0.5 m/s ahead and 0.1 m/s down, read every 0.2 s; half a second without bottom between."""
+    odometry, state = DeltaOdometry(), rest()
+    velocity, period, told = np.array([0.5, 0.0, -0.1]), 200_000_000, []
+    for stamp in range(0, 3_000_000_000, 5_000_000):
+        seen = velocity if not 1_000_000_000 < stamp < 1_500_000_000 else None
+        delta = odometry.add(stamp, state, seen, stamp // period * period)
+        if delta is not None:
+            told.append(delta)
+    assert [d.stamp % period for d in told] == [0] * len(told)
+    after = next(d for d in told if d.stamp > 1_500_000_000)
+    assert after.stamp == 1_600_000_000
+    assert len(told) == 5 + 7
+    for delta in told:
+        speed = np.array(delta.position) / delta.duration * 1e9
+        np.testing.assert_allclose(speed, [0.5, 0.0, 0.1])  # FRD
+
+
 def test_between_turns_the_short_way_at_a_constant_rate():
     a, b = (State(np.zeros(3), quaternion_from_rpy(0, 0, yaw), np.zeros(6)) for yaw in (3.0, -3.0))
     q = between(a, b, 0.5).orientation

@@ -64,6 +64,11 @@ class LatestReading:
             self._known = self._coming.popleft()
 
     @property
+    def came(self) -> int | None:
+        """Stamp at which the reading came, ns; None: none has come."""
+        return None if self._known is None else self._known[0]
+
+    @property
     def readings(self) -> Readings | None:
         """The reading; None: none has come, or too long ago."""
         if self._known is None:
@@ -155,6 +160,11 @@ class Instruments:
         measured = sensor.rotation @ np.asarray(readings['velocity'])
         own = measured - np.cross(state.velocity[3:], sensor.position)
         return own if np.all(np.isfinite(own)) else None
+
+    @property
+    def velocity_came(self) -> int | None:
+        """Stamp at which the velocity came, ns; None without a DVL: it is known at all times."""
+        return None if self._dvl is None else self._dvl.came
 
     @property
     def wet(self) -> bool:

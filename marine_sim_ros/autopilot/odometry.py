@@ -16,7 +16,7 @@ from marine_sim_ros.core.state import State
 __all__ = ['Delta', 'DeltaOdometry']
 
 PERIOD = 100_000_000
-"""ns between two messages."""
+"""ns between two messages of a velocity that is known at all times."""
 
 
 @dataclass(frozen=True)
@@ -37,27 +37,40 @@ class Delta:
 
 
 class DeltaOdometry:
-    """Sums velocities between two messages, in the body axes at the first one."""
+    """Makes messages of velocities.
+
+    Of a DVL, one as each reading comes, as its driver sends it: the autopilot takes the way over
+    the duration for the velocity at the stamp, and to repeat a reading until the next one comes
+    would make that later by half a period. Of a velocity that is known at all times, the sum of
+    it over a period, in the body axes at its start.
+    """
 
     def __init__(self) -> None:
         """Start without a motion."""
         self._start: tuple[int, np.ndarray] | None = None
         self._last = 0
         self._moved = np.zeros(3)
+        self._came = -1
 
     def forget(self) -> None:
         """Begin anew."""
         self._start = None
 
-    def add(self, stamp: int, state: State, velocity: np.ndarray | None) -> Delta | None:
-        """Take the velocity since the tick before; return the motion when it is due.
+    def add(
+        self, stamp: int, state: State, velocity: np.ndarray | None, came: int | None = None
+    ) -> Delta | None:
+        """Take the velocity of a tick; return the motion when it is due.
 
         Args:
             stamp: time of the tick, ns.
             state: state of the vehicle; of it, only the attitude is used.
             velocity: that was measured (3,), FLU, m/s; None: it was not, and what was summed is
                 forgotten.
+            came: stamp at which the reading of the velocity came, ns; None: it is known at all
+                times, and was this one since the tick before.
         """
+        if came is not None:
+            return self._between(stamp, state, velocity, came)
         if velocity is None or self._start is None or stamp <= self._last:
             self._begin(stamp, state)
             return None
@@ -71,6 +84,24 @@ class DeltaOdometry:
         delta = Delta(stamp, stamp - start, frd(angle), frd(self._moved))
         self._begin(stamp, state)
         return delta
+
+    def _between(
+        self, stamp: int, state: State, velocity: np.ndarray | None, came: int
+    ) -> Delta | None:
+        """Return the motion since the reading before, by the velocity of a new one."""
+        if velocity is None:
+            self.forget()
+            return None
+        before, start = self._came, self._start
+        if came == before and start is not None:
+            return None
+        self._came = came
+        self._begin(stamp, state)
+        if start is None or came < before:  # no reading before, or the run was reset
+            return None
+        angle = np.asarray(rotation_vector(start[1], state.orientation))
+        moved = velocity * ((came - before) * 1e-9)
+        return Delta(stamp, came - before, frd(angle), frd(moved))
 
     def _begin(self, stamp: int, state: State) -> None:
         self._start, self._last, self._moved = (stamp, state.orientation), stamp, np.zeros(3)

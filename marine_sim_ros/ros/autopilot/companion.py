@@ -123,8 +123,9 @@ class CompanionPart:
                 companion.place(fix)
         elif stamp % NANOSECONDS == 0 and companion.status.origin is None:
             companion.set_origin(environment.origin.latitude, environment.origin.longitude)
-        velocity = self._instruments.velocity(state)
-        delta = self._odometry.add(stamp, state, velocity)
+        sensed = self._instruments
+        velocity = sensed.velocity(state)
+        delta = self._odometry.add(stamp, state, velocity, sensed.velocity_came)
         if delta is not None:
             companion.move(delta)
 
