@@ -203,6 +203,16 @@ def test_a_guided_square(rig, navigation):
         assert np.hypot(*(sub.states[-1].position[:2] - [east + east0, north + north0])) < 0.6
 
 
+def test_depth_is_held_on_a_dvl(rig):
+    """Its vertical velocity is fused too: told late, depth swings by 0.2 m."""
+    sub = rig(environment='shallow_sand', **NAVIGATIONS['dvl'])
+    dive(sub, 3.0)
+    sub.run(15)
+    first = len(sub.depths)
+    sub.run(20)
+    assert np.std(sub.depths[first:]) < 0.02
+
+
 def offset(sub):
     """Return north and east (m) of the estimator's origin, from which GUIDED counts."""
     return (sub.companion.status.origin or (0.0, 0.0, 0.0))[:2]
