@@ -412,6 +412,7 @@ def test_ros2_bag_records_what_analyze_and_identify_read(processes, tmp_path):
     process = launch(
         processes,
         'bluerov2_heavy.launch.py',
+        'vehicle_arguments:=coefficients:=maker',
         'scenario:=excitation',
         'duration:=22',
         'composed:=true',
@@ -430,6 +431,8 @@ def test_ros2_bag_records_what_analyze_and_identify_read(processes, tmp_path):
         tmp_path / 'run',
         '--vehicle',
         'bluerov2_heavy',
+        '--set',
+        'coefficients:=maker',
         '--json',
         stderr=subprocess.DEVNULL,
     )
