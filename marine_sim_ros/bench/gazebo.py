@@ -47,6 +47,8 @@ from marine_sim_ros.sim.step import Commands, Stepping, advance, begin
 __all__ = ['Case', 'Speed', 'check_gazebo', 'gazebo_table', 'measure']
 
 VEHICLE = 'bluerov2'
+COEFFICIENTS = 'maker'
+"""Its drag, the same in all ways: that of the default set makes Gazebo's Hydrodynamics diverge."""
 HULLED = 'surface_vessel'
 """The vehicle with hull panels: their drag and buoyancy are computed triangle by triangle."""
 WARM_UP = 1.0
@@ -164,7 +166,7 @@ class _Steps:
 
 def _answer(correspondent: Correspondent, dt: float, step: float, stop: threading.Event) -> None:
     """Answer every state with the wrench of all forces, as gazebo_bridge and the nodes do."""
-    vehicle, water = load_vehicle(VEHICLE), Environment()
+    vehicle, water = load_vehicle(VEHICLE, coefficients=COEFFICIENTS), Environment()
     commands = Commands(np.full(len(vehicle.thrusters), PWM))
     memory, stamp = None, -1
     while not stop.is_set():
@@ -222,7 +224,7 @@ def _world(case: Case, options: RunOptions, folder: Path) -> GazeboWorld:
     """Write world.sdf and what belongs to it."""
     bare = sdf_world('bench', Environment(), step=case.step).text
     if case.forces == 'plugins':
-        made = plugin_world(bare, load_vehicle(VEHICLE), step=case.step)
+        made = plugin_world(bare, load_vehicle(VEHICLE, coefficients=COEFFICIENTS), step=case.step)
         (folder / 'world.sdf').write_text(made.text, encoding='utf-8')
         return made
     (folder / 'bare.sdf').write_text(bare, encoding='utf-8')
@@ -265,7 +267,7 @@ def _plugins(made: GazeboWorld) -> Iterator[list[int]]:
     from gz.transport13 import Node
 
     node = Node()
-    topics = command_topics(made, load_vehicle(VEHICLE))
+    topics = command_topics(made, load_vehicle(VEHICLE, coefficients=COEFFICIENTS))
     publishers = [node.advertise(topic, Double) for topic in topics]
     deadline = time.monotonic() + START
     while not all(p.has_connections() for p in publishers) and time.monotonic() < deadline:
@@ -281,10 +283,12 @@ def measure(case: Case, seconds: float) -> Speed:
     Raises:
         MarineSimError: Gazebo makes no steps.
     """
+    plain = case.vehicle == VEHICLE
     options = RunOptions(
         vehicle=case.vehicle,
         namespace='bench',
-        scenario='dive' if case.vehicle == VEHICLE else '',
+        vehicle_arguments=(f'coefficients:={COEFFICIENTS}',) if plain else (),
+        scenario='dive' if plain else '',
         dt=case.period,
         real_time_factor=0.0,
         duration=1e5,
