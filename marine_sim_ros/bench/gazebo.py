@@ -38,6 +38,7 @@ from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
 from marine_sim_ros.gazebo.server import GRACE, Correspondent, start_server, stop_server
 from marine_sim_ros.gazebo.world import GazeboWorld
 from marine_sim_ros.model.library import load_vehicle
+from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sdf.world import sdf_world
 from marine_sim_ros.sim.graph import describe
@@ -117,6 +118,10 @@ class Speed:
     cpu: float
 
 
+def _vehicle() -> Vehicle:
+    return load_vehicle(VEHICLE, coefficients=COEFFICIENTS)
+
+
 def check_gazebo() -> None:
     """Raise a MarineSimError where what the measurement needs is not on this machine."""
     missing = [] if shutil.which('gz') else ['the command gz']
@@ -166,7 +171,7 @@ class _Steps:
 
 def _answer(correspondent: Correspondent, dt: float, step: float, stop: threading.Event) -> None:
     """Answer every state with the wrench of all forces, as gazebo_bridge and the nodes do."""
-    vehicle, water = load_vehicle(VEHICLE, coefficients=COEFFICIENTS), Environment()
+    vehicle, water = _vehicle(), Environment()
     commands = Commands(np.full(len(vehicle.thrusters), PWM))
     memory, stamp = None, -1
     while not stop.is_set():
@@ -224,7 +229,7 @@ def _world(case: Case, options: RunOptions, folder: Path) -> GazeboWorld:
     """Write world.sdf and what belongs to it."""
     bare = sdf_world('bench', Environment(), step=case.step).text
     if case.forces == 'plugins':
-        made = plugin_world(bare, load_vehicle(VEHICLE, coefficients=COEFFICIENTS), step=case.step)
+        made = plugin_world(bare, _vehicle(), step=case.step)
         (folder / 'world.sdf').write_text(made.text, encoding='utf-8')
         return made
     (folder / 'bare.sdf').write_text(bare, encoding='utf-8')
@@ -267,7 +272,7 @@ def _plugins(made: GazeboWorld) -> Iterator[list[int]]:
     from gz.transport13 import Node
 
     node = Node()
-    topics = command_topics(made, load_vehicle(VEHICLE, coefficients=COEFFICIENTS))
+    topics = command_topics(made, _vehicle())
     publishers = [node.advertise(topic, Double) for topic in topics]
     deadline = time.monotonic() + START
     while not all(p.has_connections() for p in publishers) and time.monotonic() < deadline:

@@ -9,10 +9,8 @@ needs none of them.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import pickle
-import signal
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -20,11 +18,10 @@ from typing import Any, NoReturn
 from marine_sim_ros.core.progress import Progress
 from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS, VEHICLES
 from marine_sim_ros.model.library import known_vehicles, vehicle_of
+from marine_sim_ros.ros.base.parent import as_parent, end_with_parent
 from marine_sim_ros.ros.launching.fork import can_fork, import_shared
 
 __all__ = ['read_vehicles']
-
-_PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def read_vehicles(vehicles: Iterable[Mapping[str, Any]], progress: Progress) -> None:
@@ -43,8 +40,10 @@ def read_vehicles(vehicles: Iterable[Mapping[str, Any]], progress: Progress) -> 
     for registry in (FORCES, SENSORS, CONTROLLERS, VEHICLES):
         len(registry)  # what other packages bring is loaded, and what is wrong with it told, once
     end, start = os.pipe()
+    parent = as_parent()
     pid = os.fork()
     if not pid:
+        os.environ.update(parent)
         _read(vehicles, start)
     os.close(start)
     import_shared()
@@ -58,7 +57,7 @@ def read_vehicles(vehicles: Iterable[Mapping[str, Any]], progress: Progress) -> 
 def _read(vehicles: Iterable[Mapping[str, Any]], pipe: int) -> NoReturn:
     """Write the vehicles to a pipe, after the shares of long work."""
     with suppress(BaseException):  # it is tried again where a message is due
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        end_with_parent()
         with open(pipe, 'wb') as file:
 
             def tell(share: float) -> None:

@@ -48,7 +48,7 @@ class OwnLooks:
 
     def __init__(self, vehicle: Vehicle) -> None:
         """Take a vehicle; its meshes are read when they are asked for."""
-        self._vehicle, self._thrusters = vehicle, vehicle.thrusters
+        self._vehicle = vehicle
         self._names = () if vehicle.manipulator is None else vehicle.manipulator.names
         tether = vehicle.extensions.get('tether')
         self.diameter = 0.0 if tether is None else float(tether.cable.diameter)
@@ -75,7 +75,7 @@ class OwnLooks:
             time: s, for the angles of the propellers.
         """
         posed = () if joints is None else zip(self._names, joints.tolist(), strict=True)
-        turns = None if rotors is None else propeller_turns(self._thrusters, rotors, time)
+        turns = None if rotors is None else propeller_turns(self._vehicle.thrusters, rotors, time)
         return self._appearance.parts_at(dict(posed), turns)
 
 
