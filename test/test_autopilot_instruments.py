@@ -9,6 +9,7 @@ import pytest
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.autopilot.fixes import Fixes
 from marine_sim_ros.autopilot.instruments import Instruments
+from marine_sim_ros.autopilot.odometry import DeltaOdometry
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
@@ -57,6 +58,24 @@ def test_sensors_are_heard_at_their_rates_after_their_latencies(sand):
     measured = np.array([v for v in velocities if v is not None])
     assert np.mean(measured, axis=0) == pytest.approx([0.2, 0.0, -0.1], abs=0.02)
     assert len(np.unique(measured, axis=0)) < 0.2 * len(times)
+
+
+def test_a_dvl_that_has_read_nothing_yet_tells_no_motion(sand):
+    """The first message has the time between two readings, not that since the start."""
+    vehicle = load_vehicle('bluerov2', dvl='true')
+    period = next(s.period for s in vehicle.sensors if s.kind == 'dvl')
+    instruments = Instruments(vehicle, seed=3)
+    odometry, deltas = DeltaOdometry(), []
+    for stamp, state in descent(1.5):
+        instruments.sense(stamp, state, sand)
+        came = instruments.velocity_came
+        delta = odometry.add(stamp, state, instruments.velocity(state), came)
+        if delta is not None:
+            deltas.append(delta)
+    assert len(deltas) >= 3
+    periods = np.array([delta.duration for delta in deltas]) / period
+    np.testing.assert_allclose(periods, np.maximum(np.round(periods), 1), atol=0.05)
+    assert Instruments(load_vehicle('bluerov2')).velocity_came is None
 
 
 def test_an_altimeter_that_meets_nothing_is_out_of_range_and_a_dvl_tells_nothing():

@@ -64,9 +64,9 @@ class LatestReading:
             self._known = self._coming.popleft()
 
     @property
-    def came(self) -> int | None:
-        """Stamp at which the reading came, ns; None: none has come."""
-        return None if self._known is None else self._known[0]
+    def came(self) -> int:
+        """Stamp at which the reading came, ns; −1: none has come."""
+        return -1 if self._known is None else self._known[0]
 
     @property
     def readings(self) -> Readings | None:

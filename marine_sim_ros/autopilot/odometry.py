@@ -50,7 +50,6 @@ class DeltaOdometry:
         self._start: tuple[int, np.ndarray] | None = None
         self._last = 0
         self._moved = np.zeros(3)
-        self._came = -1
 
     def forget(self) -> None:
         """Begin anew."""
@@ -92,16 +91,15 @@ class DeltaOdometry:
         if velocity is None:
             self.forget()
             return None
-        before, start = self._came, self._start
-        if came == before and start is not None:
+        start = self._start
+        if start is not None and start[0] == came:
             return None
-        self._came = came
-        self._begin(stamp, state)
-        if start is None or came < before:  # no reading before, or the run was reset
+        self._begin(came, state)
+        if start is None or came < start[0]:  # no reading before, or the run was reset
             return None
+        duration = came - start[0]
         angle = np.asarray(rotation_vector(start[1], state.orientation))
-        moved = velocity * ((came - before) * 1e-9)
-        return Delta(stamp, came - before, frd(angle), frd(moved))
+        return Delta(stamp, duration, frd(angle), frd(velocity * (duration * 1e-9)))
 
     def _begin(self, stamp: int, state: State) -> None:
         self._start, self._last, self._moved = (stamp, state.orientation), stamp, np.zeros(3)
