@@ -5,14 +5,19 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 pytest.importorskip('jax', reason='jax: not installed (extra batch)')
+
+import jax.numpy as jnp
 
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.components import Namespace
 
 
-@pytest.mark.parametrize('length', [1, 7, 8, 45])
+@pytest.mark.parametrize('length', [1, 7, 8, 45, 65, 1288])
 def test_sums_and_extremes_count_every_number_once(length):
     values = np.random.default_rng(length).normal(size=(3, length)) - 5
     values[2] = -2.0  # the same everywhere: one number stands for all
@@ -25,3 +30,20 @@ def test_sums_and_extremes_count_every_number_once(length):
             assert [float(x) for x in found.data] == pytest.approx(wanted, rel=1e-14), name
         found = Namespace.vecdot(rows, rows)
         assert [float(x) for x in found.data] == pytest.approx((values * values).sum(axis=-1))
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    arrays(float, 9, elements=st.floats(0, 1e3, allow_subnormal=False)),
+    st.lists(st.sampled_from([0.0, 0.3, 0.5, 1.0, 2.0, 3.0, 4.0, 10.0]), min_size=9, max_size=9),
+    st.booleans(),
+)
+def test_a_power_is_that_of_numpy(bases, exponents, known):
+    """By products where exponents are known and small, by exp and log elsewhere."""
+    exponents = np.array(exponents)
+    with precision('float64'), np.errstate(all='ignore'):
+        base = Namespace.rows(jnp.asarray(bases))
+        exponent = Namespace.rows(exponents if known else jnp.asarray(exponents))
+        (found,) = (base**exponent).data
+    found = np.broadcast_to(np.asarray(found), 16)[:9]
+    assert found == pytest.approx(bases**exponents, rel=1e-12, abs=1e-300)

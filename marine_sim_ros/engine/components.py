@@ -72,10 +72,14 @@ def _divide(a: Element, b: Element) -> Element:
         return float(np.float64(a) / np.float64(b))
     if _known(a) and a == 0:
         return 0.0
+    if isinstance(b, np.ndarray):
+        return a * (1 / b)  # a row that is known
     return a / b
 
 
 def _power(a: Element, b: Element) -> Element:
+    if not _known(a) and jnp.ndim(b):
+        return rows.power(a, b)
     if _known(b) and b == 2:
         return a * a
     if _known(b) and b == 0.5 and not _known(a):

@@ -44,9 +44,12 @@ class GazeboTicks(TickedVehicle):
     The state of every tick is Gazebo's; all else that a vehicle remembers is the program's.
     """
 
+    round_each = False
+    """No other program makes a step of Gazebo's: its bits may be those of any processor."""
+
     def __init__(self, *arguments: Any, physics_step: float, **options: Any) -> None:
         """Compile; ``physics_step`` is Gazebo's own, s, the rest as for TickedVehicle."""
-        self._physics_step = physics_step
+        self._physics_step = self._form = physics_step
         self._given: Commands | None = None
         super().__init__(*arguments, **options)
 

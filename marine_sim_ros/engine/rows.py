@@ -6,23 +6,27 @@
 A row is one array, filled up to whole ``LANES`` with copies of its last number, or a single number
 where all are the same. XLA keeps to the order in which a row is added up, so that each addition
 waits for the one before it. Here a row is cut in ``LANES`` pieces that are added up, or compared,
-side by side.
+side by side. What is left of them is written out: each ``reduce`` costs a call 0.2 µs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = ['LANES', 'filled_up', 'largest', 'row', 'smallest', 'total']
+__all__ = ['LANES', 'filled_up', 'largest', 'power', 'row', 'smallest', 'total']
 
 LANES = 8
 
+PRODUCTS = (1, 2, 3, 4)
+"""Exponents of which a power is a product."""
+
 Row = Any
-"""A number, a JAX array () or one of a whole number of ``LANES``."""
+"""A number, a JAX array (), or one of JAX or NumPy of a whole number of ``LANES``."""
 
 
 def _size(length: int) -> int:
@@ -34,7 +38,8 @@ def row(numbers: Any) -> Row:
     if isinstance(numbers, np.ndarray) and (numbers == numbers[0]).all():
         return numbers[0].item()
     missing = _size(len(numbers)) - len(numbers)
-    return jnp.pad(numbers, (0, missing), mode='edge') if missing else jnp.asarray(numbers)
+    pad = np.pad if isinstance(numbers, np.ndarray) else jnp.pad
+    return pad(numbers, (0, missing), mode='edge') if missing else numbers
 
 
 def filled_up(numbers: Row, length: int, dtype: Any) -> Any:
@@ -49,21 +54,32 @@ def total(numbers: Row, length: int) -> Row:
     if len(numbers) > length:
         numbers = numbers * (np.arange(len(numbers)) < length)
     pieces = numbers.reshape(LANES, -1)
-    return jnp.sum(pieces @ jnp.ones_like(pieces[0]))
+    sums = pieces @ jnp.ones_like(pieces[0])
+    return sum((sums[i] for i in range(1, LANES)), sums[0])
 
 
-def _pairwise(pair: Callable[[Any, Any], Any], rest: Callable[[Any], Any]) -> Any:
+def power(numbers: Row, exponents: Row) -> Row:
+    """Return a^b of numbers a ≥ 0; XLA has vectors of products, exp and log, but not of powers."""
+    if not isinstance(exponents, np.ndarray) or not np.isin(exponents, PRODUCTS).all():
+        return jnp.where(exponents == 0, 1.0, jnp.exp(exponents * jnp.log(numbers)))
+    result = numbers
+    for exponent in range(2, int(exponents.max()) + 1):
+        result = jnp.where(exponents >= exponent, result * numbers, result)
+    return result
+
+
+def _pairwise(pair: Callable[[Any, Any], Any]) -> Any:
     def apply(numbers: Row, length: int) -> Row:
         del length  # what a row is filled up with is one of its own
         if jnp.ndim(numbers) == 0:
             return numbers
-        pieces = list(numbers.reshape(LANES, -1))
-        while len(pieces) > 1:
-            pieces = [pair(*two) for two in zip(pieces[::2], pieces[1::2], strict=True)]
-        return rest(pieces[0])
+        while (count := len(numbers)) > 1:
+            size = -(-count // LANES)
+            starts = (min(start, count - size) for start in range(0, count, size))
+            numbers = reduce(pair, [numbers[start : start + size] for start in starts])
+        return numbers[0]
 
     return apply
 
 
-largest = _pairwise(jnp.maximum, jnp.max)
-smallest = _pairwise(jnp.minimum, jnp.min)
+largest, smallest = _pairwise(jnp.maximum), _pairwise(jnp.minimum)

@@ -96,6 +96,11 @@ class TickedVehicle:
         compile_time: time that tracing and compiling took so far, s.
     """
 
+    round_each = True
+    """Round every product and every sum: a tick has the bits of ``simulate``."""
+    _form: Any = None
+    """What programs differ in beside the vehicle and what is around it."""
+
     def __init__(
         self,
         vehicle: Vehicle,
@@ -131,7 +136,7 @@ class TickedVehicle:
         self._given_current = False
         self._written_out = self._scalarisable
         self._asked = faults
-        kind = environment, faults, stepping, forces
+        kind = self._form, environment, faults, stepping, forces
         self._programs = _PROGRAMS.shared(vehicle, kind, dict)
         self._pwm = np.zeros(0)
         self.compile_time = 0.0
@@ -267,7 +272,7 @@ class TickedVehicle:
             raise ParameterError(
                 f'engine jax: {vehicle.name} cannot be compiled: {reason}; expected --engine numpy'
             ) from None
-        call = compiled(lowered, round_each=True)
+        call = compiled(lowered, round_each=self.round_each)
         return _Program(call, found['after'], found['told'])
 
     def _advance(
