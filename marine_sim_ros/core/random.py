@@ -10,7 +10,6 @@ a restart, one by one or many at once, and compiled.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import NamedTuple
@@ -18,6 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array
+
+try:  # as Python's own random does: hashlib loads OpenSSL for it, 4 MB of every node
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
 
 __all__ = ['gaussian', 'in_blocks', 'key_bits', 'stamp_words', 'threefry', 'uniform']
 
@@ -58,9 +62,7 @@ def _threefry_of_numbers(key: tuple[int, int], counter: tuple[int, int]) -> tupl
 @lru_cache(maxsize=64)
 def key_bits(seed: int, name: str) -> int:
     """Return 128 bits of a seed and a name."""
-    return int.from_bytes(
-        hashlib.blake2b(f'{seed}/{name}'.encode(), digest_size=16).digest(), 'big'
-    )
+    return int.from_bytes(blake2b(f'{seed}/{name}'.encode(), digest_size=16).digest(), 'big')
 
 
 def stamp_words(stamps: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from marine_sim_ros.core.config_files import ConfigFiles
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.progress import Progress, no_progress
 from marine_sim_ros.core.yaml_file import YamlReader
-from marine_sim_ros.sensors.camera.video_stream import next_address
+from marine_sim_ros.sensors.camera.video_address import next_address
 from marine_sim_ros.sim.graph import NodeSpec, describe, namespace_of
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario

@@ -26,7 +26,7 @@ from marine_sim_ros.physics import acting_forces
 from marine_sim_ros.physics.arm.gripping import Gripping
 from marine_sim_ros.physics.tether.towing import towed
 from marine_sim_ros.sensors import moving_parts, sensor_nodes
-from marine_sim_ros.sensors.camera.video_stream import next_address
+from marine_sim_ros.sensors.camera.video_address import next_address
 from marine_sim_ros.sim.anchors import check_anchor, towed_by
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario

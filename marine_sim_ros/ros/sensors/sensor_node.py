@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
@@ -37,10 +37,13 @@ from marine_sim_ros.ros.sensors.own_parts import listen_to_parts
 from marine_sim_ros.ros.ticks.gathering import Gathering
 from marine_sim_ros.sensors import SENSORS, SHARED, Readings, SensorInputs
 from marine_sim_ros.sensors.camera.own_looks import OwnLooks
-from marine_sim_ros.sensors.camera.video_stream import RATE, VideoStream, video_address
+from marine_sim_ros.sensors.camera.video_address import video_address
 from marine_sim_ros.sensors.dead_reckoning import start_pose
 from marine_sim_ros.sensors.sensor_model import SensorTopic
 from marine_sim_ros.sensors.series import Moment, SensorReader
+
+if TYPE_CHECKING:
+    from marine_sim_ros.sensors.camera.video_stream import VideoStream
 
 __all__ = ['PARAMETERS', 'SensorNode', 'SensorsNode']
 
@@ -267,6 +270,8 @@ class SensorNode(SensorsNode):
         sensor = self._sensors[0]
         if not sensor.reader.model.video:
             raise ParameterError(f'video: {name} is no camera; expected no address')
+        from marine_sim_ros.sensors.camera.video_stream import RATE, VideoStream
+
         address = video_address(text)
         period, warn = sensor.reader.sensor.period, partial(self.warn_throttled, error=True)
         sensor.video = VideoStream(address, warn, NANOSECONDS / period if period else RATE)

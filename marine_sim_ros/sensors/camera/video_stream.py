@@ -14,17 +14,14 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
-from marine_sim_ros.core.errors import MissingPackageError, ParameterError
+from marine_sim_ros.core.errors import MissingPackageError
 from marine_sim_ros.core.extras import require
 
-__all__ = ['RATE', 'VideoStream', 'even_edges', 'next_address', 'video_address']
+__all__ = ['RATE', 'VideoStream', 'even_edges']
 
-PORT = 5600
-"""Where QGroundControl listens."""
 _KEY_PERIOD = 1.0
 """s of wall time between pictures that stand alone, with the SPS and PPS before them."""
 _PACKET = 1200
@@ -50,33 +47,6 @@ def even_edges(image: np.ndarray) -> np.ndarray:
     """Return an image (h, w, 3) without odd edges: 4:2:0 has one colour for two by two pixels."""
     height, width = (n // 2 * 2 for n in image.shape[:2])
     return np.ascontiguousarray(image[:height, :width])
-
-
-def video_address(text: str) -> tuple[str, int]:
-    """Return host and port of ``udp://HOST[:PORT]``; without a port 5600.
-
-    Raises:
-        ParameterError: it is no such address.
-    """
-    try:
-        parts = urlsplit(text)
-        host, port = parts.hostname, parts.port or PORT
-    except ValueError:
-        host, port = None, PORT
-    if not host or parts.scheme != 'udp' or parts.path or parts.query or parts.username:
-        raise ParameterError(
-            f'video is {text!r}; expected udp://HOST:PORT, as in udp://127.0.0.1:{PORT}'
-        )
-    return host, port
-
-
-def next_address(text: str, more: int) -> str:
-    """Return the address of a port that is higher, of an address; raises as it does."""
-    host, port = video_address(text)
-    if port + more > 65535:
-        raise ParameterError(f'video is {text!r}; expected ports up to 65535')
-    there = f'[{host}]' if ':' in host else host
-    return f'udp://{there}:{port + more}'
 
 
 class VideoStream:
