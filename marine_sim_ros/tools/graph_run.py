@@ -23,6 +23,8 @@ from marine_sim_ros.tools.progress import bar
 __all__ = ['recordings', 'run_graph']
 
 PERIOD = 0.05
+QUIET = 1.0
+"""s without a bar: nodes start, and need the processor."""
 
 
 def recordings(runs: Sequence[RunOptions], processes: int) -> list[str]:
@@ -77,7 +79,8 @@ def _wait(supervisor: Supervisor, expected: float, last: Set[str]) -> None:
         start = time.monotonic()
         while not supervisor.asked and not _breaking(supervisor.ended(), last):
             time.sleep(PERIOD)
-            tell(min(time.monotonic() - start, expected or 0))
+            if (passed := time.monotonic() - start) > QUIET:
+                tell(min(passed, expected or 0))
 
 
 def _last(supervisor: Supervisor, settings: RunOptions) -> set[str]:
