@@ -18,12 +18,27 @@ from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
-from marine_sim_ros.physics.contact.impulse import Step
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.drag import damping_about_base, drag
 from marine_sim_ros.physics.rigid_body import net_wrench, unforced, weight
 
-__all__ = ['Terms', 'terms_of', 'unanswered_step']
+__all__ = ['Step', 'Terms', 'terms_of', 'unanswered_step']
+
+
+class Step(NamedTuple):
+    """What is known of a step before its solution.
+
+    Attributes:
+        mass: M + dt D (..., 6, 6).
+        inverse: its inverse.
+        free: ν* (..., 6).
+        dt: s.
+    """
+
+    mass: Array
+    inverse: Array
+    free: Array
+    dt: float
 
 
 class Terms(NamedTuple):

@@ -37,10 +37,9 @@ from marine_sim_ros.physics.arm.joint_drive import JointLaw, joint_rates
 from marine_sim_ros.physics.arm.link_water import link_drag, link_load, load_water
 from marine_sim_ros.physics.arm.payload import Load
 from marine_sim_ros.physics.arm.poses import Poses, link_poses
-from marine_sim_ros.physics.contact.impulse import Step
 from marine_sim_ros.physics.current import relative_velocity, water_acceleration
 from marine_sim_ros.physics.integration import carried
-from marine_sim_ros.physics.observed import Terms, terms_of, unanswered_step
+from marine_sim_ros.physics.observed import Step, Terms, terms_of, unanswered_step
 from marine_sim_ros.physics.rigid_body import net_wrench
 
 __all__ = ['ChainMemory', 'chain_memory', 'chain_step', 'without_load']

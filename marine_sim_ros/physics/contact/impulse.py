@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from marine_sim_ros.core.arrays import Array, constant, namespace
@@ -16,8 +14,9 @@ from marine_sim_ros.physics.contact.edges import Touch
 from marine_sim_ros.physics.contact.pairs import Pairs
 from marine_sim_ros.physics.contact.solver import Rows, solve
 from marine_sim_ros.physics.contact.touch import SKIN, lever_rows
+from marine_sim_ros.physics.observed import Step
 
-__all__ = ['Step', 'adhesion', 'solve_contacts']
+__all__ = ['adhesion', 'solve_contacts']
 
 _RIGID = 1e-4
 """Compliance of what is rigid, as a share of the inverse mass at the point."""
@@ -29,22 +28,6 @@ _FASTEST_EXIT = 0.2
 """m/s; at which what has got deep inside is pushed out."""
 _GUESS = np.array([[1.0], [1 + 1e-6], [1 + 1e-6]])
 """Friction to start from, of that of the step before: a little more, so that what slid slides."""
-
-
-class Step(NamedTuple):
-    """What is known of a step before its solution.
-
-    Attributes:
-        mass: M + dt D (..., 6, 6).
-        inverse: its inverse.
-        free: ν* (..., 6).
-        dt: s.
-    """
-
-    mass: Array
-    inverse: Array
-    free: Array
-    dt: float
 
 
 def adhesion(pairs: Pairs, gap: Array) -> Array:
