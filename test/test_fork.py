@@ -70,6 +70,56 @@ def test_exit_codes_signals_and_waiting(ros_environment):
     assert "vehicle 'nothing' is neither a file nor a shipped vehicle" in errors
 
 
+EARLY = """
+from marine_sim_ros.model.library import known_vehicles, vehicle_of
+from marine_sim_ros.ros.launching.early import EarlyFork
+import_shared()
+early = EarlyFork('drag', {})
+"""
+
+
+@pytest.mark.ros
+def test_a_process_that_is_in_the_graph_early_has_the_vehicles_that_were_read_since(
+    ros_environment,
+):
+    """A description that is gone when it starts is not asked for."""
+    told, errors = printed(
+        EARLY + 'import tempfile; from marine_sim_ros.core.resources import resource_folder\n'
+        "text = (resource_folder('urdf') / 'simple_rov.urdf').read_text()\n"
+        "gone = Path(tempfile.mkdtemp(), 'own.urdf'); gone.write_text(text)\n"
+        "vehicle_of({'vehicle': str(gone)}); gone.unlink()\n"
+        "early.begin('drag', ['--ros-args', '-p', f'vehicle:={gone}'])\n"
+        'try: early.wait(5)\n'
+        "except subprocess.TimeoutExpired: print('runs')\n"
+        "name = Path(f'/proc/{early.pid}/comm').read_text().strip()\n"
+        'early.terminate(); print(name, early.wait() in (0, -signal.SIGTERM))',
+        ros_environment,
+    )
+    assert told.split() == ['runs', 'drag', 'True'], errors
+
+
+@pytest.mark.ros
+def test_without_words_it_ends_and_says_nothing(ros_environment):
+    assert printed(EARLY + 'early.leave(); print(early.wait())', ros_environment) == ('0\n', '')
+    # Nor does it outlive a command that found bad input meanwhile: this waits for its output.
+    assert printed(EARLY + 'os._exit(0)', ros_environment) == ('', '')
+
+
+@pytest.mark.ros
+def test_no_node_is_left_of_a_composed_run_that_was_early(processes):
+    from nav_msgs.msg import Odometry
+
+    watcher = Watcher()
+    watcher.listen('odom', Odometry)
+    processes.start(sys.executable, '-m', COMMAND, 'run', 'bluerov2', '--composed')
+    try:
+        watcher.until(lambda: watcher.seen['odom'][-1])
+        watcher.until(lambda: 'dynamics' in watcher.node.get_node_names())
+        watcher.until(lambda: not any('early' in n for n in watcher.node.get_node_names()))
+    finally:
+        watcher.close()
+
+
 @pytest.mark.ros
 def test_each_node_of_a_run_is_a_process_with_its_name(processes):
     from nav_msgs.msg import Odometry

@@ -20,6 +20,7 @@ from marine_sim_ros.tools.progress import bar
 from marine_sim_ros.tools.reporting import print_warnings
 
 if TYPE_CHECKING:
+    from marine_sim_ros.ros.launching.supervisor import Supervisor
     from marine_sim_ros.sim.graph import NodeSpec
 
 __all__ = ['add_arguments', 'execute']
@@ -36,7 +37,7 @@ def execute(options: argparse.Namespace) -> int:
     warnings: list[str] = []
     try:
         with no_collections(), bar('building') as told:
-            runs = _runs(options, told)
+            runs, supervisor = _runs(options, told)
             # Imported while a fork reads the vehicle, and so not at the top.
             from marine_sim_ros.sim.fleet import describe_fleet
             from marine_sim_ros.tools.graph_run import recordings, run_graph
@@ -52,23 +53,42 @@ def execute(options: argparse.Namespace) -> int:
     for folder in folders:
         free_folder(folder, overwrite=options.overwrite)
     return run_graph(
-        settings, specs, composed=options.composed, followers=runs[1:], processes=options.processes
+        settings,
+        specs,
+        composed=options.composed,
+        followers=runs[1:],
+        processes=options.processes,
+        supervisor=supervisor,
     )
 
 
-def _runs(options: argparse.Namespace, told: Progress) -> tuple[RunOptions, ...]:
-    """Return the options of each vehicle, and have their vehicles read."""
+def _runs(
+    options: argparse.Namespace, told: Progress
+) -> tuple[tuple[RunOptions, ...], Supervisor | None]:
+    """Return the options of each vehicle, and have their vehicles read.
+
+    What has begun to start composed nodes meanwhile is returned too.
+    """
     if bool(options.vehicle) == bool(options.fleet):
         raise ParameterError('run: expected either VEHICLE or --fleet FILE')
     settings = run_options(options)
+    prepared: list[Supervisor] = []
+
+    def prepare() -> None:
+        if options.composed or options.processes > 1:
+            from marine_sim_ros.ros.launching.supervisor import Supervisor
+
+            prepared.append(Supervisor())
+            prepared[0].prepare(options.processes)
+
     if options.vehicle:
-        read_vehicles([settings.named_vehicle()], told)
+        read_vehicles([settings.named_vehicle()], told, prepare)
     from marine_sim_ros.sim.fleet import chosen_runs
 
     runs = chosen_runs(settings, options.fleet, options.only)
     if options.fleet:
-        read_vehicles([run.named_vehicle() for run in runs], told)
-    return runs
+        read_vehicles([run.named_vehicle() for run in runs], told, prepare)
+    return runs, prepared[0] if prepared else None
 
 
 def _check_effect(settings: RunOptions, specs: Sequence[NodeSpec]) -> None:

@@ -15,6 +15,7 @@ from itertools import takewhile
 from typing import Any
 
 import rclpy
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from marine_sim_ros.core.collector import no_collections
@@ -24,7 +25,7 @@ from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parent import end_with_parent
 from marine_sim_ros.ros.messages.type_support import import_type_support
 
-__all__ = ['Shutdown', 'executor', 'own_words', 'run', 'run_named', 'spin']
+__all__ = ['Shutdown', 'executor', 'join', 'own_words', 'run', 'run_named', 'spin']
 
 SPIN_PERIOD = 0.1
 DELIVERIES, EVENTS, LAST = 128, 4, 10**6
@@ -84,6 +85,18 @@ def spin(nodes: Sequence[SuiteNode], shutdown: Shutdown, bus: Bus | None = None)
     return max(n.exit_code for n in nodes)
 
 
+_joined: list[Node] = []
+
+
+def join() -> None:
+    """Be in the graph before there is a node of this process; :func:`run` goes on from there."""
+    end_with_parent()
+    import_type_support()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    name = f'_early_{os.getpid()}'  # hidden
+    _joined.append(Node(name, enable_rosout=False, start_parameter_services=False))
+
+
 def run(
     *makers: Callable[[], SuiteNode], args: Sequence[str] | None = None, bus: Bus | None = None
 ) -> None:
@@ -91,11 +104,14 @@ def run(
     shutdown = Shutdown()
     end_with_parent()
     import_type_support()
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    if not _joined:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     code = 1
     try:
         with no_collections():
             nodes = [make() for make in makers]
+            while _joined:
+                _joined.pop().destroy_node()
             gc.freeze()  # what a node starts with is there to its end
         code = spin(nodes, shutdown, bus)
         if code == 0:  # else to say so matters more than to take leave

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from marine_sim_ros.ros.messages.type_support import import_type_support
 
-__all__ = ['Fork', 'can_fork', 'import_shared']
+__all__ = ['Fork', 'can_fork', 'import_shared', 'run_node']
 
 _PR_SET_NAME = 15  # prctl(2)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -101,13 +101,17 @@ class Fork:
             arguments: words after it on a command line.
             env: its environment.
         """
+        self._part(lambda: run_node(name, executable, arguments), env)
+
+    def _part(self, run: Callable[[], None], env: Mapping[str, str]) -> None:
+        """Have a fork of this process run a function, and end."""
         self.returncode: int | None = None
         sys.stdout.flush()
         sys.stderr.flush()
         with _held_signals():
             self.pid = os.fork()
             if not self.pid:
-                _run_node(name, executable, arguments, env)
+                _run(run, env)
 
     def poll(self) -> int | None:
         """Return the exit code, negative for a signal, or None while it runs."""
@@ -149,22 +153,18 @@ def _held_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _run_node(
-    name: str, executable: str, arguments: Sequence[str], env: Mapping[str, str]
-) -> NoReturn:
-    """Become ``python -m marine_sim_ros.nodes.EXECUTABLE ARGUMENTS``."""
+def _run(function: Callable[[], None], env: Mapping[str, str]) -> NoReturn:
+    """Call a function in a process of its own, which ends with it."""
     code = 1
     try:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.environ.update(env)
-        sys.argv = [executable, *arguments]
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-        ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode()[-15:])
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-        import_module(f'marine_sim_ros.nodes.{executable}').main()
+        function()
         code = 0
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
@@ -173,3 +173,10 @@ def _run_node(
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def run_node(name: str, executable: str, arguments: Sequence[str]) -> None:
+    """Become ``python -m marine_sim_ros.nodes.EXECUTABLE ARGUMENTS``."""
+    sys.argv = [executable, *arguments]
+    ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode()[-15:])
+    import_module(f'marine_sim_ros.nodes.{executable}').main()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -24,7 +24,11 @@ from marine_sim_ros.ros.launching.fork import can_fork, import_shared
 __all__ = ['read_vehicles']
 
 
-def read_vehicles(vehicles: Iterable[Mapping[str, Any]], progress: Progress) -> None:
+def read_vehicles(
+    vehicles: Iterable[Mapping[str, Any]],
+    progress: Progress,
+    shared: Callable[[], None] = lambda: None,
+) -> None:
     """Have :func:`~marine_sim_ros.model.library.vehicle_of` know vehicles.
 
     A fork reads them while this process imports what all nodes import. One that cannot be read, or
@@ -34,6 +38,7 @@ def read_vehicles(vehicles: Iterable[Mapping[str, Any]], progress: Progress) -> 
     Args:
         vehicles: parameters that name a vehicle each.
         progress: function that is called with the completed share of long work.
+        shared: function that is called when all that nodes share is imported.
     """
     if not can_fork():
         return
@@ -47,6 +52,7 @@ def read_vehicles(vehicles: Iterable[Mapping[str, Any]], progress: Progress) -> 
         _read(vehicles, start)
     os.close(start)
     import_shared()
+    shared()
     with open(end, 'rb') as file, suppress(EOFError, pickle.UnpicklingError):
         while not isinstance(told := pickle.load(file), dict):
             progress(told)

@@ -17,6 +17,7 @@ from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros.base.parent import as_parent
 from marine_sim_ros.ros.launching.dds_profile import dds_profile
+from marine_sim_ros.ros.launching.early import EarlyFork
 from marine_sim_ros.ros.launching.fork import Fork, can_fork, import_shared
 from marine_sim_ros.sim.fleet import in_parts
 from marine_sim_ros.sim.graph import NodeSpec, has_own_process
@@ -42,6 +43,12 @@ class Supervisor:
         """Start with none."""
         self.processes: dict[str, subprocess.Popen[bytes] | Fork] = {}
         self.asked = False
+        self._early: list[EarlyFork] = []
+
+    def prepare(self, processes: int) -> None:
+        """Start processes of composed nodes that join the graph and wait for their run."""
+        if can_fork():
+            self._early = [EarlyFork('composed', environment()) for _ in range(processes)]
 
     def catch_signals(self) -> None:
         """End the run, not this process, on SIGINT and SIGTERM."""
@@ -89,18 +96,23 @@ class Supervisor:
                 name = f'{part[0].namespace}/composed' if i else 'composed'
                 self._start(name, 'composed', told)
             specs = [spec for spec in specs if has_own_process(spec, options)]
+        while self._early:
+            self._early.pop().leave()
         self.start(specs)
 
     def _start(self, name: str, executable: str, arguments: list[str]) -> None:
         # A session of its own: a terminal's ctrl-C reaches only the supervisor, which passes it
         # on, so that every process gets exactly one signal.
-        if can_fork():
+        if executable == 'composed' and self._early:
+            self.processes[name] = early = self._early.pop(0)
+            early.begin(name, arguments)
+        elif can_fork():
             self.processes[name] = Fork(name, executable, arguments, environment())
-            return
-        command = [sys.executable, '-m', f'marine_sim_ros.nodes.{executable}', *arguments]
-        self.processes[name] = subprocess.Popen(
-            command, env=environment(), start_new_session=True, stdin=subprocess.DEVNULL
-        )
+        else:
+            command = [sys.executable, '-m', f'marine_sim_ros.nodes.{executable}', *arguments]
+            self.processes[name] = subprocess.Popen(
+                command, env=environment(), start_new_session=True, stdin=subprocess.DEVNULL
+            )
 
     def ended(self) -> dict[str, int]:
         """Return the exit codes of the processes that have ended."""
