@@ -163,7 +163,13 @@ FAULTS = (
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ('name', 'faulty'), [('bluerov2', False), ('bluerov2', True), ('investigator90', False)]
+    ('name', 'faulty'),
+    [
+        ('bluerov2', False),
+        ('bluerov2', True),
+        ('investigator90', False),
+        ('surface_vessel', False),
+    ],
 )
 def test_wrenches_are_those_of_in_server_to_rounding(name, faulty):
     """The documented agreement: 1e-12 of the largest component, for any states and commands."""
