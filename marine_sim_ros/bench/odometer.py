@@ -20,6 +20,10 @@ from marine_sim_ros.ros.messages import topics
 __all__ = ['Odometer']
 
 
+BURST = 1000
+"""Reports that wait: those of a fleet's nodes come at once, nine for each vehicle."""
+
+
 class Odometer:
     """Waits for the first odom, then counts through the state owner's reports.
 
@@ -39,7 +43,7 @@ class Odometer:
         self._odom_topic = f'{namespace}/odom'
         self._node = rclpy.create_node('odometer')
         self._reports: list[tuple[float, int]] = []
-        self._node.create_subscription(DiagnosticArray, '/diagnostics', self._take, 50)
+        self._node.create_subscription(DiagnosticArray, '/diagnostics', self._take, BURST)
         self._engine = executor()
         self._engine.add_node(self._node)
 
