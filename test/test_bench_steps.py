@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from marine_sim_ros.bench import solid
+from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.model.library import load_vehicle, vehicle_names
 from marine_sim_ros.tools import bench
 from marine_sim_ros.tools.main import main
@@ -72,3 +73,17 @@ def test_ctrl_c_leaves_what_was_measured_and_a_screen_sees_each_value_at_once():
     assert bench.returncode == 0
     assert 'in process, bluerov2: µs/step' in table
     assert 'boundary, bluerov2' not in table
+
+
+def test_what_was_measured_before_one_failed_is_told_too(monkeypatch, capsys):
+    def silent(*_: object) -> float:
+        raise MarineSimError('/bench/dynamics: no report of ticks within 10 s')
+
+    monkeypatch.setattr(bench, 'STEPS', 20)
+    monkeypatch.setattr(bench, 'allocation_microseconds', silent)
+    with pytest.raises(SystemExit) as done:
+        main(['bench', '--steps-only', '--rounds', '1'])
+    assert done.value.code != 0
+    told = capsys.readouterr()
+    assert 'in process, bluerov2: µs/step' in told.out
+    assert told.err == 'ERROR: /bench/dynamics: no report of ticks within 10 s\n'
