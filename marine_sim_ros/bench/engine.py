@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from marine_sim_ros.bench.engine_solid import solid_engine_rows
+from marine_sim_ros.bench.engine_solid import least_cpu_seconds, solid_engine_rows
+from marine_sim_ros.bench.learning import learning_rows
 from marine_sim_ros.bench.steps import PWM, step_microseconds
 from marine_sim_ros.core.state import State
 from marine_sim_ros.engine.batch import BLOCK, run_in_blocks
@@ -61,6 +62,14 @@ def compiled(
     work()
     best = min(_seconds(work) for _ in range(3))
     return best / steps * 1e6, program.compile_time
+
+
+def in_batch(vehicle: Vehicle, scenario: Scenario, steps: int) -> float:
+    """Return µs of processor time that a step of one vehicle takes in a batch of ``BLOCK``."""
+    setting = setting_of(vehicle, scenario, None)
+    program = Program([setting], ticks=steps + 1, every=steps // 20, keep=states, size=BLOCK)
+    starts = State(*(np.repeat(np.array(x)[:, None], BLOCK, 1) for x in scenario.initial_state()))
+    return least_cpu_seconds(lambda: program.run(starts)) / steps / BLOCK * 1e6
 
 
 def whole_run(vehicle: Vehicle, scenario: Scenario, steps: int) -> float:
@@ -113,6 +122,11 @@ def engine_rows(
         yield f'JAX, {name} with its controller: compiling, s', '.1f', seconds
         sensed = whole_run(load_vehicle(name), hold, 20_000)
         yield f'JAX, {name} with controller and barometer, all kept: µs/step', '.2f', sensed
+    heavy, hold = load_vehicle('bluerov2_heavy'), load_scenario('position_hold')
+    alone, held = in_batch(heavy, _thrust_ahead(heavy), 1000), in_batch(heavy, hold, 1000)
+    yield f'JAX, each of {BLOCK:,} bluerov2_heavy: CPU µs/step', '.2f', alone
+    name = f'JAX, each of {BLOCK:,} bluerov2_heavy with its controller: CPU µs/step (goal 1)'
+    yield name, '.2f', held
     for count, steps in SIZES.items():
         cost, _ = compiled(vehicle, _thrust_ahead(vehicle), steps, count)
         yield f'JAX, {count:,} bluerov2: million vehicle-steps/s', '.2f', count / cost
@@ -127,3 +141,4 @@ def engine_rows(
         yield f'JAX, {number:,} triangles, 1,000 voxels: µs/step', '.0f', one
         yield f'JAX over NumPy, {number:,} triangles: times', '.1f', slow / one
     yield from solid_engine_rows()
+    yield from learning_rows()

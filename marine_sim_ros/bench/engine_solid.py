@@ -23,7 +23,7 @@ from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.scenario import Scenario, Segment
 from marine_sim_ros.sim.simulation import Simulation
 
-__all__ = ['solid_engine_rows', 'solid_step_costs']
+__all__ = ['least_cpu_seconds', 'solid_engine_rows', 'solid_step_costs']
 
 STEPS = 400
 """Of a fall, which ends before 20 m are over."""
@@ -81,13 +81,13 @@ def solid_step_costs(name: str, scene: str, *, height: float, settled: bool) -> 
     starts = State(*(np.repeat(values[:, None], MANY, axis=1) for values in start))
     return StepCosts(
         1e6 * slow,
-        1e6 * _least(lambda: alone.run(start)) / steps,
-        1e6 * _least(lambda: batch.run(starts)) / steps / MANY,
+        1e6 * least_cpu_seconds(lambda: alone.run(start)) / steps,
+        1e6 * least_cpu_seconds(lambda: batch.run(starts)) / steps / MANY,
         alone.compile_time,
     )
 
 
-def _least(work: Callable[[], object]) -> float:
+def least_cpu_seconds(work: Callable[[], object]) -> float:
     """Return the least CPU time of three rounds after a first one, s."""
     return min([_cpu_seconds(work) for _ in range(4)][1:])
 

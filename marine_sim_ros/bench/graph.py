@@ -174,6 +174,8 @@ def graph_rows(add: Add, seconds: float, *, hull: str) -> None:
     full = graph('separate processes', composed=False, compute=True)
     null = graph('separate, computing nothing', composed=False, compute=False)
     one, cost = _row(add, seconds, 'composed', composed=True, compute=True)
+    idle = graph('composed, computing nothing', composed=True, compute=False)
+    add('ratio composed / composed null graph', '.2f', one / idle)
     if find_spec('jax'):
         fast, less = _row(add, seconds, 'composed, compiled', composed=True, engine='jax')
         add('ratio composed compiled / composed', '.2f', fast / one)
