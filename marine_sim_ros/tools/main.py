@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -16,6 +15,7 @@ from marine_sim_ros import __version__
 from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError, RunError
 from marine_sim_ros.tools.completion import complete, wanted
+from marine_sim_ros.tools.output import discard_output
 from marine_sim_ros.tools.parsing import Parser
 
 __all__ = ['main']
@@ -82,21 +82,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f'ERROR: {error}', file=sys.stderr)
         code = 1 if isinstance(error, RunError) else 2
     except BrokenPipeError:
-        _discard_output()
+        discard_output()
         code = 0
     except OSError as error:
         place = f'{error.filename}: ' if error.filename else ''
         print(f'ERROR: {place}{error.strerror or error}', file=sys.stderr)
-        _discard_output()
+        discard_output()
         code = 1
     except KeyboardInterrupt:
         code = 0
     sys.exit(code)
-
-
-def _discard_output() -> None:
-    """Let the interpreter flush at its end without a further error."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == '__main__':

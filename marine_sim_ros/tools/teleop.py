@@ -25,6 +25,7 @@ from marine_sim_ros.control.pilot import OUTPUTS
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.tools.options import add_option
+from marine_sim_ros.tools.output import flush_or_discard
 from marine_sim_ros.tools.teleop_screen import screen
 
 __all__ = ['add_arguments', 'execute']
@@ -149,4 +150,5 @@ def execute(options: argparse.Namespace) -> int:
     finally:
         node.close()
         rclpy.try_shutdown()
+    flush_or_discard()
     return 0
