@@ -74,20 +74,23 @@ def _runs(
     settings = run_options(options)
     prepared: list[Supervisor] = []
 
-    def prepare() -> None:
-        if options.composed or options.processes > 1:
-            from marine_sim_ros.ros.launching.supervisor import Supervisor
+    def read(runs: Sequence[RunOptions]) -> None:
+        def prepare() -> None:
+            if options.composed or options.processes > 1:
+                from marine_sim_ros.ros.launching.supervisor import Supervisor
 
-            prepared.append(Supervisor())
-            prepared[0].prepare(options.processes)
+                prepared.append(Supervisor())
+                prepared[0].prepare(min(options.processes, len(runs)))  # more are refused later
+
+        read_vehicles([run.named_vehicle() for run in runs], told, prepare)
 
     if options.vehicle:
-        read_vehicles([settings.named_vehicle()], told, prepare)
+        read([settings])
     from marine_sim_ros.sim.fleet import chosen_runs
 
     runs = chosen_runs(settings, options.fleet, options.only)
     if options.fleet:
-        read_vehicles([run.named_vehicle() for run in runs], told, prepare)
+        read(runs)
     return runs, prepared[0] if prepared else None
 
 
