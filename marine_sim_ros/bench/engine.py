@@ -115,14 +115,14 @@ def engine_rows(
     dive = replace(load_scenario('dive'), expectations=())
     loop, _ = compiled(vehicle, dive, 20_000, None)
     yield 'JAX, bluerov2 holding a depth: µs/step', '.2f', loop
+    hold = load_scenario('position_hold')
     for name in ('bluerov2', 'bluerov2_heavy'):
-        hold = load_scenario('position_hold')
         loop, seconds = compiled(load_vehicle(name), hold, 20_000, None)
         yield f'JAX, {name} with its controller: µs/step', '.2f', loop
         yield f'JAX, {name} with its controller: compiling, s', '.1f', seconds
         sensed = whole_run(load_vehicle(name), hold, 20_000)
         yield f'JAX, {name} with controller and barometer, all kept: µs/step', '.2f', sensed
-    heavy, hold = load_vehicle('bluerov2_heavy'), load_scenario('position_hold')
+    heavy = load_vehicle('bluerov2_heavy')
     alone, held = in_batch(heavy, _thrust_ahead(heavy), 1000), in_batch(heavy, hold, 1000)
     yield f'JAX, each of {BLOCK:,} bluerov2_heavy: CPU µs/step', '.2f', alone
     name = f'JAX, each of {BLOCK:,} bluerov2_heavy with its controller: CPU µs/step (goal 1)'

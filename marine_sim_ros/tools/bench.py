@@ -23,7 +23,7 @@ from marine_sim_ros.bench.sensors import camera_rows, sensor_rows
 from marine_sim_ros.bench.solid import mujoco_microseconds, solid_milliseconds
 from marine_sim_ros.bench.steps import step_microseconds
 from marine_sim_ros.control.allocator import Allocator
-from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.state import State
@@ -220,10 +220,8 @@ def execute(options: argparse.Namespace) -> int:
         costs = _measure(options, rows.add)
     except KeyboardInterrupt:  # half an hour of rows is not thrown away
         print('ended by ctrl-C; measured until then:', file=sys.stderr)
-    except MarineSimError:
+    finally:
         _print(options.rounds, rows, costs)
-        raise
-    _print(options.rounds, rows, costs)
     return 0
 
 

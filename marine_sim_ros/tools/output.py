@@ -1,6 +1,5 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
-# PYTHON_ARGCOMPLETE_OK
 
 """Standard output that nobody reads any more."""
 

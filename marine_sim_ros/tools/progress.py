@@ -9,7 +9,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache, partial
 from typing import Any
 
 __all__ = ['bar', 'waiting']
@@ -17,52 +18,13 @@ __all__ = ['bar', 'waiting']
 
 def _terminal() -> Any:
     """Return rich's console of standard error, or None where it is no terminal."""
-    if not _wanted():
+    forced = any(os.environ.get(name) for name in ('FORCE_COLOR', 'TTY_COMPATIBLE'))
+    if not (forced or sys.stderr.isatty()):
         return None  # rich is not even imported
     from rich.console import Console
 
     console = Console(stderr=True)
     return console if console.is_terminal else None
-
-
-def _wanted() -> bool:
-    forced = any(os.environ.get(name) for name in ('FORCE_COLOR', 'TTY_COMPATIBLE'))
-    return forced or sys.stderr.isatty()
-
-
-class _Bar:
-    """A bar of rich that is there from its first share on: what is quick needs no rich at all."""
-
-    def __init__(self, description: str, total: float | None, *, transient: bool) -> None:
-        self._about = description, total, transient
-        self._began = time.monotonic()
-        self._progress: Any = None
-        self._task: Any = None
-
-    def tell(self, done: float) -> None:
-        """Show a share."""
-        if self._task is None:
-            self._start()
-        if self._progress is not None:
-            self._progress.update(self._task, completed=done)
-
-    def _start(self) -> None:
-        description, total, transient = self._about
-        self._task = 0
-        if (console := _terminal()) is None:
-            return  # rich before 13.8 prints a blank line for a disabled bar
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn())
-        self._progress = Progress(*columns, console=console, transient=transient)
-        self._task = self._progress.add_task(description, total=total)
-        self._progress.tasks[0].start_time = self._began
-        self._progress.start()
-
-    def stop(self) -> None:
-        """Leave it as it is, or take it away."""
-        if self._progress is not None:
-            self._progress.stop()
 
 
 @contextmanager
@@ -71,16 +33,35 @@ def bar(
 ) -> Iterator[Callable[[float], None]]:
     """Yield a function that takes the completed share; the bar appears with its first call.
 
+    What is quick makes none, and imports no rich.
+
     Args:
         description: text in front of the bar.
         total: the value at the end; None where it is unknown.
         transient: whether the bar goes when the work is done.
     """
-    shown = _Bar(description, total, transient=transient)
-    try:
-        yield shown.tell
-    finally:
-        shown.stop()
+    began = time.monotonic()
+    with ExitStack() as shown:
+
+        @cache
+        def started() -> Callable[..., None] | None:
+            """Show the bar, and return what moves it; None where there is no terminal."""
+            if (console := _terminal()) is None:
+                return None  # rich before 13.8 prints a blank line for a disabled bar
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            columns = (TextColumn('{task.description}'), BarColumn(), TimeElapsedColumn())
+            progress = Progress(*columns, console=console, transient=transient)
+            task = progress.add_task(description, total=total)
+            progress.tasks[0].start_time = began
+            shown.enter_context(progress)
+            return partial(progress.update, task)
+
+        def tell(done: float) -> None:
+            if (move := started()) is not None:
+                move(completed=done)
+
+        yield tell
 
 
 @contextmanager
