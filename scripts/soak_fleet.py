@@ -30,6 +30,7 @@ from pathlib import Path
 
 from marine_sim_ros import load_scenario, load_vehicle
 from marine_sim_ros.bench.processes import cpu_seconds, resident
+from marine_sim_ros.core.child_process import module_command
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.simulation import simulate
@@ -105,7 +106,7 @@ def main() -> int:
             return 2
         file, record = Path(folder, 'soak.yaml'), Path(folder, 'recording')
         file.write_text(text, encoding='utf-8')
-        command = [sys.executable, '-m', 'marine_sim_ros.tools.main', 'run', '--fleet', str(file)]
+        command = module_command('marine_sim_ros.tools.main', 'run', '--fleet', str(file))
         command += ['--composed', '--engine', given.engine, '--record', str(record)]
         command += ['--duration', str(given.duration)]
         command += ['--real-time-factor', str(given.real_time_factor)]

@@ -103,7 +103,7 @@ MESH = '<mesh filename="hull.stl"/>'
         ('jax', ['simulate', 'bluerov2', '--scenario', 'dive', '--engine', 'jax']),
         ('scipy', ['validate', 'bluerov2']),
         ('av', ['render', 'bag', '-o', 'film.mp4']),
-        ('distributed', ['sweep', 'dive', '--out', 'out']),
+        ('distributed', ['sweep', 'dive', '--out', 'out', '--scheduler', 'tls://127.0.0.1:1']),
     ],
 )
 def test_a_missing_package_is_one_line(name, arguments, tmp_path):

@@ -6,23 +6,25 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from dataclasses import replace
 
 import numpy as np
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from processor import PATIENCE
 
-from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError
+from marine_sim_ros.core.errors import MarineSimError, ModelError, ParameterError, RunError
 from marine_sim_ros.core.state import State
 from marine_sim_ros.faults.kinds import Stuck
 from marine_sim_ros.model.urdf_numbers import with_number
 from marine_sim_ros.sim.simulation import simulate
-from marine_sim_ros.sweep import runs
+from marine_sim_ros.sweep import pool, runs
 from marine_sim_ros.sweep.bags import chosen_runs, parse_choice, run_alone, write_bags
 from marine_sim_ros.sweep.dataset import Dataset
 from marine_sim_ros.sweep.design import design
@@ -389,8 +391,7 @@ MANY = PLAN.replace('runs: 24', 'runs: 64\nengine: numpy').replace('0.5', '0.3',
 @pytest.fixture(scope='module')
 def expected(tmp_path_factory):
     """The files of the sweep of MANY, whose blocks one process computes in order."""
-    for module in ('distributed', 'pyarrow'):
-        pytest.importorskip(module, reason=f'{module}: not installed (extra sweep)')
+    pytest.importorskip('pyarrow', reason='pyarrow: not installed (extra sweep)')
     plan = parse_plan(MANY, 'plan.yaml')
     whole = Dataset(tmp_path_factory.mktemp('whole'), plan)
     for i in range(runs.blocks(plan)):
@@ -430,6 +431,12 @@ def wait_for_parts(folder, count, process):
         time.sleep(0.02)
 
 
+def workers_of(process):
+    """Return the worker processes of a sweep."""
+    children = psutil.Process(process.pid).children(recursive=True)
+    return [p for p in children if 'marine_sim_ros.sweep.worker' in p.cmdline()]
+
+
 def killed(process):
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
@@ -437,29 +444,59 @@ def killed(process):
 
 @pytest.mark.slow
 def test_what_is_killed_goes_on_and_ends_the_same(expected, command):
-    import psutil
-
     start, folder = command
     first = start('broken')
     wait_for_parts(folder / 'broken', 1, first)
-    # The command has the scheduler in it; its workers see that it is gone and end.
+    workers = workers_of(first)
+    assert workers
     killed(first)
+    assert not psutil.wait_procs(workers, timeout=PATIENCE)[1]
     kept = {p: p.stat().st_mtime_ns for p in parts(folder / 'broken')}
     assert 0 < len(kept) < 8
 
     second = start('broken')
     wait_for_parts(folder / 'broken', len(kept) + 1, second)
-    workers = [
-        p
-        for p in psutil.Process(second.pid).children(recursive=True)
-        if 'spawn_main' in ' '.join(p.cmdline())
-    ]
-    workers[-1].kill()
+    workers_of(second)[-1].kill()
     out, _ = second.communicate()
     assert second.returncode == 0, out
     assert {p.name: p.read_bytes() for p in parts(folder / 'broken')} == expected
     assert all(p.stat().st_mtime_ns == before for p, before in kept.items())
     assert '64 runs of bluerov2' in (folder / 'broken' / 'report.md').read_text()
+
+
+@pytest.mark.slow
+def test_no_other_user_reaches_the_workers_of_a_sweep(expected, command):
+    """None of the processes has a socket that another one could connect to."""
+    start, folder = command
+    process = start('alone')
+    wait_for_parts(folder / 'alone', 1, process)
+    family = [psutil.Process(process.pid), *workers_of(process)]
+    assert len(family) == 3
+    reached = [
+        c
+        for p in family
+        for c in p.net_connections('all')
+        if c.status == psutil.CONN_LISTEN or c.family != socket.AF_UNIX or c.laddr
+    ]
+    assert reached == []
+    killed(process)
+
+
+def test_a_block_that_ends_one_worker_after_the_other_ends_the_sweep(monkeypatch):
+    plan = parse_plan(MANY, 'plan.yaml')
+    begin = pool._Worker.begin
+    started = []
+
+    def end_at_once(worker, number):
+        started.append(number)
+        begin(worker, number)
+        if number == 3:
+            worker._process.kill()
+
+    monkeypatch.setattr(pool._Worker, 'begin', end_at_once)
+    with pytest.raises(RunError, match='block 3 ended 3 workers'):
+        list(pool.run_blocks(plan, [3], 1))
+    assert started == [3, 3, 3]
 
 
 @pytest.fixture
@@ -522,6 +559,7 @@ def cluster(tmp_path):
 
 @pytest.mark.slow
 def test_a_cluster_of_others_may_lose_worker_command_and_scheduler(expected, command, cluster):
+    pytest.importorskip('distributed', reason='distributed: not installed (extra sweep)')
     start, folder = command
     there = {}
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 
 from marine_sim_ros.bench.odometer import Odometer
 from marine_sim_ros.bench.processes import cpu_seconds, memory_of_each
+from marine_sim_ros.core.child_process import module_command
 
 __all__ = ['start_rows']
 
@@ -34,7 +34,7 @@ def start_rows(add: Callable[[str, str, float], None]) -> None:
         with Odometer('/bench') as odometer:
             start = time.monotonic()
             process = subprocess.Popen(
-                [sys.executable, '-m', 'marine_sim_ros.tools.main', *COMMAND, *words],
+                module_command('marine_sim_ros.tools.main', *COMMAND, *words),
                 env=environment,
                 stdout=subprocess.DEVNULL,
             )

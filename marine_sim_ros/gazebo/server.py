@@ -22,6 +22,7 @@ from marine_sim_ros.gazebo.world import SEAT_FOLDER
 
 __all__ = [
     'GRACE',
+    'WORKING_FOLDER',
     'Correspondent',
     'server_command',
     'server_paths',
@@ -29,13 +30,16 @@ __all__ = [
     'stop_server',
 ]
 
+WORKING_FOLDER = '/'
+"""Where a server is started: its Python looks for modules in the working folder first."""
 GRACE = 10.0
 """s that a server gets to end by itself before it is killed."""
 
 
 def server_command(world: Path, *, gui: bool = False, run: bool = True) -> list[str]:
     """Return the command line of Gazebo with a world, which steps at once or stays paused."""
-    return ['gz', 'sim', *(['-r'] if run else []), *([] if gui else ['-s']), str(world)]
+    path = str(world.resolve())
+    return ['gz', 'sim', *(['-r'] if run else []), *([] if gui else ['-s']), path]
 
 
 def server_paths(*, compiled: bool = False) -> dict[str, str]:
@@ -71,7 +75,8 @@ def start_server(
         compiled: whether the compiled system is in that world.
     """
     command = [*server_command(world, run=run), '-v', '1']
-    return subprocess.Popen(command, env={**os.environ, **server_paths(compiled=compiled)})
+    environment = {**os.environ, **server_paths(compiled=compiled)}
+    return subprocess.Popen(command, env=environment, cwd=WORKING_FOLDER)
 
 
 def stop_server(server: subprocess.Popen[bytes]) -> int:

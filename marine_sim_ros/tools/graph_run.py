@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence, Set
 from pathlib import Path
 
-from marine_sim_ros.ros.base.parent import THROUGH
+from marine_sim_ros.core.parent_process import THROUGH
 from marine_sim_ros.ros.launching.supervisor import Supervisor
 from marine_sim_ros.sim.fleet import in_parts
 from marine_sim_ros.sim.graph import NodeSpec

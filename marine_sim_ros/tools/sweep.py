@@ -34,8 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--scheduler',
         default='',
-        metavar='TCP',
-        help='address of a running Dask cluster (default: this machine)',
+        metavar='ADDRESS',
+        help='address of a running Dask scheduler, as in tls://HOST:8786 (default: workers of '
+        'this machine)',
     )
     parser.add_argument(
         '--workers', type=int, default=0, help='worker processes (default: one per core)'

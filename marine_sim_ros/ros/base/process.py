@@ -20,9 +20,9 @@ from rclpy.signals import SignalHandlerOptions
 
 from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.parent_process import end_with_parent
 from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.node import SuiteNode
-from marine_sim_ros.ros.base.parent import end_with_parent
 from marine_sim_ros.ros.messages.type_support import import_type_support
 
 __all__ = ['Shutdown', 'executor', 'join', 'own_words', 'run', 'run_named', 'spin']

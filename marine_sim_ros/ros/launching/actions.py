@@ -21,10 +21,10 @@ from launch import LaunchContext, LaunchDescription
 from marine_sim_ros.bags.storage import storage
 from marine_sim_ros.control.gamepad import load_gamepad
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.parent_process import as_parent
 from marine_sim_ros.model.library import vehicle_of, vehicle_path, xacro_arguments
 from marine_sim_ros.model.propellers import with_turning_propellers
 from marine_sim_ros.model.xacro_expansion import read_description
-from marine_sim_ros.ros.base.parent import as_parent
 from marine_sim_ros.ros.launching import localization
 from marine_sim_ros.ros.launching.arguments import ARGUMENTS, given_options, ignored
 from marine_sim_ros.ros.launching.dds_profile import dds_profile

@@ -19,7 +19,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.gazebo.bridge_file import control_service
 from marine_sim_ros.gazebo.delivery import COMPILED, STOCK, chosen_delivery
 from marine_sim_ros.gazebo.run_files import bridge_parameters, write_run
-from marine_sim_ros.gazebo.server import server_command, server_paths
+from marine_sim_ros.gazebo.server import WORKING_FOLDER, server_command, server_paths
 from marine_sim_ros.ros.launching.required import required
 from marine_sim_ros.sim.options import RunOptions
 
@@ -35,6 +35,7 @@ def _server(folder: Path, *, gui: bool, delivery: str) -> ExecuteProcess:
     return ExecuteProcess(
         # The stock one starts with the first wrench.
         cmd=server_command(folder / 'world.sdf', gui=gui, run=delivery != STOCK),
+        cwd=WORKING_FOLDER,
         output='screen',
         on_exit=required,
         additional_env=server_paths(compiled=delivery == COMPILED),

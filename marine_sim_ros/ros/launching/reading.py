@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from marine_sim_ros.core.parent_process import as_parent, end_with_parent
 from marine_sim_ros.core.progress import Progress
 from marine_sim_ros.core.registry import CONTROLLERS, FORCES, SENSORS, VEHICLES
 from marine_sim_ros.model.library import known_vehicles, vehicle_of
-from marine_sim_ros.ros.base.parent import as_parent, end_with_parent
 from marine_sim_ros.ros.launching.fork import can_fork, import_shared
 
 __all__ = ['read_vehicles']

@@ -11,7 +11,7 @@ from launch.actions import Shutdown
 from launch.events.process import ProcessExited
 
 from launch import LaunchContext
-from marine_sim_ros.ros.base.parent import THROUGH
+from marine_sim_ros.core.parent_process import THROUGH
 
 __all__ = ['required', 'required_to_live']
 

@@ -13,9 +13,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from marine_sim_ros.core.child_process import module_command
 from marine_sim_ros.core.collector import no_collections
+from marine_sim_ros.core.parent_process import as_parent
 from marine_sim_ros.model.library import vehicle_of
-from marine_sim_ros.ros.base.parent import as_parent
 from marine_sim_ros.ros.launching.dds_profile import dds_profile
 from marine_sim_ros.ros.launching.early import EarlyFork
 from marine_sim_ros.ros.launching.fork import Fork, can_fork, import_shared
@@ -109,7 +110,7 @@ class Supervisor:
         elif can_fork():
             self.processes[name] = Fork(name, executable, arguments, environment())
         else:
-            command = [sys.executable, '-m', f'marine_sim_ros.nodes.{executable}', *arguments]
+            command = module_command(f'marine_sim_ros.nodes.{executable}', *arguments)
             self.processes[name] = subprocess.Popen(
                 command, env=environment(), start_new_session=True, stdin=subprocess.DEVNULL
             )

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
+from marine_sim_ros.core.child_process import module_command
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.sim.graph import NodeSpec
 
@@ -65,7 +65,7 @@ class Recording:
         self.directory = str(Path(self._folder) / name)
         parameters = {**json.loads(self._parameters), 'directory': self.directory}
         spec = NodeSpec('recorder', self._node.get_namespace(), parameters)
-        command = [sys.executable, '-m', 'marine_sim_ros.nodes.recorder', *spec.ros_arguments()]
+        command = module_command('marine_sim_ros.nodes.recorder', *spec.ros_arguments())
         self._process = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL)
 
     def _interrupt(self) -> None:

@@ -1,7 +1,7 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a node and the process that started it know of each other's end."""
+"""What a process and the one that started it know of each other's end."""
 
 from __future__ import annotations
 

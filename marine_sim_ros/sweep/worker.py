@@ -1,0 +1,43 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A worker process of a sweep: takes numbers of blocks from a pipe, and sends their columns."""
+
+from __future__ import annotations
+
+import sys
+from multiprocessing.connection import Connection
+
+from marine_sim_ros.core.errors import MarineSimError, RunError
+from marine_sim_ros.core.parent_process import end_with_parent
+from marine_sim_ros.sweep.plan import Plan
+from marine_sim_ros.sweep.runs import run_block
+
+__all__ = ['main']
+
+
+def _answer(plan: Plan, number: int) -> object:
+    """Return the columns of a block, or the error that ends the sweep."""
+    try:
+        return run_block(plan, number)
+    except MarineSimError as error:
+        return error
+    except Exception as error:
+        reason = ' '.join(str(error).split())
+        return RunError(f'sweep: block {number} failed ({type(error).__name__}: {reason})')
+
+
+def main() -> None:
+    """Serve until the pipe is closed: ``worker DESCRIPTOR``."""
+    end_with_parent()
+    with Connection(int(sys.argv[1])) as pipe:
+        try:
+            plan = pipe.recv()
+            while True:
+                pipe.send(_answer(plan, pipe.recv()))
+        except (EOFError, ConnectionError):
+            return
+
+
+if __name__ == '__main__':
+    main()

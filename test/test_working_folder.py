@@ -1,0 +1,133 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Modules that lie in the working folder are never run by a process that the package starts."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from processor import PATIENCE
+
+from marine_sim_ros.core.child_process import module_command
+
+ROOT = Path(__file__).parents[1]
+COMMAND = Path(sys.executable).with_name('marine_sim')
+NAMES = (
+    'marine_sim_ros/__init__', 'multiprocessing/__init__', 'numpy', 'rclpy', 'rosbags', 'runpy',
+    'std_msgs/__init__', 'yaml',
+)  # fmt: skip
+PLANTED = "import os\nopen({marker!r}, 'a').write(__name__ + ' ')\nraise SystemExit(3)\n"
+needs_command = pytest.mark.skipif(not COMMAND.is_file(), reason='marine_sim: not installed')
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with modules of somebody else, each of which leaves its name in a file."""
+    result = tmp_path / 'shared'
+    for name in NAMES:
+        path = result / f'{name}.py'
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(PLANTED.format(marker=str(tmp_path / 'ran')), encoding='utf-8')
+    return result
+
+
+def ran(folder):
+    marker = folder.parent / 'ran'
+    return marker.read_text() if marker.exists() else ''
+
+
+def test_the_planted_modules_are_found_by_python_itself(folder):
+    command = [sys.executable, '-c', 'import numpy']
+    assert subprocess.run(command, cwd=folder, check=False).returncode == 3
+    assert ran(folder).split() == ['numpy']
+
+
+@pytest.mark.parametrize('python', ['here', '3.10', '3.12', '3.13'])
+def test_a_module_is_run_without_the_working_folder(python, folder, tmp_path):
+    own = tmp_path / 'own'
+    own.mkdir()
+    (own / 'told.py').write_text(
+        'import json, sys\nprint(json.dumps([sys.path, sys.argv[1:], __name__]))\n'
+    )
+    command = module_command('told', 'a', '--b c')
+    if python != 'here':
+        found = sorted(Path.home().glob(f'.pyenv/versions/{python}.*/bin/python'))
+        if not found:
+            pytest.skip(f'python {python}: not installed')
+        command[0] = str(found[0])
+    environment = {**os.environ, 'PYTHONPATH': str(own)}
+    environment.pop('PYTHONSAFEPATH', None)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
+    path, words, name = __import__('json').loads(done.stdout)
+    assert words == ['a', '--b c']
+    assert name == '__main__'
+    assert str(own) in path  # what the user has set stays
+    assert not {'', '.', str(folder)} & set(path)
+    assert path[-1] == str(ROOT)
+    assert not ran(folder)
+
+
+@needs_command
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('simulate', 'simple_rov', '--scenario', 'dive', '--duration', '0.05', '--record', 'r'),
+        ('analyze', '../r', '-o', 'report', '--table', 'none'),
+        ('sweep', 'SWEEP', '--out', 'sweep', '--workers', '2'),
+        ('bench', '--help'),
+        ('list', 'vehicles'),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_command_imports_nothing_from_the_working_folder(words, folder, tmp_path):
+    if words[0] == 'analyze':
+        make = ('simulate', 'simple_rov', '--scenario', 'dive', '--duration', '0.05')
+        subprocess.run([COMMAND, *make, '--record', tmp_path / 'r'], check=False)
+    if words[0] == 'sweep':
+        pytest.importorskip('pyarrow', reason='pyarrow: not installed (extra sweep)')
+        (tmp_path / 'plan.yaml').write_text(
+            'vehicle: simple_rov\nscenario: dive\nengine: numpy\nruns: 2\nblock: 1\n'
+            'duration: 0.05\nparameters: {vehicle.inertia.mass: {low: 1, high: 1, relative: true}}'
+        )
+        words = ('sweep', '../plan.yaml', *words[2:])
+    done = subprocess.run(
+        [COMMAND, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr  # 1: the dive is cut short
+    assert not ran(folder)
+
+
+@needs_command
+@pytest.mark.ros
+def test_the_nodes_of_a_run_import_nothing_from_the_working_folder(
+    processes, ros_environment, folder
+):
+    """Separate processes, and a recorder that the console starts in the middle of a run."""
+    words = ('run', 'bluerov2', '--scenario', 'dive', '--duration', '0.1', '--record', 'r')
+    process = processes.start(
+        COMMAND, *words, '--real-time-factor', '0', cwd=folder, stdin=subprocess.DEVNULL
+    )
+    out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode in (0, 1), out
+    assert not ran(folder)
+    recorder = processes.start(
+        *module_command('marine_sim_ros.nodes.recorder', '--ros-args', '-p', 'directory:=again'),
+        cwd=folder,
+    )
+    try:
+        recorder.wait(3)
+    except subprocess.TimeoutExpired:
+        recorder.send_signal(signal.SIGINT)
+    recorder.communicate(timeout=PATIENCE)
+    assert not ran(folder)
