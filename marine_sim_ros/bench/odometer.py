@@ -38,7 +38,7 @@ class Odometer:
         from marine_sim_ros.ros.base.process import executor
 
         os.environ.update(dds_profile())  # or it would hear of a run up to 3 s late
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         self._name = f'{namespace}/dynamics'
         self._odom_topic = f'{namespace}/odom'
         self._node = rclpy.create_node('odometer')

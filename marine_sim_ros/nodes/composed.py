@@ -94,7 +94,7 @@ def main() -> None:
         for spec in specs
         if not has_own_process(spec, options)
     ]
-    run(*makers, args=sys.argv[1 + len(texts) :], bus=bus)
+    run(*makers, bus=bus)
 
 
 if __name__ == '__main__':

@@ -25,7 +25,7 @@ from marine_sim_ros.ros.base.bus import Bus
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.messages.type_support import import_type_support
 
-__all__ = ['Shutdown', 'executor', 'join', 'own_words', 'run', 'run_named', 'spin']
+__all__ = ['Shutdown', 'executor', 'join', 'own_words', 'ros_words', 'run', 'run_named', 'spin']
 
 SPIN_PERIOD = 0.1
 DELIVERIES, EVENTS, LAST = 128, 4, 10**6
@@ -92,20 +92,19 @@ def join() -> None:
     """Be in the graph before there is a node of this process; :func:`run` goes on from there."""
     end_with_parent()
     import_type_support()
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    # Not sys.argv, which is that of the command: rcl reads any NAME:=VALUE there as a remap rule.
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     name = f'_early_{os.getpid()}'  # hidden
     _joined.append(Node(name, enable_rosout=False, start_parameter_services=False))
 
 
-def run(
-    *makers: Callable[[], SuiteNode], args: Sequence[str] | None = None, bus: Bus | None = None
-) -> None:
+def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
     """Make nodes, serve them, and end the process with their exit code (2: bad input)."""
     shutdown = Shutdown()
     end_with_parent()
     import_type_support()
     if not _joined:
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(args=ros_words(), signal_handler_options=SignalHandlerOptions.NO)
     code = 1
     try:
         with no_collections():
@@ -133,6 +132,14 @@ def run(
 def own_words() -> list[str]:
     """Return the words of the command line before those of ROS."""
     return list(takewhile(lambda word: word != '--ros-args', sys.argv[1:]))
+
+
+def ros_words() -> list[str]:
+    """Return the words of the command line for ROS, from ``--ros-args`` on.
+
+    rcl reads NAME:=VALUE among other words as a remap rule, which no option of ours is.
+    """
+    return sys.argv[1 + len(own_words()) :]
 
 
 def run_named(kind: str, make: Callable[[str], SuiteNode]) -> None:

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from std_srvs.srv import SetBool
@@ -15,8 +16,26 @@ from marine_sim_ros.ros.base.node import SuiteNode
 
 __all__ = ['Switches']
 
-PATIENCE = 2.0
-"""s of wall time until a service that does not answer is given up."""
+PATIENCE = 5.0
+"""s of wall time until a service that is absent or does not answer is given up. Discovery takes
+up to 3 s on a busy machine."""
+REPEAT = 0.5
+"""s of wall time after which an unanswered request is sent again: DDS loses an answer to a client
+that the server has not discovered yet."""
+
+Answered = Callable[[bool, str], None]
+"""Called once with whether the switch was set, and else with the reason."""
+
+
+@dataclass
+class _Request:
+    """A wish that has no answer yet; wall times in ns."""
+
+    on: bool
+    since: int
+    answered: Answered | None
+    futures: list[Any] = field(default_factory=list)
+    sent: int = 0
 
 
 class Switches:
@@ -27,57 +46,83 @@ class Switches:
         self._node = node
         self._whose = whose
         self._clients = {name: node.create_client(SetBool, name) for name in names}
-        self._asked: dict[str, tuple[Any, int]] = {}
+        self._requests: dict[str, _Request] = {}
         self.states: dict[str, bool | None] = dict.fromkeys(names)
 
     @property
     def waiting(self) -> frozenset[str]:
         """Return the names that were called and have not answered."""
-        return frozenset(self._asked)
+        return frozenset(self._requests)
 
     def there(self, name: str) -> bool:
         """Return whether somebody offers a switch."""
         return bool(self._clients[name].service_is_ready())
 
-    def ask(self, name: str, on: bool | None = None) -> None:
-        """Ask for on, off, or (None) the other; an older question is forgotten."""
-        self._forget(name)
-        client = self._clients[name]
-        if not self.there(name):
-            self._silent(name)
-            return
+    def ask(self, name: str, on: bool | None = None, answered: Answered | None = None) -> None:
+        """Ask for on, off, or (None) the other; an older request is superseded.
+
+        A switch that nobody offers yet is waited for.
+
+        Args:
+            name: name of the switch.
+            on: state that is wanted; None: the other.
+            answered: called once, at the latest after ``PATIENCE`` seconds.
+        """
+        self._conclude(name, False, 'superseded')
         wanted = not self.states[name] if on is None else on
-        future = client.call_async(SetBool.Request(data=wanted))
-        self._asked[name] = (future, self._node.wall_clock.now().nanoseconds)
-        future.add_done_callback(lambda done: self._answered(name, done, wanted))
+        self._requests[name] = _Request(wanted, self._now(), answered)
+        self._send(name)
 
     def check(self) -> None:
-        """Give up what has not answered in time, and forget the state of what is gone."""
-        now = self._node.wall_clock.now().nanoseconds
-        for name, (_, since) in list(self._asked.items()):
-            if now - since > PATIENCE * NANOSECONDS:
-                self._forget(name)
-                self._silent(name)
+        """Send what waits, give up what takes too long, forget the state of what is gone."""
+        now = self._now()
+        for name, request in list(self._requests.items()):
+            if now - request.since > PATIENCE * NANOSECONDS:
+                self._give_up(name)
+            elif now - request.sent > REPEAT * NANOSECONDS:
+                self._send(name)
         for name in self._clients:
             if self.states[name] is not None and not self.there(name):
                 self.states[name] = None
 
-    def _silent(self, name: str) -> None:
+    def _now(self) -> int:
+        return int(self._node.wall_clock.now().nanoseconds)
+
+    def _send(self, name: str) -> None:
+        """Send a request to a switch that is offered; the first answer to any copy counts."""
+        request = self._requests[name]
+        if not self.there(name):
+            return
+        future = self._clients[name].call_async(SetBool.Request(data=request.on))
+        request.futures.append(future)
+        request.sent = self._now()
+        future.add_done_callback(lambda done: self._take(name, request, done))
+
+    def _give_up(self, name: str) -> None:
         self.states[name] = None
-        self._node.warn_throttled(f'{name}: no {self._whose} answers')
+        text = f'{name}: no {self._whose} answers'
+        self._node.warn_throttled(text)
+        self._conclude(name, False, text)
 
-    def _forget(self, name: str) -> None:
-        future, _ = self._asked.pop(name, (None, 0))
-        if future is not None:
-            self._clients[name].remove_pending_request(future)
-
-    def _answered(self, name: str, future: Any, wanted: bool) -> None:
-        if self._asked.get(name, (None, 0))[0] is not future:
+    def _take(self, name: str, request: _Request, future: Any) -> None:
+        if self._requests.get(name) is not request:
             return  # given up, or asked anew
-        del self._asked[name]
         answer = future.result()
         if answer is None or not answer.success:
             text = '' if answer is None else answer.message
-            self._node.warn_throttled(f'{name}: refused{": " if text else ""}{text}')
+            text = f'{name}: refused{": " if text else ""}{text}'
+            self._node.warn_throttled(text)
+            self._conclude(name, False, text)
             return
-        self.states[name] = wanted
+        self.states[name] = request.on
+        self._conclude(name, True, answer.message)
+
+    def _conclude(self, name: str, done: bool, text: str) -> None:
+        """End a request, where there is one."""
+        request = self._requests.pop(name, None)
+        if request is None:
+            return
+        for future in request.futures:
+            self._clients[name].remove_pending_request(future)
+        if request.answered is not None:
+            request.answered(done, text)
