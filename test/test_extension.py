@@ -156,14 +156,43 @@ assert force_colours()['net'] == (0x3d / 255, 0x7a / 255, 0x5a / 255)
     )
 
 
-def test_a_broken_entry_is_reported_and_left_out(environment, tmp_path):
-    package = tmp_path / 'broken-1.0.dist-info'
+def with_force(environment, folder, module):
+    """Let a package with a force be found, whose module has some text."""
+    package = folder / 'broken-1.0.dist-info'
     package.mkdir()
     (package / 'METADATA').write_text('Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n')
-    (package / 'entry_points.txt').write_text('[marine_sim_ros.forces]\nwind = nowhere:WIND\n')
-    environment['PYTHONPATH'] += os.pathsep + str(tmp_path)
+    (package / 'entry_points.txt').write_text('[marine_sim_ros.forces]\nwind = windy:WIND\n')
+    (folder / 'windy.py').write_text(module)
+    environment['PYTHONPATH'] += os.pathsep + str(folder)
+
+
+@pytest.mark.parametrize(
+    ('module', 'reason'),
+    [
+        ('import nowhere', 'ModuleNotFoundError: '),
+        ('raise SystemExit(0)', 'SystemExit: 0'),
+        ('raise GeneratorExit', 'GeneratorExit: '),
+        ('WIND = 5', 'is of type int; expected ForceModel'),
+        ('WIND = None', 'is of type NoneType; expected ForceModel'),
+    ],
+)
+def test_a_broken_entry_is_reported_and_left_out(environment, tmp_path, module, reason):
+    with_force(environment, tmp_path, module)
     done = python(
         "from marine_sim_ros.physics import FORCES as f; assert 'net' in f and 'wind' not in f",
         environment,
     )
-    assert "entry 'wind' of broken is left out: ModuleNotFoundError" in done.stderr
+    assert f"entry 'wind' of broken is left out: {reason}" in done.stderr
+    assert done.stderr.count('\n') == 1
+
+
+def test_an_interrupted_import_computes_nothing_and_says_so(environment, tmp_path):
+    with_force(environment, tmp_path, 'raise KeyboardInterrupt')
+    done = subprocess.run(
+        [sys.executable, '-m', 'marine_sim_ros.tools.main', 'simulate', 'simple_rov', '--scenario',
+         'dive', '--duration', '0.01'],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "entry 'wind' of broken: its import was interrupted" in done.stderr
+    assert done.stderr.count('\n') == 1

@@ -21,6 +21,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from marine_sim_ros.core.errors import MarineSimError
+
 __all__ = ['CONTROLLERS', 'FORCES', 'SENSORS', 'VEHICLES', 'Registry']
 
 
@@ -43,15 +45,37 @@ def _entry_points() -> Any:
     """Return the entry points of all packages: to read them takes longer than to load ours."""
     from importlib import metadata
 
-    return metadata.entry_points()
+    try:
+        return metadata.entry_points()
+    except (OSError, ValueError) as error:  # a package whose list cannot be read
+        raise MarineSimError(
+            f'the entry points of the installed packages cannot be read: {error}; expected '
+            '`pip check` to name a broken package'
+        ) from None
+
+
+def _imported(name: str) -> Any:
+    """Return what ``module:attribute`` names."""
+    module, _, attribute = name.partition(':')
+    return getattr(import_module(module), attribute)
+
+
+def _package(point: Any) -> str:
+    return '' if point.dist is None else f' of {point.dist.name}'
 
 
 class Registry(Mapping[str, Any]):
     """Entries by name, in order: those of this package first."""
 
-    def __init__(self, group: str, **built_in: str) -> None:
-        """Name the entry-point group (without its prefix) and this package's own entries."""
-        self.group = f'marine_sim_ros.{group}'
+    def __init__(self, group: str, kinds: tuple[str, ...], **built_in: str) -> None:
+        """Name the entry-point group.
+
+        Args:
+            group: its name without its prefix.
+            kinds: classes of entries, as ``module:class``.
+            **built_in: this package's own entries.
+        """
+        self.group, self._kinds = f'marine_sim_ros.{group}', kinds
         self._built_in = built_in
         self._imported: dict[str, Any] = {}
 
@@ -65,9 +89,21 @@ class Registry(Mapping[str, Any]):
                 self._leave_out(point, f'the name {point.name!r} is taken')
                 continue
             try:
-                found[point.name] = point.load()
-            except Exception as error:  # a broken package must not take the others with it
+                entry = point.load()
+            except KeyboardInterrupt:  # of the package, or of the user, who shall not lose a force
+                raise MarineSimError(
+                    f'{self.group}: entry {point.name!r}{_package(point)}: its import was '
+                    'interrupted; start again, or uninstall the package'
+                ) from None
+            except BaseException as error:  # a broken package must not take the others with it
                 self._leave_out(point, f'{type(error).__name__}: {error}')
+            else:
+                if isinstance(entry, kinds := tuple(map(_imported, self._kinds))):
+                    found[point.name] = entry
+                else:
+                    expected = ' or '.join(kind.__name__ for kind in kinds)
+                    said = f'is of type {type(entry).__name__}; expected {expected}'
+                    self._leave_out(point, said)
         return found
 
     @cached_property
@@ -76,9 +112,8 @@ class Registry(Mapping[str, Any]):
         return tuple(self.values())
 
     def _leave_out(self, point: Any, reason: str) -> None:
-        package = '' if point.dist is None else f' of {point.dist.name}'
         logging.getLogger(__name__).warning(
-            '%s: entry %r%s is left out: %s', self.group, point.name, package, reason
+            '%s: entry %r%s is left out: %s', self.group, point.name, _package(point), reason
         )
 
     def __getitem__(self, name: str) -> Any:
@@ -86,8 +121,7 @@ class Registry(Mapping[str, Any]):
         if name not in self._built_in:
             return self._others[name]
         if name not in self._imported:
-            module, _, attribute = self._built_in[name].partition(':')
-            self._imported[name] = getattr(import_module(module), attribute)
+            self._imported[name] = _imported(self._built_in[name])
         return self._imported[name]
 
     def __contains__(self, name: object) -> bool:
@@ -105,6 +139,7 @@ class Registry(Mapping[str, Any]):
 
 FORCES = Registry(
     'forces',
+    ('marine_sim_ros.physics.force:ForceModel',),
     thrusters='marine_sim_ros.physics.thrusters:THRUSTERS',
     fins='marine_sim_ros.physics.fins:FINS',
     buoyancy='marine_sim_ros.physics.buoyancy:BUOYANCY',
@@ -120,6 +155,7 @@ FORCES = Registry(
 
 SENSORS = Registry(
     'sensors',
+    ('marine_sim_ros.sensors.sensor_model:SensorModel',),
     barometer='marine_sim_ros.sensors.barometer:BAROMETER',
     imu='marine_sim_ros.sensors.imu:IMU',
     magnetometer='marine_sim_ros.sensors.magnetometer:MAGNETOMETER',
@@ -138,11 +174,12 @@ SENSORS = Registry(
 
 CONTROLLERS = Registry(
     'controllers',
+    ('marine_sim_ros.control.controller_model:ControllerModel',),
     modern='marine_sim_ros.control.modern:MODERN',
     thesis='marine_sim_ros.control.thesis:THESIS',
     ardusub='marine_sim_ros.autopilot.models:ARDUSUB',
 )
 """Every controller."""
 
-VEHICLES = Registry('vehicles')
+VEHICLES = Registry('vehicles', ('builtins:str', 'pathlib:Path', 'types:ModuleType'))
 """Folders of URDF files that other packages bring: paths, or packages that contain the files."""

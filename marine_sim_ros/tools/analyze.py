@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
 from marine_sim_ros.analysis.bags.metrics import bag_metrics, stamp_notes, vehicle_metrics
 from marine_sim_ros.analysis.bags.reading import Bag, read
 from marine_sim_ros.analysis.bags.sensors import SensorComparison, compare_sensors
+from marine_sim_ros.analysis.bags.table_files import TableFiles
 from marine_sim_ros.analysis.bags.tables import Tables, table_format
 from marine_sim_ros.analysis.bags.vehicle import VehicleRecord
 from marine_sim_ros.analysis.report.page import Section, page, plotly_script
@@ -91,25 +93,37 @@ def execute(options: argparse.Namespace) -> int:
     plotly_script()
     folder = Path(options.output)
     new = not folder.exists()
-    _make_room(folder, overwrite=options.overwrite)
+    tables = TableFiles(folder / 'tables')
+    _make_room(folder, tables, overwrite=options.overwrite)
     try:
         vehicle = _vehicle(options.vehicle)
         environment = run_environment(options.environment) if options.environment else None
         labels = _labels(options.bags)
         bags = [
-            _read(path, label, maps, folder / 'tables', kind)
+            _read(path, label, maps, tables, kind)
             for path, label in zip(options.bags, labels, strict=True)
         ]
         check_maps(maps, {topic for bag in bags for topic, _, _ in bag.topics})
         sections = _sections(bags, vehicle, environment, options.align)
     except MarineSimError:
-        _clear(folder, new=new)  # half a table looks like a whole one
+        tables.clear()  # half a table looks like a whole one
+        if new and not any(folder.iterdir()):
+            folder.rmdir()
         raise
     about = [bag_metrics(b) for b in bags]
     html = page(' and '.join(labels), about, sections)
     write_file(folder / 'report.html', html)
     content = json.dumps(_metrics(about, sections), indent=2, allow_nan=False)
     write_file(folder / 'metrics.json', content + '\n')
+    _print_notes(bags, sections)
+    print(f'report    {folder / "report.html"}')
+    print(f'metrics   {folder / "metrics.json"}')
+    if kind != 'none':
+        print(f'tables    {folder / "tables"}')
+    return 0
+
+
+def _print_notes(bags: Sequence[Bag], sections: Sequence[Section]) -> None:
     for bag in bags:
         for note in bag.notes:
             print(f'{bag.label}: {note}')
@@ -120,15 +134,10 @@ def execute(options: argparse.Namespace) -> int:
         for run in section.runs[1:]:
             if run.alignment is not None:
                 print(f'{run.label}: {run.alignment.text()}')
-    print(f'report    {folder / "report.html"}')
-    print(f'metrics   {folder / "metrics.json"}')
-    if kind != 'none':
-        print(f'tables    {folder / "tables"}')
-    return 0
 
 
-def _make_room(folder: Path, *, overwrite: bool) -> None:
-    """Make the folder; of an old report only what a report consists of is removed.
+def _make_room(folder: Path, tables: TableFiles, *, overwrite: bool) -> None:
+    """Make the folder; of an old report only what a report wrote is removed.
 
     Raises:
         ParameterError: there is one, and it may not be replaced.
@@ -136,27 +145,16 @@ def _make_room(folder: Path, *, overwrite: bool) -> None:
     """
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f'-o {folder}: is a file; expected a folder')
-    old = [name for name in _FILES if (folder / name).exists()]
+    old = [name for name in _FILES if os.path.lexists(folder / name)]
     if old and not overwrite:
         raise ParameterError(f'-o {folder}: has {old[0]} already; add --overwrite')
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _clear(folder)
+        tables.clear()
+        for name in ('report.html', 'metrics.json'):  # never written through a link
+            (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise RecordingError(f'{folder}: cannot be written: {error.strerror}') from None
-
-
-def _clear(folder: Path, *, new: bool = False) -> None:
-    """Remove tables, and the folders that are empty then; the folder itself if it is new."""
-    tables = folder / 'tables'
-    for path in sorted(tables.rglob('*'), reverse=True):
-        if path.suffix in ('.csv', '.parquet'):
-            path.unlink()
-        elif path.is_dir() and not any(path.iterdir()):
-            path.rmdir()
-    for empty in (tables, folder) if new else (tables,):
-        if empty.is_dir() and not any(empty.iterdir()):
-            empty.rmdir()
 
 
 def _vehicle(name: str) -> Vehicle | None:
@@ -179,13 +177,13 @@ def _labels(paths: Sequence[str]) -> list[str]:
     return result
 
 
-def _read(path: str, label: str, maps: Mapping[str, str], folder: Path, kind: str) -> Bag:
+def _read(path: str, label: str, maps: Mapping[str, str], files: TableFiles, kind: str) -> Bag:
     tables: list[Tables] = []
 
     def rows(record: VehicleRecord) -> Tables | None:
         if kind == 'none':
             return None
-        tables.append(Tables(folder / label / (record.name or 'vehicle'), kind))
+        tables.append(Tables(files, label, record.name, kind))
         return tables[-1]
 
     with bar(f'reading {label}') as told:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
@@ -27,6 +28,9 @@ __all__ = [
     'run_options',
     'xacro_arguments',
 ]
+
+
+_BAG_FILE = re.compile(r'metadata\.yaml|.+\.(mcap|db3)(\.active|\.zstd|-wal|-shm|-journal)?')
 
 
 def _package_path(folder: str) -> str:
@@ -238,8 +242,6 @@ def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> No
         ParameterError: something is there and may not be replaced.
         RecordingError: nothing that writes bags is installed.
     """
-    import shutil
-
     from marine_sim_ros.bags.storage import storage
 
     storage('--record')
@@ -251,15 +253,32 @@ def free_folder(path: str, *, overwrite: bool, also: Collection[str] = ()) -> No
     except OSError as error:
         raise ParameterError(f'--record {path}: cannot be made: {error.strerror}') from None
     own = {'bag', 'manifest.json', *also}
-    foreign = sorted(p.name for p in folder.iterdir() if p.name not in own)
+    bag = folder / 'bag'
     if not any(folder.iterdir()):
         return
-    if foreign:
+    if foreign := _foreign(folder, own):
         raise ParameterError(
-            f'--record {path}: has other files ({foreign[0]}, ...); expected a new folder'
+            f'--record {path}: has other files ({foreign}, ...); expected a new folder'
         )
     if not overwrite:
         raise ParameterError(f'--record {path}: has a recording already; add --overwrite')
-    shutil.rmtree(folder / 'bag', ignore_errors=True)
-    for name in own - {'bag'}:
-        (folder / name).unlink(missing_ok=True)
+    try:
+        for file in (*bag.glob('*'), *(folder / name for name in own - {'bag'})):
+            file.unlink(missing_ok=True)
+        if bag.exists():
+            bag.rmdir()
+    except OSError as error:
+        raise ParameterError(f'--record {path}: cannot be replaced: {error.strerror}') from None
+
+
+def _foreign(folder: Path, own: Collection[str]) -> str:
+    """Return the first file or link in a folder that no recorder wrote; empty: there is none."""
+    bag = folder / 'bag'
+    others = [p for p in folder.iterdir() if p.name not in own or p.is_symlink()]
+    if bag.is_dir() and not bag.is_symlink():
+        others += [p for p in bag.iterdir() if not _BAG_FILE.fullmatch(p.name) or not _is_file(p)]
+    return min((str(p.relative_to(folder)) for p in others), default='')
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()

@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from marine_sim_ros.analysis.bags.table_files import TableFiles
 from marine_sim_ros.analysis.bags.vehicle import Channel
 from marine_sim_ros.core.errors import MissingPackageError, RecordingError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.file_names import file_name
 
 __all__ = ['Tables', 'table_format']
 
@@ -37,8 +40,8 @@ def table_format(wanted: str) -> str:
 
 
 class _Csv:
-    def __init__(self, path: Path, names: Sequence[str]) -> None:
-        self._file = path.open('w', newline='', encoding='utf-8')
+    def __init__(self, file: BinaryIO, names: Sequence[str]) -> None:
+        self._file = io.TextIOWrapper(file, encoding='utf-8', newline='')
         self._writer = csv.writer(self._file)
         self._writer.writerow(names)
 
@@ -51,12 +54,12 @@ class _Csv:
 
 
 class _Parquet:
-    def __init__(self, path: Path, names: Sequence[str]) -> None:
+    def __init__(self, file: BinaryIO, names: Sequence[str]) -> None:
         import pyarrow
         import pyarrow.parquet
 
         self._arrow, self._parquet = pyarrow, pyarrow.parquet
-        self._path, self._names = path, list(names)
+        self._file, self._names = file, list(names)
         self._writer: Any = None
         self._waiting: list[Any] = []
 
@@ -70,7 +73,7 @@ class _Parquet:
             return
         table = self._arrow.concat_tables(self._waiting).combine_chunks()
         if self._writer is None:
-            self._writer = self._parquet.ParquetWriter(self._path, table.schema)
+            self._writer = self._parquet.ParquetWriter(self._file, table.schema)
         self._writer.write_table(table)
         self._waiting = []
 
@@ -78,14 +81,25 @@ class _Parquet:
         self._empty()
         if self._writer is not None:
             self._writer.close()
+        self._file.close()
 
 
 class Tables:
     """Writes the tables of a vehicle; it is a ``Rows``."""
 
-    def __init__(self, folder: Path, kind: str) -> None:
-        self.folder, self._kind = folder, kind
+    def __init__(self, written: TableFiles, label: str, vehicle: str, kind: str) -> None:
+        """Write below ``tables/LABEL/VEHICLE``.
+
+        Args:
+            written: files of the report.
+            label: label of the bag.
+            vehicle: namespace of the vehicle, as the bag has it; it may have slashes.
+            kind: csv or parquet.
+        """
+        parts = [file_name(part) for part in (vehicle or 'vehicle').split('/')]
+        self.folder, self._written, self._kind = Path(label, *parts), written, kind
         self._open: dict[str, _Csv | _Parquet] = {}
+        self._names: set[str] = set()
 
     def __call__(
         self, channel: Channel, stamps: np.ndarray, receipts: np.ndarray, rows: np.ndarray
@@ -104,10 +118,11 @@ class Tables:
             raise self._failed(error) from None
 
     def _make(self, channel: Channel) -> _Csv | _Parquet:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / f'{channel.name.replace("/", "_")}.{self._kind}'
+        name = file_name(channel.name, self._names)
+        self._names.add(name)
+        file = self._written.create(self.folder / f'{name}.{self._kind}')
         names = ('stamp_ns', 'received_ns', *_unique(channel.labels))
-        return _Csv(path, names) if self._kind == 'csv' else _Parquet(path, names)
+        return _Csv(file, names) if self._kind == 'csv' else _Parquet(file, names)
 
     def close(self) -> None:
         """Finish the files.
@@ -124,7 +139,9 @@ class Tables:
             self._open = {}
 
     def _failed(self, error: OSError) -> RecordingError:
-        return RecordingError(f'{self.folder}: cannot be written: {error.strerror or error}')
+        return RecordingError(
+            f'{self._written.folder / self.folder}: cannot be written: {error.strerror or error}'
+        )
 
 
 def _unique(names: Sequence[str]) -> list[str]:

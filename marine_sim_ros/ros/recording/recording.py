@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from marine_sim_ros.core.child_process import module_command
+from marine_sim_ros.core.file_names import file_name
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.sim.graph import NodeSpec
 
@@ -61,7 +62,7 @@ class Recording:
                 self._process.wait(GRACE)
 
     def _start(self) -> None:
-        name = f'{self._node.vehicle.name}_{time.strftime("%Y%m%d_%H%M%S")}'
+        name = f'{file_name(self._node.vehicle.name)}_{time.strftime("%Y%m%d_%H%M%S")}'
         self.directory = str(Path(self._folder) / name)
         parameters = {**json.loads(self._parameters), 'directory': self.directory}
         spec = NodeSpec('recorder', self._node.get_namespace(), parameters)
