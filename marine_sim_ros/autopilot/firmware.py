@@ -19,14 +19,23 @@ from marine_sim_ros.core.child_process import end_child
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.resources import resource_folder
 
-__all__ = ['Firmware', 'FirmwareSettings', 'find_firmware', 'firmware_command', 'parameter_files']
+__all__ = ['Firmware', 'FirmwareSettings', 'command_by_hand', 'find_firmware', 'parameter_files']
 
 NONE = 'none'
 GRACE = 1.0
 """s until it is killed: it does not see a signal while it waits for the physics."""
 START = 1767225600
 """Unix time at which it starts, 2026-01-01: its GPS then tells the same time in every run."""
-PARAMETERS = {'vectored': 'bluerov2.param', 'vectored_6dof': 'heavy.param'}
+PARAMETERS = {
+    'vectored': ('bluerov2',),
+    'vectored_6dof': ('heavy',),
+    'vectored_6dof_90deg': ('heavy', 'vectored_6dof_90deg'),
+    **{
+        frame: ('bluerov2', frame)
+        for frame in ('bluerov1', 'simplerov_3', 'simplerov_4', 'simplerov_5')
+    },
+}
+"""Shipped files by the frame; of a parameter that two have the later counts."""
 
 
 @dataclass(frozen=True)
@@ -85,26 +94,25 @@ def parameter_files(frame: str, navigation: str) -> list[Path]:
     if frame not in PARAMETERS:
         what = f'the frame {frame}' if frame else 'this vehicle'
         raise ParameterError(
-            f'ArduSub: no parameters ship for {what}; '
-            f'expected the frame {" or ".join(PARAMETERS)}; start the firmware yourself with '
-            '--ardusub none'
+            f'ArduSub: no parameters ship for {what}; expected one of the frames '
+            f'{", ".join(PARAMETERS)}, or --ardusub none and a firmware that you start with '
+            'parameters of your own'
         )
-    names = [PARAMETERS[frame], *([] if navigation == 'gps' else [f'{navigation}.param'])]
-    return [resource_folder('config') / 'ardusub' / name for name in names]
+    names = [*PARAMETERS[frame], *([] if navigation == 'gps' else [navigation])]
+    return [resource_folder('config') / 'ardusub' / f'{name}.param' for name in names]
 
 
 def firmware_command(
-    program: str, settings: FirmwareSettings, more: Sequence[Path] = ()
+    program: str, settings: FirmwareSettings, files: Sequence[Path | str]
 ) -> list[str]:
-    """Return the command line; also what is shown to a person who starts it by hand.
+    """Return the command line.
 
     Args:
         program: path of the firmware.
         settings: how it is started.
-        more: parameter files beside the shipped ones.
+        files: parameter files.
     """
     latitude, longitude = settings.home
-    files = (*parameter_files(settings.frame, settings.navigation), *more)
     return [
         program,
         '--model',
@@ -136,6 +144,16 @@ def firmware_command(
     ]
 
 
+def command_by_hand(settings: FirmwareSettings) -> str:
+    """Return the command line for a person who starts the firmware."""
+    shipped = settings.frame in PARAMETERS
+    files: Sequence[Path | str] = (
+        parameter_files(settings.frame, settings.navigation) if shipped else ('YOUR.param',)
+    )
+    command = ' '.join(firmware_command('ardusub', settings, files))
+    return command if shipped else f'{command}; YOUR.param sets FRAME_CONFIG and its motors'
+
+
 def _die_with_parent() -> None:
     """Let the firmware end with this process, however that ends (Linux: PR_SET_PDEATHSIG)."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
@@ -146,6 +164,7 @@ class Firmware:
 
     def __init__(self, program: str, settings: FirmwareSettings) -> None:
         """Start it."""
+        shipped = parameter_files(settings.frame, settings.navigation)
         self._stopped = False
         self.folder = Path(tempfile.mkdtemp(prefix='ardusub_'))
         self.log = self.folder / 'ardusub.log'
@@ -155,7 +174,7 @@ class Firmware:
         origin.write_text(text, encoding='ascii')  # for navigation without GPS
         with self.log.open('wb') as output:
             self._process = subprocess.Popen(
-                firmware_command(program, settings, [origin]),
+                firmware_command(program, settings, [*shipped, origin]),
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,

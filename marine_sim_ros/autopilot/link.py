@@ -18,12 +18,13 @@ from collections.abc import Callable
 from marine_sim_ros.autopilot.packets import LARGEST, PacketError, ServoPacket, parse_servos
 from marine_sim_ros.core.errors import ParameterError
 
-__all__ = ['BASE_PORT', 'AutopilotLink']
+__all__ = ['BASE_PORT', 'SILENCE', 'AutopilotLink']
 
 BASE_PORT = 9002
 """That ArduPilot sends to, plus ten for every instance."""
-SILENCE = 0.3
-"""s after which another autopilot may take the place of a silent one."""
+SILENCE = 2.5
+"""s after which another autopilot may take the place of a silent one, which repeats itself about
+once a second while it waits for a reply."""
 LOST_REPLY = 0.1
 """s after which the reply to a repeated packet counts as lost; the next may be under way."""
 BURST = 512
@@ -95,13 +96,20 @@ class AutopilotLink:
         self._socket.close()
 
     def _read(self) -> None:
+        """Take what has come; the connected autopilot's before any stranger's."""
+        strangers: list[tuple[bytes, tuple[str, int]]] = []
         for _ in range(BURST):
             try:
                 data, sender = self._socket.recvfrom(LARGEST + 1)
             except BlockingIOError:
-                return
+                break
             except OSError:  # of an earlier reply: nobody listens there any more
                 continue
+            if sender == self.peer:
+                self._take(data, sender)
+            else:
+                strangers.append((data, sender))
+        for data, sender in strangers:
             self._take(data, sender)
 
     def _take(self, data: bytes, sender: tuple[str, int]) -> None:

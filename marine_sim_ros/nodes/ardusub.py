@@ -69,7 +69,7 @@ class ArdusubNode(SuiteNode):
             self, self._instruments, instance + 1, self.values['navigation']
         )
         told = self._companion.address if self._companion else ''
-        self._firmware = start_firmware(self, self._channels.frame, self._link.port, told)
+        self._firmware = start_firmware(self, self._channels, self._link.port, told)
         self.health['autopilot'] = 'waiting'
         self._battery = BatteryListener(self)
         self.listen(topics.ODOM, self._on_odom)

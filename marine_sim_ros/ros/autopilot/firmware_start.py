@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from marine_sim_ros.autopilot.channels import ChannelMap, frame_fault
 from marine_sim_ros.autopilot.firmware import (
     Firmware,
     FirmwareSettings,
+    command_by_hand,
     find_firmware,
-    firmware_command,
 )
+from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import Parameter, shared
 
@@ -49,21 +51,24 @@ PARAMETERS = (
 """Parameters of a node that starts a firmware."""
 
 
-def start_firmware(node: SuiteNode, frame: str, port: int, navigator: str) -> Firmware | None:
+def start_firmware(
+    node: SuiteNode, channels: ChannelMap, port: int, navigator: str
+) -> Firmware | None:
     """Start the firmware of a node's parameters; None: somebody else is to start it.
 
     Args:
         node: a node with ``PARAMETERS``.
-        frame: ArduSub's frame; empty: it has none for the vehicle.
+        channels: frame and channels of the node's vehicle.
         port: UDP port of the simulator.
         navigator: UDP address of the companion, or empty.
 
     Raises:
         ParameterError: no such firmware, or no parameters for the frame.
+        ModelError: the thrusters push otherwise than the motors of the firmware that is started.
     """
     values, origin = node.values, node.environment.origin
     settings = FirmwareSettings(
-        frame,
+        channels.frame,
         '127.0.0.1',
         port,
         values['autopilot_instance'],
@@ -75,12 +80,15 @@ def start_firmware(node: SuiteNode, frame: str, port: int, navigator: str) -> Fi
         navigator,
     )
     program = find_firmware(values['ardusub'])
+    fault = frame_fault(node.vehicle, channels)
     if program is not None:
+        if fault:
+            raise ModelError(fault)
         firmware = Firmware(program, settings)
         node.get_logger().info(f'started {program}; its output is in {firmware.log}')
         return firmware
+    if fault:
+        node.get_logger().warning(fault)
     node.get_logger().info(f'waiting for ArduSub on UDP {values["autopilot_address"]}:{port}')
-    if frame:
-        command = ' '.join(firmware_command('ardusub', settings))
-        node.get_logger().info(f'start it with: {command}')
+    node.get_logger().info(f'start it with: {command_by_hand(settings)}')
     return None
