@@ -4,6 +4,7 @@
 """Xacro as it is published: arguments, namespaces, includes, packages; where messages point."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -76,7 +77,7 @@ def test_an_argument_without_a_value_is_told_with_what_to_give(tmp_path):
         tmp_path / 'r.xacro', '<xacro:property name="m" value="$(arg mass)"/>', BODY.format('${m}')
     )
     text = refusal(path)
-    assert text.startswith(f"{path}: xacro argument 'mass' has no default; expected mass:=VALUE")
+    assert text.startswith(f"{path}:2: xacro argument 'mass' has no default; expected mass:=VALUE")
     assert 'got color' in refusal(path, color='red')
 
 
@@ -148,7 +149,7 @@ def test_a_macro_points_to_where_it_is_written(tmp_path):
 def test_an_error_of_xacro(tmp_path, inner, message):
     path, part = including(tmp_path, inner)
     text = refusal(path)
-    assert text.startswith(f'{part}: {message}'), text
+    assert re.match(rf'{re.escape(str(part))}(:[12])?: {re.escape(message)}', text), text
     assert text.endswith(f'(included from {path})')
 
 
@@ -171,9 +172,13 @@ def test_an_expansion_leaves_xacro_as_it_was(tmp_path):
     import xacro
     import xacro.substitution_args as arguments
 
-    before = xacro.parse, arguments._eval_find, arguments._eval_dict['find']
+    before = dict(vars(xacro)), dict(vars(arguments))
     refusal(including(tmp_path, '$(find not_there)')[0])
-    assert (xacro.parse, arguments._eval_find, arguments._eval_dict['find']) == before
+    after = dict(vars(xacro)), dict(vars(arguments))
+    for names in (*before, *after):
+        for changing in ('filestack', 'macrostack', 'substitution_args_context'):
+            names.pop(changing, None)
+    assert after == before
 
 
 def test_no_mark_of_ours_is_left_in_the_urdf(tmp_path):

@@ -144,15 +144,20 @@ class YamlReader:
         return str(self.value)
 
 
-def parse_yaml(text: str, name: str, error: type[MarineSimError]) -> Any:
-    """Return the content of a YAML text.
+def parse_yaml(
+    text: str,
+    name: str,
+    error: type[MarineSimError],
+    loader_type: type[yaml.SafeLoader] = yaml.SafeLoader,
+) -> Any:
+    """Return the content of a YAML text; the type of loader may know more tags.
 
     Raises:
         MarineSimError: of the given kind, when it is not YAML, has a key twice in one mapping, or
             more than 100,000 values when all aliases are written out.
     """
     try:
-        loader = yaml.SafeLoader(text)
+        loader = loader_type(text)
         try:
             node = loader.get_single_node()
             if node is None:

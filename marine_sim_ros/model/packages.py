@@ -6,18 +6,23 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError, ParameterError
+from marine_sim_ros.core.files import read_file
 
-__all__ = ['PACKAGE_PATH', 'add_package_paths', 'package_folder']
+__all__ = ['PACKAGE_PATH', 'add_package_paths', 'package_around', 'package_folder']
 
 PACKAGE_PATH = 'ROS_PACKAGE_PATH'
 """Environment variable with the folders in which packages are looked for, as in ROS 1."""
 
 _MANIFEST = 'package.xml'
+_MAX_MANIFEST = 1_000_000
+"""Bytes of a manifest that is read."""
+_NAME = re.compile(r'[A-Za-z0-9_][A-Za-z0-9_.-]*')
 _DEEPEST = 6
 """Levels below a folder of PACKAGE_PATH at which packages are looked for."""
 
@@ -50,8 +55,9 @@ def _name(folder: Path) -> str | None:
     from lxml import etree
 
     try:
-        root = etree.parse(str(manifest), etree.XMLParser(resolve_entities=False)).getroot()
-    except (etree.XMLSyntaxError, OSError):
+        content = read_file(manifest, _MAX_MANIFEST, ModelError)
+        root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
+    except (etree.XMLSyntaxError, ModelError):
         return folder.name
     return (root.findtext('name') or folder.name).strip()
 
@@ -88,13 +94,21 @@ def _installed(package: str) -> Path | None:
         return None
 
 
+def package_around(folder: Path) -> tuple[str, Path] | None:
+    """Return name and folder of the package that a folder is in; None where it is in none."""
+    for around in (folder.resolve(), *folder.resolve().parents):
+        name = _name(around)
+        if name is not None:
+            return name, around
+    return None
+
+
 def _around(description: Path, package: str) -> Iterator[Path]:
     """Yield where a package may be of which a description in a folder speaks."""
-    for folder in (description.resolve(), *description.resolve().parents):
-        if _name(folder) is not None:
-            yield folder
-            yield folder.parent / package
-            return
+    found = package_around(description)
+    if found is not None:
+        yield found[1]
+        yield found[1].parent / package
 
 
 def package_folder(package: str, beside: Path | None = None) -> Path:
@@ -108,8 +122,10 @@ def package_folder(package: str, beside: Path | None = None) -> Path:
         beside: folder of the description that names it.
 
     Raises:
-        ModelError: it is nowhere.
+        ModelError: it is nowhere, or it has a name that no package has.
     """
+    if not _NAME.fullmatch(package):  # such as .., which would lead out of a folder of packages
+        raise ModelError(f'package {package!r}: expected a name of letters, digits, _, - and .')
     for folder in _package_paths():
         if (path := _below(folder).get(package)) is not None:
             return path

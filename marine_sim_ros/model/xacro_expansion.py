@@ -6,17 +6,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.base import base_link_of, reroot
-from marine_sim_ros.model.packages import package_folder
+from marine_sim_ros.model.xacro_expressions import RefusedExpression
+from marine_sim_ros.model.xacro_rules import XacroRules
 
 __all__ = ['BASE_ARGUMENT', 'Description', 'expand_description', 'read_description']
 
@@ -64,7 +65,7 @@ def expand_description(path: Path, arguments: Mapping[str, str]) -> Description:
     """
     text = _read(path)
     wanted = str(arguments.get(BASE_ARGUMENT, ''))
-    if path.suffix == '.xacro' or re.search(r'\bxmlns:xacro\s*=', text):
+    if path.suffix == '.xacro' or 'xacro' in xml.parse(text, str(path)).nsmap:
         return _Expansion(path).run(arguments)._replace(base_link=wanted)
     arguments = {k: v for k, v in arguments.items() if k != BASE_ARGUMENT}
     if arguments:
@@ -76,17 +77,7 @@ def expand_description(path: Path, arguments: Mapping[str, str]) -> Description:
 
 
 def _read(path: Path) -> str:
-    try:
-        if path.stat().st_size > xml.MAX_BYTES:
-            raise ModelError(
-                f'{path}: the description has {path.stat().st_size / 1e6:.0f} MB; '
-                f'expected at most {xml.MAX_BYTES / 1e6:.0f} MB of XML'
-            )
-        return path.read_text(encoding='utf-8-sig')
-    except UnicodeDecodeError as error:
-        raise ModelError(f'{path}: not UTF-8 text: {error}') from None
-    except OSError as error:
-        raise ModelError(f'{path}: cannot be read: {error.strerror}') from None
+    return read_text_file(path, ModelError, xml.MAX_BYTES, mark=True)
 
 
 class _Expansion:
@@ -102,11 +93,12 @@ class _Expansion:
         import xacro
         import xacro.substitution_args
 
-        with _hooked(xacro, self):
+        rules = XacroRules(self.path, self.parse)
+        with rules.applied(xacro):
             try:
                 document = xacro.process_file(str(self.path), mappings=dict(arguments))
             except Exception as error:  # xacro raises many unrelated types
-                raise self._refusal(error, xacro.filestack, arguments) from None
+                raise self._refusal(error, xacro.filestack, rules.failed, arguments) from None
         known = self._arguments()
         for name in arguments:
             if name not in known and name != BASE_ARGUMENT:
@@ -117,10 +109,12 @@ class _Expansion:
         text, origins = self._text(document)
         return Description(text, xml.Source(self.path, origins), True)
 
-    def parse(self, document: Any, filename: str) -> Any:
-        """Mark the elements of a file that xacro has just parsed with where they stand."""
-        text = self.texts[filename]
-        plain = (e for e in xml.parse(text, filename).iter() if isinstance(e.tag, str))
+    def parse(self, parse: Callable[[str], Any], filename: str) -> Any:
+        """Return a parsed file whose elements are marked with where they stand."""
+        text = self.texts[filename] = _read(Path(filename))
+        root = xml.parse(text, filename)  # refuses entities, which xacro expands
+        document = parse(text)
+        plain = (e for e in root.iter() if isinstance(e.tag, str))
         for element, read in zip(document.getElementsByTagName('*'), plain, strict=True):
             if not element.tagName.startswith('xacro:'):
                 element.setAttribute(_MARK, str(len(self.origins)))
@@ -139,30 +133,34 @@ class _Expansion:
         }
 
     def _refusal(
-        self, error: Exception, stack: list[str] | None, arguments: Mapping[str, str]
+        self, error: Exception, stack: list[str] | None, failed: str, arguments: Mapping[str, str]
     ) -> ModelError:
         """Return what to say of an error of xacro's."""
-        file = stack[-1] if stack else str(self.path)
+        file = stack[-1] if stack and stack[-1] else str(self.path)
         included = '' if file == str(self.path) else f' (included from {self.path})'
         cause: Any = error
         while getattr(cause, 'exc', None) is not None:
             cause = cause.exc
-        message = ' '.join(str(error).split()) or type(error).__name__
-        if isinstance(cause, ModelError):
-            message = str(cause)
-            if message.startswith(file):
-                return ModelError(message + included)
-            return ModelError(f'{file}: {message}{included}')
-        if type(cause).__name__ == 'XacroException':  # xacro.fatal, without its Python expression
-            message = ' '.join(str(cause).split())
+        if isinstance(cause, ModelError) and str(cause).startswith(file):
+            return ModelError(str(cause) + included)
+        line = self._line(file, failed)
+        place = f'{file}:{line}' if line else file
         if type(cause).__name__ == 'ArgException':
             name = str(cause)
             given = f'; got {", ".join(sorted(arguments))}' if arguments else ''
             return ModelError(
-                f'{file}: xacro argument {name!r} has no default; '
+                f'{place}: xacro argument {name!r} has no default; '
                 f'expected {name}:=VALUE (--set {name}:=VALUE){given}{included}'
             )
-        return ModelError(f'{file}: xacro: {message}{included}')
+        return ModelError(f'{place}: {_reason(error, cause, failed)}{included}')
+
+    def _line(self, file: str, text: str) -> int:
+        """Return the first line of a file with an element that has a text; 0 where none has."""
+        for element in xml.parse(self.texts[file], file).iter() if file in self.texts else ():
+            texts = [*element.attrib.values(), element.text or '', element.tail or '']
+            if text and any(text in known for known in texts):
+                return xml.line_of(element)
+        return 0
 
     def _text(self, document: Any) -> tuple[str, dict[int, tuple[str, int]]]:
         """Return the document as text, and where each of its lines is from."""
@@ -180,33 +178,15 @@ class _Expansion:
         }
 
 
-@contextmanager
-def _hooked(xacro: Any, expansion: _Expansion) -> Iterator[None]:
-    """Let xacro read files and find packages by our rules; it has no other way in.
-
-    Most texts have no ``$``: xacro's lexer returns them as they are, and takes a sixth of an
-    expansion's time for it.
-    """
-    parse, find, evaluate = xacro.parse, xacro.substitution_args._eval_find, xacro.eval_text
-    functions = xacro.substitution_args._eval_dict
-
-    def marked(given: Any, filename: str | None = None) -> Any:
-        if given is None and filename is not None and Path(filename).is_file():
-            expansion.texts[filename] = _read(Path(filename))
-            xml.parse(expansion.texts[filename], filename)  # refuses entities, which xacro expands
-            return expansion.parse(parse(given, filename), filename)
-        return parse(given, filename)
-
-    def found(package: str) -> str:
-        return str(package_folder(package, expansion.path.parent))
-
-    def evaluated(text: str, symbols: Any) -> Any:
-        return evaluate(text, symbols) if '$' in text else text
-
-    xacro.parse, xacro.substitution_args._eval_find, xacro.eval_text = marked, found, evaluated
-    functions['find'] = found
-    try:
-        yield
-    finally:
-        xacro.parse, xacro.substitution_args._eval_find, xacro.eval_text = parse, find, evaluate
-        functions['find'] = find
+def _reason(error: Exception, cause: Exception, failed: str) -> str:
+    """Return what is wrong, in one line."""
+    if isinstance(cause, RefusedExpression):
+        text = ' '.join(failed.split())
+        shown = text if len(text) <= 80 else text[:77] + '...'
+        return f'xacro: {shown!r} {cause} (--trust: run expressions as Python, of whom you trust)'
+    if isinstance(cause, RecursionError):
+        return 'xacro: macros or properties are nested without end; expected an end'
+    if isinstance(cause, ModelError):
+        return str(cause)
+    known = cause if type(cause).__name__ == 'XacroException' else error  # without its Python
+    return f'xacro: {" ".join(str(known).split()) or type(error).__name__}'

@@ -25,6 +25,11 @@ T = TypeVar('T')
 MAX_BYTES = 10_000_000
 """Largest description that is read; the largest real URDFs are below 1 MB (meshes are apart)."""
 
+MAX_ELEMENTS = 200_000
+"""Elements of a description; a file of less than MAX_BYTES may have millions."""
+MAX_DEPTH = 256
+"""Levels of elements, a bound of libxml2."""
+
 
 class Source(str):
     """Name of a description whose lines may be from elsewhere: from a xacro and its includes."""
@@ -65,8 +70,8 @@ def parse(text: str, source: str) -> Element:
         source: source of the text, for messages.
 
     Raises:
-        ModelError: empty, too large, malformed, or with a document type declaration (entities
-            could pull in files or expand without end).
+        ModelError: empty, too large, malformed, nested deeper than libxml2 allows (256), or with a
+            document type declaration (entities could pull in files or expand without end).
     """
     from lxml import etree
 
@@ -85,6 +90,8 @@ def parse(text: str, source: str) -> Element:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         reason = ' '.join(str(error).split())
+        if 'Excessive depth' in reason:
+            raise ModelError(f'{source}: elements are nested deeper than {MAX_DEPTH}') from None
         raise ModelError(f'{source}: not well-formed XML: {reason}') from None
     info: Any = root.getroottree().docinfo
     if info.doctype:
@@ -92,6 +99,8 @@ def parse(text: str, source: str) -> Element:
             f'{source}: has a document type declaration (<!DOCTYPE ...>); expected none, '
             'because entities are not expanded'
         )
+    if sum(1 for _ in root.iter()) > MAX_ELEMENTS:
+        raise ModelError(f'{source}: has more than {MAX_ELEMENTS:,} elements')
     return root
 
 

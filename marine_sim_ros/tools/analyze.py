@@ -32,7 +32,7 @@ from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
-from marine_sim_ros.tools.options import add_map_argument
+from marine_sim_ros.tools.options import add_map_argument, add_trust_option
 from marine_sim_ros.tools.progress import bar, waiting
 from marine_sim_ros.tools.reporting import write_file
 
@@ -65,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='shipped name or file of the vehicle, for its sensors (default: what the recording '
         'says) and the pose of its barometer',
     )
+    add_trust_option(parser)
     parser.add_argument(
         '--environment',
         default='',

@@ -12,7 +12,7 @@ from marine_sim_ros.analysis.bags.mapping import parse_maps
 from marine_sim_ros.console.availability import require_pages
 from marine_sim_ros.console.page.listening import listen
 from marine_sim_ros.console.replay import Replay
-from marine_sim_ros.tools.options import add_recorded_arguments
+from marine_sim_ros.tools.options import add_recorded_arguments, add_trust_option
 
 __all__ = ['add_arguments', 'execute']
 
@@ -20,6 +20,7 @@ __all__ = ['add_arguments', 'execute']
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add_recorded_arguments(parser)
+    add_trust_option(parser)
     parser.add_argument(
         '--host',
         default='127.0.0.1',

@@ -16,6 +16,7 @@ from typing import Any
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model import library
 from marine_sim_ros.model.packages import add_package_paths
+from marine_sim_ros.model.trust import trust_descriptions
 from marine_sim_ros.sim.options import OPTIONS, Option, RunOptions
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     'add_option',
     'add_recorded_arguments',
     'add_run_arguments',
+    'add_trust_option',
     'free_folder',
     'run_options',
     'xacro_arguments',
@@ -49,6 +51,30 @@ def _add_package_path(parser: argparse.ArgumentParser) -> None:
         metavar='DIR',
         help='folder with ROS packages that are not installed, for package:// and $(find); may '
         'be repeated',
+    )
+
+
+class _Trust(argparse.Action):
+    """Trusts descriptions from here on; the processes of a run inherit it."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        trust_descriptions()
+
+
+def add_trust_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--trust``, of all verbs that read a description."""
+    parser.add_argument(
+        '--trust',
+        action=_Trust,
+        nargs=0,
+        help='let the expressions of a xacro file be Python, and let it read files outside its '
+        'folder and packages: only for files whose author you trust, as they may run commands',
     )
 
 
@@ -98,6 +124,7 @@ def add_option(
     if name == 'vehicle_arguments':  # all are about how a description is read
         _add_package_path(parser)
         _add_base_link(parser)
+        add_trust_option(parser)
     if positional:
         return parser.add_argument(name, metavar=known.metavar, help=known.text)
     default = '' if empty else known.default

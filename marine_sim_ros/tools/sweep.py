@@ -16,7 +16,7 @@ from marine_sim_ros.sweep.plan import Plan, load_plan
 from marine_sim_ros.sweep.report import write_report
 from marine_sim_ros.sweep.runs import seed_of
 from marine_sim_ros.sweep.schedule import run_missing
-from marine_sim_ros.tools.options import free_folder
+from marine_sim_ros.tools.options import add_trust_option, free_folder
 from marine_sim_ros.tools.progress import bar
 
 __all__ = ['add_arguments', 'execute']
@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--record', default='', metavar='DIR', help='write bag and manifest.json of that run'
     )
     parser.add_argument('--overwrite', action='store_true', help='replace an old recording')
+    add_trust_option(parser)
 
 
 def execute(options: argparse.Namespace) -> int:
