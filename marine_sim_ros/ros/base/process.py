@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import signal
@@ -32,6 +33,8 @@ DELIVERIES, EVENTS, LAST = 128, 4, 10**6
 PARTING = 2.0
 """s of processor time for DDS to take leave in. Once in a while Fast DDS spins for ever in there,
 and holds Python's lock, so that no handler of Python's ends it."""
+LONGEST_PARTING = 4.0
+"""The same in s of wall time for a process that failed, which then ends with exit code 1."""
 
 
 class Shutdown:
@@ -82,6 +85,7 @@ def spin(nodes: Sequence[SuiteNode], shutdown: Shutdown, bus: Bus | None = None)
     for node in nodes:
         node.drain(engine)
         node.close()
+    engine.shutdown()  # what it holds would keep DDS, and its shared memory, alive
     return max(n.exit_code for n in nodes)
 
 
@@ -113,11 +117,9 @@ def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
                 _joined.pop().destroy_node()
             gc.freeze()  # what a node starts with is there to its end
         code = spin(nodes, shutdown, bus)
-        if code == 0:  # else to say so matters more than to take leave
-            signal.signal(signal.SIGPROF, signal.SIG_DFL)
-            signal.setitimer(signal.ITIMER_PROF, PARTING)
-            for node in nodes:
-                node.destroy_node()
+        _limit_parting(code)
+        for node in nodes:
+            node.destroy_node()
     except MarineSimError as error:
         sys.stderr.write(f'ERROR: {error}\n')
         code = 2
@@ -127,6 +129,15 @@ def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
     sys.stderr.flush()
     # Without this, DDS threads that are still closing can hold the process up for a second.
     os._exit(code)
+
+
+def _limit_parting(code: int) -> None:
+    """End this process where DDS does not take leave; one that failed still says so."""
+    if code:
+        faulthandler.dump_traceback_later(LONGEST_PARTING, exit=True, file=open(os.devnull, 'w'))
+        return
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, PARTING)
 
 
 def own_words() -> list[str]:
