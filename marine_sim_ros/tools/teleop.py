@@ -149,6 +149,8 @@ def execute(options: argparse.Namespace) -> int:
             _serve(node, engine, _Keyboard(descriptor, node), shutdown)
     finally:
         node.close()
+        engine.shutdown()
+        node.destroy_node()
         rclpy.try_shutdown()
     flush_or_discard()
     return 0

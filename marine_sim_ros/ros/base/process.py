@@ -110,20 +110,22 @@ def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
     if not _joined:
         rclpy.init(args=ros_words(), signal_handler_options=SignalHandlerOptions.NO)
     code = 1
+    nodes: list[SuiteNode] = []  # also those before one that cannot be made
     try:
         with no_collections():
-            nodes = [make() for make in makers]
+            for make in makers:
+                nodes.append(make())
             while _joined:
                 _joined.pop().destroy_node()
             gc.freeze()  # what a node starts with is there to its end
         code = spin(nodes, shutdown, bus)
-        _limit_parting(code)
-        for node in nodes:
-            node.destroy_node()
     except MarineSimError as error:
         sys.stderr.write(f'ERROR: {error}\n')
         code = 2
     finally:
+        _limit_parting(code)
+        for node in (*_joined, *nodes):
+            node.destroy_node()
         rclpy.try_shutdown()
     sys.stdout.flush()
     sys.stderr.flush()

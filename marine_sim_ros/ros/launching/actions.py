@@ -31,6 +31,7 @@ from marine_sim_ros.ros.launching.dds_profile import dds_profile
 from marine_sim_ros.ros.launching.gazebo import gazebo_actions
 from marine_sim_ros.ros.launching.layouts import layout_for
 from marine_sim_ros.ros.launching.required import required, required_to_live
+from marine_sim_ros.ros.launching.shared_memory import make_room
 from marine_sim_ros.ros.recording import ros2_bag
 from marine_sim_ros.sim.fleet import chosen_runs, describe_fleet, in_parts
 from marine_sim_ros.sim.graph import NodeSpec, has_own_process
@@ -225,6 +226,7 @@ def _alone(context: LaunchContext) -> bool:
 def _start(context: LaunchContext) -> list[Any]:
     for line in ignored(context.launch_configurations, alone=_alone(context)):
         get_logger('marine_sim_ros').warning(line)
+    make_room()
     values = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     (options, start), gazebo = given_options(values), []
     if start.rviz:

@@ -20,6 +20,7 @@ from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.ros.launching.dds_profile import dds_profile
 from marine_sim_ros.ros.launching.early import EarlyFork
 from marine_sim_ros.ros.launching.fork import Fork, can_fork, import_shared
+from marine_sim_ros.ros.launching.shared_memory import make_room, remove_stale
 from marine_sim_ros.sim.fleet import in_parts
 from marine_sim_ros.sim.graph import NodeSpec, has_own_process
 from marine_sim_ros.sim.options import RunOptions
@@ -47,7 +48,12 @@ class Supervisor:
         self._early: list[EarlyFork] = []
 
     def prepare(self, processes: int) -> None:
-        """Start processes of composed nodes that join the graph and wait for their run."""
+        """Start processes of composed nodes that join the graph and wait for their run.
+
+        Raises:
+            MarineSimError: no room for shared memory.
+        """
+        make_room()
         if can_fork():
             self._early = [EarlyFork('composed', environment()) for _ in range(processes)]
 
@@ -57,7 +63,12 @@ class Supervisor:
             signal.signal(number, lambda *_: setattr(self, 'asked', True))
 
     def start(self, specs: Sequence[NodeSpec]) -> None:
-        """Start one process per node; they share what can be loaded before they part."""
+        """Start one process per node; they share what can be loaded before they part.
+
+        Raises:
+            MarineSimError: no room for shared memory.
+        """
+        make_room()
         if specs and can_fork():
             import_shared()
             for spec in specs:
@@ -91,6 +102,7 @@ class Supervisor:
         Raises:
             ParameterError: more processes than vehicles.
         """
+        make_room()
         if composed or options.one_process or processes > 1:
             for i, part in enumerate(in_parts((options, *followers), processes)):
                 told = [replace(run, console=False).to_json() for run in part]
@@ -129,6 +141,7 @@ class Supervisor:
         """End all processes, one of them after the others; return their exit codes."""
         self._signal([n for n in self.processes if n != last])
         self._signal([n for n in self.processes if n == last])
+        remove_stale()
         return {name: process.returncode for name, process in self.processes.items()}
 
     def _signal(self, names: list[str]) -> None:
