@@ -4,8 +4,8 @@
 """Files of Fast DDS in /dev/shm: removes what no process holds, and looks for room there.
 
 A participant has a segment ``fastrtps_<id>`` and ports ``fastrtps_port<n>`` with a mutex
-``sem.fastrtps_port<n>_mutex``; it holds a flock on ``<name>_el`` (a reader that others share a port
-with: ``_sl``). A process that is killed leaves all of them; the kernel frees its locks.
+``sem.fastrtps_port<n>_mutex``; it holds a flock on ``<name>_el`` (``_sl`` of a port that readers
+share). A process that is killed leaves all of them; the kernel frees its locks.
 """
 
 from __future__ import annotations
