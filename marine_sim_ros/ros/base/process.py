@@ -136,7 +136,8 @@ def run(*makers: Callable[[], SuiteNode], bus: Bus | None = None) -> None:
 def _limit_parting(code: int) -> None:
     """End this process where DDS does not take leave; one that failed still says so."""
     if code:
-        faulthandler.dump_traceback_later(LONGEST_PARTING, exit=True, file=open(os.devnull, 'w'))
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        faulthandler.dump_traceback_later(LONGEST_PARTING, exit=True, file=quiet)
         return
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, PARTING)
