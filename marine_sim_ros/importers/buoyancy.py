@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from marine_sim_ros.core.errors import ModelError
-from marine_sim_ros.importers.description import Hydrodynamics, Link, Sourced, Volume
+from marine_sim_ros.importers.description import Link, Sourced, Volume
 from marine_sim_ros.importers.draft import Draft
+from marine_sim_ros.importers.estimates import estimate_missing
 from marine_sim_ros.importers.geometry import box_around, gazebo_volume, solid, usable_collisions
 
 __all__ = ['complete']
@@ -24,7 +25,7 @@ _OVER = np.array([0.0, 0.0, 0.02])
 
 
 def complete(draft: Draft) -> None:
-    """Add what the source does not say: density, volumes, an empty hydrodynamics."""
+    """Add what the source does not say: density, volumes, drag and added mass."""
     if draft.water_density is None:
         draft.water_density = Sourced(_NEUTRAL, 'no density in the source', True)
         draft.assume(f'water of {_NEUTRAL:g} kg/m³: no density in the source')
@@ -37,10 +38,8 @@ def complete(draft: Draft) -> None:
         _hull(draft)
     elif not draft.volumes and draft.format != 'Stonefish':
         _by_collisions(draft)
-    if draft.hydrodynamics is None and not draft.notes.get('drag_by_panels'):
-        none = Sourced(np.zeros((6, 6)), 'none in the source')
-        draft.assume('no damping and no added mass in the source')
-        draft.hydrodynamics = Hydrodynamics(draft.water_density, none, none, none)
+    if not draft.notes.get('drag_by_panels'):
+        estimate_missing(draft)
 
 
 def _too_large(draft: Draft) -> bool:

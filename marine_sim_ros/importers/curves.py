@@ -15,7 +15,14 @@ from marine_sim_ros.importers.description import Sourced
 from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.sdf.poses import Pose
 
-__all__ = ['along', 'linear_curve', 'sampled_curve', 'thrust_limit']
+__all__ = [
+    'along',
+    'linear_curve',
+    'over_pulse_widths',
+    'pulse_curve',
+    'sampled_curve',
+    'thrust_limit',
+]
 
 LOWEST, MIDDLE, HIGHEST = 1100.0, 1500.0, 1900.0
 """µs of full reverse, none and full forward."""
@@ -76,6 +83,36 @@ def sampled_curve(
     thrust = thrust - float(np.interp(MIDDLE, pulses, thrust))
     rpm = np.abs(commands) * RPM if speed else np.zeros(len(commands))
     return np.stack([pulses, thrust, np.zeros(len(pulses)), rpm], axis=1), mirrored
+
+
+def over_pulse_widths(commands: np.ndarray) -> bool:
+    """Return whether the commands of a table are pulse widths of a servo signal in µs.
+
+    They are where all lie from 750 to 2250 µs, hold 1500 µs between their ends and span at least
+    200 µs: a rotor whose table starts at several hundred rad/s would have no neutral command.
+    """
+    low, high = float(np.min(commands)), float(np.max(commands))
+    return 750 <= low < MIDDLE < high <= 2250 and high - low >= 200
+
+
+def pulse_curve(
+    thrust_of: Callable[[float], float], pulses: np.ndarray
+) -> tuple[np.ndarray, bool]:
+    """Return the rows of a table over pulse widths (k,) in µs, and whether it was mirrored."""
+    widths = np.unique(np.concatenate([pulses, [MIDDLE]]))
+    thrust = np.array([thrust_of(float(w)) for w in widths])
+    mirrored = bool(thrust[-1] < thrust[0])
+    thrust = np.maximum.accumulate(-thrust if mirrored else thrust)
+    if not np.any(thrust == 0.0):
+        if thrust[0] > 0 or thrust[-1] < 0:  # an offset: the neutral pulse pushes nothing
+            thrust = thrust - float(np.interp(MIDDLE, widths, thrust))
+        else:
+            neutral = float(np.interp(0.0, thrust, widths))
+            at = int(np.searchsorted(widths, neutral))
+            widths, thrust = np.insert(widths, at, neutral), np.insert(thrust, at, 0.0)
+    rows = np.zeros((len(widths), 4))
+    rows[:, 0], rows[:, 1] = widths, thrust
+    return rows, mirrored
 
 
 def along(position: np.ndarray, axis: np.ndarray) -> Pose:

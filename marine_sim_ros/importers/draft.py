@@ -147,6 +147,8 @@ class Draft:
         materials: relative density by name of a material.
         assumptions: what no source gives, and the rule that was used.
         dropped: what was not taken over, and why.
+        unread_forces: blocks that exert forces and are not understood.
+        estimated: what was estimated for want of damping in the source, and how; or empty.
         notes: what one reader leaves for another.
     """
 
@@ -166,6 +168,8 @@ class Draft:
         self.materials: dict[str, Sourced[float]] = {}
         self.assumptions: list[str] = []
         self.dropped: list[str] = []
+        self.unread_forces: list[str] = []
+        self.estimated = ''
         self.notes: dict[str, Any] = {}
 
     @property

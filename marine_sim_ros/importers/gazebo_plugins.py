@@ -271,6 +271,7 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
     joint = draft.joints.get(name)
     if joint is None:
         draft.drop(f'{origin_of(reader)}: joint {name!r} of a thruster does not exist')
+        draft.unread_forces.append(f'{origin_of(reader)} {plugin.label}')
         return
     pose = draft.pose_of(joint.child)
     axis = draft.rotation_of(joint.child) @ np.array(joint.axis)

@@ -12,6 +12,7 @@ from marine_sim_ros.importers import (
     fin_plugins,
     gazebo_plugins,
     gazebo_sensors,
+    px4_plugins,
     surface_plugins,
     uuv_plugins,
     uuv_sensors,
@@ -33,18 +34,45 @@ READERS: tuple[tuple[str, _Read], ...] = (
     (r'systems::Hydrodynamics|-hydrodynamics-system', gazebo_plugins.read_hydrodynamics),
     (r'uuv_thruster', uuv_plugins.read_uuv_thruster),
     (r'systems::Thruster|-thruster-system', gazebo_plugins.read_thruster),
+    (r'gazebo_uuv_plugin', px4_plugins.read_uuv_plugin),
+    (r'GenericMotorModel', px4_plugins.read_generic_motor),
+    (r'gazebo_motor_model|MulticopterMotorModel', px4_plugins.read_motor_model),
     (r'uuv_fin', fin_plugins.read_uuv_fin),
     (r'systems::LiftDrag|-lift-drag-system|LiftDragPlugin', fin_plugins.read_lift_drag),
     *uuv_sensors.READERS,
 )
 """Pattern of name and library -> reader; in the order in which they are applied."""
 
-_STATE_ONLY = re.compile(
-    r'(?i)publisher|bridge|imu|navsat|gps|magnetometer|camera|sensors?(-system|::)|altimeter|dvl|'
-    r'odometry|pose_3d|ground_truth|rpt|sonar|laser|lidar|ros_control|joint_state|scene|physics|'
-    r'user-?commands|contact|ros_init|air.?pressure|label|particle|comms|acoustic|p3d|forward'
+_PASSIVE = re.compile(
+    'acoustic|airpressure|altimeter|api|baro|barometer|bridge|bumper|camera|comms|contact|cpc|depth|'
+    'dvl|factory|forcetorque|ftsensor|gps|groundtruth|gst|gt|imu|init|interface|ir|kinect|label|'
+    'laser|lidar|logical|magnetometer|manager|mavlink|navsat|noise|odometry|openni|opticalflow|p3d|'
+    'particle|physics|pose|pressure|publisher|range|ray|rpt|scene|sensors?|sonar|state|user|vision'
 )
-_FORCE = 'exerts forces or moves joints; it is not simulated'
+"""Words of library names whose plugins measure, publish or connect."""
+_ACTIVE = re.compile(
+    'actuator|buoyancy|current|damping|drag|dynamics|effort|engine|fin|fluid|force|hydrodynamics|'
+    'lift|motor|propeller|propulsion|rotor|rudder|thrust|thrusters?|tether|waves?|wind|winch|wrench'
+)
+"""Words of library names whose plugins exert forces; they outweigh the above."""
+_JOINT_MOVERS = re.compile(r'Joint\w*Controller|joint-\w+-controller|ros2?_control|ros_control')
+_WORD = re.compile(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d?[a-z]?|\d+')
+
+
+def _role(plugin: Plugin) -> tuple[str, bool]:
+    """Return what is known of a plugin that no reader takes, and whether forces may be lost.
+
+    The library and the system's class are looked at, not the free name.
+    """
+    name = str(plugin.reader.element.get('name', ''))
+    system = name.rpartition('::')[2] if '::' in name else ''
+    if _JOINT_MOVERS.search(f'{plugin.file} {system}'):
+        return 'moves joints; our joints have no controllers', False
+    words = [w.lower() for w in _WORD.findall(f'{plugin.file} {system}')]
+    passive = any(map(_PASSIVE.fullmatch, words))
+    if passive and not any(map(_ACTIVE.fullmatch, words)):
+        return 'by its library it measures, publishes or connects; it is not read', False
+    return 'is not understood; if it exerts forces, they are missing', True
 
 
 def _drop(plugin: Plugin, draft: Draft, why: str) -> None:
@@ -71,8 +99,10 @@ def apply_plugins(draft: Draft, plugins: list[Plugin]) -> None:
                 rest.remove(plugin)
                 read(plugin, draft)
     for plugin in rest:
-        publishes = _STATE_ONLY.search(plugin.label)
-        _drop(plugin, draft, 'measures or publishes; it exerts no force' if publishes else _FORCE)
+        role, loses_forces = _role(plugin)
+        _drop(plugin, draft, role)
+        if loses_forces:
+            draft.unread_forces.append(f'{origin_of(plugin.reader)} {plugin.label}')
     gazebo_plugins.read_fluid_added_mass(draft)
     gazebo_sensors.read_sensors(draft)
     order = draft.notes.get('order', {})

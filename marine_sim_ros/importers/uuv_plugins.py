@@ -15,7 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marine_sim_ros.importers.curves import along, sampled_curve, thrust_limit
+from marine_sim_ros.importers.curves import (
+    along,
+    over_pulse_widths,
+    pulse_curve,
+    sampled_curve,
+    thrust_limit,
+)
 from marine_sim_ros.importers.description import Sourced, Thruster, Volume
 from marine_sim_ros.importers.draft import Draft, Plugin, flag, number, numbers, origin_of, text_of
 from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
@@ -240,8 +246,8 @@ def _box_model(model: Reader, link: Reader, density: float, draft: Draft) -> _Te
     return _Terms(np.zeros((6, 6)), np.zeros((6, 6)), np.diag([*drag, 0.0, 0.0, 0.0]))
 
 
-def _conversion(reader: Reader) -> tuple[Callable[[float], float], Sourced[float] | None]:
-    """Return the thrust (N) of a state of the rotor, and the largest state that a table has."""
+def _conversion(reader: Reader) -> tuple[Callable[[float], float], Sourced[np.ndarray] | None]:
+    """Return the thrust (N) of a state of the rotor, and the states of its table, ascending."""
     kind = text_of(reader, 'type')
 
     def needed(name: str) -> float:
@@ -270,8 +276,7 @@ def _conversion(reader: Reader) -> tuple[Callable[[float], float], Sourced[float
             raise reader.error('expected as many <inputValues> as <outputValues>')
         order = np.argsort(tables[0].value, kind='stable')
         at, thrust = tables[0].value[order], tables[1].value[order]
-        most = Sourced(float(np.max(np.abs(at))), tables[0].origin)
-        return (lambda w: float(np.interp(w, at, thrust))), most
+        return (lambda w: float(np.interp(w, at, thrust))), Sourced(at, tables[0].origin)
     raise reader.error(f'conversion {kind!r}; expected Basic, Bessa or LinearInterp')
 
 
@@ -313,9 +318,18 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
 
     thruster_id = text_of(reader, 'thrusterID') or str(len(draft.thrusters))
     label = f'thruster_{thruster_id}'
-    low, high, origin = _states(reader, draft, label, thrust, table, most)
-    factor = gain.value
-    curve, mirrored = sampled_curve(thrust, *sorted((factor * low, factor * high)))
+    if table is not None and over_pulse_widths(table.value):
+        draft.assume(
+            f'{table.origin}: from {table.value[0]:g} to {table.value[-1]:g}: pulse widths in µs'
+        )
+        curve, mirrored = pulse_curve(thrust, table.value)
+        origin = (table.origin, False)
+    else:
+        low, high, origin = _states(reader, draft, label, thrust, table, most)
+        factor = gain.value
+        curve, mirrored = sampled_curve(thrust, *sorted((factor * low, factor * high)))
+    if not np.any(curve[:, 1]):
+        draft.drop(f'{origin_of(conversion)}: the thrust is 0 at every command')
     pose = draft.pose_of(link)
     turned = draft.rotation_of(link) @ axis
     draft.thrusters.append(
@@ -335,7 +349,7 @@ def _states(
     draft: Draft,
     label: str,
     thrust: Callable[[float], float],
-    table: Sourced[float] | None,
+    table: Sourced[np.ndarray] | None,
     most: Sourced[float] | None,
 ) -> tuple[float, float, tuple[str, bool]]:
     """Return the lowest and highest command of a thruster, and where they are from."""
@@ -343,7 +357,10 @@ def _states(
     if low is not None and high is not None and low.value < high.value:
         return min(low.value, 0.0), max(high.value, 0.0), (origin_of(reader), False)
     if table is not None:
-        return -table.value, table.value, (table.origin, False)
+        largest = float(np.max(np.abs(table.value)))
+        return -largest, largest, (table.origin, False)
+    if not thrust(1e3) and not thrust(-1e3):
+        return -1.0, 1.0, (origin_of(reader), False)
     if most is not None:
         state = _speed_of(thrust, abs(most.value) * (1 - 1e-12))
         return -state, state, (most.origin, False)

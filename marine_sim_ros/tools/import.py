@@ -9,8 +9,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from marine_sim_ros.core.errors import ParameterError
-from marine_sim_ros.importers.draft import Options
+from marine_sim_ros.core.errors import ModelError, ParameterError, RunError
+from marine_sim_ros.doctor.verdict import Verdict, judge_motion
+from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.load import import_vehicle
 from marine_sim_ros.importers.writer import urdf_text
 from marine_sim_ros.model.urdf import vehicle_from_urdf
@@ -54,11 +55,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action='store_true',
         help='take cameras and imaging sonars too, which draw pictures while a run goes on',
     )
+    parser.add_argument(
+        '--allow-undamped',
+        action='store_true',
+        help='write the vehicle although its speeds have no physical bound (default: exit code 1)',
+    )
+    parser.add_argument(
+        '--allow-unpowered',
+        action='store_true',
+        help='write the vehicle although nothing moves it and blocks that may exert forces are '
+        'not understood (default: exit code 1)',
+    )
     add_option(parser, 'vehicle_arguments')
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Write it; tell what was assumed and what was not taken over."""
+    """Write the vehicle; print what was assumed and left out, and a verdict in three lines."""
     if not 0 <= options.max_thrust < 1e9:
         raise ParameterError(f'--max-thrust {options.max_thrust:g}; expected 0 or more, N')
     arguments = xacro_arguments(options.vehicle_arguments)
@@ -70,17 +82,55 @@ def execute(options: argparse.Namespace) -> int:
     output = Path(options.output).expanduser() if options.output else None
     folder = None if output is None else output.parent
     text = urdf_text(imported, folder)
-    source = options.output or 'standard output'
-    vehicle = vehicle_from_urdf(text, source=source, base=folder, base_link=imported.base)
+    for label, texts in (('assumed', imported.assumptions), ('not taken', imported.dropped)):
+        for line in texts:
+            print(f'{label}: {line}', file=sys.stderr)
+    vehicle = _load(text, imported, folder)
+    verdict = judge_motion(vehicle)
+    print(_summary(imported.format, vehicle), *verdict.lines, sep='\n', file=sys.stderr)
+    if imported.estimated:
+        print(f'estimated: {imported.estimated}', file=sys.stderr)
+    _refuse(imported, verdict, options)
     if output is None:
         print(text, end='')
     else:
         write_file(output, text, '-o', parents=True)
-    for label, texts in (('assumed', imported.assumptions), ('not taken', imported.dropped)):
-        for line in texts:
-            print(f'{label}: {line}', file=sys.stderr)
-    print(_summary(imported.format, vehicle), file=sys.stderr)
     return 0
+
+
+def _load(text: str, imported: Draft, folder: Path | None) -> Vehicle:
+    """Return the vehicle of the text; an error names the file that was imported."""
+    source = f'{imported.file} (as imported)'
+    try:
+        return vehicle_from_urdf(text, source=source, base=folder, base_link=imported.base)
+    except ModelError as error:
+        lost = f'; not taken: {imported.dropped[0]}' if imported.dropped else ''
+        raise ModelError(f'{error}{lost}') from None
+
+
+def _refuse(imported: Draft, verdict: Verdict, options: argparse.Namespace) -> None:
+    """Raise for a vehicle that is not the source's, unless the user allows it.
+
+    Raises:
+        RunError: nothing bounds its speed, or nothing moves it and force blocks were lost.
+    """
+    if verdict.flaws and not options.allow_undamped:
+        raise RunError(
+            f'{imported.file}: not written: {"; ".join(verdict.flaws)}; expected drag, or '
+            '--allow-undamped'
+        )
+    if verdict.powered or options.allow_unpowered:
+        return
+    lost = ', '.join(imported.unread_forces[:8])
+    if imported.thrusters:
+        lost = f'its thrusters have no thrust{"; not understood: " if lost else ""}{lost}'
+    elif lost:
+        lost = f'nothing moves it, and what these blocks do is not known: {lost}'
+    if lost:
+        raise RunError(
+            f'{imported.file}: not written: {lost}; expected thrusters that push, or '
+            '--allow-unpowered'
+        )
 
 
 def _summary(kind: str, vehicle: Vehicle) -> str:

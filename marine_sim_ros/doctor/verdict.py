@@ -1,0 +1,169 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Verdict on a vehicle in three lines: what moves it, what damps it, what floats it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from marine_sim_ros.control.allocation import AXES
+from marine_sim_ros.core.state import State
+from marine_sim_ros.doctor.context import DescriptionContext
+from marine_sim_ros.doctor.diagnostic import Diagnostic
+from marine_sim_ros.doctor.thrust import full_thrust
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.drag import drag
+
+__all__ = ['FASTEST', 'Verdict', 'judge_motion', 'steady_speed_under', 'unbounded_speed']
+
+FASTEST = 40.0
+"""m/s; the fastest torpedoes with propellers reach about 36 m/s."""
+_DEEP = np.array([0.0, 0.0, -100.0])
+_LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
+_SEARCHED = 1e3
+"""m/s; upper end of the search for a steady speed."""
+_DIRECTIONS = (
+    ('ahead', 0, 1.0),
+    ('astern', 0, -1.0),
+    ('to port', 1, 1.0),
+    ('to starboard', 1, -1.0),
+    ('up', 2, 1.0),
+    ('down', 2, -1.0),
+)
+_NEGLIGIBLE = 1e-6
+"""N; a smaller force moves nothing."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Three lines on a vehicle, and what in it is not physical.
+
+    Attributes:
+        lines: what moves it, what damps it, what floats it.
+        flaws: one sentence for each result that no marine vehicle can have; empty for none.
+        powered: whether thrusters push or fins steer.
+    """
+
+    lines: tuple[str, str, str]
+    flaws: tuple[str, ...]
+    powered: bool
+
+
+def steady_speed_under(vehicle: Vehicle, axis: int, force: float) -> float:
+    """Return the speed (m/s) at which the drag of a steady motion equals a force.
+
+    Solves −X(v) = F by bisection, deep and level, X the drag of lumped terms, elements and hull.
+
+    Args:
+        vehicle: the vehicle.
+        axis: 0 surge, 1 sway, 2 heave; the motion is along the direction of the force.
+        force: F along the axis, N, of either sign.
+
+    Returns:
+        The speed, positive; infinite where the drag is weaker than the force at 1000 m/s.
+    """
+    sign = 1.0 if force >= 0 else -1.0
+
+    def pull(speed: float) -> float:
+        velocity = sign * speed * np.eye(6)[axis]
+        state = State(_DEEP, _LEVEL, velocity)
+        return -sign * float(np.asarray(drag(vehicle, state, Environment()))[axis])
+
+    low, high = 0.0, _SEARCHED
+    if pull(high) < abs(force):
+        return float('inf')
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if pull(middle) < abs(force) else (low, middle)
+    return (low + high) / 2
+
+
+def judge_motion(vehicle: Vehicle) -> Verdict:
+    """Return the verdict on a vehicle: forces, drag, net weight and steady speeds.
+
+    A steady speed above :data:`FASTEST` under its own thrust or net weight is a flaw, and so is
+    a vehicle that displaces no water.
+    """
+    flaws: list[str] = []
+    lines = (_thrust(vehicle, flaws), _drag(vehicle), _float(vehicle, flaws))
+    pushes = any(
+        full_thrust(vehicle.thrusters, sign * np.eye(3)[axis]) > _NEGLIGIBLE
+        for _, axis, sign in _DIRECTIONS
+    )
+    return Verdict(lines, tuple(flaws), pushes or vehicle.fins is not None)
+
+
+def _speed(vehicle: Vehicle, axis: int, force: float, how: str, flaws: list[str]) -> str:
+    """Return a steady speed as text; one that is not physical becomes a flaw."""
+    speed = steady_speed_under(vehicle, axis, force)
+    text = 'without end' if np.isinf(speed) else f'{speed:.2g} m/s'
+    if speed > FASTEST:
+        flaws.append(
+            f'{abs(force):.3g} N {how} give {text}: its drag in {AXES[axis]} is missing or '
+            'hundreds of times too small'
+        )
+    return text
+
+
+def _thrust(vehicle: Vehicle, flaws: list[str]) -> str:
+    parts = []
+    for name, axis, sign in _DIRECTIONS:
+        force = full_thrust(vehicle.thrusters, sign * np.eye(3)[axis])
+        if force > _NEGLIGIBLE:
+            speed = _speed(vehicle, axis, sign * force, name, flaws)
+            parts.append(f'{force:.3g} N {name} ({speed})')
+    count = len(vehicle.thrusters)
+    what = [f'{count} thruster{"" if count == 1 else "s"}'] if count else []
+    fins = 0 if vehicle.fins is None else len(vehicle.fins)
+    what += [f'{fins} fin{"" if fins == 1 else "s"}'] if fins else []
+    if count and not parts:
+        parts = ['no thrust at any pulse width']
+    return f'moves: {", ".join(what) or "nothing moves it"}{": " if parts else ""}' + ', '.join(
+        parts
+    )
+
+
+def _drag(vehicle: Vehicle) -> str:
+    """Return the drag at 1 m/s and 1 rad/s on each axis."""
+    pulls = []
+    for i in range(6):
+        state = State(_DEEP, _LEVEL, np.eye(6)[i])
+        pulls.append(-float(np.asarray(drag(vehicle, state, Environment()))[i]))
+    straight = ', '.join(f'{p:.3g}' for p in pulls[:3])
+    turning = ', '.join(f'{p:.3g}' for p in pulls[3:])
+    free = [axis for axis, pull in zip(AXES, pulls, strict=True) if pull <= 0]
+    text = f'damps: {straight} N at 1 m/s, {turning} N·m at 1 rad/s'
+    return f'{text}; nothing damps {", ".join(free)}' if free else text
+
+
+def _float(vehicle: Vehicle, flaws: list[str]) -> str:
+    mass = vehicle.inertia.mass
+    water = vehicle.buoyancy.fluid_density * vehicle.buoyancy.volume
+    text = f'floats: {mass:.4g} kg displace {water:.4g} kg of water'
+    if water <= 0:
+        flaws.append('it displaces no water, so it falls')
+        return text
+    net = (water - mass) * Environment().gravity
+    afloat = vehicle.hull is not None and vehicle.hull.voxels is not None and net > 0
+    if afloat:
+        return f'{text}: it floats at the surface, {net:.3g} N to spare'
+    if abs(net) < 1e-4 * mass * Environment().gravity:
+        return f'{text}: neutral'
+    verb = 'rises' if net > 0 else 'sinks'
+    speed = _speed(vehicle, 2, net, 'of buoyancy' if net > 0 else 'of net weight', flaws)
+    return f'{text}: {net:+.3g} N, it {verb} at {speed}'
+
+
+def unbounded_speed(context: DescriptionContext) -> Iterator[Diagnostic]:
+    """Thrust and net weight end in a speed that a marine vehicle can have."""
+    element = context.root.find('hydrodynamics')
+    for flaw in judge_motion(context.vehicle).flaws:
+        if 'displaces no water' not in flaw:  # displaced-mass has it
+            yield context.error(
+                element, flaw, 'give <linear_damping> or <quadratic_damping>, or a hull that drags'
+            )

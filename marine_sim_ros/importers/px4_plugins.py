@@ -1,0 +1,171 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Plugins of PX4's underwater vehicles: motors of Gazebo classic and new, and its hydrodynamics.
+
+Source: PX4/PX4-SITL_gazebo-classic, src/gazebo_motor_model.cpp and gazebo_uuv_plugin.cpp;
+PX4/PX4-Autopilot, src/modules/simulation/gz_plugins/generic_motor; gz-sim,
+MulticopterMotorModel. All push along z of the rotor's link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from marine_sim_ros.importers.curves import along, sampled_curve
+from marine_sim_ros.importers.description import Sourced, Thruster, Volume
+from marine_sim_ros.importers.draft import Draft, Plugin, flag, number, numbers, origin_of, text_of
+from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
+from marine_sim_ros.model.xml import Reader
+
+__all__ = ['read_generic_motor', 'read_motor_model', 'read_uuv_plugin']
+
+_MAX_SPEED = 838.0
+"""rad/s, default of <maxRotVelocity>."""
+_MOTOR_CONSTANT = 8.54858e-06
+"""N/(rad/s)², default of <motorConstant>."""
+_DENSITY = 1000.0
+_SCALE_HEIGHT = 0.1
+"""m, default of <height_scale_limit>."""
+
+
+def read_motor_model(plugin: Plugin, draft: Draft) -> None:
+    """Take libgazebo_motor_model or MulticopterMotorModel: T = k ω |ω|, or k ω² one way only."""
+    reader = plugin.reader
+    kind = text_of(reader, 'motorType', 'velocity')
+    if kind != 'velocity':
+        draft.drop(f'{origin_of(reader)}: a motor of type {kind!r}; expected velocity')
+        draft.unread_forces.append(f'{origin_of(reader)} {plugin.label}')
+        return
+    constant = number(reader, 'motorConstant', _MOTOR_CONSTANT, -1e6, 1e6)
+    fastest = number(reader, 'maxRotVelocity', _MAX_SPEED, 0.0, 1e6)
+    lowest = -fastest.value if flag(reader, 'reversible') else 0.0
+    if not lowest:
+        draft.assume(f'{origin_of(reader)}: not <reversible>: it pushes one way only')
+    _add(plugin, draft, lambda w: constant.value * w * abs(w), lowest, fastest.value)
+
+
+def read_generic_motor(plugin: Plugin, draft: Draft) -> None:
+    """Take GenericMotorModel: a polynomial of the command, or k ω |ω|.
+
+    T(u) = Σ a_i uⁱ with coefficients for either sign of u; u is the duty cycle between its ends,
+    from −1 to 1 for a motor with two directions, or the speed of the rotor.
+    """
+    reader = plugin.reader
+    if text_of(reader, 'motorType', 'velocity') != 'force_polynomial':
+        read_motor_model(plugin, draft)
+        return
+    ahead = _polynomial(reader, 'positiveThrustPolynomial')
+    if ahead is None:
+        raise reader.error('has no <positiveThrustPolynomial>')
+    astern = _polynomial(reader, 'negativeThrustPolynomial')
+    astern = ahead if astern is None else astern
+    duty = text_of(reader, 'controlMethod', 'rpm') == 'duty_cycle'
+    highest = 1.0 if duty else number(reader, 'maxRotVelocity', _MAX_SPEED, 0.0, 1e6).value
+    dead = number(reader, 'minCommand', 0.0, 0.0, 1e6).value
+
+    def thrust(command: float) -> float:
+        if abs(command) < max(dead, 1e-12):
+            return 0.0
+        size = float(
+            np.polynomial.polynomial.polyval(abs(command), ahead if command > 0 else astern)
+        )
+        return size if command > 0 else -size
+
+    lowest = -highest if flag(reader, 'bidirectionalMotor') else 0.0
+    pulses = None
+    if duty:
+        pulses = tuple(
+            number(reader, tag, default, 0.0, 1e6).value
+            for tag, default in (('minDutyCycle', 1100.0), ('maxDutyCycle', 1900.0))
+        )
+    _add(plugin, draft, thrust, lowest, highest, speed=not duty, pulses=pulses)
+
+
+def _polynomial(reader: Reader, tag: str) -> np.ndarray | None:
+    """Return the coefficients of a polynomial, the constant first; None without."""
+    child = reader.first(tag)
+    if child is None:
+        return None
+    text = (child.element.text or '').strip().strip('[]').replace(',', ' ')
+    return child.numbers(set(range(1, 21)), text)
+
+
+def _add(
+    plugin: Plugin,
+    draft: Draft,
+    thrust: Callable[[float], float],
+    lowest: float,
+    highest: float,
+    *,
+    speed: bool = True,
+    pulses: tuple[float, ...] | None = None,
+) -> None:
+    """Add a thruster along z of the link of a motor."""
+    reader = plugin.reader
+    link = draft.known_link(reader, text_of(reader, 'linkName').replace('::', '/'))
+    curve, mirrored = sampled_curve(thrust, lowest, highest, speed=speed)
+    if pulses is not None and lowest < 0:
+        first, last = pulses
+        if not first < last:
+            raise reader.error(f'minDutyCycle {first:g} is not below maxDutyCycle {last:g}')
+        curve[:, 0] = np.interp(curve[:, 0], [1100.0, 1900.0], [first, last])
+    pose = draft.pose_of(link)
+    axis = draft.rotation_of(link)[:, 2]
+    index = text_of(reader, 'actuator_number') or text_of(reader, 'motorNumber')
+    label = f'motor_{index or len(draft.thrusters)}'
+    lag = number(reader, 'timeConstantUp', None, 0.0, 60.0)
+    draft.thrusters.append(
+        Thruster(
+            label,
+            along(pose.translation, -axis if mirrored else axis),
+            Sourced(curve, origin_of(reader)),
+            'cw' if text_of(reader, 'turningDirection') == 'cw' else 'ccw',
+            time_constant=lag if speed else None,
+        )
+    )
+    draft.notes.setdefault('order', {})[label] = int(index) if index.isdigit() else None
+
+
+def read_uuv_plugin(plugin: Plugin, draft: Draft) -> None:
+    """Take libgazebo_uuv_plugin: added mass, linear damping, buoyancy as a share of the weight."""
+    reader = plugin.reader
+    link = draft.known_link(reader, text_of(reader, 'baseLinkName', draft.base).replace('::', '/'))
+    if draft.water_density is None:
+        draft.water_density = Sourced(_DENSITY, f'{origin_of(reader)}: weight alone is compared')
+    for element in reader.element.findall('buoyancy'):
+        _buoyancy(Reader(element, reader.source), draft)
+    added, linear = (
+        np.diag(
+            np.concatenate([_three(reader, f'{name}Linear'), _three(reader, f'{name}Angular')])
+        )
+        for name in ('addedMass', 'damping')
+    )
+    none = np.zeros((6, 6))
+    set_hydrodynamics(draft, reader, link, added, linear, none, none)
+
+
+def _three(reader: Reader, tag: str) -> np.ndarray:
+    found = numbers(reader, tag, (3,))
+    return np.zeros(3) if found is None else np.abs(found.value)
+
+
+def _buoyancy(reader: Reader, draft: Draft) -> None:
+    """Add a volume: ρ V = compensation · m of its link, lost over twice <height_scale_limit>."""
+    assert draft.water_density is not None
+    link = draft.known_link(reader, text_of(reader, 'link_name').replace('::', '/'))
+    factor = number(reader, 'compensation', 1.0, 0.0, 1e6)
+    mass = draft.links[link].mass
+    center = numbers(reader, 'origin', (3,)) or Sourced(np.zeros(3), 'default: origin of the link')
+    limit = number(reader, 'height_scale_limit', _SCALE_HEIGHT, 1e-4, 1e4)
+    volume = factor.value * mass / draft.water_density.value
+    draft.volumes.append(
+        Volume(
+            link,
+            Sourced(volume, f'{factor.origin} · {mass:g} kg of the link'),
+            center,
+            Sourced(2 * limit.value, limit.origin),
+        )
+    )
