@@ -150,6 +150,8 @@ FAULTS = {
                          'negative-damping', ERROR),
     'undamped yaw': (GZ, put('3.992 3.992 3.992', '3.992 3.992 0'), 'undamped',
                      WARNING),
+    'no drag ahead': (GZ, lambda t: re.sub(
+        '<(linear|quadratic)_damping>[^ ]+', r'<\1_damping>0', t), 'unbounded-speed', ERROR),
     'hardly any drag': (GZ, put('>33.732 ', '>0.33732 '), 'top-speed', WARNING),
     'drag beyond any step': (GZ, put('3.992 3.992 3.992', '3992 3.992 3.992'),
                              'drag-step', WARNING),

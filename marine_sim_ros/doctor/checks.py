@@ -26,6 +26,7 @@ from marine_sim_ros.doctor import (
     tags,
     tethers,
     thrusters,
+    verdict,
 )
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
@@ -79,6 +80,7 @@ CHECKS_OF_VEHICLE: Mapping[str, Check] = MappingProxyType(
         'added-mass': hydrodynamics.added_mass,
         'undamped': hydrodynamics.undamped_axes,
         'top-speed': hydrodynamics.top_speed,
+        'unbounded-speed': verdict.unbounded_speed,
         'tether-anchor': tethers.anchor,
         'munk-pitch': hydrodynamics.munk_pitch,
         'munk-yaw': hydrodynamics.munk_yaw,

@@ -14,10 +14,11 @@ from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.core.state import State
 from marine_sim_ros.doctor.context import DescriptionContext
 from marine_sim_ros.doctor.diagnostic import Diagnostic
-from marine_sim_ros.doctor.thrust import full_thrust
+from marine_sim_ros.doctor.thrust import best_pulses, full_thrust
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.drag import drag
+from marine_sim_ros.physics.thrusters import thrusters
 
 __all__ = ['FASTEST', 'Verdict', 'judge_motion', 'steady_speed_under', 'unbounded_speed']
 
@@ -35,6 +36,10 @@ _DIRECTIONS = (
     ('up', 2, 1.0),
     ('down', 2, -1.0),
 )
+_LONG = 1e6
+"""s; the rotors have come to their speeds."""
+_BUOYANT = 1.15
+"""Displaced mass over mass above which a vehicle lives at the surface."""
 _NEGLIGIBLE = 1e-6
 """N; a smaller force moves nothing."""
 
@@ -54,32 +59,41 @@ class Verdict:
     powered: bool
 
 
-def steady_speed_under(vehicle: Vehicle, axis: int, force: float) -> float:
-    """Return the speed (m/s) at which the drag of a steady motion equals a force.
+def steady_speed_under(
+    vehicle: Vehicle, axis: int, force: float, pulses: np.ndarray | None = None
+) -> float:
+    """Return the speed (m/s) at which drag balances a force, or thrust that falls with speed.
 
-    Solves −X(v) = F by bisection, deep and level, X the drag of lumped terms, elements and hull.
+    Solves X(v) + F(v) = 0 by bisection, deep and level, X the drag of lumped terms, elements and
+    hull.
 
     Args:
         vehicle: the vehicle.
         axis: 0 surge, 1 sway, 2 heave; the motion is along the direction of the force.
-        force: F along the axis, N, of either sign.
+        force: F along the axis at rest, N, of either sign.
+        pulses: pulse widths (n,) in µs of the thrusters that make the force; None: it is constant.
 
     Returns:
-        The speed, positive; infinite where the drag is weaker than the force at 1000 m/s.
+        The speed, positive; infinite where the force still wins at 1000 m/s.
     """
     sign = 1.0 if force >= 0 else -1.0
+    stopped = np.zeros(len(vehicle.thrusters))
 
-    def pull(speed: float) -> float:
-        velocity = sign * speed * np.eye(6)[axis]
-        state = State(_DEEP, _LEVEL, velocity)
-        return -sign * float(np.asarray(drag(vehicle, state, Environment()))[axis])
+    def left(speed: float) -> float:
+        state = State(_DEEP, _LEVEL, sign * speed * np.eye(6)[axis])
+        water = Environment()
+        total = np.asarray(drag(vehicle, state, water))[axis]
+        if pulses is None:
+            return sign * float(total) + abs(force)
+        pushed = thrusters(vehicle, state, water, stopped, pwm=pulses, dt=_LONG)[0]
+        return sign * float(total + np.asarray(pushed.wrench)[axis])
 
     low, high = 0.0, _SEARCHED
-    if pull(high) < abs(force):
+    if left(high) > 0:
         return float('inf')
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (middle, high) if pull(middle) < abs(force) else (low, middle)
+        low, high = (middle, high) if left(middle) > 0 else (low, middle)
     return (low + high) / 2
 
 
@@ -98,9 +112,16 @@ def judge_motion(vehicle: Vehicle) -> Verdict:
     return Verdict(lines, tuple(flaws), pushes or vehicle.fins is not None)
 
 
-def _speed(vehicle: Vehicle, axis: int, force: float, how: str, flaws: list[str]) -> str:
+def _speed(
+    vehicle: Vehicle,
+    axis: int,
+    force: float,
+    how: str,
+    flaws: list[str],
+    pulses: np.ndarray | None = None,
+) -> str:
     """Return a steady speed as text; one that is not physical becomes a flaw."""
-    speed = steady_speed_under(vehicle, axis, force)
+    speed = steady_speed_under(vehicle, axis, force, pulses)
     text = 'without end' if np.isinf(speed) else f'{speed:.2g} m/s'
     if speed > FASTEST:
         flaws.append(
@@ -113,12 +134,16 @@ def _speed(vehicle: Vehicle, axis: int, force: float, how: str, flaws: list[str]
 def _thrust(vehicle: Vehicle, flaws: list[str]) -> str:
     parts = []
     for name, axis, sign in _DIRECTIONS:
-        force = full_thrust(vehicle.thrusters, sign * np.eye(3)[axis])
+        along = sign * np.eye(3)[axis]
+        force = full_thrust(vehicle.thrusters, along)
         if force > _NEGLIGIBLE:
-            speed = _speed(vehicle, axis, sign * force, name, flaws)
+            pulses = best_pulses(vehicle.thrusters, along)
+            speed = _speed(vehicle, axis, sign * force, name, flaws, pulses)
             parts.append(f'{force:.3g} N {name} ({speed})')
     count = len(vehicle.thrusters)
-    what = [f'{count} thruster{"" if count == 1 else "s"}'] if count else []
+    azimuths = vehicle.thrusters.azimuths
+    turns = f' ({len(azimuths)} turning)' if azimuths is not None else ''
+    what = [f'{count} thruster{"" if count == 1 else "s"}{turns}'] if count else []
     fins = 0 if vehicle.fins is None else len(vehicle.fins)
     what += [f'{fins} fin{"" if fins == 1 else "s"}'] if fins else []
     if count and not parts:
@@ -149,8 +174,7 @@ def _float(vehicle: Vehicle, flaws: list[str]) -> str:
         flaws.append('it displaces no water, so it falls')
         return text
     net = (water - mass) * Environment().gravity
-    afloat = vehicle.hull is not None and vehicle.hull.voxels is not None and net > 0
-    if afloat:
+    if water > _BUOYANT * mass:
         return f'{text}: it floats at the surface, {net:.3g} N to spare'
     if abs(net) < 1e-4 * mass * Environment().gravity:
         return f'{text}: neutral'

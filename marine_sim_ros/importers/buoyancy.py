@@ -26,6 +26,16 @@ _OVER = np.array([0.0, 0.0, 0.02])
 
 def complete(draft: Draft) -> None:
     """Add what the source does not say: density, volumes, drag and added mass."""
+    if draft.mass <= 0:
+        raise ModelError(
+            f'{draft.file}: no link of {draft.name!r} has a mass; expected <inertial> with '
+            '<mass>, or parts with a material'
+        )
+    if draft.water_density is None and draft.mentioned_density is not None:
+        draft.water_density = draft.mentioned_density
+        draft.assume(
+            f'water of {draft.water_density.value:g} kg/m³, of {draft.water_density.origin}'
+        )
     if draft.water_density is None:
         draft.water_density = Sourced(_NEUTRAL, 'no density in the source', True)
         draft.assume(f'water of {_NEUTRAL:g} kg/m³: no density in the source')
@@ -60,7 +70,7 @@ def _displacing(draft: Draft) -> dict[str, float]:
     result = {}
     for name, link in list(draft.links.items()):
         told: list[str] = []
-        usable = usable_collisions(draft, link, told)
+        usable = [(s, made) for s, made in usable_collisions(draft, link, told) if s.displaces]
         for text in told:
             draft.assume(f'link {name!r}: {text}')
         draft.links[name] = replace(link, collisions=tuple(shape for shape, _ in usable))
@@ -72,7 +82,7 @@ def _displacing(draft: Draft) -> dict[str, float]:
 
 def _by_collisions(draft: Draft) -> None:
     """Take the volumes of the collisions, as gz::sim::systems::Buoyancy does."""
-    volumes = _displacing(draft)
+    volumes = {n: _counted(draft, draft.links[n]) for n in _displacing(draft)}
     enabled = draft.notes.get('enabled')
     if enabled is not None:
         whole = {draft.name, ''} & set(enabled)
@@ -98,6 +108,17 @@ def _by_collisions(draft: Draft) -> None:
         _lumped(draft, draft.links[name])
 
 
+def _counted(draft: Draft, link: Link) -> float:
+    """Return the volume (m³) of a link's collisions as Gazebo counts them."""
+    scaled = [s for s in link.collisions if s.kind == 'mesh' and set(s.size) != {1.0}]
+    if scaled:
+        draft.assume(
+            f'{scaled[0].origin}: Gazebo counts the volume of a mesh without its <scale>, and so '
+            'does the import'
+        )
+    return sum(gazebo_volume(s, draft.folder, [])[0] for s in link.collisions)
+
+
 def _lumped(draft: Draft, link: Link) -> None:
     parts = [gazebo_volume(s, draft.folder, []) for s in link.collisions]
     volume = sum(v for v, _ in parts)
@@ -118,8 +139,6 @@ def _neutral(draft: Draft) -> None:
     """Assume that a vehicle without any volume is neutral, with its centres at one height."""
     assert draft.water_density is not None
     total = draft.mass
-    if total <= 0:
-        raise ModelError(f'{draft.file}: {draft.name!r} has no mass; expected <inertial>')
     rule = 'no volume in the source: neutral, m/ρ, its centre 0.02 m over that of mass'
     draft.assume(rule)
     volume = total / draft.water_density.value

@@ -57,6 +57,7 @@ class Shape:
         uri: file of a mesh.
         colour: red, green, blue, alpha from 0 to 1, or None.
         material: name of a material of :attr:`.Draft.materials`, or empty.
+        displaces: whether a collision displaces water.
     """
 
     kind: str
@@ -66,6 +67,7 @@ class Shape:
     uri: str = ''
     colour: tuple[float, float, float, float] | None = None
     material: str = ''
+    displaces: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +166,9 @@ class Thruster:
         time_constant: s, or None.
         diameter: m, or None.
         zero_thrust_advance_ratio: or None.
+        link: name of the link that it sits on, or empty.
+        shaft: name of the joint that its propeller spins with, or empty.
+        azimuth: name of the joint that turns it, or empty.
     """
 
     name: str
@@ -173,6 +178,9 @@ class Thruster:
     time_constant: Sourced[float] | None = None
     diameter: Sourced[float] | None = None
     zero_thrust_advance_ratio: Sourced[float] | None = None
+    link: str = ''
+    shaft: str = ''
+    azimuth: str = ''
 
 
 @dataclass(frozen=True, eq=False)

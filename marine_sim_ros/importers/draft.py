@@ -140,6 +140,7 @@ class Draft:
         joints: one per link but the base.
         hydrodynamics: lumped terms, or None.
         water_density: kg/m³, or None until it is known.
+        mentioned_density: kg/m³ that a force plugin gives where no fluid is described, or None.
         volumes: displaced volumes.
         thrusters: in the order of their pulse widths.
         fins: fins and rudders.
@@ -161,6 +162,7 @@ class Draft:
         self.joints: dict[str, Joint] = {}
         self.hydrodynamics: Hydrodynamics | None = None
         self.water_density: Sourced[float] | None = None
+        self.mentioned_density: Sourced[float] | None = None
         self.volumes: list[Volume] = []
         self.thrusters: list[Thruster] = []
         self.fins: list[Fin] = []

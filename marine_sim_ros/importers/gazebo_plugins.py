@@ -280,6 +280,8 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
     coefficient = number(reader, 'thrust_coefficient')
     diameter = number(reader, 'propeller_diameter', None, 1e-4, 10.0)
     density = number(reader, 'fluid_density', 1000.0, 1.0, 2e4)
+    if text_of(reader, 'fluid_density') and draft.mentioned_density is None:
+        draft.mentioned_density = density
     constant = abs(coefficient.value) if coefficient is not None else 1.0
     factor = constant * density.value * (diameter.value if diameter else 0.02) ** 4
     by_speed = flag(reader, 'use_angvel_cmd') and factor > 0
@@ -301,6 +303,8 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
             Sourced(curve, *origin),
             'cw' if coefficient is not None and coefficient.value < 0 else 'ccw',
             diameter=diameter,
+            link=joint.child,
+            shaft=joint.name,
         )
     )
     draft.notes.setdefault('order', {})[label] = None if channel is None else channel.number

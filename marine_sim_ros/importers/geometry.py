@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,9 +63,11 @@ def usable_collisions(
 def gazebo_volume(shape: Shape, folder: Path, told: list[str]) -> tuple[float, np.ndarray]:
     """Return volume (m³) and centre (3,) as gz::sim::systems::Buoyancy counts a collision.
 
-    It takes the origin of a collision for the centre of its volume, of meshes too.
+    It takes the origin of a collision for the centre of its volume, of meshes too, and the volume
+    of a mesh without its <scale>.
     """
-    return abs(solid(shape, folder, told).volume), shape.pose.translation
+    whole = replace(shape, size=(1.0, 1.0, 1.0)) if shape.kind == 'mesh' else shape
+    return abs(solid(whole, folder, told).volume), shape.pose.translation
 
 
 def box_around(solids: list[shapes.Shape]) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ import numpy as np
 from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers import buoyancy
 from marine_sim_ros.importers.description import Inertial, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, Options
@@ -27,6 +28,9 @@ from marine_sim_ros.model.xacro_expansion import expand_description
 
 __all__ = ['import_vehicle']
 
+_ACROSS = 1e-3
+"""Cosine; an azimuth turns about an axis across the thrust."""
+
 
 @np.errstate(over='ignore', invalid='ignore')  # what is not finite is refused
 def import_vehicle(path: Path, options: Options | None = None) -> Draft:
@@ -41,9 +45,14 @@ def import_vehicle(path: Path, options: Options | None = None) -> Draft:
     """
     options = options or Options()
     draft = _read(path, options)
-    buoyancy.complete(draft)
+    try:
+        buoyancy.complete(draft)
+    except ModelError as error:
+        lost = f'; not taken: {"; ".join(draft.dropped[:3])}' if draft.dropped else ''
+        raise ModelError(f'{error}{lost}') from None
     _check_shapes(draft)
     _check_inertias(draft)
+    _turn_thrusters(draft)
     _check_joints(draft)
     _check_sensors(draft)
     draft.finish()
@@ -64,7 +73,7 @@ def _read(path: Path, options: Options) -> Draft:
         whole.append(root)
         root = whole
     if root.tag == 'scenario':
-        return read_stonefish(root, path, options)
+        return read_stonefish(root, source, path, options)
     if root.tag not in ('sdf', 'robot'):
         raise ModelError(
             f'{path}: the root element is <{root.tag}>; expected <sdf>, <robot> or <scenario>'
@@ -125,12 +134,42 @@ def _check_inertias(draft: Draft) -> None:
         )
 
 
+def _turn_thrusters(draft: Draft) -> None:
+    """Make the joint that turns a thruster its azimuth; its own shaft is no joint of an arm."""
+    shafts = {t.shaft for t in draft.thrusters}
+    for name in shafts & set(draft.joints):
+        if draft.joints[name].kind == 'revolute':
+            draft.joints[name] = replace(draft.joints[name], kind='continuous')
+    above = draft.parent_joints()
+    for index, thruster in enumerate(draft.thrusters):
+        chain, at = [], thruster.link
+        while at in above:
+            if above[at].kind != 'fixed' and above[at].name not in shafts:
+                chain.append(above[at])
+            at = above[at].parent
+        if len(chain) > 1:
+            draft.drop(f'{chain[0].origin}: thruster {thruster.name!r} is moved by several joints')
+        if len(chain) != 1 or chain[0].kind == 'prismatic':
+            continue
+        hinge = chain[0]
+        axis = draft.rotation_of(hinge.child) @ np.array(hinge.axis)
+        thrust = np.asarray(rotation_matrix(thruster.pose.quaternion))[:, 2]
+        if abs(float(axis @ thrust)) > _ACROSS * float(np.linalg.norm(axis)):
+            draft.drop(
+                f'{hinge.origin}: joint {hinge.name!r} turns thruster {thruster.name!r} about an '
+                'axis that is not across its thrust; it is fixed'
+            )
+            continue
+        draft.thrusters[index] = replace(thruster, azimuth=hinge.name)
+
+
 def _check_joints(draft: Draft) -> None:
     """Fix joints that cannot be an arm's: those of fins, without mass, or not free at 0."""
     fixed = dict(draft.notes.get('fixed', {}))
     turned = {fin.joint for fin in draft.fins}
+    azimuths = {thruster.azimuth for thruster in draft.thrusters}
     for name, joint in list(draft.joints.items()):
-        if joint.kind not in ('revolute', 'prismatic'):
+        if joint.kind not in ('revolute', 'prismatic') or name in azimuths:
             continue
         if name in turned:
             draft.joints[name] = replace(joint, kind='fixed')

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from marine_sim_ros.importers import (
     fin_plugins,
+    freefloating,
     gazebo_plugins,
     gazebo_sensors,
     px4_plugins,
@@ -34,6 +35,7 @@ READERS: tuple[tuple[str, _Read], ...] = (
     (r'systems::Hydrodynamics|-hydrodynamics-system', gazebo_plugins.read_hydrodynamics),
     (r'uuv_thruster', uuv_plugins.read_uuv_thruster),
     (r'systems::Thruster|-thruster-system', gazebo_plugins.read_thruster),
+    (r'freefloating_gazebo_control', freefloating.read_control),
     (r'gazebo_uuv_plugin', px4_plugins.read_uuv_plugin),
     (r'GenericMotorModel', px4_plugins.read_generic_motor),
     (r'gazebo_motor_model|MulticopterMotorModel', px4_plugins.read_motor_model),
@@ -55,7 +57,9 @@ _ACTIVE = re.compile(
     'lift|motor|propeller|propulsion|rotor|rudder|thrust|thrusters?|tether|waves?|wind|winch|wrench'
 )
 """Words of library names whose plugins exert forces; they outweigh the above."""
-_JOINT_MOVERS = re.compile(r'Joint\w*Controller|joint-\w+-controller|ros2?_control|ros_control')
+_JOINT_MOVERS = re.compile(
+    r'DetachableJoint|detachable-joint|Joint\w*Controller|joint-\w+-controller|ros2?_control|ros_control'
+)
 _WORD = re.compile(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d?[a-z]?|\d+')
 
 

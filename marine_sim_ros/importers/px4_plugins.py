@@ -124,6 +124,8 @@ def _add(
             Sourced(curve, origin_of(reader)),
             'cw' if text_of(reader, 'turningDirection') == 'cw' else 'ccw',
             time_constant=lag if speed else None,
+            link=link,
+            shaft=text_of(reader, 'jointName').replace('::', '/'),
         )
     )
     draft.notes.setdefault('order', {})[label] = int(index) if index.isdigit() else None

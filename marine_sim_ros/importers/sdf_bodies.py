@@ -47,13 +47,14 @@ def read_pose(reader: Reader) -> tuple[Pose, str]:
     return Pose(values[:3], turn), relative
 
 
-def read_inertial(reader: Reader, draft: Draft) -> Inertial | None:
+def read_inertial(reader: Reader, draft: Draft) -> Inertial:
     """Return the <inertial> of a link; a link without one weighs 1 kg in SDF."""
     inertial = reader.first('inertial')
     label = f'link {reader.attribute("name")!r}'
     if inertial is None:
-        draft.assume(f'{label} has no <inertial>: it weighs 1 kg in SDF, 0 here')
-        return None
+        rule = f'{label} has no <inertial>: 1 kg and 1 kg·m², the default of SDF'
+        draft.assume(rule)
+        return Inertial(Sourced(1.0, rule), IDENTITY, Sourced(np.eye(3), rule))
     mass = number(inertial, 'mass', 1.0, 0.0, 1e9)
     moments = inertial.first('inertia')
     values = dict.fromkeys(('ixx', 'iyy', 'izz'), 1.0) | dict.fromkeys(('ixy', 'ixz', 'iyz'), 0.0)

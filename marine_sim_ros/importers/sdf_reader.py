@@ -103,6 +103,7 @@ class _SdfReader:
         if self.world is not None:
             for plugin in self.world.findall('plugin'):
                 self.plugins.append(Plugin(Reader(plugin, source)))
+        self._attach()
         canonical = str(found.get('canonical_link', '')).replace('::', '/')
         names = list(self.draft.links)
         if not canonical and 'base_link' not in names and names:
@@ -110,6 +111,32 @@ class _SdfReader:
         self.draft.base = choose_base(self.draft, canonical)
         grow_tree(self.draft)
         return self.draft, self.plugins
+
+    def _attach(self) -> None:
+        """Fix the links that a DetachableJoint holds, which belong to the vehicle until then."""
+        for plugin in self.plugins:
+            name = f'{plugin.reader.element.get("name", "")} {plugin.file}'
+            if 'DetachableJoint' not in name and 'detachable-joint' not in name:
+                continue
+            reader = plugin.reader
+            model = text_of(reader, 'child_model').removeprefix('__model__')
+            ends = [
+                text_of(reader, f'{end}_link').replace('::', '/') for end in ('parent', 'child')
+            ]
+            parent, child = ends[0], f'{model}/{ends[1]}' if model else ends[1]
+            poses = self.draft.notes.get('poses', {})
+            if parent not in poses or child not in poses:
+                continue
+            joint = Joint(
+                f'{child}_release',
+                'fixed',
+                parent,
+                child,
+                poses[parent].seen(poses[child]),
+                origin=origin_of(reader),
+            )
+            self.draft.joints[joint.name] = joint
+            self.draft.assume(f'{joint.origin}: link {child!r} is held; it is never released here')
 
     def _choose(self, root: Element, source: str) -> tuple[Element, Path]:
         """Return the <model> that is wanted, and its folder."""

@@ -36,17 +36,17 @@ def read_surface(plugin: Plugin, draft: Draft) -> None:
     length = number(reader, 'hull_length', 4.9, 1e-3, 1e4)
     radius = number(reader, 'hull_radius', 0.213, 1e-3, 1e4)
     density = number(reader, 'fluid_density', _DENSITY, 1.0, 2e4)
-    if length.value > _SLENDER * radius.value:
-        raise reader.error(
-            f'hull_length {length.value:g} is more than {_SLENDER} times hull_radius '
-            f'{radius.value:g}; expected a hull'
-        )
     draft.water_density = density
     points = [
         Reader(p, reader.source).numbers({3}) for p in reader.element.findall('points/point')
     ]
     if not points:
-        raise reader.error('has no <points><point>')
+        length, points = _twin_hulls(reader, length)
+    if length.value / len(points) > _SLENDER * radius.value:
+        raise reader.error(
+            f'hull_length {length.value:g} is more than {_SLENDER} times hull_radius '
+            f'{radius.value:g}; expected a hull'
+        )
     if 'hull' not in draft.notes:
         for name, known in draft.links.items():
             if known.collisions:
@@ -66,6 +66,21 @@ def read_surface(plugin: Plugin, draft: Draft) -> None:
     )
     known = draft.links[link]
     draft.links[link] = replace(known, collisions=known.collisions + shapes)
+
+
+def _twin_hulls(reader: Reader, length: Sourced[float]) -> tuple[Sourced[float], list[np.ndarray]]:
+    """Return the whole length of two hulls, and the four points that an old plugin floats at.
+
+    It has <vehicle_length> L and <vehicle_width> W in place of <points>: hulls of length L at
+    y = ±W/2, each in two halves.
+    """
+    own = number(reader, 'vehicle_length', length.value, 1e-3, 1e4)
+    width = number(reader, 'vehicle_width', None, 1e-3, 1e4)
+    if width is None:
+        raise reader.error('has no <points><point>, and no <vehicle_width>')
+    halves = [(x, y) for x in (-1, 1) for y in (-1, 1)]
+    points = [np.array([x * own.value / 4, y * width.value / 2, 0.0]) for x, y in halves]
+    return Sourced(2 * own.value, own.origin), points
 
 
 def read_simple_hydrodynamics(plugin: Plugin, draft: Draft) -> None:

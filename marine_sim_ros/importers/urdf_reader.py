@@ -12,6 +12,7 @@ import numpy as np
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers.description import Inertial, Joint, Link, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, Options, Plugin, origin_of
+from marine_sim_ros.importers.freefloating import read_link_water
 from marine_sim_ros.importers.sdf_bodies import read_pose
 from marine_sim_ros.importers.tree import choose_base, grow_tree
 from marine_sim_ros.model.extensions import robot_elements
@@ -22,6 +23,7 @@ from marine_sim_ros.sdf.poses import read_origin
 
 __all__ = ['read_urdf']
 
+_DAMPING_OF_ENGINE = ('velocity_decay', 'linear_damping', 'angular_damping', 'dampingFactor')
 _STANDARD = {'link', 'joint', 'gazebo', 'material', 'transmission'}
 
 
@@ -60,6 +62,8 @@ def read_urdf(
             draft.drop_element(element, source, 'is not read')
     draft.base = choose_base(draft)
     grow_tree(draft)
+    for element in root.findall('link'):
+        read_link_water(Reader(element, source), draft)
     return draft, _plugins(root, source, draft)
 
 
@@ -75,6 +79,8 @@ def _plugins(root: Element, source: str, draft: Draft) -> list[Plugin]:
             draft.notes.setdefault('sensors', []).append((reference, reader, pose))
         for mass in gazebo.iter('fluid_added_mass'):
             draft.notes.setdefault('fluid_added_mass', {})[reference] = Reader(mass, source)
+        for element in gazebo.iter(*_DAMPING_OF_ENGINE):
+            draft.drop_element(element, source, 'damping of the physics engine is not read')
     return result
 
 
@@ -154,14 +160,24 @@ def _size(shape: Reader) -> tuple[str, tuple[float, ...], str]:
     return tag, tuple(float(x) for x in values), ''
 
 
+def _first(reader: Reader, tag: str, draft: Draft) -> Reader | None:
+    """Return the first child of a tag, as URDF readers take it; a second one is named."""
+    found = reader.element.findall(tag)
+    if len(found) > 1:
+        draft.assume(
+            f'{origin_of(Reader(found[1], reader.source))}: a second <{tag}>; the first counts'
+        )
+    return reader.first(tag)
+
+
 def _joint(reader: Reader, draft: Draft) -> Joint:
     parent, child = (draft.named_link(reader, tag, 'link') for tag in ('parent', 'child'))
     kind = reader.attribute('type')
-    axis = reader.child('axis')
+    axis = _first(reader, 'axis', draft)
     along = np.array([1.0, 0.0, 0.0])
     if axis is not None:
         along = axis.numbers({3}, axis.attribute('xyz', '1 0 0'))
-    limit = reader.child('limit')
+    limit = _first(reader, 'limit', draft)
     lower = upper = 0.0
     velocity = 1.0
     if limit is not None:

@@ -338,6 +338,8 @@ def read_uuv_thruster(plugin: Plugin, draft: Draft) -> None:
             along(pose.translation, -turned if mirrored else turned),
             Sourced(curve, origin[0], origin[1]),
             time_constant=time_constant(reader, draft),
+            link=link,
+            shaft=name if joint is not None and joint.child == link else '',
         )
     )
     digits = thruster_id.isdigit()

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.core.spatial import matrix_quaternion, rotation_matrix
 from marine_sim_ros.importers.description import Sourced
 from marine_sim_ros.importers.draft import Draft, Plugin, number, origin_of, text_of
 from marine_sim_ros.importers.gazebo_sensors import Values, find, scaled
@@ -24,6 +24,8 @@ from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
 __all__ = ['READERS']
 
+_SCATTERED = 0.3
+"""Length of a mean direction; beams that are 73° from it have it."""
 _TESLA = 1e-6
 """T per µT."""
 
@@ -96,26 +98,56 @@ def _read_imu(plugin: Plugin, draft: Draft) -> None:
     _add(plugin, draft, 'imu', values)
 
 
+def _beam(draft: Draft, link: str, beam: str) -> np.ndarray:
+    """Return the direction (3,) of a beam, x of its link, in the axes of another link."""
+    inner = draft.pose_of(link).seen(draft.pose_of(beam))
+    return np.asarray(rotation_matrix(inner.quaternion))[:, 0]
+
+
+def _looking(draft: Draft, link: str, axis: np.ndarray) -> Pose:
+    """Return our frame of a DVL in its link: z along an axis (3,), x as far ahead as it can be."""
+    turn = draft.rotation_of(link)
+    for candidate in (np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])):
+        ahead = turn.T @ candidate
+        ahead = ahead - (ahead @ axis) * axis
+        length = float(np.linalg.norm(ahead))
+        if length > 0.5:
+            break
+    ahead = ahead / length
+    columns = np.stack([ahead, np.cross(axis, ahead), axis], axis=1)
+    return Pose(np.zeros(3), np.asarray(matrix_quaternion(columns)))
+
+
 def _read_dvl(plugin: Plugin, draft: Draft) -> None:
-    """Take a DVL, which looks along x of its link; its beams are links with a ray sensor."""
+    """Take a DVL, which looks along the mean x axis of its beams, else along x of its link."""
     reader = plugin.reader
     link = text_of(reader, 'link_name', plugin.reference)
     beams = [text_of(reader, f'beam_link_name_{i}') for i in range(4)]
     values: Values = {'velocity_noise': _sigma(reader, 'noise_sigma')}
-    if link in draft.links and beams[0] in draft.links:
-        inner = draft.pose_of(link).seen(draft.pose_of(beams[0]))
-        ahead = float(np.clip(rotation_matrix(inner.quaternion)[0, 0], -1.0, 1.0))
+    axis, frame = np.array([1.0, 0.0, 0.0]), turned(IDENTITY, 'z', 'x')
+    known = [beam for beam in beams if beam in draft.links]
+    if link in draft.links and known:
+        directions = np.array([_beam(draft, link, beam) for beam in known])
+        axis = directions.mean(axis=0) if len(known) > 1 else axis
+        length = float(np.linalg.norm(axis))
+        if length < _SCATTERED:
+            draft.drop(f'{origin_of(reader)}: the beams of the DVL look in no common direction')
+            return
+        axis = axis / length
+        ahead = float(np.clip(np.mean(directions @ axis), -1.0, 1.0))
         values['beam_angle'] = Sourced(
-            float(np.degrees(np.arccos(ahead))), f'{origin_of(reader)}: pose of its first beam'
+            float(np.degrees(np.arccos(ahead))),
+            f'{origin_of(reader)}: angle of its beams to their mean direction',
         )
-        draft.assume(f'{origin_of(reader)}: four beams 45° from ahead, tilted as the first is')
+        frame = _looking(draft, link, axis)
+        draft.assume(f'{origin_of(reader)}: four beams 45° from ahead, about their mean direction')
         for name, sensor, _ in draft.notes.get('sensors', []):
             span = find(sensor, 'ray/range') if name == beams[0] else None
             if span is not None:
                 for ours, tag in (('min_altitude', 'min'), ('max_altitude', 'max')):
                     values[ours] = scaled(number(span, tag), ahead, ', down')
     draft.notes.setdefault('beams', set()).update(beams)
-    _add(plugin, draft, 'dvl', values, turned(IDENTITY, 'z', 'x'), IDEAL_DVL)
+    _add(plugin, draft, 'dvl', values, frame, IDEAL_DVL)
 
 
 def _read_magnetometer(plugin: Plugin, draft: Draft) -> None:

@@ -191,6 +191,8 @@ def _thruster(thruster: Thruster, curve: str) -> Iterator[str]:
     if not curve:
         forces = f'pos_force="{numbers(rows[2, 1])}" neg_force="{numbers(-rows[0, 1])}"'
         yield f'      <linear {forces} dead_zone="0"/>  {_noted(thruster.curve)}'
+    if thruster.azimuth:
+        yield f'      <azimuth joint={quoteattr(thruster.azimuth)}/>'
     for tag, value in (
         ('diameter', thruster.diameter),
         ('time_constant', thruster.time_constant),

@@ -19,6 +19,7 @@ from marine_sim_ros.doctor.autofix import autofixed
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
 from marine_sim_ros.doctor.diagnostic import Diagnostic, Severity
+from marine_sim_ros.doctor.verdict import judge_motion
 from marine_sim_ros.tools.options import add_option, xacro_arguments
 from marine_sim_ros.tools.reporting import check_file, write_file
 
@@ -88,6 +89,8 @@ def execute(options: argparse.Namespace) -> int:
     if options.json:
         print(_as_json(str(context.path), findings))
     else:
+        if context.loaded is not None:
+            print(*judge_motion(context.loaded).lines, sep='\n')
         _print(findings)
         for text in told:
             print(f'fixed in {options.fix}: {text}')

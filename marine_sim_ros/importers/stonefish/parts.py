@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,21 +63,21 @@ class PartReader:
         if shape is None:
             return None
         try:
-            made = _solid(shape, self.path.parent)
+            made = _solid(shape, self.path.parent, _thickness(reader))
         except ModelError as error:
             self.draft.drop(f'{shape.origin}: the part is left out: {error}')
             return None
-        volume = self._wall(reader, made)
         buoyant = reader.attribute('buoyant', 'true').lower() not in ('false', '0')
         whole: Any = reader.element.getparent() if 'part' in reader.element.tag else None
         owner = reader if whole is None else Reader(whole, reader.source)
         in_water = owner.attribute('physics', 'submerged') in ('submerged', 'floating')
+        displaces = buoyant and in_water
         return Part(
-            shape,
+            replace(shape, displaces=displaces),
             made,
-            volume,
-            self._mass(reader, volume),
-            buoyant and in_water,
+            made.volume,
+            self._mass(reader, made.volume),
+            displaces,
             not internal and in_water,
             reader,
         )
@@ -141,14 +142,6 @@ class PartReader:
                     return place.as_uri()
         return name
 
-    def _wall(self, reader: Reader, made: shapes.Shape) -> float:
-        """Return the volume of a part: of its wall where it has a thickness."""
-        thickness = reader.first('physical/thickness')
-        if thickness is None:
-            return made.volume
-        shell = thickness.attribute_number('value', 0.0, 0.0, 1e3)
-        return min(made.area * shell, made.volume) if shell > 0 else made.volume
-
     def _mass(self, reader: Reader, volume: float) -> float:
         mass = reader.child('mass')
         if mass is not None:
@@ -176,10 +169,47 @@ def inertial_of(parts: Sequence[Part]) -> Inertial:
     )
 
 
-def _solid(shape: Shape, folder: Path) -> shapes.Shape:
+def _thickness(reader: Reader) -> float:
+    """Return the thickness of a part's wall, m; 0: it is solid."""
+    for path in ('physical/thickness', 'thickness'):
+        found = reader.first(path)
+        if found is not None:
+            return found.attribute_number('value', 0.0, 0.0, 1e3)
+    return 0.0
+
+
+def _wall(made: shapes.Shape, thickness: float) -> shapes.Shape:
+    """Return a shape with volume, centre and second moment of its wall.
+
+    V = A t and c = ∫ r dA/A, with ∫ (r − c)(r − c)ᵀ dA of a triangle of area a and corners v_i
+    about c = a/12 (Σ v_i v_iᵀ + s sᵀ), s = Σ v_i: Stonefish counts area times thickness.
+    """
+    corners = made.vertices[made.faces]
+    a, b, c = np.moveaxis(corners, 1, 0)
+    areas = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
+    whole = float(areas.sum())
+    if not whole > 0:
+        raise ModelError('the mesh has no area')
+    center = areas @ corners.mean(axis=1) / whole
+    about = corners - center
+    total = about.sum(axis=1)
+    second = np.einsum('n,nki,nkj->ij', areas, about, about)
+    second = (second + np.einsum('n,ni,nj->ij', areas, total, total)) / 12
+    return replace(
+        made,
+        volume=whole * thickness,
+        center=center,
+        second_moment=second * thickness,
+        is_box=False,
+        cells=None,
+    )
+
+
+def _solid(shape: Shape, folder: Path, thickness: float) -> shapes.Shape:
     """Return the solid of a shape in its link; a mesh as Stonefish takes it, not repaired."""
     if shape.kind != 'mesh':
-        return solid(shape, folder, [])
+        made = solid(shape, folder, [])
+        return made if not thickness else _wall(made, thickness)
     mesh = read_mesh(mesh_path(shape.uri, folder))
     if not len(mesh.faces):
         raise ModelError(f'{shape.uri}: the mesh has no triangles')
@@ -189,6 +219,8 @@ def _solid(shape: Shape, folder: Path) -> shapes.Shape:
     made = shapes.shape_of(vertices, np.array(mesh.faces))
     if made.volume < 0:
         made = shapes.shape_of(vertices, np.array(mesh.faces)[:, ::-1])
+    if thickness:
+        made = _wall(made, thickness)
     if not made.volume > 0:
         raise ModelError(f'{shape.uri}: the mesh encloses no volume')
     turn = rotation_matrix(shape.pose.quaternion)

@@ -37,36 +37,36 @@ _CF = 0.1
 """Stonefish's C_f of a body as a share of its C_d."""
 
 
-def read_stonefish(root: Element, path: Path, options: Options) -> Draft:
+def read_stonefish(root: Element, source: str, path: Path, options: Options) -> Draft:
     """Return the robot of a Stonefish scenario.
 
     Args:
         root: the <scenario> element.
+        source: name of the file, which knows where each line is from.
         path: the file.
         options: what to take; its arguments stand for $(arg NAME).
 
     Raises:
         ModelError: no robot, or anything in it that cannot be used.
     """
-    return _StonefishReader(path, options).read(root)
+    return _StonefishReader(source, path, options).read(root)
 
 
 class _StonefishReader:
     """Reads one robot of a scenario."""
 
-    def __init__(self, path: Path, options: Options) -> None:
-        self.path, self.options = path, options
+    def __init__(self, source: str, path: Path, options: Options) -> None:
+        self.source, self.path, self.options = source, path, options
         self.parts: dict[str, list[Part]] = {}
         self.density = Sourced(_DENSITY, 'no <ocean><water density> in the file', True)
         self.materials: dict[str, float] = {}
         self.drags: dict[str, Drag] = {}
 
     def read(self, root: Element) -> Draft:
-        files = ScenarioFiles(self.path, self.options.arguments)
+        files = ScenarioFiles(self.source, self.path, self.options.arguments)
         files.fill(root)
-        source = self.source = str(self.path)
         robot = self._choose(root)
-        reader = Reader(robot, str(robot.get('_source', source)))
+        reader = self._reader(robot, self.source)
         self.draft = Draft(
             reader.attribute('name', self.path.stem),
             str(self.path),
@@ -85,6 +85,12 @@ class _StonefishReader:
         lump(self.draft, self.parts, self.drags, self.density)
         return self.draft
 
+    @staticmethod
+    def _reader(element: Element, around: str) -> Reader:
+        """Return a reader that knows the file of an element, which may be an included one."""
+        own = element.get('_source')
+        return Reader(element, around if own is None else str(own))
+
     def _choose(self, root: Element) -> Element:
         robots = list(root.iter('robot'))
         wanted = [
@@ -101,14 +107,14 @@ class _StonefishReader:
 
     def _world(self, root: Element) -> None:
         for water in root.iter('water'):
-            reader = Reader(water, self.source)
+            reader = self._reader(water, self.source)
             if water.get('density'):
                 self.density = Sourced(
                     reader.attribute_number('density', _DENSITY, 1.0, 2e4), origin_of(reader)
                 )
         for material in root.iter('material'):
             if material.get('density') and material.get('name'):
-                reader = Reader(material, self.source)
+                reader = self._reader(material, self.source)
                 self.materials[str(material.get('name'))] = reader.attribute_number(
                     'density', 1000.0, 1e-3, 1e5
                 )
@@ -116,7 +122,7 @@ class _StonefishReader:
     def _links(self, robot: Reader) -> None:
         for element in robot.element:
             if element.tag in ('base_link', 'link'):
-                reader = Reader(element, str(element.get('_source', robot.source)))
+                reader = self._reader(element, robot.source)
                 name = reader.attribute('name')
                 if name in self.draft.links:
                     raise reader.error('a second link of this name; expected unique names')
@@ -185,7 +191,7 @@ class _StonefishReader:
     def _rest(self, robot: Reader) -> None:
         """Take joints and sensors."""
         for element in robot.element:
-            reader = Reader(element, str(element.get('_source', robot.source)))
+            reader = self._reader(element, robot.source)
             if element.tag == 'joint':
                 self._joint(reader)
             elif element.tag in ('sensor', 'comm'):
@@ -227,7 +233,7 @@ class _StonefishReader:
     def _actuators(self, robot: Reader) -> None:
         thrusters = ThrusterReader(self.draft, self.density.value)
         for element in robot.element.findall('actuator'):
-            reader = Reader(element, str(element.get('_source', robot.source)))
+            reader = self._reader(element, robot.source)
             kind = reader.attribute('type')
             if kind in ('thruster', 'simple_thruster', 'push'):
                 thrusters.read(reader)

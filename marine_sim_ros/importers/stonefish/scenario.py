@@ -60,14 +60,14 @@ def _evaluated(text: str, reader: Reader) -> str:
 class ScenarioFiles:
     """Reads a scenario and what it includes, arguments replaced."""
 
-    def __init__(self, path: Path, arguments: Mapping[str, str]) -> None:
-        self.path, self.arguments = path, dict(arguments)
+    def __init__(self, source: str, path: Path, arguments: Mapping[str, str]) -> None:
+        self.source, self.path, self.arguments = source, path, dict(arguments)
         self.missing: list[str] = []
 
     def fill(self, root: Element) -> None:
         """Replace arguments in the scenario, and put in what it includes."""
-        self._replace(root, str(self.path), self.arguments)
-        self._include(root, str(self.path), self.arguments, 0)
+        self._replace(root, self.source, self.arguments)
+        self._include(root, self.source, self.arguments, 0)
 
     def _replace(self, root: Element, source: str, arguments: Mapping[str, str]) -> None:
         for element in root.iter():

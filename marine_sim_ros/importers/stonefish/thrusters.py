@@ -47,14 +47,11 @@ class ThrusterReader:
             most = thrust_limit(self.draft, reader.attribute('name')).value
             ends = [-most, most]
         inverted = specs is not None and specs.attribute('inverted', 'false') == 'true'
-        self._add_thruster(
-            reader,
-            lambda f: f,
-            min(ends[0], 0.0),
-            max(ends[1], 0.0),
-            -1.0 if inverted else 1.0,
-            speed=False,
-        )
+        low, high = min(ends[0], 0.0), max(ends[1], 0.0)
+        if inverted:
+            self._add_thruster(reader, lambda f: -f, -high, -low, speed=False)
+        else:
+            self._add_thruster(reader, lambda f: f, low, high, speed=False)
 
     def _thruster(self, reader: Reader) -> None:
         specs, model = reader.child('specs'), reader.child('thrust_model')
@@ -74,10 +71,9 @@ class ThrusterReader:
             ratio = Sourced(1.0, f'{origin_of(model)}: k_T(J) = k_T (1 − J)')
         self._add_thruster(
             reader,
-            thrust_of,
+            thrust_of if right != inverted else lambda c: thrust_of(-c),
             -most,
             most,
-            1.0 if right != inverted else -1.0,
             direction='cw' if right else 'ccw',
             diameter=Sourced(diameter, origin_of(propeller)) if diameter > 0 else None,
             time_constant=self._lag(reader),
@@ -91,14 +87,13 @@ class ThrusterReader:
         most = specs.attribute_number('max_rpm', 0.0, 0.0, 1e6) * np.pi / 30
         diameter = propeller.attribute_number('diameter', 0.0, 0.0, 10.0)
         right = propeller.attribute('right', 'true').lower() in ('true', '1')
-        sign = -1.0 if specs.attribute('inverted', 'false').lower() in ('true', '1') else 1.0
+        inverted = specs.attribute('inverted', 'false').lower() in ('true', '1')
         thrust_of = self._propeller(diameter, constant, astern)
         self._add_thruster(
             reader,
-            thrust_of,
+            (lambda c: thrust_of(-c)) if inverted else thrust_of,
             -most,
             most,
-            sign,
             direction='cw' if right else 'ccw',
             diameter=Sourced(diameter, origin_of(propeller)) if diameter > 0 else None,
             zero_thrust_advance_ratio=Sourced(1.0, f'{origin_of(specs)}: k_T(J) = k_T (1 − J)'),
@@ -166,7 +161,6 @@ class ThrusterReader:
         thrust_of: Callable[[float], float],
         low: float,
         high: float,
-        sign: float,
         *,
         speed: bool = True,
         **details: Any,
@@ -174,7 +168,7 @@ class ThrusterReader:
         """Add a thruster with the thrust of a set-point from low to high, and its details."""
         if not low < high:
             raise reader.error('has no range of set-points')
-        curve, mirrored = sampled_curve(lambda c: sign * thrust_of(c), low, high, speed=speed)
+        curve, mirrored = sampled_curve(thrust_of, low, high, speed=speed)
         pose = self._place(reader)
         axis = rotation_matrix(pose.quaternion)[:, 0]
         self.draft.thrusters.append(

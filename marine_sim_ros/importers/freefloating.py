@@ -1,0 +1,137 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Vehicles of freefloating_gazebo: buoyancy and damping in links, thrusters of its plugin.
+
+Source: freefloating_gazebo, src/hydro_model_parser.cpp, hydro_link.h and
+freefloating_gazebo_control.cpp. Its damping is quadratic where type="linear" is not given.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.importers.curves import along, linear_curve
+from marine_sim_ros.importers.description import Sourced, Thruster, Volume
+from marine_sim_ros.importers.draft import Draft, Plugin, number, numbers, origin_of, text_of
+from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
+from marine_sim_ros.model.xml import Reader
+
+__all__ = ['read_control', 'read_link_water']
+
+_DENSITY = 1000.0
+_EFFORT = 100.0
+"""N, default of <effort>."""
+_LIMIT = 0.1
+"""m, where <limit radius=""> is not given."""
+
+
+def read_link_water(link: Reader, draft: Draft) -> None:
+    """Take <buoyancy>, ρ V = compensation · m, and <hydrodynamics> of a <link>."""
+    name = link.attribute('name')
+    if name not in draft.links:
+        return
+    buoyancy, water = link.first('buoyancy'), link.first('hydrodynamics')
+    if buoyancy is None and water is None:
+        return
+    if draft.water_density is None:
+        draft.water_density = Sourced(
+            _DENSITY, f'{origin_of(link)}: buoyancy is a share of the weight'
+        )
+    if buoyancy is not None:
+        _add_volume(buoyancy, name, draft)
+    blocks = [block for block in (buoyancy, water) if block is not None]
+    if any(block.first(tag) is not None for block in blocks for tag in ('damping', 'added_mass')):
+        _add_terms(blocks, name, draft)
+
+
+def _add_volume(reader: Reader, link: str, draft: Draft) -> None:
+    """Add the volume of a link; at the surface it is lost over twice its <limit radius="">."""
+    factor = number(reader, 'compensation', 1.0, 0.0, 1e6)
+    origin, limit = reader.first('origin'), reader.first('limit')
+    center = (
+        np.zeros(3) if origin is None else origin.numbers({3}, origin.attribute('xyz', '0 0 0'))
+    )
+    radius = _LIMIT if limit is None else limit.attribute_number('radius', _LIMIT, 1e-4, 1e4)
+    assert draft.water_density is not None
+    draft.volumes.append(
+        Volume(
+            link,
+            Sourced(
+                factor.value * draft.links[link].mass / draft.water_density.value,
+                f'{factor.origin} · mass of the link',
+            ),
+            Sourced(center, origin_of(origin or reader)),
+            Sourced(2 * radius, origin_of(limit or reader)),
+        )
+    )
+
+
+def _add_terms(blocks: list[Reader], link: str, draft: Draft) -> None:
+    linear, quadratic, added = np.zeros(6), np.zeros(6), np.zeros((6, 6))
+    for block in blocks:
+        for element in block.element.findall('damping'):
+            reader = Reader(element, block.source)
+            target = linear if reader.attribute('type', '') == 'linear' else quadratic
+            for at, key in ((0, 'xyz'), (3, 'rpy')):
+                if element.get(key) is not None:
+                    target[at : at + 3] += np.abs(reader.numbers({3}, reader.attribute(key)))
+        found = numbers(block, 'added_mass', (6, 36))
+        if found is not None:
+            added = np.diag(found.value) if len(found.value) == 6 else found.value.reshape(6, 6)
+    none = np.zeros((6, 6))
+    set_hydrodynamics(draft, blocks[0], link, added, np.diag(linear), np.diag(quadratic), none)
+
+
+def read_control(plugin: Plugin, draft: Draft) -> None:
+    """Take the thrusters of freefloating_gazebo_control.
+
+    One with <map> is fixed: its six numbers are force and moment of one newton about the centre of
+    mass. One with <name> pushes along −z of that link.
+    """
+    reader = plugin.reader
+    body = draft.known_link(reader, text_of(reader, 'link', draft.base))
+    for index, element in enumerate(reader.element.findall('thruster')):
+        thruster = Reader(element, reader.source)
+        effort = number(thruster, 'effort', _EFFORT, 0.0, 1e9)
+        columns = numbers(thruster, 'map', (6,))
+        link = text_of(thruster, 'name')
+        if columns is not None:
+            _fixed(draft, body, f'thruster_{index}', columns, effort)
+        elif link in draft.links:
+            pose = draft.pose_of(link)
+            axis = -draft.rotation_of(link)[:, 2]
+            _push(draft, link, pose.translation, axis, effort)
+        else:
+            where = f'{origin_of(thruster)}: thruster {link!r}'
+            draft.drop(f'{where} is on no link of this name; expected <map> or the name of a link')
+            draft.unread_forces.append(where)
+
+
+def _fixed(
+    draft: Draft, body: str, name: str, columns: Sourced[np.ndarray], effort: Sourced[float]
+) -> None:
+    """Add a thruster where its force f (3,) makes its moment m (3,): r = f x m/|f|²."""
+    force, moment = columns.value[:3], columns.value[3:]
+    size = float(np.linalg.norm(force))
+    if size < 1e-9:
+        draft.drop(f'{columns.origin}: a moment without a force')
+        draft.unread_forces.append(columns.origin)
+        return
+    if abs(float(force @ moment)) > 1e-6 * size * max(float(np.linalg.norm(moment)), 1e-9):
+        draft.drop(f'{columns.origin}: the part of its moment along the force')
+    turn = np.asarray(rotation_matrix(draft.pose_of(body).quaternion))
+    inertial = draft.links[body].inertial
+    center = draft.pose_of(body).translation
+    if inertial is not None:
+        center = draft.pose_of(body).then(inertial.pose).translation
+    place = center + turn @ (np.cross(force, moment) / size**2)
+    _push(draft, name, place, turn @ force, Sourced(effort.value * size, effort.origin))
+
+
+def _push(
+    draft: Draft, name: str, place: np.ndarray, axis: np.ndarray, effort: Sourced[float]
+) -> None:
+    curve = Sourced(linear_curve(-effort.value, effort.value), effort.origin)
+    draft.thrusters.append(Thruster(name, along(place, axis), curve))
