@@ -3,17 +3,23 @@
 
 """Thrust against the Orca3 documentation and the T200 bench data."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import vehicle_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marine_sim_ros import Environment, load_vehicle
+from marine_sim_ros import Environment, load_scenario, load_vehicle, simulate
+from marine_sim_ros.core.errors import ModelError, ParameterError, ScenarioError
 from marine_sim_ros.core.interpolation import make_table
 from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.model.library import vehicle_of as vehicle_from
+from marine_sim_ros.model.library import xacro_arguments
 from marine_sim_ros.model.propulsion import linear_curve
 from marine_sim_ros.physics.thrusters import linear_thrust, thrusters, ventilation_factor
+from marine_sim_ros.sim.options import RunOptions
 
 T200 = [
     (1100, -39.913, 388.8, 3465),
@@ -181,7 +187,60 @@ def test_voltage_interpolates_between_tables():
     assert full[12] == pytest.approx(40)
     assert full[16] == pytest.approx(51.485)
     assert full[14] == pytest.approx((40 + 51.485) / 2)
-    assert (full[10], full[20]) == (full[12], full[16])
+    assert full[10] == pytest.approx(40 * (10 / 12) ** 1.22)  # beyond, the nearest is scaled
+    assert full[20] == pytest.approx(51.485 * (20 / 16) ** 1.22)
+
+
+# Blue Robotics' tables of September 2019: N at 1900 and 1100 µs.
+@pytest.mark.parametrize(('volts', 'ahead', 'astern'), [(12, 36.4, -28.4), (10, 28.7, -22.7)])
+def test_one_table_is_scaled_to_the_supply_by_the_law_of_the_battery(volts, ahead, astern):
+    settings = {'coefficients': 'maker', 'rotor_time_constant': '0'}
+    vehicle, whole = (
+        load_vehicle('bluerov2', voltage=volts, **settings),
+        vehicle_of('bluerov2', **settings),
+    )
+    for pwm, force in ((1900, ahead), (1100, astern)):
+        found, _ = run(vehicle, pwm)
+        assert found.thrust == pytest.approx(np.full(6, force), rel=0.02)
+        supply = np.array(volts / 16)
+        battery, _ = thrusters(
+            whole, rest(), STILL, np.zeros(6), pwm=np.full(6, pwm), dt=1.0, supply=supply
+        )
+        assert found.thrust == pytest.approx(battery.thrust, rel=1e-12)
+        assert found.power == pytest.approx(battery.power, rel=1e-12)
+        # A rotor of the same thrust turns as fast.
+        assert found.rotor_speed == pytest.approx(battery.rotor_speed, rel=0.03)
+
+
+def test_a_linear_map_has_a_voltage_too():
+    text = vehicle_of('simple_rov').urdf
+    forces = {v: run(load_vehicle(text, voltage=v), 1900)[0].thrust for v in (None, 12.0, 16.0)}
+    assert forces[16.0] == pytest.approx(forces[None])
+    assert forces[12.0] == pytest.approx(forces[None] * 0.75**1.22)
+    at_48 = text.replace('<linear ', '<linear voltage="48" ')
+    assert run(load_vehicle(at_48, voltage=36), 1900)[0].thrust == pytest.approx(forces[12.0])
+    with pytest.raises(ModelError, match=r'<linear>.*48 V and the supply has 16 V.*28.8 to 60 V'):
+        load_vehicle(at_48, voltage=16)
+
+
+def test_the_supply_of_a_run_comes_from_its_option_or_its_scenario(tmp_path):
+    script = tmp_path / 'tired.yaml'
+    script.write_text('duration: 1\nvoltage: 12\nsegments: [{at: 0, axes: {surge: 1}}]\n')
+    options = RunOptions(scenario=str(script))
+    assert options.named_vehicle()['voltage'] == 12
+    assert replace(options, voltage=14.0).named_vehicle()['voltage'] == 14
+    assert 'voltage' not in RunOptions().named_vehicle()
+    low = vehicle_from(options.named_vehicle())
+    done = simulate(low, load_scenario(str(script)), dt=0.02)
+    assert done.sensors.inputs.supply[-1, 1] == 12  # what a battery monitor reads
+    with pytest.raises(ScenarioError, match='voltage=12'):
+        simulate(vehicle_of('bluerov2'), load_scenario(str(script)))
+    battery = script.with_name('two.yaml')
+    battery.write_text('duration: 1\nsegments: [{at: 0}]\nfaults: [{kind: battery}]\n')
+    with pytest.raises(ScenarioError, match='held at 12 V'):
+        load_scenario(str(battery)).check(low)
+    with pytest.raises(ParameterError, match='option --voltage'):
+        xacro_arguments(['voltage:=12'])
 
 
 def test_t200_table_against_the_published_fits():

@@ -41,7 +41,7 @@ _ATTRIBUTES: dict[str, set[str]] = {
     'hydrodynamics': {'added_mass'}, 'buoyancy': {'link'},
     'barometer': {'link', 'name', 'rate', 'latency', 'preset'},
     'thruster': {'name', 'curve', 'direction'}, 'buoyancy_material': {'name'},
-    'linear': {'pos_force', 'neg_force', 'dead_zone'}, 'curve': {'name', 'voltage'},
+    'linear': {'pos_force', 'neg_force', 'dead_zone', 'voltage'}, 'curve': {'name', 'voltage'},
     'fin': {'name'}, 'limit': {'lower', 'upper', 'velocity'}, 'wash': {'thruster', 'diameter'},
     'aspect_ratio': {'sweep'}, 'azimuth': {'joint'}, 'axis': {'xyz'},
     'drag_element': {'xyz', 'axis', 'linear', 'quadratic', 'mixed'}, 'lift': {'xyz'},

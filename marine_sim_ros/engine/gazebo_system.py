@@ -41,7 +41,7 @@ from marine_sim_ros.gazebo.named_numbers import KIND, NumberReader, NumberWriter
 from marine_sim_ros.gazebo.run_files import start_of
 from marine_sim_ros.gazebo.system.marine_sim_lockstep import LockstepSystem
 from marine_sim_ros.model.contact.contact import no_contact
-from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario
@@ -71,10 +71,7 @@ class ServedVehicle:
         from marine_sim_ros.engine.gazebo_ticks import GazeboTicks
 
         jax.config.update('jax_enable_x64', True)  # this process computes nothing else
-        arguments = xacro_arguments(options.vehicle_arguments)
-        vehicle = load_vehicle(
-            options.vehicle, hull_forces=options.hull_forces or None, **arguments
-        )
+        vehicle = vehicle_of(options.named_vehicle())
         self.vehicle = replace(vehicle, find_contact=no_contact)  # contact is Gazebo's
         self._seed = options.seed
         self._water = run_environment(options.environment, current=options.current)

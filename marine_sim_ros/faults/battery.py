@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from marine_sim_ros.core.arrays import Array, namespace
-from marine_sim_ros.physics.thrusters import POWER_EXPONENT
+from marine_sim_ros.model.supply import POWER_EXPONENT
 
 __all__ = ['Supply', 'battery_voltage']
 

@@ -41,6 +41,12 @@ def unfit(faults: Sequence[Fault], vehicle: Vehicle) -> str:
                 f'sensor {fault.sensor!r} is unknown; expected one of those of {vehicle.name}: '
                 f'{", ".join(names) or "none"}'
             )
-    if sum(isinstance(fault, Battery) for fault in faults) > 1:
+    batteries = sum(isinstance(fault, Battery) for fault in faults)
+    if batteries > 1:
         return 'has two batteries; expected one'
+    if batteries and vehicle.thrusters.voltage is not None:
+        return (
+            f'battery: the supply is held at {vehicle.thrusters.voltage:g} V; expected either '
+            'the fault or the option voltage'
+        )
     return ''

@@ -15,9 +15,10 @@ from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.battery import battery_voltage
 from marine_sim_ros.faults.tables import ActiveFaults
+from marine_sim_ros.model.supply import power_factor
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.servos import servo_step
-from marine_sim_ros.physics.thrusters import POWER_EXPONENT, PWM_NEUTRAL, ThrusterOutput, thrusters
+from marine_sim_ros.physics.thrusters import PWM_NEUTRAL, ThrusterOutput, thrusters
 
 __all__ = [
     'COMMAND_TIMEOUT',
@@ -144,6 +145,15 @@ def _taken(acting: ActiveFaults, memory: FaultMemory, pwm: Array) -> tuple[Array
     return pwm, memory
 
 
+def _supplied(vehicle: Vehicle, output: ThrusterOutput) -> ThrusterOutput:
+    """Return the output with the voltage of the run's supply, where it has one and no battery."""
+    voltage = vehicle.thrusters.voltage
+    if voltage is None or output.voltage is not None:
+        return output
+    none = namespace(output.power).sum(0 * output.power, axis=-1)
+    return output._replace(voltage=none + voltage)
+
+
 def faulty_thrusters(
     vehicle: Vehicle,
     state: State,
@@ -180,7 +190,7 @@ def faulty_thrusters(
         output, rotors = thrusters(
             vehicle, state, environment, memory.rotors, pwm=pwm, dt=dt, azimuths=angles
         )
-        return output, Propulsion(rotors, memory.faults, angles)
+        return _supplied(vehicle, output), Propulsion(rotors, memory.faults, angles)
     known = unharmed(memory.rotors) if memory.faults is None else memory.faults
     pwm, known = _arriving(acting, known, pwm, dt, timeout)
     pwm, known = _late(acting, known, pwm, dt, period)
@@ -205,6 +215,6 @@ def faulty_thrusters(
     )
     if voltage is not None and supply is not None:
         power = namespace(pwm).sum(output.power, axis=-1)
-        known = known._replace(load=power / supply**POWER_EXPONENT, current=power / voltage)
+        known = known._replace(load=power / power_factor(supply), current=power / voltage)
         output = output._replace(voltage=voltage, used=known.used)
-    return output, Propulsion(rotors, known, angles)
+    return _supplied(vehicle, output), Propulsion(rotors, known, angles)

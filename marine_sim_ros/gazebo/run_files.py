@@ -18,7 +18,7 @@ from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.gazebo.bridge_file import bridge_text
 from marine_sim_ros.gazebo.delivery import COMPILED
 from marine_sim_ros.gazebo.world import GazeboWorld, absolute_uris, run_world
-from marine_sim_ros.model.library import load_vehicle, vehicle_path, xacro_arguments
+from marine_sim_ros.model.library import vehicle_of, vehicle_path
 from marine_sim_ros.sdf.model import sdf_model
 from marine_sim_ros.sdf.poses import Pose
 from marine_sim_ros.sdf.world import sdf_world
@@ -66,8 +66,7 @@ def write_run(options: RunOptions, folder: Path, *, world: str, delivery: str) -
     Raises:
         MarineSimError: a world or a vehicle that cannot be used.
     """
-    arguments = xacro_arguments(options.vehicle_arguments)
-    vehicle = load_vehicle(options.vehicle, hull_forces=options.hull_forces or None, **arguments)
+    vehicle = vehicle_of(options.named_vehicle())
     path = vehicle_path(options.vehicle)
     model = sdf_model(vehicle, source=str(path), base=path.parent, meshes='copy', fixed=True)
     model.meshes.copy_to(folder)

@@ -28,7 +28,7 @@ __all__ = [
     'xacro_arguments',
 ]
 
-_RESERVED = ('hull_forces', 'progress', 'voltage')
+_OPTIONS = ('hull_forces', 'voltage')
 _SUFFIXES = ('.urdf.xacro', '.urdf')
 
 
@@ -88,8 +88,13 @@ def xacro_arguments(texts: Iterable[str]) -> dict[str, Any]:
         name, separator, value = text.partition(':=')
         if not separator or not name:
             raise ParameterError(f'vehicle argument {text!r}; expected name:=value')
-        if name in _RESERVED:
+        if name in ('progress', 'name_or_path'):  # arguments of load_vehicle
             raise ParameterError(f'vehicle argument {name!r} cannot be a xacro argument here')
+        if name in _OPTIONS:
+            raise ParameterError(
+                f'vehicle argument {text!r}: {name} is no xacro argument; expected the option '
+                f'--{name.replace("_", "-")} (launch files, nodes: {name})'
+            )
         result[name] = value
     return result
 
@@ -107,7 +112,8 @@ def load_vehicle(
 
     Args:
         name_or_path: ``'bluerov2'``, ``'my.urdf.xacro'``, or a text that starts with ``<``.
-        voltage: supply voltage of the thrusters, V; default: the highest that has a curve.
+        voltage: supply voltage of the thrusters, V; default: that of their curves, of several
+            the highest.
         hull_forces: kinds of panel forces to keep, of ``model.hull.FORCE_TERMS``; default: all.
         base_link: name of the body's link; default: ``base_link``, or the one that is found by
             :func:`~marine_sim_ros.model.base.base_link_of`.

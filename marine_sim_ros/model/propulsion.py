@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from marine_sim_ros.core.interpolation import make_table
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.model.azimuths import AzimuthSpec, azimuth_set, read_azimuth
 from marine_sim_ros.model.kinematics import read_place
+from marine_sim_ros.model.supply import CURVE_VOLTAGE, SCALES, scaled_curve
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.model.xml import Reader
 
@@ -135,18 +136,29 @@ def _read_curve(reader: Reader) -> np.ndarray:
     return rows
 
 
-def _at_voltage(curves: list[tuple[float, np.ndarray]], voltage: float | None) -> np.ndarray:
+def _at_voltage(
+    reader: Reader, curves: list[tuple[float, np.ndarray]], voltage: float | None
+) -> np.ndarray:
     """Return one curve for a supply voltage, linear between the two nearest tables.
 
-    Outside the tables the nearest one holds: a bench curve says nothing beyond its range.
+    Outside of the tables the nearest one is scaled (:mod:`marine_sim_ros.model.supply`).
     """
     curves = sorted(curves, key=lambda c: c[0])
-    if voltage is None or len(curves) == 1:
+    if voltage is None:
         return curves[-1][1]
     volts = [c[0] for c in curves]
-    upper = int(np.clip(np.searchsorted(volts, voltage), 1, len(volts) - 1))
+    nearest, curve = curves[0] if voltage <= volts[0] else curves[-1]
+    if not volts[0] < voltage < volts[-1]:
+        low, high = (nearest * scale for scale in SCALES)
+        if not low <= voltage <= high:
+            raise reader.error(
+                f'is measured at {nearest:g} V and the supply has {voltage:g} V, too far to '
+                f'scale; expected {low:.3g} to {high:.3g} V, or a table near it, with its voltage='
+            )
+        return scaled_curve(curve, voltage / nearest)
+    upper = int(np.searchsorted(volts, voltage))
     (v0, a), (v1, b) = curves[upper - 1], curves[upper]
-    share = float(np.clip((voltage - v0) / (v1 - v0), 0.0, 1.0))
+    share = (voltage - v0) / (v1 - v0)
     pwm = np.union1d(a[:, 0], b[:, 0])
 
     def column(index: int) -> np.ndarray:
@@ -158,28 +170,32 @@ def _at_voltage(curves: list[tuple[float, np.ndarray]], voltage: float | None) -
 
 def _read_curves(root: Reader, voltage: float | None) -> dict[str, np.ndarray]:
     tables: dict[str, list[tuple[float, np.ndarray]]] = {}
+    where: dict[str, Reader] = {}
     for reader in root.children({'curve', 'thruster'}):
         if reader.element.tag != 'curve':
             continue
-        volts = reader.attribute_number('voltage', 16.0, 1.0, 1000.0)
+        volts = reader.attribute_number('voltage', CURVE_VOLTAGE, 1.0, 1000.0)
+        where[reader.attribute('name')] = reader
         same = tables.setdefault(reader.attribute('name'), [])
         if any(v == volts for v, _ in same):
             raise reader.error(f'two tables for {volts:g} V; expected one per voltage')
         same.append((volts, _read_curve(reader)))
-    return {name: _at_voltage(curves, voltage) for name, curves in tables.items()}
+    return {name: _at_voltage(where[name], curves, voltage) for name, curves in tables.items()}
 
 
-def _curve_of(reader: Reader, curves: dict[str, np.ndarray]) -> np.ndarray:
+def _curve_of(reader: Reader, curves: dict[str, np.ndarray], voltage: float | None) -> np.ndarray:
     linear = reader.child('linear')
     name = reader.element.get('curve')
     if (linear is None) == (name is None):
         raise reader.error('expected either a curve="..." attribute or one <linear> child')
     if linear is not None:
-        return linear_curve(
+        curve = linear_curve(
             linear.attribute_number('pos_force', 50.0, 0.0, 1e5),
             linear.attribute_number('neg_force', 40.0, 0.0, 1e5),
             linear.attribute_number('dead_zone', 35.0, 0.0, 399.0),
         )
+        measured = linear.attribute_number('voltage', CURVE_VOLTAGE, 1.0, 1000.0)
+        return _at_voltage(linear, [(measured, curve)], voltage)
     if name not in curves:
         raise reader.error(
             f'unknown curve {name!r}; expected one of: {", ".join(sorted(curves)) or "none given"}'
@@ -195,7 +211,10 @@ def _truth(reader: Reader) -> bool:
 
 
 def _read_thruster(
-    reader: Reader, curves: dict[str, np.ndarray], hinges: Callable[[str], Any]
+    reader: Reader,
+    curves: dict[str, np.ndarray],
+    voltage: float | None,
+    hinges: Callable[[str], Any],
 ) -> ThrusterSpec:
     reader.children(_THRUSTER)
     position, axis = thruster_axis(reader)
@@ -213,7 +232,7 @@ def _read_thruster(
         name=reader.attribute('name'),
         position=position,
         axis=axis,
-        curve=_curve_of(reader, curves),
+        curve=_curve_of(reader, curves, voltage),
         # A propeller that turns clockwise seen from behind (along +axis) throws the body the
         # other way: counter-clockwise about the axis.
         handedness=-1.0 if direction == 'cw' else 1.0,
@@ -235,7 +254,8 @@ def read_thrusters(
 
     Args:
         root: the element, or None.
-        voltage: supply, V; chooses between curves of one name (default: the highest).
+        voltage: supply, V; curves of one name are interpolated or scaled to it (default: the
+            one of the highest voltage).
         hinges: see :func:`~marine_sim_ros.model.azimuths.read_azimuth`.
 
     Raises:
@@ -245,7 +265,7 @@ def read_thrusters(
         return thruster_set([])
     curves = _read_curves(root, voltage)
     specs = [
-        _read_thruster(reader, curves, hinges)
+        _read_thruster(reader, curves, voltage, hinges)
         for reader in root.children({'curve', 'thruster'})
         if reader.element.tag == 'thruster'
     ]
@@ -253,4 +273,4 @@ def read_thrusters(
     for name in names:
         if names.count(name) > 1:
             raise ModelError(f'{root.source}: two thrusters are named {name!r}')
-    return thruster_set(specs)
+    return replace(thruster_set(specs), voltage=voltage)

@@ -162,6 +162,7 @@ class ThrusterSet:
         ventilates: (n,) 1.0 where thrust is lost near the surface, else 0.0.
         thrust_deduction: (n,) share t of the thrust that the hull takes away again; None: 0.
         azimuths: servos that turn some of them, or None; the rest is at angles of 0.
+        voltage: of the supply that the tables are for, V; None: that of the description's curves.
     """
 
     names: tuple[str, ...]
@@ -178,6 +179,7 @@ class ThrusterSet:
     ventilates: np.ndarray
     thrust_deduction: np.ndarray | None = None
     azimuths: AzimuthSet | None = None
+    voltage: float | None = None
 
     def __len__(self) -> int:
         """Return the number of thrusters."""

@@ -19,17 +19,16 @@ from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.model.azimuths import AzimuthSet
+from marine_sim_ros.model.supply import power_factor, thrust_factor
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.current import relative_velocity
 from marine_sim_ros.physics.force import ForceModel, actuated
 
 __all__ = [
     'THRUSTERS',
-    'POWER_EXPONENT',
     'PWM_MAX',
     'PWM_MIN',
     'PWM_NEUTRAL',
-    'THRUST_EXPONENT',
     'ThrusterOutput',
     'bollard_wrench',
     'linear_thrust',
@@ -41,10 +40,6 @@ __all__ = [
 PWM_MIN, PWM_NEUTRAL, PWM_MAX = 1100.0, 1500.0, 1900.0
 """Pulse widths in µs that mean full reverse, stop and full forward."""
 
-THRUST_EXPONENT, POWER_EXPONENT = 1.22, 2.24
-"""Of the supply's voltage, at one pulse width. Fitted to the T200's bench data at 10, 12 and 16 V:
-within 0.61 N of 51 N, and 7 % of the power above 20 W. At 20 V the ESC gives less: up to 5 N."""
-
 
 class ThrusterOutput(NamedTuple):
     """What the thrusters do at one instant; arrays (..., n) in the URDF's thruster order.
@@ -54,8 +49,8 @@ class ThrusterOutput(NamedTuple):
         thrust: N along each thruster's axis.
         rotor_speed: rad/s, the sign of the thrust; 0 where the vehicle gives no curve.
         power: electrical, W; 0 where the vehicle gives no curve.
-        voltage: (...) of a battery that sags, V, or None without.
-        used: (...) charge drawn from it, A h, or None without.
+        voltage: (...) of the supply, V, or None: that of the thrust curves.
+        used: (...) charge drawn from a battery that sags, A h, or None without.
         azimuths: (..., k) angles of the azimuths, rad, or None without.
     """
 
@@ -171,8 +166,8 @@ def thrusters(
     proportional to it: ds/dt = (s_target − s)/T. The wrench is Σ Fᵢ [dᵢ; rᵢ x dᵢ + m hᵢ dᵢ],
     with m the reaction torque per newton and h = −1 for a counter-clockwise propeller; dᵢ, and rᵢ
     where the axis of an azimuth does not go through it, turn with its angle.
-    With a supply of another voltage, F_target goes with (U/U₀)^1.22 and the power at one pulse
-    width with (U/U₀)^2.24; the rotor speed follows from the thrust as before.
+    With a supply of another voltage, F_target and the power at one pulse width are scaled
+    (:mod:`marine_sim_ros.model.supply`); the rotor speed follows from the thrust as before.
 
     Args:
         vehicle: its ``thrusters`` give tables, axes and lags.
@@ -190,7 +185,7 @@ def thrusters(
     """
     set_ = vehicle.thrusters
     xp = namespace(memory)
-    strength = None if supply is None else supply[..., None] ** THRUST_EXPONENT
+    strength = None if supply is None else thrust_factor(supply[..., None])
     target = rotor_target(vehicle, pwm, strength)
     lag = constant(xp, set_.time_constant)
     memory = _lag(target, memory, lag, dt) if set_.any_lag else target
@@ -198,7 +193,7 @@ def thrusters(
     rotor_speed = set_.speed_of_thrust(thrust)
     power = set_.power_of_thrust(thrust if strength is None else thrust / strength)
     if supply is not None:
-        power = power * supply[..., None] ** POWER_EXPONENT
+        power = power * power_factor(supply[..., None])
     turned = None
     if azimuths is not None and set_.azimuths is not None:
         turned = _turned(set_.azimuths, azimuths)

@@ -17,6 +17,7 @@ from marine_sim_ros.core.random import gaussian
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
+from marine_sim_ros.model.supply import CURVE_VOLTAGE
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.noise import limited
 from marine_sim_ros.sensors.sensor_model import (
@@ -30,8 +31,6 @@ from marine_sim_ros.sensors.sensor_model import (
 
 __all__ = ['BATTERY', 'BatteryMonitor', 'supply_current', 'supply_voltage']
 
-NOMINAL = 16.0
-"""V, at which the thrust curves were measured: what the supply has where nothing is wrong."""
 DISCHARGING, GOOD, LITHIUM_ION = 2, 1, 2
 """Constants of sensor_msgs/BatteryState."""
 
@@ -51,7 +50,7 @@ class BatteryMonitor:
 
 def supply_voltage(supply: np.ndarray) -> np.ndarray:
     """Return the voltage (...) of a supply (..., 3) of SensorInputs, V."""
-    return np.where(np.isnan(supply[..., 1]), NOMINAL, supply[..., 1])
+    return np.where(np.isnan(supply[..., 1]), CURVE_VOLTAGE, supply[..., 1])
 
 
 def supply_current(supply: np.ndarray) -> np.ndarray:
@@ -64,7 +63,8 @@ def _measure(
 ) -> Readings:
     """Return voltage (V), current (A) and used charge (A h), (...) each.
 
-    The voltage sags, and the charge is known, where the run has the fault battery.
+    Without a supply of its own the run has that of the thrust curves; the voltage sags, and the
+    charge is known, where it has the fault battery.
     """
     del state, environment
     return {

@@ -15,7 +15,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.state import State, Wrench
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.tether.tether import Tether
 from marine_sim_ros.physics.tether.tether import check_reach
 from marine_sim_ros.physics.tether.towing import towed, towing_wrench
@@ -40,8 +40,7 @@ class _Member:
                 f'{run.namespace}: has no scenario; expected --scenario or one in the fleet'
             )
         self.name, self.seed = namespace_of(run), run.seed
-        arguments = xacro_arguments(run.vehicle_arguments)
-        vehicle = load_vehicle(run.vehicle, hull_forces=run.hull_forces or None, **arguments)
+        vehicle = vehicle_of(run.named_vehicle())
         check_anchor(vehicle, self.name, run.neighbours)
         self.tether: Tether | None = vehicle.extensions.get('tether')
         self.by = towed_by(self.name, run.neighbours)

@@ -20,6 +20,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.setting import Setting
 from marine_sim_ros.model.hull.hull import FORCE_TERMS
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
+from marine_sim_ros.sim.scenario import load_scenario
 
 __all__ = ['OPTIONS', 'Option', 'RunOptions', 'StartOptions']
 
@@ -200,6 +201,10 @@ class RunOptions:
         (), 'kinds of forces on hull panels to keep', empty='all', choices=FORCE_TERMS,
         metavar='KIND',
     )  # fmt: skip
+    voltage: float = option(
+        0.0, 'supply voltage of the thrusters', unit='V',
+        empty="the scenario's, or that of the thrust curves", low=0.0, high=1e3, metavar='VOLTS',
+    )  # fmt: skip
     publish_components: bool = option(
         False, 'publish every kind of drag on drag/<kind>', deprecated=('--components',),
         graph=True,
@@ -257,6 +262,8 @@ class RunOptions:
             named['vehicle_arguments'] = list(self.vehicle_arguments)
         if self.hull_forces:
             named['hull_forces'] = list(self.hull_forces)
+        if voltage := self.voltage or (self.scenario and load_scenario(self.scenario).voltage):
+            named['voltage'] = float(voltage)
         return named
 
     def to_json(self) -> str:

@@ -82,6 +82,7 @@ class Scenario:
         expectations: checked after the run.
         faults: faults of the run.
         controller: shipped name or path, for segments with set-points.
+        voltage: of the supply of the thrusters, V; None: that of the run.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Scenario:
     expectations: tuple[Expectation, ...]
     faults: tuple[Fault, ...] = ()
     controller: str = 'modern'
+    voltage: float | None = None
 
     @property
     def closed_loop(self) -> bool:
@@ -166,6 +168,11 @@ class Scenario:
                 f'scenario {self.name}: {vehicle.name} has no reel; expected a vehicle with a '
                 '<reel> in its <tether>, such as bluerov2 with tether:=fathom and '
                 'tether_reel_rate:=0.5'
+            )
+        if self.voltage is not None and vehicle.thrusters.voltage is None:
+            raise ScenarioError(
+                f'scenario {self.name}: has a supply of {self.voltage:g} V, and the vehicle was '
+                f'read without; expected load_vehicle(..., voltage={self.voltage:g})'
             )
         if reason := unfit(self.faults, vehicle):
             raise ScenarioError(f'scenario {self.name}: {reason}')
@@ -263,6 +270,7 @@ def _triple(reader: YamlReader) -> tuple[float, float, float]:
 
 def _scenario(root: YamlReader) -> Scenario:
     known = {'description', 'duration', 'initial', 'segments', 'expect', 'faults', 'controller'}
+    known |= {'voltage'}
     root.mapping(known, {'duration', 'segments'})
     initial = root.child('initial', {})
     initial.mapping({'position', 'rpy'})
@@ -281,6 +289,7 @@ def _scenario(root: YamlReader) -> Scenario:
         expectations=tuple(_expectation(e) for e in root.child('expect', []).items()),
         faults=tuple(read_fault(f) for f in root.child('faults', []).items()),
         controller=str(root.value.get('controller', 'modern')),
+        voltage=root.child('voltage').number(1.0, 1e3) if 'voltage' in root.value else None,
     )
 
 

@@ -335,9 +335,12 @@ def _or_none(values: np.ndarray | None) -> np.ndarray:
 def _inputs(stamps: np.ndarray, ticks: list[StepOutput]) -> SensorInputs:
     """Return what only some sensors need of every tick."""
     outputs = [t.thrusters for t in ticks]
-    known = outputs[0].voltage is not None
-    voltage = np.array([o.voltage for o in outputs]) if known else None
-    used = np.array([o.used for o in outputs]) if known else None
+    voltage, used = (
+        None
+        if getattr(outputs[0], name) is None
+        else np.array([getattr(o, name) for o in outputs])
+        for name in ('voltage', 'used')
+    )
     supply = supply_of(np.stack([o.power for o in outputs]), voltage, used)
     acceleration = np.stack([t.acceleration for t in ticks])
     joints: list[Any] = [None if t.joints is None else t.joints.position for t in ticks]

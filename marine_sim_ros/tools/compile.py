@@ -14,7 +14,7 @@ from marine_sim_ros.core.state import rest
 from marine_sim_ros.engine.availability import cache_folder, require_jax
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
@@ -29,6 +29,7 @@ DEPTH = 5.0
 SETTINGS = (
     'vehicle_arguments',
     'hull_forces',
+    'voltage',
     'scenario',
     'controller',
     'environment',
@@ -94,11 +95,7 @@ def execute(options: argparse.Namespace) -> int:
     settings = run_options(options)
     require_jax()
     scenario = load_scenario(settings.scenario) if settings.scenario else None
-    vehicle = load_vehicle(
-        settings.vehicle,
-        hull_forces=settings.hull_forces or None,
-        **xacro_arguments(settings.vehicle_arguments),
-    )
+    vehicle = vehicle_of(settings.named_vehicle())
     environment = run_environment(settings.environment, current=settings.current)
     begun = time.perf_counter()
     with waiting('compiling'):

@@ -13,7 +13,7 @@ from typing import Any
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.engine.availability import cache_folder, require_jax
 from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.model.library import load_vehicle, xacro_arguments
+from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
@@ -95,11 +95,8 @@ def execute(options: argparse.Namespace) -> int:
     if settings.record:
         free_folder(settings.record, overwrite=options.overwrite)
     scenario = load_scenario(settings.scenario)
-    arguments = xacro_arguments(settings.vehicle_arguments)
     with bar('building') as told:
-        vehicle = load_vehicle(
-            settings.vehicle, hull_forces=settings.hull_forces or None, progress=told, **arguments
-        )
+        vehicle = vehicle_of(settings.named_vehicle(), told)
     environment = run_environment(settings.environment, current=settings.current)
     print_warnings((*vehicle.warnings, *start_warnings(environment, scenario.position)))
     trajectory, wall, compiling = _simulated(

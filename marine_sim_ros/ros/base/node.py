@@ -44,15 +44,7 @@ COMMON = (
     shared('vehicle'),
     shared('vehicle_arguments'),
     Parameter('robot_description', '', 'URDF text to use instead of vehicle', empty='none'),
-    Parameter(
-        'voltage',
-        0.0,
-        'voltage of the thruster supply',
-        0.0,
-        1e3,
-        unit='V',
-        empty='the highest that has a curve',
-    ),
+    shared('voltage'),
     shared('hull_forces'),
     shared('environment'),
     Parameter(
