@@ -129,6 +129,18 @@ class Scenario:
 
     def check(self, vehicle: Vehicle) -> None:
         """Raise ScenarioError when the scenario does not fit a vehicle."""
+        if self.voltage is not None and vehicle.thrusters.voltage is None:
+            raise ScenarioError(
+                f'scenario {self.name}: has a supply of {self.voltage:g} V, and the vehicle was '
+                f'read without; expected load_vehicle(..., voltage={self.voltage:g})'
+            )
+        self._check_names(vehicle)
+        self._check_equipment(vehicle)
+        if reason := unfit(self.faults, vehicle):
+            raise ScenarioError(f'scenario {self.name}: {reason}')
+
+    def _check_names(self, vehicle: Vehicle) -> None:
+        """Raise ScenarioError where a segment commands what the vehicle has not."""
         count = len(vehicle.thrusters)
         for segment in self.segments:
             if segment.pwm is not None and len(segment.pwm) != count:
@@ -150,6 +162,9 @@ class Scenario:
                     f'scenario {self.name}: {kind} {name!r} is unknown; expected one of those of '
                     f'{vehicle.name}: {", ".join(known) or "none"}'
                 )
+
+    def _check_equipment(self, vehicle: Vehicle) -> None:
+        """Raise ScenarioError where a segment needs an arm, gripper or reel that it has not."""
         if any(s.joint_efforts for s in self.segments):
             arm = vehicle.manipulator
             if arm is None or arm.articulation is None:
@@ -169,13 +184,6 @@ class Scenario:
                 '<reel> in its <tether>, such as bluerov2 with tether:=fathom and '
                 'tether_reel_rate:=0.5'
             )
-        if self.voltage is not None and vehicle.thrusters.voltage is None:
-            raise ScenarioError(
-                f'scenario {self.name}: has a supply of {self.voltage:g} V, and the vehicle was '
-                f'read without; expected load_vehicle(..., voltage={self.voltage:g})'
-            )
-        if reason := unfit(self.faults, vehicle):
-            raise ScenarioError(f'scenario {self.name}: {reason}')
 
     def verdicts(self, time: np.ndarray, z: np.ndarray) -> list[tuple[bool, str]]:
         """Return for each expectation whether it holds, and a sentence."""
