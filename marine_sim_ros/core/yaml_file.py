@@ -69,6 +69,12 @@ class YamlReader:
             raise self.error(f': {key!r} is missing')
         return self.value
 
+    def names(self) -> list[str]:
+        """Return the keys of a mapping whose keys are names of the user's choice."""
+        if not isinstance(self.value, dict) or not all(isinstance(k, str) for k in self.value):
+            raise self.error(f' is {shown(self.value)}; expected a mapping of names')
+        return list(self.value)
+
     def items(self) -> list[YamlReader]:
         """Return the elements of a list."""
         if not isinstance(self.value, list):

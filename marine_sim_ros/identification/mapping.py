@@ -81,7 +81,7 @@ def _columns(root: YamlReader) -> Columns:
     attitude = _words(root.child('attitude'), (3, 4))
     sticks = root.child('sticks', {})
     sticks.mapping(set(AXES))
-    skip = root.child('skip', {}).value
+    skip = root.child('skip', {}).names()
     return Columns(
         text_of(root.child('time')),
         _UNITS[root.child('time_unit', 's').choice(tuple(_UNITS))],

@@ -24,6 +24,8 @@ STEP = 0.02
 """Of the grid, s, where the odometry is not slower."""
 _WIDEST = 2.5
 """Intervals between odometries of more ticks than this are gaps."""
+_SPARSEST = 1000
+"""Points of the grid for each odometry beyond which a stamp has jumped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,12 @@ def make_samples(
     time, odometry = time[usable], odometry[usable]
     tick = float(np.median(np.diff(time)))
     step = max(STEP, tick)
+    count = (time[-1] - time[0]) / step
+    if not count <= _SPARSEST * len(time):
+        raise ParameterError(
+            f'odom has {len(time)} messages over {time[-1] - time[0]:.3g} s, though their '
+            f'intervals are {tick:.3g} s; expected stamps without jumps'
+        )
     grid = np.arange(time[0] + step / 2, time[-1] - step / 2, step)
     position, quaternion, velocity = np.split(odometry, [3, 7], axis=1)
     quaternion = _mean(time, continuous_quaternions(quaternion), grid, step)

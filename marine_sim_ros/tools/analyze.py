@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,6 +27,7 @@ from marine_sim_ros.analysis.bags.vehicle import VehicleRecord
 from marine_sim_ros.analysis.report.page import Section, page, plotly_script
 from marine_sim_ros.analysis.report.runs import Run
 from marine_sim_ros.core.errors import MarineSimError, ParameterError, RecordingError
+from marine_sim_ros.core.json_text import json_text
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import load_vehicle
@@ -114,7 +114,7 @@ def execute(options: argparse.Namespace) -> int:
     about = [bag_metrics(b) for b in bags]
     html = page(' and '.join(labels), about, sections)
     write_file(folder / 'report.html', html)
-    content = json.dumps(_metrics(about, sections), indent=2, allow_nan=False)
+    content = json_text(_metrics(about, sections), indent=2)
     write_file(folder / 'metrics.json', content + '\n')
     _print_notes(bags, sections)
     print(f'report    {folder / "report.html"}')

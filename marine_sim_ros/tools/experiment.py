@@ -22,6 +22,7 @@ from marine_sim_ros.analysis.experiments import Experiment, experiment_names, lo
 from marine_sim_ros.analysis.run import Run, from_trajectory, read_bag
 from marine_sim_ros.bags.trajectory_writer import write_recording
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.json_text import json_text
 from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.model import library
 from marine_sim_ros.model.library import load_vehicle
@@ -190,6 +191,6 @@ def _write(
     }
     pictures = draw(folder, plan.experiment, plan.vehicle, run, metrics)
     text = report(plan.experiment, metrics, compared, pictures, facts=facts)
-    numbers = json.dumps(content, indent=2, allow_nan=False)
+    numbers = json_text(content, indent=2)
     write_file(folder / 'metrics.json', numbers + '\n')
     write_file(folder / 'report.md', text)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from marine_sim_ros.analysis.bags.reading import bag_path, read
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.core.columns import aligned
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.json_text import json_text
 from marine_sim_ros.identification.bag import Collector, samples_of
 from marine_sim_ros.identification.fit import LENGTH, Estimate, Identification, identify
 from marine_sim_ros.identification.parameters import KINDS
@@ -130,7 +130,7 @@ def execute(options: argparse.Namespace) -> int:
         title = f'{vehicle.name}: velocity, measured and fitted'
         fit_figure(Path(options.plot), found.time, found.measured, found.fitted, title=title)
     if options.json:
-        print(json.dumps({'vehicle': vehicle.name, **found.to_dict()}, indent=2, allow_nan=False))
+        print(json_text({'vehicle': vehicle.name, **found.to_dict()}, indent=2))
     else:
         _print(vehicle, found)
     return 0 if any(e.observable for kind in KINDS for e in found.value(kind)) else 1

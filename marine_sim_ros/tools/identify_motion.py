@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from marine_sim_ros.core.columns import aligned
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.json_text import json_text
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.identification.bag import Collector
 from marine_sim_ros.identification.fit_file import DELAY, FITS, value_at
@@ -47,7 +47,7 @@ def fit_recordings(
         stretches = stretches_of(recordings, options.stretch)
         found = fit_motion(vehicle, parameters, stretches, progress=told)
     if options.json:
-        print(json.dumps({'vehicle': vehicle.name, **found.to_dict()}, indent=2, allow_nan=False))
+        print(json_text({'vehicle': vehicle.name, **found.to_dict()}, indent=2))
     else:
         print_motion_fit(vehicle, found)
     return 0 if any(not reason for reason in found.reasons) else 1

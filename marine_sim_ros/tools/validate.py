@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from marine_sim_ros.core.json_text import json_text
 from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.tools.options import add_option, xacro_arguments
 from marine_sim_ros.tools.progress import bar
@@ -50,7 +50,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.html:
         write_file(Path(options.html), web_page(validation), '--html')
     if options.json:
-        print(json.dumps(to_dict(validation), indent=2, ensure_ascii=False, allow_nan=False))
+        print(json_text(to_dict(validation), indent=2, ensure_ascii=False))
     else:
         print_validation(validation)
     return 0 if validation.good else 1

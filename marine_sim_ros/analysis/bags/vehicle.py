@@ -20,6 +20,10 @@ from marine_sim_ros.physics import FORCES
 __all__ = ['ODOM', 'Channel', 'Clock', 'Rows', 'VehicleRecord']
 
 BLOCK = 1024
+WIDEST = 1000
+"""Numbers of a row; a longer array is no quantity of a vehicle."""
+LARGEST = 1e100
+"""Size of a number beyond which it is no measurement, in any unit; its square is finite."""
 ODOM = (*QUANTITIES, 'ahead', 'port', 'up', 'speed')
 """Columns of an odometry's series: m, rad (unwrapped), body m/s and rad/s; then the velocity in
 the level frame, as set-points have it, and its size."""
@@ -71,7 +75,7 @@ class Channel:
         role: role of the topic, one of ``roles``.
         labels: labels of the columns of its rows.
         stamped: whether its messages have stamps of their own.
-        odd: rows of another width than the first, left out.
+        odd: rows of another width than the first, or too wide, left out.
     """
 
     def __init__(self, name: str, topic: str, message_type: str, role: str) -> None:
@@ -95,7 +99,7 @@ class Channel:
         """Take a message; without a stamp of its own it gets the clock's, else its receipt."""
         self.count += 1
         row = self._numbers(message)
-        if not self.labels:
+        if not self.labels and len(row) <= WIDEST:
             self.labels = labels_of(self.role, message, row)
         if len(row) != len(self.labels) or not row:
             self.odd += 1
@@ -152,7 +156,7 @@ class Channel:
         if rows is not None:
             rows(self, stamps, receipts, values)
         self.timing.add(stamps, receipts)
-        values = np.where(np.isfinite(values), values, np.nan)
+        values = np.where(np.abs(values) <= LARGEST, values, np.nan)  # NaN where NaN
         time = stamps / NANOSECONDS
         shaped = self._shape(time, values)
         if self.series.count == 0:

@@ -34,6 +34,8 @@ from marine_sim_ros.sensors.camera.own_looks import (
 
 __all__ = ['Cast', 'Film', 'film_times', 'frames', 'recorded_frames']
 
+MOST_PICTURES = 1e7
+"""Of a film: four days at 30 Hz."""
 _EPOCH = 1e8
 """s; stamps beyond are of a wall clock, and are shown since the start."""
 
@@ -101,7 +103,13 @@ def film_times(motion: Motion, rate: float, start: float, end: float | None) -> 
         raise ParameterError(
             f'--start {start:g} --end {stop:g}: no picture between; the run has {duration:g} s'
         )
-    return first + start + np.arange(int((stop - start) * rate + 1e-6) + 1) / rate
+    count = (stop - start) * rate
+    if not count < MOST_PICTURES:
+        raise ParameterError(
+            f'--start {start:g} --end {stop:g}: {count:.3g} pictures; expected fewer than '
+            f'{MOST_PICTURES:g}, by --start, --end and --fps'
+        )
+    return first + start + np.arange(int(count + 1e-6) + 1) / rate
 
 
 def frames(film: Film, times: np.ndarray) -> Iterator[np.ndarray]:

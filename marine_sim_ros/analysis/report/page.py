@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -30,6 +29,7 @@ from marine_sim_ros.analysis.report.places import motion_charts, place_charts
 from marine_sim_ros.analysis.report.runs import Run
 from marine_sim_ros.analysis.report.sensors import sensor_charts
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.json_text import json_text
 
 __all__ = ['Section', 'page', 'plotly_script']
 
@@ -76,7 +76,7 @@ def page(title: str, bags: Sequence[Mapping[str, Any]], sections: Sequence[Secti
         'themes': THEMES,
         'charts': [{k: c[k] for k in ('key', 'data', 'layout')} for c in charts],
     }
-    data = json.dumps(content, allow_nan=False, separators=(',', ':'), ensure_ascii=False)
+    data = json_text(content, separators=(',', ':'), ensure_ascii=False)
     # Nothing in the data can end the element that holds it.
     data = data.replace('<', '\\u003c').replace('\u2028', '\\u2028').replace('\u2029', '\\u2029')
     return _PAGE.format(
