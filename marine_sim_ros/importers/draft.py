@@ -238,8 +238,17 @@ class Draft:
                 moment = moment + link.mass * at
         return moment / total if total > 0 else moment
 
+    def scoped_name(self, reader: Reader, name: str, known: Mapping[str, Any]) -> str:
+        """Return a name as it is, or that of the only element of this name in a nested model."""
+        nested = [n for n in known if n.endswith(f'/{name}')] if name and name not in known else []
+        if len(nested) != 1:
+            return name
+        self.assume(f'{origin_of(reader)}: {name!r} stands for {nested[0]!r}, the only one')
+        return nested[0]
+
     def known_link(self, reader: Reader, name: str) -> str:
         """Return the name of a link that exists, or raise with the place."""
+        name = self.scoped_name(reader, name, self.links)
         if name not in self.links:
             raise reader.error(
                 f'names the link {name!r}; expected one of: {", ".join(list(self.links)[:8])}'

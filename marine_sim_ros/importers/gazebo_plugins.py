@@ -268,6 +268,7 @@ def read_thruster(plugin: Plugin, draft: Draft) -> None:
     """Take gz::sim::systems::Thruster: a force along the axis of its joint, at the child link."""
     reader = plugin.reader
     name = text_of(reader, 'joint_name').replace('::', '/')
+    name = draft.scoped_name(reader, name, draft.joints)
     joint = draft.joints.get(name)
     if joint is None:
         draft.drop(f'{origin_of(reader)}: joint {name!r} of a thruster does not exist')

@@ -8,7 +8,6 @@ Source: SDFormat 1.11 specification, "Pose Frame Semantics".
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,10 +17,9 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import rotation_matrix
 from marine_sim_ros.importers.description import Joint, Link, Shape
 from marine_sim_ros.importers.draft import Draft, Options, Plugin, flag, origin_of, text_of
-from marine_sim_ros.importers.lenient import parse_file
 from marine_sim_ros.importers.sdf_bodies import read_inertial, read_pose, read_shape
+from marine_sim_ros.importers.sdf_includes import expand_includes, folder_of, reader_of
 from marine_sim_ros.importers.tree import choose_base, grow_tree
-from marine_sim_ros.model.packages import package_folder
 from marine_sim_ros.model.xml import Element, Reader
 from marine_sim_ros.sdf.poses import IDENTITY, Pose
 
@@ -39,7 +37,7 @@ class _Model:
     reader: Reader
     folder: Path
     frames: dict[str, tuple[str, Element]] = field(default_factory=dict)
-    nested: dict[str, tuple[_Model, Pose | None]] = field(default_factory=dict)
+    nested: dict[str, _Model] = field(default_factory=dict)
 
     def pose(self, name: str, seen: tuple[str, ...] = ()) -> Pose:
         """Return the pose of a frame in this model.
@@ -53,36 +51,12 @@ class _Model:
             raise self.reader.error(f'the pose of {name!r} is defined by itself')
         head, _, tail = name.partition('::')
         if tail and head in self.nested:
-            return self.pose(head, (*seen, name)).then(self.nested[head][0].pose(tail))
+            return self.pose(head, (*seen, name)).then(self.nested[head].pose(tail))
         if name not in self.frames:
             raise self.reader.error(f'names the frame {name!r}, which does not exist')
         parent, element = self.frames[name]
-        own = self.nested[name][1] if name in self.nested else None
-        pose, relative = read_pose(Reader(element, self.reader.source))
-        return self.pose(relative or parent, (*seen, name)).then(pose if own is None else own)
-
-
-def _model_file(uri: str, folder: Path) -> Path:
-    """Return the SDF file of an <include>: a folder model://NAME, or a file.
-
-    Raises:
-        ModelError: it is nowhere.
-    """
-    name = uri.partition('://')[2] if '://' in uri else uri
-    places = [folder / name, *(parent / name for parent in folder.parents[:4])]
-    package, _, below = name.partition('/')
-    with contextlib.suppress(ModelError):
-        places.insert(0, package_folder(package, folder) / below)
-    for place in places:
-        if place.is_file():
-            return place
-        for file in ('model.sdf', *sorted(p.name for p in place.glob('*.sdf'))):
-            if (place / file).is_file():
-                return place / file
-    raise ModelError(
-        f'{uri!r} is not beside the model; expected --package-path FOLDER with the folder that '
-        f'holds {package!r}'
-    )
+        pose, relative = read_pose(reader_of(element, self.reader))
+        return self.pose(relative or parent, (*seen, name)).then(pose)
 
 
 class _SdfReader:
@@ -92,13 +66,19 @@ class _SdfReader:
         self.path, self.options = path, options
         self.plugins: list[Plugin] = []
         self.world: Element | None = None
+        self.missing: tuple[str, ...] = ()
 
     def read(self, root: Element, source: str) -> tuple[Draft, list[Plugin]]:
-        found, folder = self._choose(root, source)
-        reader = Reader(found, source)
+        lost: list[str] = []
+        self.missing = expand_includes(root, source, self.path.parent, lost.append)
+        found = self._choose(root, source)
+        reader = reader_of(found, Reader(root, source))
+        folder = folder_of(found, self.path.parent)
         name = reader.attribute('name', self.path.stem)
         self.draft = Draft(self.options.model or name, str(self.path), 'SDF', folder, self.options)
-        model = self._model(found, source, folder, 0)
+        for text in lost:
+            self.draft.drop(text)
+        model = self._model(reader, folder, 0)
         self._walk(model, '', IDENTITY)
         if self.world is not None:
             for plugin in self.world.findall('plugin'):
@@ -138,13 +118,12 @@ class _SdfReader:
             self.draft.joints[joint.name] = joint
             self.draft.assume(f'{joint.origin}: link {child!r} is held; it is never released here')
 
-    def _choose(self, root: Element, source: str) -> tuple[Element, Path]:
-        """Return the <model> that is wanted, and its folder."""
+    def _choose(self, root: Element, source: str) -> Element:
+        """Return the <model> that is wanted."""
         models = list(root.findall('model'))
         for world in root.findall('world'):
             self.world = world
             models += world.findall('model')
-            models += self._included(world, source)
         wanted = [
             m for m in models if not self.options.model or m.get('name') == self.options.model
         ]
@@ -154,33 +133,23 @@ class _SdfReader:
             raise ModelError(
                 f'{source}: has {len(moving)} models that move'
                 + (f' called {self.options.model!r}' if self.options.model else '')
-                + f'; expected one, chosen by --model NAME; found: {names}'
+                + f'; expected one, chosen by --model NAME; found: {names}{self._not_found()}'
             )
-        return moving[0], Path(str(moving[0].get('_folder', self.path.parent)))
+        return moving[0]
 
-    def _included(self, world: Element, source: str) -> list[Element]:
-        result = []
-        for include in world.findall('include'):
-            uri = (include.findtext('uri') or '').strip()
-            try:
-                file = _model_file(uri, self.path.parent)
-                model = parse_file(file).find('model')
-            except ModelError:
-                continue
-            if model is not None:
-                model.set('name', (include.findtext('name') or model.get('name') or '').strip())
-                model.set('_folder', str(file.parent))
-                result.append(model)
-        return result
+    def _not_found(self) -> str:
+        """Return what to do about includes that are not there, or nothing."""
+        if not self.missing:
+            return ''
+        uris = ', '.join(self.missing[:4])
+        return f'; included but not there: {uris}: download it, and give --package-path FOLDER'
 
-    def _model(self, element: Element, source: str, folder: Path, depth: int) -> _Model:
-        """Return a model with its frames and what it includes."""
+    def _model(self, reader: Reader, folder: Path, depth: int) -> _Model:
+        """Return a model with its frames and the models in it."""
         if depth > _DEEPEST:
-            raise Reader(element, source).error(f'is nested deeper than {_DEEPEST}')
-        model = _Model(Reader(element, source), folder)
-        for include in element.findall('include'):
-            self._include(model, include, depth)
-        for child in element:
+            raise reader.error(f'is nested deeper than {_DEEPEST}')
+        model = _Model(reader, folder)
+        for child in reader.element:
             name = str(child.get('name', ''))
             if child.tag == 'link':
                 model.frames[name] = ('', child)
@@ -190,43 +159,22 @@ class _SdfReader:
             elif child.tag == 'frame':
                 model.frames[name] = (str(child.get('attached_to', '')), child)
             elif child.tag == 'model':
-                model.nested[name] = (self._model(child, source, folder, depth + 1), None)
+                inner = self._model(reader_of(child, reader), folder_of(child, folder), depth + 1)
+                model.nested[name] = inner
                 model.frames[name] = ('', child)
         return model
-
-    def _include(self, model: _Model, include: Element, depth: int) -> None:
-        reader = Reader(include, model.reader.source)
-        uri = text_of(reader, 'uri')
-        try:
-            file = _model_file(uri, model.folder)
-        except ModelError as error:
-            self.draft.drop(f'{origin_of(reader)}: {error}')
-            return
-        root = parse_file(file)
-        found = root.find('model')
-        if found is None:
-            self.draft.drop(f'{origin_of(reader)}: {uri!r} has no <model>')
-            return
-        inner = self._model(found, str(file), file.parent, depth + 1)
-        name = text_of(reader, 'name', str(found.get('name', '')))
-        pose = include.find('pose')
-        own = None if pose is not None else read_pose(inner.reader)[0]
-        model.nested[name] = (inner, own)
-        model.frames[name] = ('', include)
-        for plugin in include.findall('plugin'):
-            self.plugins.append(Plugin(Reader(plugin, model.reader.source)))
 
     def _walk(self, model: _Model, prefix: str, at: Pose) -> None:
         """Add the links and joints of a model that has a pose."""
         reader = model.reader
         for element in reader.element.findall('link'):
-            self._link(Reader(element, reader.source), model, prefix, at)
-        for name, (inner, _) in model.nested.items():
+            self._link(reader_of(element, reader), model, prefix, at)
+        for name, inner in model.nested.items():
             self._walk(inner, f'{prefix}{name}/', at.then(model.pose(name)))
         for element in reader.element.findall('joint'):
-            self._joint(Reader(element, reader.source), model, prefix, at)
+            self._joint(reader_of(element, reader), model, prefix, at)
         for element in reader.element.findall('plugin'):
-            self.plugins.append(Plugin(Reader(element, reader.source)))
+            self.plugins.append(Plugin(reader_of(element, reader)))
 
     def _link(self, reader: Reader, model: _Model, prefix: str, at: Pose) -> None:
         name = prefix + reader.attribute('name').replace('::', '/')
@@ -238,14 +186,14 @@ class _SdfReader:
         self.draft.links[name] = Link(
             name,
             read_inertial(reader, self.draft),
-            self._shapes(reader, 'visual', model.folder),
-            self._shapes(reader, 'collision', model.folder),
+            self._shapes(reader, 'visual', folder_of(reader.element, model.folder)),
+            self._shapes(reader, 'collision', folder_of(reader.element, model.folder)),
         )
         mass = reader.first('inertial/fluid_added_mass')
         if mass is not None:
             self.draft.notes.setdefault('fluid_added_mass', {})[name] = mass
         for sensor in reader.element.findall('sensor'):
-            inner = Reader(sensor, reader.source)
+            inner = reader_of(sensor, reader)
             pose, relative = read_pose(inner)
             if relative:
                 pose = model.pose(reader.attribute('name')).seen(model.pose(relative)).then(pose)

@@ -1,0 +1,133 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Includes of SDF: merged and nested models, parameters, plugins of worlds, cycles."""
+
+import numpy as np
+import pytest
+from foreign import imported
+
+from marine_sim_ros.core.errors import ModelError
+
+QUARTER = np.pi / 2
+PART = """<sdf version="1.9"><model name="part"><pose>0 0 9 0 0 0</pose>
+<frame name="mount"><pose>0 0.5 0 0 0 0</pose></frame>
+<link name="base_link"><pose>1 0 0 0 0 0</pose><inertial><mass>8</mass></inertial>
+<collision name="c"><pose>0 0 0.02 0 0 0</pose><geometry><box><size>0.4 0.25 0.1</size></box>
+</geometry></collision>
+<sensor name="imu" type="imu"><update_rate>50</update_rate></sensor>
+<sensor name="sonar" type="altimeter"/></link>
+<link name="rotor"><pose relative_to="mount">0 0 0 0 0 0</pose><inertial><mass>0.5</mass>
+</inertial></link>
+<joint name="shaft" type="revolute"><parent>base_link</parent><child>rotor</child>
+<axis><xyz expressed_in="__model__">1 0 0</xyz></axis></joint></model></sdf>"""
+THRUSTER = (
+    '<plugin filename="gz-sim-thruster-system" name="gz::sim::systems::Thruster">'
+    '<joint_name>{}</joint_name><max_thrust_cmd>{}</max_thrust_cmd></plugin>'
+)
+
+
+@pytest.fixture
+def read(tmp_path):
+    (tmp_path / 'part').mkdir()
+    (tmp_path / 'part' / 'model.sdf').write_text(PART)
+
+    def read(*parts, world=False):
+        kind = 'world' if world else 'model'
+        text = f'<sdf version="1.9"><{kind} name="top">{"".join(parts)}</{kind}></sdf>'
+        return imported(tmp_path, text, '.sdf')
+
+    return read
+
+
+def include(*parts, merge=''):
+    return f'<include{merge}><uri>model://part</uri>{"".join(parts)}</include>'
+
+
+MERGE = ' merge="true"'
+TURNED = f'<pose>0 0 2 0 0 {QUARTER}</pose>'
+
+
+def test_a_merged_model_keeps_its_names_and_hangs_on_the_pose_of_the_include(read):
+    top = '<link name="mast"><pose>0 0 3 0 0 0</pose><inertial><mass>1</mass></inertial></link>'
+    joint = '<joint name="f" type="fixed"><parent>base_link</parent><child>mast</child></joint>'
+    description, vehicle = read(
+        include(TURNED, merge=MERGE), top, joint, THRUSTER.format('shaft', 30)
+    )
+    assert set(description.links) == {'base_link', 'rotor', 'mast'}
+    # In the axes of base_link, which is turned by 90 degrees at (0, 1, 2) of the top model.
+    np.testing.assert_allclose(description.pose_of('rotor').translation, [-1, 0.5, 0], atol=1e-12)
+    np.testing.assert_allclose(description.pose_of('mast').translation, [-1, 0, 1], atol=1e-12)
+    np.testing.assert_allclose(vehicle.thrusters.axis, [[1, 0, 0]], atol=1e-12)
+
+
+def test_a_merged_model_without_a_pose_of_the_include_has_its_own(read):
+    top = '<link name="mast"><inertial><mass>1</mass></inertial></link>'
+    joint = '<joint name="f" type="fixed"><parent>base_link</parent><child>mast</child></joint>'
+    description, _ = read(include(merge=MERGE), top, joint)
+    np.testing.assert_allclose(description.pose_of('mast').translation, [-1, 0, -9], atol=1e-12)
+
+
+def test_a_name_of_a_nested_model_that_is_the_only_one_is_found_and_said(read):
+    description, vehicle = read(include('<name>hull</name>'), THRUSTER.format('shaft', 30))
+    assert description.base == 'hull/base_link'
+    assert len(vehicle.thrusters) == 1
+    assert any("stands for 'hull/shaft'" in text for text in description.assumptions)
+
+
+def test_parameters_add_change_remove_and_replace(read):
+    params = """<experimental:params>
+<sensor element_id="base_link" action="add" name="compass" type="magnetometer">
+<update_rate>7</update_rate></sensor>
+<sensor element_id="base_link::imu" action="modify"><update_rate>200</update_rate></sensor>
+<sensor element_id="base_link::sonar" action="remove"/>
+<link element_id="rotor" action="replace" name="rotor"><inertial><mass>2</mass></inertial></link>
+<link element_id="nowhere::x" action="remove"/></experimental:params>"""
+    description, vehicle = read(include(params, merge=MERGE))
+    rates = {sensor.kind: sensor.rate.value for sensor in description.sensors}
+    assert rates == {'magnetometer': 7.0, 'imu': 200.0}
+    assert vehicle.inertia.mass == pytest.approx(10.0)
+    assert any("'nowhere::x', which is not there" in text for text in description.dropped)
+
+
+@pytest.mark.parametrize('world', [True, False])
+def test_plugins_of_an_include_act_on_its_model(read, world):
+    drag = (
+        '<plugin filename="gz-sim-hydrodynamics-system" name="gz::sim::systems::Hydrodynamics">'
+        '<link_name>base_link</link_name><xUabsU>-18</xUabsU><zWabsW>-30</zWabsW></plugin>'
+    )
+    _, vehicle = read(include('<name>r</name>', THRUSTER.format('shaft', 44), drag), world=world)
+    assert vehicle.damping.quadratic[0, 0] == pytest.approx(18)
+    assert np.asarray(vehicle.thrusters.thrust_of_pwm(np.array([1900.0]))) == pytest.approx([44])
+
+
+def test_what_is_not_there_is_named_with_its_remedy(read):
+    lost = '<include><uri>https://fuel.example/1.0/x/models/Lost</uri></include>'
+    with pytest.raises(ModelError, match=r'fuel.example.*--package-path FOLDER'):
+        read(lost, world=True)
+    description, _ = read(lost, include(merge=MERGE))
+    assert any('fuel.example' in text for text in description.dropped)
+
+
+def test_models_that_include_each_other_are_one_line(tmp_path, read):
+    for here, there in (('a', 'b'), ('b', 'a')):
+        (tmp_path / here).mkdir()
+        (tmp_path / here / 'model.sdf').write_text(
+            f'<sdf version="1.9"><model name="{here}"><include><uri>model://{there}</uri></include>'
+            '</model></sdf>'
+        )
+    with pytest.raises(ModelError, match='includes itself: a -> b -> a'):
+        read('<include><uri>model://a</uri></include>')
+
+
+def test_includes_that_double_each_other_end_at_once(tmp_path, read):
+    for i in range(8):
+        twice = f'<include><uri>model://m{i + 1}</uri></include>' * 9
+        (tmp_path / f'm{i}').mkdir()
+        (tmp_path / f'm{i}' / 'model.sdf').write_text(
+            f'<sdf version="1.9"><model name="m{i}">{twice}</model></sdf>'
+        )
+    (tmp_path / 'm8').mkdir()
+    (tmp_path / 'm8' / 'model.sdf').write_text(PART)
+    with pytest.raises(ModelError, match='nested deeper than 8, or are more than 200'):
+        read('<include><uri>model://m0</uri></include>')
