@@ -102,7 +102,7 @@ def test_single_precision_is_near():
 def test_what_is_not_finite_is_told():
     vehicle = load_vehicle('bluerov2')
     light = replace(vehicle, added_mass=np.full((6, 6), np.nan))
-    with pytest.raises(MarineSimError, match='is not finite after 0'):
+    with pytest.raises(MarineSimError, match='is not physical after 0'):
         simulate_compiled(light, load_scenario('dive'), duration=1.0)
 
 

@@ -11,7 +11,15 @@ import numpy as np
 
 from marine_sim_ros.core.arrays import Array
 
-__all__ = ['State', 'Wrench', 'rest']
+__all__ = ['LIMITS', 'State', 'Wrench', 'is_physical', 'rest']
+
+FARTHEST = 1e8
+"""m from the origin of ``map``: more than twice around the Earth."""
+FASTEST = 1e3
+"""m/s: two thirds of the speed of sound in water."""
+FASTEST_TURN = 1e4
+"""rad/s."""
+LIMITS = f'up to {FARTHEST:g} m from the origin, {FASTEST:g} m/s and {FASTEST_TURN:g} rad/s'
 
 Wrench: TypeAlias = Array
 """Generalised force (..., 6) [X, Y, Z, K, M, N] in N and N·m: body frame (FLU), about the
@@ -31,6 +39,18 @@ class State(NamedTuple):
     position: Array
     orientation: Array
     velocity: Array
+
+
+def is_physical(position: Array, velocity: Array) -> Array:
+    """Return whether states are finite and within ``LIMITS``, (...).
+
+    Args:
+        position: (..., 3) m.
+        velocity: (..., 6) m/s and rad/s.
+    """
+    largest = np.array([FASTEST] * 3 + [FASTEST_TURN] * 3)
+    near = np.all(np.abs(position) <= FARTHEST, axis=-1)  # false for NaN
+    return near & np.all(np.abs(velocity) <= largest, axis=-1)
 
 
 def rest(

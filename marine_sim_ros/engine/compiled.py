@@ -19,7 +19,7 @@ from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import stamp_words
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds, ticks_of
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import State, is_physical
 from marine_sim_ros.engine.availability import precision
 from marine_sim_ros.engine.curves import with_curves
 from marine_sim_ros.engine.loop import Recorder, Setting, everything, rollout
@@ -233,9 +233,9 @@ class Program:
             return {name: np.asarray(values) for name, values in kept.items()}
 
 
-def _finite(vehicle: Vehicle, kept: dict[str, np.ndarray], stamps: np.ndarray) -> None:
-    """Raise MarineSimError where a state is no longer finite."""
-    sound = np.isfinite(kept['position'].sum(axis=1) + kept['velocity'].sum(axis=1))
+def _check_physical(vehicle: Vehicle, kept: dict[str, np.ndarray], stamps: np.ndarray) -> None:
+    """Raise MarineSimError where a state is no longer physical."""
+    sound = is_physical(kept['position'], kept['velocity'])
     if not sound.all():
         after = stamps[max(int(np.argmin(sound)) - 1, 0)] / NANOSECONDS
         raise diverged(vehicle, float(after))
@@ -317,5 +317,5 @@ def simulate_compiled(
         dtype=dtype,
     )
     kept = program.run(scenario.initial_state())
-    _finite(vehicle, kept, program.kept)
+    _check_physical(vehicle, kept, program.kept)
     return trajectory_of(setting, kept, program.kept, seed), program.compile_time

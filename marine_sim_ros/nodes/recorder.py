@@ -33,7 +33,7 @@ from marine_sim_ros.ros.base.parameters import Parameter, shared
 from marine_sim_ros.ros.base.process import own_words, run
 from marine_sim_ros.ros.base.publishers import NumbersPublisher
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.codecs import read
+from marine_sim_ros.ros.messages.codecs import read, untagged
 from marine_sim_ros.ros.recording import recorded
 from marine_sim_ros.ros.recording.fleet_recording import FleetRecording
 from marine_sim_ros.ros.recording.recorder_files import RecorderFiles, recorders
@@ -76,6 +76,8 @@ class RecorderNode(SuiteNode):
         write = partial(self._write, topic, full)
         if self.bus is not None and topic.per_tick and not (topic.open_ended or topic.shared):
             self.bus.subscribe_bytes(full, write)
+        elif topic.per_tick and not topic.shared:
+            self.listen_to_bytes(topic, write)
         else:
             self.create_subscription(topic.type, topic.name, write, topic.heard, raw=True)
 
@@ -97,7 +99,7 @@ class RecorderNode(SuiteNode):
         if self._progress.reached:  # else the owner would wait for the timer
             self._tell()
         try:
-            self._bag.write(full, self._stamp if own is None else own, data)
+            self._bag.write(full, self._stamp if own is None else own, untagged(data))
         except MarineSimError as error:
             self._fail(str(error))
 

@@ -17,7 +17,7 @@ from marine_sim_ros.core.errors import ParameterError, RunError
 from marine_sim_ros.core.random import stamp_words
 from marine_sim_ros.core.registry import FORCES
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
-from marine_sim_ros.core.state import State, rest
+from marine_sim_ros.core.state import LIMITS, State, is_physical, rest
 from marine_sim_ros.environment.environment import Environment
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.faults.tables import tables_of
@@ -61,9 +61,10 @@ Schedule = Callable[[float], Any]
 
 
 def diverged(vehicle: Vehicle, time: float) -> RunError:
-    """Return the error of a state that is no longer finite after a time (s)."""
+    """Return the error of a state that is no longer physical after a time (s)."""
     return RunError(
-        f'{vehicle.name}: the state is not finite after {time:g} s; try a smaller step'
+        f'{vehicle.name}: the state is not physical after {time:g} s: expected {LIMITS}; '
+        'try a smaller step'
     )
 
 
@@ -243,7 +244,7 @@ class Simulation:
                 anchor=None if anchor is None else anchor(time),
                 towing=None if towing is None else towing(time),
             )
-            if not np.isfinite(np.sum(self.state.velocity) + np.sum(self.state.position)):
+            if not is_physical(self.state.position, self.state.velocity):
                 raise diverged(self.vehicle, time)
 
 

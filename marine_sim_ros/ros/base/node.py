@@ -29,6 +29,7 @@ from marine_sim_ros.model.library import vehicle_of
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.ros.base.bus import Bus, Outlet
 from marine_sim_ros.ros.base.parameters import Parameter, declare, shared
+from marine_sim_ros.ros.base.sender_check import SenderCheck
 from marine_sim_ros.ros.base.throttled_publisher import ThrottledPublisher
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.codecs import read
@@ -149,7 +150,7 @@ class SuiteNode(Node):
                 def take(data: bytes) -> None:
                     bus.relay(clock.name, data, *read(clock.type, data))
 
-                self.create_subscription(clock.type, clock.name, take, clock.qos, raw=True)
+                self.listen_to_bytes(clock, take)
 
     def take_time_from_ticks(self) -> None:
         """Do what use_sim_time does with the newest tick, without a subscription to /clock.
@@ -254,7 +255,20 @@ class SuiteNode(Node):
             guarded = self._surviving(topic, lambda given: callback(*given))
             bus.subscribe_numbers(self.resolve_topic_name(topic.name), guarded)
         else:
-            self.listen(topic, lambda data: callback(*of_bytes(data)), raw=True)
+            self.listen_to_bytes(topic, lambda data: callback(*of_bytes(data)))
+
+    def listen_to_bytes(self, topic: topics.Topic, callback: Callable[[bytes], None]) -> None:
+        """Subscribe with a callback of bytes; a topic of every tick has one rightful publisher."""
+        if not topic.per_tick or topic.shared:
+            self.listen(topic, callback, raw=True)
+            return
+        check = SenderCheck(self, topic.name, self.warn_throttled)
+
+        def take(data: bytes) -> None:
+            if check.takes(data):
+                callback(data)
+
+        check.attach(self.listen(topic, take, raw=True))
 
     def listen(
         self, topic: topics.Topic, callback: Callable[[Any], None], *, raw: bool = False

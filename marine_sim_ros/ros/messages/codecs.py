@@ -10,6 +10,7 @@ is its length in 4 bytes, its characters and a zero.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Header
 
+from marine_sim_ros.core.parent_process import RUN
 from marine_sim_ros.core.stamps import NANOSECONDS
 
 try:
@@ -28,7 +30,20 @@ try:
 except ImportError:
     TFMessage = None
 
-__all__ = ['BODY', 'LAYOUTS', 'ORDERS', 'Layout', 'Template', 'not_a_message', 'read']
+__all__ = [
+    'BODY',
+    'LAYOUTS',
+    'ORDERS',
+    'Layout',
+    'Template',
+    'not_a_message',
+    'read',
+    'run_tag',
+    'tag_of',
+    'tagged',
+    'untagged',
+]
+
 
 BODY = 4
 """Bytes before the fields."""
@@ -107,12 +122,38 @@ def read(kind: Any, data: bytes) -> tuple[int, tuple[float, ...]]:
     return seconds * NANOSECONDS + rest, numbers
 
 
+def run_tag() -> bytes:
+    """Return the two bytes that tell messages of this run from others; empty: it has no tag.
+
+    They stand in the options of a serialised message, which readers of CDR ignore. The last two
+    bits stay 0: with them XCDR2 counts padding.
+    """
+    text = os.environ.get(RUN, '')
+    return (int(text) << 2 & 0xFFFC).to_bytes(2, 'big') if text.isdecimal() else b''
+
+
+def tag_of(data: bytes) -> bytes:
+    """Return the two bytes of a serialised message where a run has its tag."""
+    return data[2:BODY]
+
+
+def tagged(data: bytearray) -> bytearray:
+    """Write the tag of this run into a serialised message, and return it."""
+    data[2:BODY] = run_tag() or bytes(2)
+    return data
+
+
+def untagged(data: bytes) -> bytes:
+    """Return a serialised message without the tag of a run."""
+    return data if data[2:BODY] == b'\0\0' else data[:2] + b'\0\0' + data[BODY:]
+
+
 class Template:
     """A serialised message whose stamp and numbers are written anew."""
 
     def __init__(self, message: Any) -> None:
         """Serialise a message of a class of LAYOUTS; its strings stay as they are."""
-        layout, data = LAYOUTS[type(message)], bytearray(serialize_message(message))
+        layout, data = LAYOUTS[type(message)], tagged(bytearray(serialize_message(message)))
         order = ORDERS[bytes(data[:2])]
         self._data, self._stamp, self._at = data, layout.stamp(), layout.offset(data, order)
         self._time, self._numbers = (

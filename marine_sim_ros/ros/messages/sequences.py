@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import MultiArrayDimension, UInt16MultiArray
 
 from marine_sim_ros.core.stamps import NANOSECONDS
-from marine_sim_ros.ros.messages.codecs import BODY, ORDERS, not_a_message
+from marine_sim_ros.ros.messages.codecs import BODY, ORDERS, not_a_message, tagged
 
 __all__ = ['STAMP', 'JointNumbers', 'JointTemplate', 'PwmTemplate', 'read_joints', 'read_pwm']
 
@@ -93,7 +93,7 @@ class JointTemplate:
         """Serialise a message with names, and as many numbers as each sequence has."""
         position, velocity, effort = (list(part) for part in numbers)
         message = JointState(name=names, position=position, velocity=velocity, effort=effort)
-        self._data = bytearray(serialize_message(message))
+        self._data = tagged(bytearray(serialize_message(message)))
         walk = _Walk(self._data)
         self._stamp, self._sequences = struct.Struct(walk.order + 'iI'), _joint_sequences(walk)
         del self._data[walk.at :]  # of a sequence the serialiser overstates the size
@@ -148,7 +148,7 @@ class PwmTemplate:
         """Serialise a message with a stamp and so many widths."""
         message = UInt16MultiArray(data=[0] * count)
         message.layout.dim = [MultiArrayDimension(label=STAMP)]
-        self._data = bytearray(serialize_message(message))
+        self._data = tagged(bytearray(serialize_message(message)))
         walk = _Walk(self._data)
         places: list[int] = []
         _pass_dimensions(walk, lambda _, at: places.append(at))

@@ -11,15 +11,14 @@ from geometry_msgs.msg import WrenchStamped
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import Wrench
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import finite, wrench_from
+from marine_sim_ros.ros.messages.convert import wrench_from
 from marine_sim_ros.ros.owners.state_owner import StateOwner
+from marine_sim_ros.ros.owners.wrench_bounds import largest_wrench, wrench_fault
 
 __all__ = ['ExternalWrench']
 
 HOLD = 1.0
 """s that a message holds."""
-LARGEST = 1e4
-"""N or N·m for each kg of the vehicle: a thousand times its weight."""
 
 
 class ExternalWrench:
@@ -30,6 +29,7 @@ class ExternalWrench:
         self._owner = owner
         self._wrench = np.zeros(6)
         self._until = -1
+        self._largest = largest_wrench(owner.vehicle.inertia.mass, owner.dt)
         owner.listen(topics.EXTERNAL_WRENCH, self._on_wrench)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
@@ -45,12 +45,7 @@ class ExternalWrench:
         body = self._owner.body_frame
         if frame not in ('', self._owner.vehicle.base_link, body):
             return f'frame_id is {frame!r}, expected {body!r}'
-        if not finite(wrench):
-            return 'not finite'
-        limit = LARGEST * self._owner.vehicle.inertia.mass
-        if np.max(np.abs(wrench)) > limit:
-            return f'{np.max(np.abs(wrench)):g} N or N m, expected {limit:g} at most'
-        return ''
+        return wrench_fault(wrench.tolist(), self._largest)
 
     def at(self, stamp: int) -> Wrench | None:
         """Return the wrench (6,) that acts at a stamp in ns, or None."""

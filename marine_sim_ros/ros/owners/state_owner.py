@@ -21,11 +21,12 @@ from std_srvs.srv import SetBool, Trigger
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.stamps import NANOSECONDS, step_nanoseconds
-from marine_sim_ros.core.state import State
+from marine_sim_ros.core.state import LIMITS, State, is_physical
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import SOURCES, Parameter, shared
 from marine_sim_ros.ros.base.publishers import NumbersPublisher, SpatialPublisher
 from marine_sim_ros.ros.messages import topics
+from marine_sim_ros.ros.owners.rivals import Rivals
 from marine_sim_ros.ros.recording.recorded import is_recorded
 from marine_sim_ros.ros.ticks.followers import SILENCE, Followers
 from marine_sim_ros.ros.ticks.pacing import Pacer
@@ -42,8 +43,6 @@ LONGEST_READING = 30.0
 """s of wall time that a sensor may take for a reading on a busy machine."""
 START_TIMEOUT = 60.0
 """s of wall time; who has not spoken at all by then is missing."""
-YOUNG = 5.0
-"""s; of two owners of one odom, one that is younger than this steps back."""
 
 PARAMETERS = (
     shared('dt'),
@@ -114,7 +113,7 @@ class StateOwner(SuiteNode):
         self._sensors = Followers(topic.name for topic in ticks)
         self._sensor_ticks = ticks
         self._ticks_reported = (0, wall.monotonic())
-        self._published_at = self._made_at = self._ended_at = self._heard_at = wall.monotonic()
+        self._published_at = self._ended_at = self._heard_at = wall.monotonic()
         odd = start_warnings(self.environment, self._initial.position)
         for text in (*self.vehicle.warnings, *odd):  # one node of a run is enough
             self.get_logger().warning(text)
@@ -122,6 +121,7 @@ class StateOwner(SuiteNode):
         self.total = SpatialPublisher(self, topics.TOTAL_WRENCH)
         needed = 'acceleration' in topics.sensor_needs(self.vehicle)
         self._acceleration = SpatialPublisher(self, topics.ACCELERATION) if needed else None
+        self._rivals = self._find_rivals()
         self._make_inputs()
         self.take_time_from_ticks()
         period = self.dt / self.pacer.factor if self.pacer.factor else 0.05
@@ -189,8 +189,9 @@ class StateOwner(SuiteNode):
 
     def advance(self, state: State) -> None:
         """Take the state of the next tick, and publish it as soon as it may be."""
-        if not np.isfinite(state.velocity.sum() + state.position.sum()):
-            self.fail(f'the state is not finite after {self.time:.3f} s; try a smaller dt')
+        if not is_physical(state.position, state.velocity):
+            told = f'the state is not physical after {self.time:.3f} s: expected {LIMITS}'
+            self.fail(f'{told}; try a smaller dt')
             return
         if self._acceleration is not None and self.stamp >= 0:  # none leads to the first state
             change = (state.velocity - self.state.velocity) / self.dt
@@ -350,11 +351,12 @@ class StateOwner(SuiteNode):
             ticks=self.stamp // self._step,
             paused='yes' if self.paused else 'no',
         )
-        owners = self.count_publishers(self._odom_publisher.topic_name)
-        if owners < 2:
-            return
-        text = f'{owners} nodes publish {self._odom_publisher.topic_name}; expected one owner'
-        if now - self._made_at <= YOUNG:
-            self.fail(f'{text}: this one, the younger, ends')
-        else:
-            self.warn_throttled(text, error=True)
+        self._rivals.look()
+
+    def _find_rivals(self) -> Rivals:
+        """Return what looks for other runs."""
+        own = [self._odom_publisher.topic_name]
+        if self.values['clock'] == 'publish':
+            return Rivals(self, [*own, self._clock_publisher.topic_name], frames=())
+        prefixed = self.values['frame_prefix'] or self.values['truth_frame'] or topics.TF is None
+        return Rivals(self, own, frames=() if prefixed else (self._tf_publisher.topic_name,))

@@ -22,9 +22,9 @@ from marine_sim_ros.ros.arm.joint_keeper import JointKeeper
 from marine_sim_ros.ros.arm.joint_positions import ArmListener
 from marine_sim_ros.ros.base.parameters import Parameter
 from marine_sim_ros.ros.messages import topics
-from marine_sim_ros.ros.messages.convert import finite
 from marine_sim_ros.ros.owners.external_wrench import ExternalWrench
 from marine_sim_ros.ros.owners.state_owner import START_TIMEOUT, StateOwner
+from marine_sim_ros.ros.owners.wrench_bounds import largest_wrench, wrench_fault
 from marine_sim_ros.ros.ticks.barrier import WrenchBarrier
 
 __all__ = ['SummingOwner']
@@ -40,6 +40,7 @@ class SummingOwner(StateOwner):
         self.barrier = WrenchBarrier(sources)
         self.implicit = self.values['implicit_drag'] and 'drag' in sources
         self._begun = False
+        self._largest = largest_wrench(self.vehicle.inertia.mass, self.dt)
         self.health['outages'] = 0
         moves = self.vehicle.manipulator is not None and 'manipulator' in sources
         self._arm = ArmListener(self, self._on_joints) if moves else None
@@ -91,8 +92,8 @@ class SummingOwner(StateOwner):
 
     def _on_wrench(self, source: str, stamp: int, numbers: Sequence[float]) -> None:
         wrench = np.array(numbers)
-        if not finite(wrench):
-            self.warn_throttled(f'wrench/{source}: not finite; its last wrench holds')
+        if fault := wrench_fault(numbers, self._largest):
+            self.warn_throttled(f'wrench/{source}: {fault}; its last wrench holds', error=True)
             wrench = self.barrier.last[source]
         if self.barrier.offer(source, stamp, wrench):
             self.get_logger().info(f'wrench/{source} is back at {stamp / NANOSECONDS:.3f} s')
