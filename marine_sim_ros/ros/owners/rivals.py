@@ -3,8 +3,8 @@
 
 """Other publishers of what one owner of a state alone publishes: another run in the ROS domain.
 
-The younger of two runs ends with exit code 2, before anybody relies on it. Once it has settled, and
-against publishers that own no state (a bag that is played, a test), it names them and goes on.
+The younger of two runs ends with exit code 2, before anybody relies on it. Once it has settled,
+and against publishers that own no state (a bag that is played, a test), it names them and goes on.
 """
 
 from __future__ import annotations
