@@ -481,3 +481,53 @@ def test_lines_of_a_scenario_in_xacro_are_those_of_its_files(read, tmp_path):
     description, _ = read(text, '.scn.xacro')
     assert any(text.startswith('part.xacro:3 <base_link>') for text in description.assumptions)
     assert any(text.startswith('part.xacro:5 <sensor>') for text in description.dropped)
+
+
+# Plugins of other teams
+
+
+def test_a_boat_of_gazebo_classic_floats_on_four_columns_and_pushes(read):
+    dynamics = """<gazebo><plugin name="d" filename="libusv_gazebo_dynamics_plugin.so">
+<bodyName>base_link</bodyName><waterDensity>1000</waterDensity><xDotU>7</xDotU><xU>50</xU>
+<xUU>72</xUU><boatArea>0.8</boatArea><boatWidth>1.2</boatWidth><boatLength>2</boatLength>
+</plugin></gazebo>"""
+    thrusters = """<gazebo><plugin name="t" filename="libusv_gazebo_thrust_plugin.so"><thruster>
+<linkName>prop</linkName><propJointName>spin</propJointName><maxForceFwd>45</maxForceFwd>
+<maxForceRev>-20</maxForceRev></thruster></plugin></gazebo>"""
+    _, vehicle = read(robot(link(mass=80), PROP, dynamics, thrusters), '.urdf')
+    draught = vehicle.inertia.mass / (1000 * 0.8)
+    assert vehicle.buoyancy.volume == pytest.approx(2 * draught * 0.8, rel=1e-6)
+    assert vehicle.added_mass[0, 0] == 7.0
+    assert vehicle.damping.linear[0, 0] == 50.0
+    assert vehicle.damping.linear[2, 2] == 20.0  # the plugin's default
+    assert vehicle.damping.quadratic[0, 0] == 72.0
+    assert thrust(vehicle, 1900.0) == pytest.approx([45.0])
+    assert thrust(vehicle, 1100.0) == pytest.approx([-20.0])
+
+
+def test_plugins_of_hippocampus(read):
+    water = """<plugin filename="hydrodynamics" name="hippo_gz_plugins::hydrodynamics">
+<hydrodynamics><link>base_link</link><added_mass_linear>1 2 3</added_mass_linear>
+<added_mass_angular>0.1 0.2 0.3</added_mass_angular><damping_linear>5 6 7</damping_linear>
+<damping_angular>0.5 0.6 0.7</damping_angular></hydrodynamics></plugin>
+<plugin filename="buoyancy" name="hippo_gz_plugins::buoyancy"><link>base_link</link>
+<relative_compensation>1.02</relative_compensation>
+<{0}>1.96133</{0}></plugin>""".format('additional_buyoancy_force')  # codespell:ignore buyoancy
+    motor = """<plugin filename="thruster" name="hippo_gz_plugins::thruster"><link>rotor</link>
+<joint>spin</joint><thruster_number>0</thruster_number><quadratic_coeff>0.01</quadratic_coeff>
+<linear_coeff>-0.1</linear_coeff><maximum_rpm>1800</maximum_rpm>
+<propeller_direction>ccw</propeller_direction></plugin>"""
+    _, vehicle = read(model(ROTOR, water, motor, mass=10.0))
+    displaced = vehicle.buoyancy.volume * vehicle.buoyancy.fluid_density
+    assert displaced == pytest.approx(10.2 + 0.2, rel=1e-4)
+    np.testing.assert_allclose(np.diag(vehicle.damping.linear), [5, 6, 7, 0.5, 0.6, 0.7])
+    assert thrust(vehicle, 1900.0) == pytest.approx([0.01 * 900 - 0.1 * 30])
+
+
+def test_two_plugins_of_one_name_are_told_apart(read):
+    block = '<plugin name="h" filename="libHydrodynamicsPlugin.so">{}</plugin>'
+    lrauv = block.format('<link_name>base_link</link_name><xUabsU>-6</xUabsU><zWabsW>-9</zWabsW>')
+    _, vehicle = read(model(lrauv))
+    assert vehicle.damping.quadratic[0, 0] == pytest.approx(6)
+    description, _ = read(model(block.format('<wave_model>w</wave_model>')))
+    assert any('drag by their panels' in text for text in description.assumptions)

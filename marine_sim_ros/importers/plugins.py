@@ -9,10 +9,12 @@ import re
 from collections.abc import Callable
 
 from marine_sim_ros.importers import (
+    classic_boats,
     fin_plugins,
     freefloating,
     gazebo_plugins,
     gazebo_sensors,
+    hippo_plugins,
     px4_plugins,
     surface_plugins,
     uuv_plugins,
@@ -32,6 +34,12 @@ READERS: tuple[tuple[str, _Read], ...] = (
     (r'vrx::Surface|libSurface', surface_plugins.read_surface),
     (r'SimpleHydrodynamics', surface_plugins.read_simple_hydrodynamics),
     (r'gz-waves|wave_sim', lambda p, d: _waves(p, d)),
+    (r'hippo_gz_plugins::hydrodynamics', hippo_plugins.read_hydrodynamics),
+    (r'hippo_gz_plugins::buoyancy', hippo_plugins.read_buoyancy),
+    (r'hippo_gz_plugins::thruster', hippo_plugins.read_thruster),
+    (r'usv_(gazebo_)?dynamics', classic_boats.read_usv_dynamics),
+    (r'usv_(gazebo_)?thrust', classic_boats.read_usv_thrust),
+    (r'libHydrodynamicsPlugin|HydrodynamicsPlugin\b', lambda p, d: _named_alike(p, d)),
     (r'systems::Hydrodynamics|-hydrodynamics-system', gazebo_plugins.read_hydrodynamics),
     (r'uuv_thruster', uuv_plugins.read_uuv_thruster),
     (r'systems::Thruster|-thruster-system', gazebo_plugins.read_thruster),
@@ -91,6 +99,14 @@ def _waves(plugin: Plugin, draft: Draft) -> None:
         f'{origin_of(plugin.reader)} {plugin.label}: its collisions float by their volume and '
         'drag by their panels, with our own coefficients'
     )
+
+
+def _named_alike(plugin: Plugin, draft: Draft) -> None:
+    """Tell the two plugins of one name apart: asv_wave_sim's of meshes, and that of LRAUV."""
+    if plugin.reader.element.find('wave_model') is not None:
+        _waves(plugin, draft)
+    else:
+        gazebo_plugins.read_hydrodynamics(plugin, draft)
 
 
 def apply_plugins(draft: Draft, plugins: list[Plugin]) -> None:

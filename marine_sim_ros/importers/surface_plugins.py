@@ -19,7 +19,7 @@ from marine_sim_ros.importers.gazebo_plugins import set_hydrodynamics
 from marine_sim_ros.model.xml import Reader
 from marine_sim_ros.sdf.poses import Pose
 
-__all__ = ['read_simple_hydrodynamics', 'read_surface']
+__all__ = ['add_hulls', 'read_simple_hydrodynamics', 'read_surface', 'twin_hulls']
 
 _SLENDER = 200
 """Length over radius; a longer hull would be cut into millions of voxels."""
@@ -33,54 +33,59 @@ def read_surface(plugin: Plugin, draft: Draft) -> None:
     """Take vrx::Surface: the lower half of a cylinder that floats, divided among its points."""
     reader = plugin.reader
     link = draft.known_link(reader, text_of(reader, 'link_name').replace('::', '/'))
-    length = number(reader, 'hull_length', 4.9, 1e-3, 1e4)
-    radius = number(reader, 'hull_radius', 0.213, 1e-3, 1e4)
-    density = number(reader, 'fluid_density', _DENSITY, 1.0, 2e4)
-    draft.water_density = density
+    length = number(reader, 'hull_length', 4.9, 1e-3, 1e4).value
+    radius = number(reader, 'hull_radius', 0.213, 1e-3, 1e4).value
+    draft.water_density = number(reader, 'fluid_density', _DENSITY, 1.0, 2e4)
     points = [
         Reader(p, reader.source).numbers({3}) for p in reader.element.findall('points/point')
     ]
-    if not points:
-        length, points = _twin_hulls(reader, length)
-    if length.value / len(points) > _SLENDER * radius.value:
-        raise reader.error(
-            f'hull_length {length.value:g} is more than {_SLENDER} times hull_radius '
-            f'{radius.value:g}; expected a hull'
-        )
-    if 'hull' not in draft.notes:
-        for name, known in draft.links.items():
-            if known.collisions:
-                draft.drop(
-                    f'collisions of link {name!r}: the hulls of the Surface plugin replace them'
-                )
-                draft.links[name] = replace(known, collisions=())
-    draft.notes['hull'] = True
+    if points:
+        hulls = _cylinders(reader, points, length / len(points), radius)
+    else:
+        own = number(reader, 'vehicle_length', length, 1e-3, 1e4)
+        width = number(reader, 'vehicle_width', None, 1e-3, 1e4)
+        if width is None:
+            raise reader.error('has no <points><point>, and no <vehicle_width>')
+        hulls = twin_hulls(reader, own.value, width.value, radius)
     draft.assume(
         f'{origin_of(reader)}: the whole cylinder displaces; in the source no more than its '
         'lower half does'
     )
-    up = np.array([0.0, 0.0, radius.value])
-    size = (radius.value, length.value / len(points))
-    shapes = tuple(
-        Shape('cylinder', size, Pose(point + up, _ALONG_X), origin_of(reader)) for point in points
-    )
-    known = draft.links[link]
-    draft.links[link] = replace(known, collisions=known.collisions + shapes)
+    add_hulls(reader, draft, link, hulls)
 
 
-def _twin_hulls(reader: Reader, length: Sourced[float]) -> tuple[Sourced[float], list[np.ndarray]]:
-    """Return the whole length of two hulls, and the four points that an old plugin floats at.
-
-    It has <vehicle_length> L and <vehicle_width> W in place of <points>: hulls of length L at
-    y = ±W/2, each in two halves.
-    """
-    own = number(reader, 'vehicle_length', length.value, 1e-3, 1e4)
-    width = number(reader, 'vehicle_width', None, 1e-3, 1e4)
-    if width is None:
-        raise reader.error('has no <points><point>, and no <vehicle_width>')
+def twin_hulls(reader: Reader, length: float, width: float, radius: float) -> list[Shape]:
+    """Return two hulls along x at y = ±width/2, each in two halves, for plugins without points."""
     halves = [(x, y) for x in (-1, 1) for y in (-1, 1)]
-    points = [np.array([x * own.value / 4, y * width.value / 2, 0.0]) for x, y in halves]
-    return Sourced(2 * own.value, own.origin), points
+    points = [np.array([x * length / 4, y * width / 2, 0.0]) for x, y in halves]
+    return _cylinders(reader, points, length / 2, radius)
+
+
+def _cylinders(
+    reader: Reader, points: list[np.ndarray], length: float, radius: float
+) -> list[Shape]:
+    """Return cylinders along x that touch points (3,) with their lowest line."""
+    if length > _SLENDER * radius:
+        raise reader.error(
+            f'a hull of {length:g} m is more than {_SLENDER} times its radius {radius:g} m; '
+            'expected a hull'
+        )
+    up, origin = np.array([0.0, 0.0, radius]), origin_of(reader)
+    return [Shape('cylinder', (radius, length), Pose(p + up, _ALONG_X), origin) for p in points]
+
+
+def add_hulls(reader: Reader, draft: Draft, link: str, hulls: list[Shape]) -> None:
+    """Let shapes of a link float the vehicle in place of its own collisions."""
+    if 'hull' not in draft.notes:
+        for name, known in draft.links.items():
+            if known.collisions:
+                draft.drop(
+                    f'collisions of link {name!r}: the hulls of {origin_of(reader)} replace them'
+                )
+                draft.links[name] = replace(known, collisions=())
+    draft.notes['hull'] = True
+    known = draft.links[link]
+    draft.links[link] = replace(known, collisions=(*known.collisions, *hulls))
 
 
 def read_simple_hydrodynamics(plugin: Plugin, draft: Draft) -> None:
