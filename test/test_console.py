@@ -3,7 +3,6 @@
 
 """The console's core: who steers, what a page may ask, what it is shown, who is let in."""
 
-import asyncio
 import json
 import math
 import time
@@ -24,10 +23,9 @@ from marine_sim_ros.console.control_lease import (
     silent,
     take,
 )
-from marine_sim_ros.console.page.access import Gate
 from marine_sim_ros.console.requests import REQUESTS, OperatorInput, parse_request
 from marine_sim_ros.console.scene_visuals import scene_visuals
-from marine_sim_ros.console.session import LOST, WAITING, Session
+from marine_sim_ros.console.session import LOST, OF_PAGE, WAITING, Session
 from marine_sim_ros.console.telemetry import Energy, telemetry_frame
 from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
 from marine_sim_ros.control.attitude import level_velocity
@@ -160,11 +158,17 @@ def test_a_link_passes_on_and_drops_what_floods():
     assert link.refuse({'kind': 'take', 'value': False}, 'a') == ''
     link.lose('a')
     assert [(p, r.kind) for p, r in link.requests()] == [('a', 'take'), ('a', LOST)]
-    told = [link.refuse({'kind': 'stop'}, 'b') for _ in range(WAITING + 5)]
-    assert set(told[:WAITING]) == {''}
-    assert all('too many' in text for text in told[WAITING:])
-    assert len(link.requests()) == WAITING
+    told = [link.refuse({'kind': 'pause', 'value': True}, 'b') for _ in range(OF_PAGE + 5)]
+    assert set(told[:OF_PAGE]) == {''}
+    assert all('too many' in text for text in told[OF_PAGE:])
+    assert link.refuse({'kind': 'pause', 'value': True}, 'c') == ''  # no page floods another
+    assert len(link.requests()) == OF_PAGE + 1
     assert link.requests() == []
+    for i in range(2 * WAITING):
+        link.refuse({'kind': 'reset'}, f'page {i}')
+    for _ in range(100):
+        assert link.refuse({'kind': 'look'}, 'd') == 'too many requests; ignored'
+    assert len(link.requests()) == WAITING
 
 
 def test_a_moment_of_known_rows():
@@ -275,57 +279,3 @@ def test_surroundings_of_shipped_environments_are_json():
         json.dumps(around, allow_nan=False)
     around = scene_visuals(run_environment('pool'))
     assert around['planes']
-
-
-def asked(path='/', *, token='', kind='http', query='', **headers):
-    """Return status (or None: let through), and headers, of a request at the gate."""
-    sent, passed = [], []
-
-    async def app(scope, receive, send):
-        passed.append(scope['path'])
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {
-        'type': kind,
-        'path': path,
-        'query_string': query.encode(),
-        'headers': [(k.encode(), v.encode()) for k, v in headers.items()],
-    }
-    asyncio.run(Gate(app, token)(scope, None, send))
-    if passed:
-        return None, {}
-    if kind == 'websocket':
-        return sent[0]['code'], {}
-    return sent[0]['status'], {k.decode(): v.decode() for k, v in sent[0]['headers']}
-
-
-@pytest.mark.parametrize('kind', ['http', 'websocket'])
-def test_the_gate_on_this_machine(kind):
-    refused = {'http': 403, 'websocket': 1008}[kind]
-    for host in ('127.0.0.1:8060', 'localhost:8060', '[::1]:8060'):
-        assert asked(kind=kind, host=host)[0] is None
-        assert asked(kind=kind, host=host, origin=f'http://{host}')[0] is None
-    for host in ('evil.example', '127.0.0.1.evil.example:8060', '', '[', '192.168.0.5:8060'):
-        assert asked(kind=kind, host=host)[0] == refused
-    assert asked(kind=kind, host='localhost:8060', origin='http://evil.example')[0] == refused
-    assert asked(kind=kind, host='localhost:8060', origin='http://localhost:1')[0] == refused
-    assert asked(kind=kind, host='localhost:8060', origin='null')[0] == refused
-
-
-def test_the_gate_with_a_token():
-    home = {'host': '192.168.0.5:8060'}
-    assert asked(token='secret', **home)[0] == 403
-    assert asked(token='secret', query='token=secre', **home)[0] == 403
-    assert asked(token='secret', cookie='marine_sim_console=x', **home)[0] == 403
-    assert asked(token='secret', kind='websocket', query='token=secret', **home)[0] == 1008
-    status, headers = asked(token='secret', query='token=secret', **home)
-    assert (status, headers['location']) == (303, '/')
-    assert 'HttpOnly' in headers['set-cookie']
-    assert 'SameSite=Strict' in headers['set-cookie']
-    cookie = headers['set-cookie'].split(';')[0]
-    for kind in ('http', 'websocket'):
-        assert asked(token='secret', kind=kind, cookie=cookie, **home)[0] is None
-        refused = asked(token='secret', kind=kind, cookie=cookie, origin='http://x', **home)[0]
-        assert refused in (403, 1008)

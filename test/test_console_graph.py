@@ -4,7 +4,9 @@
 """The console's node on its wire, without a browser: seats, silence, nonsense, foreigners."""
 
 import json
+import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,9 +35,15 @@ class Wire:
     def __init__(self, address, page, **options):
         from websockets.sync.client import connect
 
+        from marine_sim_ros.console.page.client import cookie_of
+
         where = address.replace('http', 'ws').split('?')[0]
         self.socket = connect(
-            f'{where}wire?page={page}', proxy=None, ping_interval=None, **options
+            f'{where}wire?page={page}',
+            proxy=None,
+            ping_interval=None,
+            additional_headers={'Cookie': cookie_of(address)},
+            **options,
         )
 
     def ask(self, kind, value=None):
@@ -105,15 +113,20 @@ def test_a_silent_operator_is_lost_and_others_only_watch(processes, watcher):
     one.ask('hello', 'Ada')
     one.ask('take', False)
     one.hold(watcher, lambda: pwm and pushed(pwm[-1]), heave=-1.0)
-    # Who watches can neither steer nor stop, and does not get the seat by asking.
+    # Who watches cannot steer, and does not get the seat by asking.
     two.ask('take', False)
-    two.ask('stop')
     two.ask('hands', {'sticks': [1.0] * 6})
     count = len(pwm)
     one.hold(watcher, lambda: len(pwm) > count + 10, heave=-1.0)
     assert all(list(m.data[:4]) == [1500] * 4 and pushed(m) for m in pwm[count + 1 :])
     assert one.newest()['mine']
     assert not two.newest()['mine']
+    # Who has the right to steer can stop at any time; who steered has to take control again.
+    two.ask('stop')
+    watcher.until(lambda: set(pwm[-1].data) == {1500})
+    one.until(lambda m: not m.get('mine', True))
+    one.ask('take', False)
+    one.hold(watcher, lambda: pushed(pwm[-1]), heave=-1.0)
     # Silence: the page is there, and says nothing.
     silent = time.monotonic()
     watcher.until(lambda: set(pwm[-1].data) == {1500})
@@ -393,9 +406,13 @@ def test_bad_parameters_give_one_line(processes, parameters, expected):
     assert output.count('\n') == 1
 
 
-def test_beyond_this_machine_only_with_a_token(processes):
-    import urllib.error
-    import urllib.request
+def test_the_token_is_printed_and_stays_out_of_the_graph(processes, ros_environment):
+    from rcl_interfaces.msg import Log
+    from rclpy.parameter_client import AsyncParameterClient
+    from rclpy.qos import DurabilityPolicy, QoSProfile
+
+    from marine_sim_ros.console.page.client import cookie_of
+    from marine_sim_ros.core.errors import MarineSimError
 
     spec = next(
         s
@@ -403,15 +420,32 @@ def test_beyond_this_machine_only_with_a_token(processes):
         if s.executable == 'console'
     )
     spec.parameters.update({'host': '0.0.0.0', 'port': 0})
-    address = address_of(processes.node(spec))
-    assert '?token=' in address
-    port = int(address.split(':')[2].split('/')[0])
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        opener.open(f'http://127.0.0.1:{port}/scenery', timeout=10)
-    assert refused.value.code == 403
-    cookies = urllib.request.HTTPCookieProcessor()
-    opener.add_handler(cookies)
-    token = address.split('?')[1]
-    with opener.open(f'http://127.0.0.1:{port}/scenery?{token}', timeout=10) as answer:
-        assert json.load(answer)['look']['name'] == 'bluerov2'
+    process = processes.node(spec)
+    address = address_of(process)
+    host, token = address.split('/?token=')
+    (watching,) = re.findall(r'to watch only: (http://\S+)', process.stdout.readline())
+    local = f'http://127.0.0.1:{host.rsplit(":", 1)[1]}'
+    assert len(token) >= 43
+    assert cookie_of(f'{local}/?token={token}') != cookie_of(watching.replace(host, local))
+    with pytest.raises(MarineSimError, match='Not allowed'):
+        cookie_of(f'{local}/?token=x')
+    listener, told = Watcher(), []
+    listener.node.create_subscription(
+        Log,
+        '/rosout',
+        lambda m: told.append(m.msg),
+        QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL),
+    )
+    parameters = AsyncParameterClient(listener.node, '/bluerov2/console')
+    listener.until(parameters.services_are_ready)
+    names = parameters.list_parameters([], 10)
+    listener.until(names.done)
+    values = parameters.get_parameters(names.result().result.names)
+    listener.until(values.done)
+    for _ in range(20):  # what a late joiner is given
+        listener.spin(0.05)
+    assert token not in str(values.result())
+    assert token not in str(told)
+    for name in ('cmdline', 'environ'):
+        assert token.encode() not in Path(f'/proc/{process.pid}/{name}').read_bytes()
+    listener.close()

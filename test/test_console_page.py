@@ -539,7 +539,7 @@ def test_a_closed_browser_stops_the_thrusters_and_a_second_tab_only_watches(
     first.press('Take control')
     first.reads('You steer')
     second.reads('Take over')
-    assert second.tab.get_by_role('button', name='STOP').is_disabled()
+    assert second.tab.get_by_role('button', name='STOP').is_enabled()
     second.push('left', 0, 1)
     first.push('right', 0, -1)
     vehicle.until(lambda: pwm and max(pwm[-1].data) > 1600)

@@ -6,7 +6,7 @@
 import socket
 import time
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from processor import PATIENCE
@@ -29,6 +29,7 @@ def parts_of(data):
 def test_a_stream_has_the_newest_pictures_and_tells_who_is_watched():
     from fastapi import FastAPI
 
+    from marine_sim_ros.console.page.client import cookie_of
     from marine_sim_ros.console.page.server import Server
     from marine_sim_ros.console.page.video import video
     from marine_sim_ros.console.session import Session
@@ -36,15 +37,18 @@ def test_a_stream_has_the_newest_pictures_and_tells_who_is_watched():
     session, app = Session({'videos': ['camera']}), FastAPI()
     video(app, session, 50.0)
     server = Server(app, '127.0.0.1', 0)
-    port = int(server.address.split(':')[2].rstrip('/'))
+    port = int(server.address.split(':')[2].split('/')[0])
+    cookie = cookie_of(server.view_address)
     try:
         assert session.watched == ()
+        missing = Request(f'http://127.0.0.1:{port}/video/periscope')
+        missing.add_header('Cookie', cookie)
         with pytest.raises(HTTPError, match='404'):
-            urlopen(f'http://127.0.0.1:{port}/video/periscope', timeout=5)
+            urlopen(missing, timeout=5)
         with socket.create_connection(('127.0.0.1', port), timeout=5) as page:
             page.sendall(
                 f'GET /video/camera HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n'
-                'Accept-Encoding: gzip\r\n\r\n'.encode()
+                f'Accept-Encoding: gzip\r\nCookie: {cookie}\r\n\r\n'.encode()
             )
             seen, sent = b'', []
             for i in range(1, 4):

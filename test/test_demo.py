@@ -26,6 +26,8 @@ from graph import NotInTime
 from processor import PATIENCE
 
 from marine_sim_ros import Environment, load_vehicle, simulate
+from marine_sim_ros.console.page.client import opening_file
+from marine_sim_ros.console.page.tokens import read_token
 from marine_sim_ros.physics import wrench_sources
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.tools import demo
@@ -249,20 +251,30 @@ def test_a_browser_is_opened_only_on_a_display(monkeypatch, name):
     assert demo._has_browser()
 
 
-def test_the_console_opens_as_soon_as_it_answers(monkeypatch):
+def test_the_console_opens_as_soon_as_it_answers(monkeypatch, tmp_path):
     opened, over = [], threading.Event()
     monkeypatch.setattr(webbrowser, 'open', opened.append)
     with socket.socket() as server:
         server.bind(('127.0.0.1', 0))
         port = server.getsockname()[1]
-        opener = threading.Thread(target=demo._open_when_served, args=(port, over))
+        page = opening_file(tmp_path, address := f'http://127.0.0.1:{port}/?token=x')
+        opener = threading.Thread(target=demo._open_when_served, args=(port, page, over))
         opener.start()
         time.sleep(0.5)
         assert opened == []  # nothing listens yet
         server.listen()
         opener.join(5)
     over.set()
-    assert opened == [f'http://127.0.0.1:{port}']
+    assert opened == [page.as_uri()]  # no token among the arguments of a browser
+    assert address in page.read_text()
+    assert page.stat().st_mode & 0o077 == 0
+
+
+def test_the_console_of_the_tour_reads_its_token_from_a_file_of_this_user(monkeypatch, tmp_path):
+    monkeypatch.setattr(demo, '_has_browser', lambda: False)
+    spec = demo.NodeSpec('console', '/bluerov2', {})
+    demo._offer_console(1234, [spec], tmp_path, threading.Event())
+    assert read_token(spec.parameters['token_file'])
 
 
 def test_signals_are_as_before_after_the_graph(monkeypatch):
@@ -273,5 +285,5 @@ def test_signals_are_as_before_after_the_graph(monkeypatch):
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(demo, 'run_graph', graph)
     settings = demo.RunOptions(scenario='dive')
-    assert demo._run(settings, demo._Stage(fast=True), open_browser=False) == 0
+    assert demo._run(settings, demo._Stage(fast=True), None) == 0
     assert signal.getsignal(signal.SIGINT) is before

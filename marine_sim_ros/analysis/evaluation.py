@@ -18,6 +18,7 @@ from marine_sim_ros.analysis.response import response
 from marine_sim_ros.analysis.run import Run
 from marine_sim_ros.analysis.trim import balance_metrics, trim
 from marine_sim_ros.control.allocation import controllability
+from marine_sim_ros.core.columns import markdown_text
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.model.inertia import Buoyancy, Inertia
 from marine_sim_ros.model.vehicle import Vehicle
@@ -252,18 +253,18 @@ def report(
     """Return the report of a run as Markdown; ``facts`` are lines such as its hash."""
     good = all(c.within is not False for c in comparisons)
     lines = [
-        f'# {experiment.title}: {metrics["vehicle"]}',
+        f'# {markdown_text(experiment.title)}: {markdown_text(metrics["vehicle"])}',
         '',
-        f'{experiment.description}.',
+        f'{markdown_text(experiment.description)}.',
         '',
         f'Result: **{"within" if good else "outside"}** the bands that are required.',
         '',
-        *(f'- {name}: {value}' for name, value in facts.items()),
+        *(f'- {name}: {markdown_text(value)}' for name, value in facts.items()),
         '',
     ]
     lines += ['## Beside the printed values', '']
     if experiment.source:
-        lines += [f'Source: {experiment.source}.', '']
+        lines += [f'Source: {markdown_text(experiment.source)}.', '']
     lines += [
         markdown(comparisons),
         '',
@@ -274,7 +275,7 @@ def report(
     unable = ', '.join(metrics['uncontrollable'])
     if unable:
         lines += [f'The thrusters of this vehicle cannot command: {unable}.', '']
-    lines += [f'{note}.\n' for note in metrics['notes']]
+    lines += [f'{markdown_text(note)}.\n' for note in metrics['notes']]
     lines += ['## Pictures', '']
     lines += [f'![{p.stem}]({p.name})\n' for p in pictures]
     return '\n'.join(lines).rstrip() + '\n'

@@ -14,13 +14,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from statistics import median
-from urllib.request import ProxyHandler, build_opener
 
 from rich.table import Table
 
 from marine_sim_ros.bench.odometer import Odometer
 from marine_sim_ros.bench.processes import cpu_seconds, resident
+from marine_sim_ros.console.page.client import cookie_of, opening_file
+from marine_sim_ros.console.page.tokens import write_token
 from marine_sim_ros.core.child_process import end_child
 from marine_sim_ros.core.errors import MarineSimError
 from marine_sim_ros.core.terminal import Terminal
@@ -37,11 +39,15 @@ WATCHERS = ('nobody', 'console, no page', 'console and a page', 'console and a b
 
 
 @contextmanager
-def _page() -> Iterator[list[int]]:
+def _page(address: str) -> Iterator[list[int]]:
     """Receive telemetry frames as a browser does; yield a list of their count."""
     from websockets.sync.client import connect
 
-    count, socket = [0], connect(f'ws://127.0.0.1:{PORT}/wire?page=bench', proxy=None)
+    cookie = {'Cookie': cookie_of(address)}
+    count = [0]
+    socket = connect(
+        f'ws://127.0.0.1:{PORT}/wire?page=bench', proxy=None, additional_headers=cookie
+    )
 
     def take() -> None:
         for _ in socket:
@@ -55,7 +61,7 @@ def _page() -> Iterator[list[int]]:
 
 
 @contextmanager
-def _browser() -> Iterator[subprocess.Popen[bytes]]:
+def _browser(address: str) -> Iterator[subprocess.Popen[bytes]]:
     """Open the page in a browser without a window, that draws with the processor."""
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
@@ -71,7 +77,7 @@ def _browser() -> Iterator[subprocess.Popen[bytes]]:
             f'--user-data-dir={profile}',
             '--remote-debugging-port=0',
             *(['--no-sandbox'] if os.geteuid() == 0 else []),
-            f'http://127.0.0.1:{PORT}/',
+            opening_file(Path(profile), address).as_uri(),
         ]
         process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
@@ -82,12 +88,11 @@ def _browser() -> Iterator[subprocess.Popen[bytes]]:
             end_child(process, 10.0)
 
 
-def _await_console() -> None:
-    opener = build_opener(ProxyHandler({}))
+def _await_console(address: str) -> None:
     deadline = time.monotonic() + 30.0
     while True:
         try:
-            opener.open(f'http://127.0.0.1:{PORT}/scenery', timeout=2.0).close()
+            cookie_of(address, timeout=2.0)
         except OSError:
             if time.monotonic() > deadline:
                 raise
@@ -122,6 +127,15 @@ def _graph(options: RunOptions, *, composed: bool) -> Iterator[tuple[Supervisor,
         yield supervisor, odometer
 
 
+def _start_console(supervisor: Supervisor, options: RunOptions, folder: Path) -> str:
+    """Start the console with a token of its own in a folder; return its address."""
+    (spec,) = (spec for spec in describe(options) if spec.executable == 'console')
+    spec.parameters['token_file'] = str(folder / 'token')
+    token = write_token(folder / 'token')
+    supervisor.start([spec])
+    return f'http://127.0.0.1:{PORT}/?token={token}'
+
+
 @contextmanager
 def _watched(
     supervisor: Supervisor, odometer: Odometer, options: RunOptions, watcher: str
@@ -129,15 +143,17 @@ def _watched(
     """Have somebody watch a graph that runs."""
     run = _Run(odometer, {'graph': [p.pid for p in supervisor.processes.values()]})
     with ExitStack() as stack:
+        address = ''
         if watcher != WATCHERS[0]:
-            supervisor.start([spec for spec in describe(options) if spec.executable == 'console'])
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            address = _start_console(supervisor, options, Path(folder))
             stack.callback(supervisor.end, 'console')
-            _await_console()
+            _await_console(address)
             run.groups['console'] = [supervisor.processes['console'].pid]
         if watcher == WATCHERS[2]:
-            run.frames = stack.enter_context(_page())
+            run.frames = stack.enter_context(_page(address))
         if watcher == WATCHERS[3]:
-            browser = stack.enter_context(_browser())
+            browser = stack.enter_context(_browser(address))
             odometer.spin(6.0)
             run.groups['browser'] = [browser.pid]
         odometer.spin(3.0)

@@ -18,7 +18,16 @@ from marine_sim_ros.core.yaml_file import YamlReader
 from marine_sim_ros.faults.kinds import KINDS, Fault
 from marine_sim_ros.faults.reading import read_fault
 
-__all__ = ['FREE_FOR_ALL', 'REQUESTS', 'OperatorInput', 'Request', 'parse_request']
+__all__ = [
+    'FREE_FOR_ALL',
+    'OF_WATCHERS',
+    'REQUESTS',
+    'STEERING',
+    'STOPS',
+    'OperatorInput',
+    'Request',
+    'parse_request',
+]
 
 FARTHEST = 1e5
 """m; nothing that is wanted is farther away."""
@@ -26,11 +35,19 @@ FASTEST_WATER = 100.0
 """m/s; no current is faster."""
 LONGEST = 1000
 """Waypoints of a path, steps at once, letters of a text."""
+LONGEST_NAME = 40
+"""Letters of an operator's name."""
+NAMED = 256
+"""Joints, or lights, of one request."""
 CONTROLS = 64
 """Axes and buttons that a gamepad may have."""
 
 FREE_FOR_ALL = frozenset({'take', 'hello', 'look'})
-"""Requests that every page may send, not only the operator's."""
+"""Requests that every page with the right to steer may send, not only the operator's."""
+OF_WATCHERS = frozenset({'look'})
+"""Requests of pages that only watch."""
+STEERING = frozenset({'hands', 'output', 'switch', 'target', 'path', 'joints', 'gripper'})
+"""Requests that move the vehicle."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +84,7 @@ def _number(value: Any, low: float, high: float) -> float:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = ascii(value)
     return text if len(text) <= 40 else text[:37] + '...'
 
 
@@ -87,6 +104,12 @@ def _text(value: Any) -> str:
     if not isinstance(value, str) or len(value) > LONGEST or not value.isprintable():
         raise ParameterError(f'is {_short(value)}; expected a short text')
     return value
+
+
+def _name(value: Any) -> str:
+    if len(_text(value)) > LONGEST_NAME:
+        raise ParameterError(f'is {_short(value)}; expected up to {LONGEST_NAME} letters')
+    return str(value)
 
 
 def _flag(value: Any) -> bool:
@@ -152,18 +175,16 @@ def _path(value: Any) -> tuple[tuple[float, ...], ...]:
     return tuple(_point(p) for p in _list(value, LONGEST))
 
 
-def _joints(value: Any) -> dict[str, float]:
-    return {_text(name): _number(q, -100.0, 100.0) for name, q in _object(value).items()}
+def _numbers(value: Any, low: float, high: float) -> dict[str, float]:
+    if len(_object(value)) > NAMED:
+        raise ParameterError(f'has {len(value)} names; expected up to {NAMED}')
+    return {_text(name): _number(number, low, high) for name, number in value.items()}
 
 
 def _current(value: Any) -> tuple[float, ...]:
     if len(_list(value, 3)) != 3:
         raise ParameterError(f'is {_short(value)}; expected east, north, up in m/s')
     return tuple(_number(x, -FASTEST_WATER, FASTEST_WATER) for x in value)
-
-
-def _lights(value: Any) -> dict[str, float]:
-    return {_text(name): _number(share, 0.0, 1.0) for name, share in _object(value).items()}
 
 
 def _fault(value: Any) -> Fault:
@@ -183,7 +204,7 @@ def _mend(value: Any) -> tuple[str, str]:
 
 REQUESTS: dict[str, Callable[[Any], Any]] = {
     'take': _flag,  # true: from whoever has it
-    'hello': _text,
+    'hello': _name,
     'look': _nothing,  # at the sensors, which nobody listens to else
     'leave': _nothing,
     'hands': _hands,
@@ -194,9 +215,9 @@ REQUESTS: dict[str, Callable[[Any], Any]] = {
     'target': _target,
     'path': _path,
     'clear': _nothing,
-    'joints': _joints,
+    'joints': lambda value: _numbers(value, -100.0, 100.0),
     'gripper': _flag,  # true: close
-    'lights': _lights,
+    'lights': lambda value: _numbers(value, 0.0, 1.0),
     'current': _current,
     'fault': _fault,
     'mend': _mend,
@@ -207,6 +228,8 @@ REQUESTS: dict[str, Callable[[Any], Any]] = {
     'record': _flag,
 }
 """Kind -> check of its value; what a check returns is what a request holds."""
+STOPS = (Request('stop'), Request('switch', ('arm', False)))
+"""Requests that stop the vehicle."""
 
 
 def parse_request(data: Any) -> Request:
@@ -215,12 +238,13 @@ def parse_request(data: Any) -> Request:
     Raises:
         ParameterError: it is none; one line with what, and what was expected.
     """
-    if not isinstance(data, dict) or data.get('kind') not in REQUESTS:
-        kind = data.get('kind') if isinstance(data, dict) else data
+    kind = data.get('kind') if isinstance(data, dict) else data
+    if not isinstance(data, dict) or not isinstance(kind, str) or kind not in REQUESTS:
         raise ParameterError(
             f'request {_short(kind)} is unknown; expected one of: {", ".join(REQUESTS)}'
         )
-    kind = data['kind']
+    if extra := set(data) - {'kind', 'value'}:
+        raise ParameterError(f'{kind}: has {_short(min(extra))}; expected kind and value')
     try:
         return Request(kind, REQUESTS[kind](data.get('value')))
     except ParameterError as error:

@@ -1,35 +1,26 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a node and the pages of its console meet: neither ever waits for the other."""
+"""Meeting point of a node and the pages of its console: neither waits for the other."""
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
 from marine_sim_ros.console.control_lease import ControlLease
-from marine_sim_ros.console.requests import Request, parse_request
+from marine_sim_ros.console.requests import OF_WATCHERS, STEERING, STOPS, Request, parse_request
 
-__all__ = ['LOST', 'Session', 'Source']
+__all__ = ['LOST', 'Session']
 
 HISTORY = 3000
 """Moments that a page that comes late is given: five minutes at ten a second."""
-WAITING = 1000
-"""Requests that may wait; more are dropped, for whoever floods is not steering."""
+WAITING, OF_PAGE = 1000, 200
+"""Requests that may wait, of all pages and of one; more are refused, but never STOP."""
 LOST = 'lost'
 """Kind of the request that stands for a page that went away."""
-
-
-class Source(Protocol):
-    """What the pages show: a running graph, or a bag."""
-
-    scenery: dict[str, Any]
-
-    def refuse(self, data: Any, page: str) -> str:
-        """Take a request of a page; return why not, or nothing."""
 
 
 @dataclass
@@ -55,29 +46,50 @@ class Session:
     pictures: dict[str, bytes] = field(default_factory=dict)
     videos: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     watched: tuple[str, ...] = ()
-    _inbox: SimpleQueue[tuple[str, Request]] = field(default_factory=SimpleQueue)
+    _inbox: list[tuple[str, Request]] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def refuse(self, data: Any, page: str) -> str:
+    def refuse(self, data: Any, page: str, *, steers: bool = True) -> str:
         """Take a request of a page for the node; return why not, or nothing.
+
+        STOP is never refused: it passes all that waits, and voids what its page steered before.
+
+        Args:
+            data: what the page sent.
+            page: its name.
+            steers: whether the page has the right to steer, or only watches.
 
         Raises:
             ParameterError: it is no request.
         """
         request = parse_request(data)
-        if self._inbox.qsize() >= WAITING:
-            return 'too many requests; ignored'
-        self._inbox.put((page, request))
+        if not steers and request.kind not in OF_WATCHERS:
+            return f'{request.kind}: this page only watches; open the link that steers'
+        with self._lock:
+            if request in STOPS:
+                rest = [(p, r) for p, r in self._inbox if p != page or not _void(r)]
+                self._inbox = [(page, request), *rest]
+            elif len(self._inbox) >= WAITING or self._waiting(page) >= OF_PAGE:
+                return 'too many requests; ignored'
+            elif request.kind not in OF_WATCHERS or (page, request) not in self._inbox:
+                self._inbox.append((page, request))
         return ''
+
+    def _waiting(self, page: str) -> int:
+        return sum(p == page for p, _ in self._inbox)
 
     def lose(self, page: str) -> None:
         """Note that a page went away."""
-        self._inbox.put((page, Request(LOST)))
+        with self._lock:
+            self._inbox.append((page, Request(LOST)))
 
     def requests(self) -> list[tuple[str, Request]]:
-        """Return the requests that came since the last call, with their pages."""
-        result = []
-        while True:
-            try:
-                result.append(self._inbox.get_nowait())
-            except Empty:
-                return result
+        """Return the requests that came since the last call, with their pages; STOP first."""
+        with self._lock:
+            result, self._inbox = self._inbox, []
+        return result
+
+
+def _void(request: Request) -> bool:
+    """Return whether a STOP of its page voids a request that waits."""
+    return request in STOPS or request.kind in STEERING

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ['aligned', 'markdown_row']
+__all__ = ['aligned', 'markdown_row', 'markdown_text']
+
+_MARKUP = {'<': '&lt;', '`': '\\`', '](': ']\\('}
+"""Starts of HTML, of code, and of the target of a link or a picture."""
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -16,6 +19,14 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ['  '.join(t.ljust(w) for t, w in zip(r, widths, strict=True)).rstrip() for r in rows]
 
 
+def markdown_text(text: str) -> str:
+    """Return a text in one line that Markdown shows without HTML, links and pictures."""
+    text = ''.join(c if c.isprintable() else ' ' for c in ' '.join(text.split()))
+    for start, shown in _MARKUP.items():
+        text = text.replace(start, shown)
+    return text
+
+
 def markdown_row(cells: Sequence[str]) -> str:
     """Return a row of a Markdown table."""
-    return '| ' + ' | '.join(cell.replace('|', '\\|') for cell in cells) + ' |'
+    return '| ' + ' | '.join(markdown_text(cell).replace('|', '\\|') for cell in cells) + ' |'

@@ -20,6 +20,7 @@ exit code 2.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from marine_sim_ros.console.availability import require_pages
@@ -57,7 +58,10 @@ class ConsoleNode(SuiteNode):
         require_pages()
         from marine_sim_ros.console.page.live import live_application
         from marine_sim_ros.console.page.server import Server
+        from marine_sim_ros.console.page.tokens import read_token
 
+        path = self.values['token_file']
+        token = read_token(path) if path else ''
         given = self.values['robot_description']
         base = None if given else vehicle_path(self.values['vehicle']).parent
         look = vehicle_visuals(self.vehicle, base)
@@ -87,9 +91,12 @@ class ConsoleNode(SuiteNode):
             live_application(self.session, self.values['rate']),
             self.values['host'],
             self.values['port'],
-            self.values['token'],
+            token,
         )
-        self.get_logger().info(f'console at {self._server.address}')
+        # Not to the log: /rosout gives every line to all machines, and to who comes later.
+        links = self._server.address, self._server.view_address
+        sys.stdout.write('console at {}\nto watch only: {}\n'.format(*links))
+        sys.stdout.flush()
         self.create_timer(period, self._tick, clock=self.wall_clock)
 
     def warn_throttled(self, text: str, *, error: bool = False) -> None:

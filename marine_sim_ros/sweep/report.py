@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
+from marine_sim_ros.core.columns import markdown_row, markdown_text
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.sweep.metrics import METRICS
 from marine_sim_ros.sweep.plan import Plan
@@ -29,19 +31,18 @@ def worst_runs(columns: Mapping[str, np.ndarray], metric: str, count: int = _WOR
     return np.argsort(-values, kind='stable')[:count]
 
 
-def _row(cells: list[str]) -> str:
-    return '| ' + ' | '.join(cells) + ' |'
-
-
 def _distributions(columns: Mapping[str, np.ndarray]) -> list[str]:
     names = [m for m in METRICS if m not in _TRUTHS]
-    lines = [_row(['', 'least', '5 %', 'median', '95 %', 'most']), _row(['---'] * 6)]
+    lines = [
+        markdown_row(['', 'least', '5 %', 'median', '95 %', 'most']),
+        markdown_row(['---'] * 6),
+    ]
     for name in names:
         values = columns[name][np.isfinite(columns[name])]
         cells = ['–'] * 5
         if len(values):
             cells = [f'{q:.4g}' for q in np.quantile(values, _QUANTILES)]
-        lines.append(_row([f'{name}, {_UNITS.get(name, "m")}', *cells]))
+        lines.append(markdown_row([f'{name}, {_UNITS.get(name, "m")}', *cells]))
     return lines
 
 
@@ -58,9 +59,10 @@ def write_report(folder: Path, name: str, plan: Plan, columns: Mapping[str, np.n
     lost, unmet = (int(np.sum(~columns[t])) for t in _TRUTHS)
     numbers = [p.name for p in plan.parameters]
     lines = [
-        f'# {plan.description or name}',
+        f'# {markdown_text(plan.description or name)}',
         '',
-        f'{count:,} runs of {plan.vehicle} in {plan.scenario}, {plan.method}, seed {plan.seed}.',
+        f'{count:,} runs of {markdown_text(plan.vehicle)} in {markdown_text(plan.scenario)}, '
+        f'{plan.method}, seed {plan.seed}.',
         f'{lost:,} runs did not stay finite; {unmet:,} missed an expectation of the scenario.',
         '',
         *_distributions(columns),
@@ -69,13 +71,14 @@ def write_report(folder: Path, name: str, plan: Plan, columns: Mapping[str, np.n
         '',
         f'## The runs of highest {plan.worst}',
         '',
-        _row(['run', 'seed', plan.worst, *numbers]),
-        _row(['---'] * (3 + len(numbers))),
+        markdown_row(['run', 'seed', plan.worst, *numbers]),
+        markdown_row(['---'] * (3 + len(numbers))),
     ]
     for i in worst_runs(columns, plan.worst):
         cells = [f'{columns[n][i]:.5g}' for n in (plan.worst, *numbers)]
-        lines.append(_row([str(columns['run'][i]), str(columns['seed'][i]), *cells]))
-    lines += ['', f'One of them alone: `marine_sim sweep {name} --run N --record DIR`.', '']
+        lines.append(markdown_row([str(columns['run'][i]), str(columns['seed'][i]), *cells]))
+    again = f'marine_sim sweep {shlex.quote(name)} --run N --record DIR'
+    lines += ['', 'One of them alone:', '', *(f'    {line}' for line in again.splitlines()), '']
     (folder / 'report.md').write_text('\n'.join(lines), encoding='utf-8')
     _draw(folder / 'distributions.png', plan, columns)
 

@@ -11,6 +11,7 @@ import threading
 from marine_sim_ros.analysis.bags.mapping import parse_maps
 from marine_sim_ros.console.availability import require_pages
 from marine_sim_ros.console.page.listening import listen
+from marine_sim_ros.console.page.tokens import read_token
 from marine_sim_ros.console.replay import Replay
 from marine_sim_ros.tools.options import add_recorded_arguments, add_trust_option
 
@@ -22,23 +23,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_recorded_arguments(parser)
     add_trust_option(parser)
     parser.add_argument(
-        '--host',
-        default='127.0.0.1',
-        help='address to listen on; other machines need a token (default 127.0.0.1)',
+        '--host', default='127.0.0.1', help='address to listen on (default 127.0.0.1)'
     )
     parser.add_argument(
         '--port', type=int, default=8060, help='port; 0: any free port (default 8060)'
     )
     parser.add_argument(
-        '--token',
+        '--token-file',
         default='',
-        help='token that a browser must send (default: generated where one is needed)',
+        metavar='FILE',
+        help='file with the token of the page, 32 letters or more, that only you can read '
+        '(default: a new token at each start)',
     )
 
 
 def execute(options: argparse.Namespace) -> int:
     """Serve the bag until ctrl-C."""
     require_pages()
+    token = read_token(options.token_file) if options.token_file else ''
     listen(options.host, options.port).close()  # what cannot be is told before the bag is read
     from marine_sim_ros.console.page.recorded import replay_application
     from marine_sim_ros.console.page.server import Server
@@ -51,7 +53,7 @@ def execute(options: argparse.Namespace) -> int:
         maps=parse_maps(options.maps),
     )
     label = options.bag.rstrip('/').rsplit('/', 1)[-1]
-    server = Server(replay_application(replay, label), options.host, options.port, options.token)
+    server = Server(replay_application(replay, label), options.host, options.port, token)
     print(f'console at {server.address}', flush=True)
     threading.Thread(target=replay.read_once, daemon=True).start()
     try:

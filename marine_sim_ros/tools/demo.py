@@ -30,6 +30,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from marine_sim_ros.console.page.client import opening_file
+from marine_sim_ros.console.page.tokens import write_token
 from marine_sim_ros.control.target import compass, here
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
@@ -37,7 +39,7 @@ from marine_sim_ros.core.terminal import Terminal
 from marine_sim_ros.model.library import load_vehicle
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.ros.launching.supervisor import Supervisor
-from marine_sim_ros.sim.graph import describe
+from marine_sim_ros.sim.graph import NodeSpec, describe
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import Scenario, load_scenario
@@ -329,12 +331,12 @@ def _has_browser() -> bool:
     return True
 
 
-def _open_when_served(port: int, over: threading.Event) -> None:
-    """Open the console in the browser as soon as it answers."""
+def _open_when_served(port: int, page: Path, over: threading.Event) -> None:
+    """Open a page that leads to the console in the browser as soon as the console answers."""
     while not over.wait(0.2):
         with closing(socket.socket()) as probe:
             if probe.connect_ex(('127.0.0.1', port)) == 0:
-                webbrowser.open(f'http://127.0.0.1:{port}')
+                webbrowser.open(page.as_uri())
                 return
 
 
@@ -347,7 +349,7 @@ def _console(stage: _Stage) -> int:
         return 0
     port = _free_port()
     opened = 'opens in your browser' if _has_browser() else 'is for a browser'
-    stage.tell(f'The console {opened}: http://127.0.0.1:{port}')
+    stage.tell(f'The console {opened}; its links follow.')
     return port
 
 
@@ -373,7 +375,7 @@ def _graph(stage: _Stage, steps: int, digest: str) -> int:
             real_time_factor=0.0 if stage.fast else 1.0,
             record=f'{folder}/run' if find_spec('rosbags') else '',
         )
-        code = _run(settings, stage, open_browser=bool(port) and _has_browser())
+        code = _run(settings, stage, Path(folder) if port else None)
         found = _recorded(Path(folder) / 'run', steps)
     if code:
         stage.tell(f'The graph ended with exit code {code}; the lines above say why.')
@@ -389,21 +391,32 @@ def _graph(stage: _Stage, steps: int, digest: str) -> int:
     return 0 if same else 1
 
 
-def _run(settings: RunOptions, stage: _Stage, *, open_browser: bool) -> int:
-    """Run the graph; ctrl-C ends the graph alone."""
+def _offer_console(port: int, specs: list[NodeSpec], folder: Path, over: threading.Event) -> None:
+    """Give the console a token, and open its page in the browser where there is one."""
+    token = folder / 'token'
+    address = f'http://127.0.0.1:{port}/?token={write_token(token)}'
+    for spec in specs:
+        if spec.executable == 'console':
+            spec.parameters['token_file'] = str(token)
+    if _has_browser():
+        page = opening_file(folder, address)
+        threading.Thread(target=_open_when_served, args=(port, page, over), daemon=True).start()
+
+
+def _run(settings: RunOptions, stage: _Stage, private: Path | None) -> int:
+    """Run the graph, with a console of which a private folder keeps the token.
+
+    ctrl-C ends the graph alone.
+    """
     if stage.live:
         os.environ.setdefault('RCUTILS_CONSOLE_OUTPUT_FORMAT', LOG)
     over, supervisor = threading.Event(), Supervisor()
-    if open_browser:
-        opener = threading.Thread(
-            target=_open_when_served, args=(settings.console_port, over), daemon=True
-        )
-        opener.start()
+    specs = describe(settings)
+    if private is not None:
+        _offer_console(settings.console_port, specs, private, over)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        code = run_graph(
-            settings, describe(settings), composed=True, summary=False, supervisor=supervisor
-        )
+        code = run_graph(settings, specs, composed=True, summary=False, supervisor=supervisor)
         return 0 if supervisor.asked else code  # a busy machine may end what is still starting
     finally:
         over.set()

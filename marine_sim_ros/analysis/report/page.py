@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from html import escape
 from importlib import resources
 from typing import Any
@@ -74,20 +76,43 @@ def page(title: str, bags: Sequence[Mapping[str, Any]], sections: Sequence[Secti
             links.append(f'<a href="#v{i}-sensors">Sensors</a>')
     content = {
         'themes': THEMES,
-        'charts': [{k: c[k] for k in ('key', 'data', 'layout')} for c in charts],
+        'charts': [{k: _plain(c[k]) for k in ('key', 'data', 'layout')} for c in charts],
     }
     data = json_text(content, separators=(',', ':'), ensure_ascii=False)
     # Nothing in the data can end the element that holds it.
     data = data.replace('<', '\\u003c').replace('\u2028', '\\u2028').replace('\u2029', '\\u2029')
+    plotly, script = plotly_script(), _file('report.js')
     return _PAGE.format(
+        policy=_policy(plotly, script),
         title=escape(title),
         css=_file('report.css'),
         links=''.join(links),
         bags=texts.bags_table(bags),
         sections=''.join(bodies),
-        plotly=plotly_script(),
+        plotly=plotly,
         data=data,
-        script=_file('report.js'),
+        script=script,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a chart whose texts Plotly shows as they are: it knows some tags of HTML."""
+    if isinstance(value, str):
+        return escape(value, quote=False)
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list) and any(isinstance(v, (str, Mapping, list)) for v in value):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+def _policy(*scripts: str) -> str:
+    """Return a content security policy that lets these scripts run, and nothing be fetched."""
+    digests = (base64.b64encode(sha256(text.encode()).digest()).decode() for text in scripts)
+    known = ' '.join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {known} 'unsafe-eval'; style-src 'unsafe-inline'; "
+        "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -162,6 +187,7 @@ _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
 <title>{title}</title>

@@ -80,7 +80,7 @@ def _thruster(panel: Panel, ask: Ask, name: str) -> Show:
             )
         }
     for kind, button in lamps.items():
-        button.props(f'aria-label="{name} {kind}"')
+        button.props['aria-label'] = f'{name} {kind}'
 
     def show(known: Known) -> None:
         weak = known.get(('weak', name), {}).get('share', 1.0)

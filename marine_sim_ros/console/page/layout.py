@@ -73,7 +73,7 @@ def show(name: str, label: str = '') -> None:
     with ui.element('span').classes('shown'):
         if label:
             ui.label(label).classes('what')
-        ui.element('output').props(f'data-show={name}').classes(f'value {name}')
+        ui.element('output').classes('value').classes(name).props['data-show'] = name
 
 
 def lamp(label: str, on_click: Callable[[], Any], hint: str = '') -> ui.button:
@@ -109,7 +109,7 @@ def _view_and_curves(scenery: dict[str, Any]) -> tuple[Part, ui.select]:
         eye.props('dense options-dense outlined').classes('eye').mark('eye')
         for icon, label, by in (('add', 'Nearer', 0.8), ('remove', 'Farther', 1.25)):
             button = ui.button(icon=icon, on_click=lambda _, by=by: view.call('zoom', by))
-            button.props(f'dense flat aria-label="{label}"')
+            button.props('dense flat').props['aria-label'] = label
         layers = ui.button(icon='layers').props('dense flat aria-label="Layers"')
         with layers, ui.menu(), ui.column().classes('layers'):
             for name, label in LAYERS.items():

@@ -11,6 +11,7 @@ from typing import Any
 
 from nicegui import ui
 
+from marine_sim_ros.console.page.access import may_steer
 from marine_sim_ros.console.page.fault_panel import fault_panel
 from marine_sim_ros.console.page.layout import (
     contrast_button,
@@ -46,12 +47,12 @@ def live_application(session: Session, rate: float) -> Any:
     return finish(app)
 
 
-def _asker(session: Session, page: str) -> Ask:
+def _asker(session: Session, page: str, *, steers: bool) -> Ask:
     """Return a function that sends a request to the node and shows why it was refused."""
 
     def ask(kind: str, value: Any = None) -> None:
         try:
-            reason = session.refuse({'kind': kind, 'value': value}, page)
+            reason = session.refuse({'kind': kind, 'value': value}, page, steers=steers)
         except ParameterError as error:
             reason = str(error)
         if reason:
@@ -61,10 +62,11 @@ def _asker(session: Session, page: str) -> Ask:
 
 
 def _page(session: Session) -> None:
-    page = ui.context.client.id
-    ask, panel = _asker(session, page), Panel()
+    client = ui.context.client
+    page, steers = client.id, may_steer(client.request.scope)
+    ask, panel = _asker(session, page, steers=steers), Panel()
     dark = theme()
-    sync_top = _top(session, page, ask, panel, dark)
+    sync_top = _top(session, page, ask, panel, dark, steers=steers)
     view, eye = left_side(session.scenery)
     with ui.element('aside').classes('right'):
         meters(session.scenery['look'])
@@ -83,12 +85,51 @@ def _page(session: Session) -> None:
 
 
 def _top(
-    session: Session, page: str, ask: Ask, panel: Panel, dark: ui.dark_mode
+    session: Session, page: str, ask: Ask, panel: Panel, dark: ui.dark_mode, *, steers: bool
 ) -> Callable[[dict[str, Any]], None]:
-    """Add the bar at the top: control, run, stop."""
+    """Add the bar at the top: who steers; and on a page that may steer control, run, stop."""
+    with ui.element('header').classes('top'):
+        title = session.scenery['look']['name']
+        ui.label(title).classes('name').props['title'] = title
+        show('time')
+        show('factor', 'real time')
+        operator = ui.label().classes('operator').mark('operator')
+        sync_take = _take(session, page, ask) if steers else _only_watches()
+        ui.space()
+        sync_run = _run(ask, panel) if steers else _nothing
+        contrast_button(dark)
+        if steers:
+            stop = ui.button('STOP', on_click=lambda: ask('stop'), color='negative')
+            stop.classes('stop').mark('stop').tooltip(
+                'set all thrusters to neutral at once (space)'
+            )
 
-    def pause() -> None:
-        ask('pause', not panel.frame.get('paused', False))
+    def sync(frame: dict[str, Any]) -> None:
+        who = session.lease
+        operator.text = (
+            'You steer'
+            if who.page == page
+            else f'{who.name} steers'
+            if who.page
+            else 'Nobody steers'
+        )
+        sync_take(frame)
+        sync_run(frame)
+
+    return sync
+
+
+def _nothing(_: dict[str, Any]) -> None:
+    pass
+
+
+def _only_watches() -> Callable[[dict[str, Any]], None]:
+    ui.label('This link only watches').classes('what').mark('watches')
+    return _nothing
+
+
+def _take(session: Session, page: str, ask: Ask) -> Callable[[dict[str, Any]], None]:
+    """Add the button that takes and leaves control, and the operator's name."""
 
     def take_or_leave() -> None:
         if session.lease.page == page:
@@ -96,46 +137,42 @@ def _top(
         else:
             ask('take', bool(session.lease.page))
 
-    with ui.element('header').classes('top'):
-        title = session.scenery['look']['name']
-        ui.label(title).classes('name').props(f'title="{title}"')
-        show('time')
-        show('factor', 'real time')
-        operator = ui.label().classes('operator').mark('operator')
-        take = lamp('Take control', take_or_leave).mark('take')
-        name = ui.input(placeholder='your name', on_change=lambda e: ask('hello', e.value or ''))
-        name.props('dense aria-label="Your name" maxlength=30').classes('who')
-        ui.space()
-        with ui.element('div').classes('run'):
-            paused = panel.add(lamp('Pause', pause, 'pause the simulation')).mark('pause')
-            panel.add(lamp('Step', lambda: ask('step', 1), 'simulate one tick while paused')).mark(
-                'step'
-            )
-            panel.add(
-                lamp('Reset', lambda: ask('reset'), 'restart the simulation at time 0')
-            ).mark('reset')
-            record = panel.add(
-                lamp('Record', lambda: ask('record', not panel.frame.get('recording')))
-            )
-            record.mark('record')
-            panel.add(lamp('End run', lambda: sure.open(), 'end all nodes of the run')).mark('end')
-        contrast_button(dark)
-        stop = panel.add(ui.button('STOP', on_click=lambda: ask('stop'), color='negative'))
-        stop.classes('stop').mark('stop').tooltip('set all thrusters to neutral at once (space)')
+    take = lamp('Take control', take_or_leave).mark('take')
+    name = ui.input(placeholder='your name', on_change=lambda e: ask('hello', e.value or ''))
+    name.props('dense aria-label="Your name" maxlength=30').classes('who')
+
+    def sync(_: dict[str, Any]) -> None:
+        who = session.lease
+        mine = who.page == page
+        take.text = 'Leave' if mine else 'Take over' if who.page else 'Take control'
+        take.classes(**{'remove' if mine else 'add': 'calls'})
+
+    return sync
+
+
+def _run(ask: Ask, panel: Panel) -> Callable[[dict[str, Any]], None]:
+    """Add the buttons that pause, step, reset, record and end the run."""
+
+    def add(label: str, use: Callable[[], Any], hint: str = '') -> ui.button:
+        return panel.add(lamp(label, use, hint)).mark(label.split()[0].lower())
+
     with ui.dialog() as sure, ui.card():
         ui.label('End the run?')
         with ui.row():
             ui.button('End run', on_click=lambda: ask('end')).props('no-caps').mark('sure')
             ui.button('Cancel', on_click=sure.close).props('flat no-caps')
+    with ui.element('div').classes('run'):
+        paused = add(
+            'Pause',
+            lambda: ask('pause', not panel.frame.get('paused', False)),
+            'pause the simulation',
+        )
+        add('Step', lambda: ask('step', 1), 'simulate one tick while paused')
+        add('Reset', lambda: ask('reset'), 'restart the simulation at time 0')
+        record = add('Record', lambda: ask('record', not panel.frame.get('recording')))
+        add('End run', sure.open, 'end all nodes of the run')
 
     def sync(frame: dict[str, Any]) -> None:
-        who = session.lease
-        mine = who.page == page
-        operator.text = (
-            'You steer' if mine else f'{who.name} steers' if who.page else 'Nobody steers'
-        )
-        take.text = 'Leave' if mine else 'Take over' if who.page else 'Take control'
-        take.classes(**{'remove' if mine else 'add': 'calls'})
         press(paused, frame.get('paused'))
         press(record, frame.get('recording'))
 

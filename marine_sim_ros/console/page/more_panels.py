@@ -40,13 +40,13 @@ class Slider:
         """
         self._unit = unit
         self._digits = 0 if step >= 1 else 2 if high - low < 10 else 1
-        with ui.element('div').classes(f'slide {kind}'):
+        with ui.element('div').classes('slide').classes(kind):
             ui.label(label).classes('what')
             self.slider = panel.add(
                 ui.slider(min=low, max=high, step=step or (high - low) / 200, value=0.0)
             )
-            told = f'{label}, {unit}' if unit else label
-            self.slider.props(f'aria-label="{told}"').on('change', lambda e: use(float(e.args)))
+            self.slider.props['aria-label'] = f'{label}, {unit}' if unit else label
+            self.slider.on('change', lambda e: use(float(e.args)))
             ui.label().classes('told').bind_text_from(self.slider, 'value', self._text)
             self.end = ui.element('div')
         with self.end:

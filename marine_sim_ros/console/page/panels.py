@@ -106,7 +106,9 @@ class Panel:
 
 def press(button: ui.button, on: Any) -> None:
     """Light a lamp, or put it out."""
-    button.props(f'aria-pressed={"true" if on else "false"}')
+    state = 'true' if on else 'false'
+    if button.props.get('aria-pressed') != state:
+        button.props['aria-pressed'] = state
 
 
 def drive_panel(panel: Panel, ask: Ask) -> None:
@@ -138,7 +140,7 @@ def drive_panel(panel: Panel, ask: Ask) -> None:
         with ui.element('div').classes('keys'):
             for key, axis, sign, label in TILTS:
                 hold = panel.add(ui.button(color=None)).props('dense no-caps unelevated')
-                hold.classes('lamp').props(f'data-hold={axis} data-sign={sign}')
+                hold.classes('lamp').props.update({'data-hold': axis, 'data-sign': sign})
                 with hold:
                     _key(key)
                     _words(label)
@@ -171,7 +173,8 @@ def _key(name: str) -> None:
 
 
 def _stick(name: str, *sides: tuple[str, str]) -> None:
-    with ui.element('div').classes('stick').props(f'data-stick={name}'):
+    with ui.element('div').classes('stick') as stick:
+        stick.props['data-stick'] = name
         for side, (label, key) in zip('nswe', sides, strict=True):
             with ui.element('span').classes(side):
                 _key(key)
@@ -186,8 +189,8 @@ class _Axis:
         self.label, self.unit = TARGETS[name]
         ui.label(self.label)
         self.field = panel.add(ui.number(placeholder='free', format='%.2f'))
-        self.field.props(f'dense outlined clearable aria-label="Target {self.label}"')
-        self.field.props(f'suffix="{self.unit}"')
+        self.field.props('dense outlined clearable')
+        self.field.props.update({'aria-label': f'Target {self.label}', 'suffix': self.unit})
         self.field.mark(f'target-{name}')
         self.present = ui.label('–').classes('value')
         self.setpoint = ui.label('free').classes('what')

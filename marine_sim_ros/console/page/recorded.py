@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Query, Response
 from nicegui import ui
 
 from marine_sim_ros.console.page.layout import (
@@ -27,34 +27,48 @@ from marine_sim_ros.console.page.panels import press
 from marine_sim_ros.console.page.parts import Part
 from marine_sim_ros.console.page.server import application, finish, picture_response
 from marine_sim_ros.console.replay import Replay
-from marine_sim_ros.core.errors import MarineSimError
+from marine_sim_ros.core.errors import MarineSimError, ParameterError
 
 __all__ = ['replay_application']
 
+SLACK = 1.0
+"""s that a requested time may be outside the bag."""
 PERIOD = 0.1
 """s between telemetry frames while it plays."""
 SPEEDS = {0.25: '× 0.25', 1.0: '× 1', 4.0: '× 4', 16.0: '× 16'}
+
+Time = Annotated[float, Query(allow_inf_nan=False)]
+Window = Annotated[float, Query(ge=1.0, le=3600.0, allow_inf_nan=False)]
 
 
 def replay_application(replay: Replay, label: str) -> FastAPI:
     """Return the web application of a bag; the label is shown."""
     app = application(partial(_page, replay, label), f'{label} · console')
+    sensors_known = {one['name'] for one in replay.scenery['sensors']}
+
+    def check(time: float) -> None:
+        # A slider of rounded steps may go a little beyond the end.
+        if not -SLACK <= time <= replay.duration + SLACK:
+            raise ParameterError(f'time: is {time:g} s; expected 0 to {replay.duration:g} s')
 
     @app.get('/scenery')
     def scenery() -> dict[str, Any]:
         return replay.scenery
 
     @app.get('/sonar/{name}')
-    def picture(name: str, time: float) -> Response:
+    def picture(name: str, time: Time) -> Response:
+        check(time)
+        if name not in sensors_known:
+            return Response(status_code=404)
         return picture_response(replay.picture(name, time))
 
     @app.get('/moment')
-    def telemetry_frame(time: float, window: float, sensors: bool = False) -> dict[str, Any]:
+    def telemetry_frame(time: Time, window: Window, sensors: bool = False) -> dict[str, Any]:
+        check(time)
         try:
             frame = replay.telemetry_frame(time)
             if sensors:
                 frame['sensors'] = replay.sensors(time)
-            window = min(max(window, 1.0), 3600.0)
             end = max(
                 frame['time'], min(window, replay.duration)
             )  # the first window is a whole one
@@ -140,7 +154,8 @@ def _overview(replay: Replay) -> None:
                 with ui.element('tr'):
                     with ui.element('th').props('scope=row'):
                         ui.label(name)
-                    with ui.element('td').props(f'data-metric={key}'):
+                    with ui.element('td') as cell:
+                        cell.props['data-metric'] = key
                         ui.label(f'{value}{unit}' if unit == '°' else f'{value} {unit}'.strip())
 
     timer = ui.timer(0.5, fill)

@@ -105,5 +105,5 @@ class SensorFaults:
 def _number(panel: Panel, label: str, use: Callable[[Any], None]) -> ui.number:
     """Add a number that is used when the operator leaves it or presses enter."""
     field: ui.number = panel.add(ui.number(label, value=0.0)).style('width: 86px')
-    field.props(f'dense outlined aria-label="{label}"')
+    field.props('dense outlined').props['aria-label'] = label
     return field.on('blur', use).on('keydown.enter', use)

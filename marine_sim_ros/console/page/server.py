@@ -8,19 +8,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import uvicorn
-from fastapi import FastAPI, Response, WebSocket, WebSocketDisconnect
+from fastapi import FastAPI, Query, Response, WebSocket, WebSocketDisconnect
+from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.gzip import GZipMiddleware
+from fastapi.responses import PlainTextResponse
 from nicegui import ui
 
-from marine_sim_ros.console.page.access import LOOPBACK, Gate
+from marine_sim_ros.console.page.access import Gate, may_steer
+from marine_sim_ros.console.page.headers import PagePolicy
 from marine_sim_ros.console.page.listening import listen
+from marine_sim_ros.console.page.tokens import make_token, view_token
 from marine_sim_ros.console.session import Session
 from marine_sim_ros.core.errors import ParameterError
 
@@ -28,6 +32,10 @@ __all__ = ['Server', 'application', 'picture_response', 'wire']
 
 LARGEST = 2**16
 """Bytes of a message from a page."""
+PACE, BURST = 100.0, 200.0
+"""Messages of a page that are read: a second, and at once. A page sends some twenty a second."""
+WATCHERS = 64
+"""Pages that only watch, at once."""
 PATIENCE = 60.0
 """s until a page that was cut off is made anew. The operator loses control long before; but a page
 of a busy machine, where signs of life are late, shall not start from nothing."""
@@ -37,24 +45,26 @@ class Server:
     """A web server in a thread of its own.
 
     Attributes:
-        address: address to open in a browser, with the token where there is one.
+        address: address to open in a browser, with the token that steers.
+        view_address: address with the token that only watches.
     """
 
     def __init__(self, app: FastAPI, host: str, port: int, token: str = '') -> None:
-        """Listen; beyond this machine only with a token, which is made where none is given.
+        """Listen; a token is made where none is given.
 
         Raises:
             ParameterError: the address cannot be listened on.
         """
-        if host not in LOOPBACK:
-            token = token or secrets.token_urlsafe(24)
+        token = token or make_token()
         self._socket = listen(host, port)
         port = self._socket.getsockname()[1]
         shown = socket.gethostname() if host in ('0.0.0.0', '::') else host
         shown = f'[{shown}]' if ':' in shown else shown
-        self.address = f'http://{shown}:{port}/' + (f'?token={token}' if token else '')
+        self.address, self.view_address = (
+            f'http://{shown}:{port}/?token={one}' for one in (token, view_token(token))
+        )
         config = uvicorn.Config(
-            Gate(app, token),
+            Gate(app, token, host=host, port=port),
             log_level='warning',
             access_log=False,
             ws_max_size=LARGEST,
@@ -80,14 +90,32 @@ class Server:
 def application(page: Callable[[], None], title: str) -> FastAPI:
     """Return a web application without any route but its one page, which ``finish`` mounts."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(PagePolicy)
     app.add_middleware(GZipMiddleware, minimum_size=2000)
+    for kind in (RequestValidationError, ParameterError):
+        app.add_exception_handler(kind, _bad_request)
     ui.page('/', title=title)(page)
     return app
 
 
+def _bad_request(_: Any, error: Exception) -> Response:
+    """Return one line with what is wrong, of the first parameter that is."""
+    text = str(error)
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        text = f'{first["loc"][-1]}: {first["msg"]}'
+    return PlainTextResponse(f'{text}\n', status_code=400)
+
+
 def finish(app: FastAPI) -> FastAPI:
     """Mount the pages below an application's own routes."""
-    ui.run_with(app, show_welcome_message=False, tailwind=False, reconnect_timeout=PATIENCE)
+    ui.run_with(
+        app,
+        show_welcome_message=False,
+        tailwind=False,
+        reconnect_timeout=PATIENCE,
+        gzip_middleware_factory=None,
+    )
     return app
 
 
@@ -114,28 +142,56 @@ def wire(app: FastAPI, session: Session, rate: float) -> None:
         """Return the newest picture of a sonar."""
         return picture_response(session.pictures.get(name))
 
+    watchers: set[WebSocket] = set()
+
     @app.websocket('/wire')
-    async def connect(socket: WebSocket, page: str) -> None:
+    async def connect(socket: WebSocket, page: Annotated[str, Query(max_length=64)]) -> None:
+        steers = may_steer(socket.scope)
         await socket.accept()
+        if not steers:
+            page = f'view:{page}'  # no page that steers has this name
+            if len(watchers) >= WATCHERS:
+                await socket.close(1013, f'{WATCHERS} pages watch already')
+                return
+            watchers.add(socket)
         sender = asyncio.create_task(_send(socket, session, page, 1 / rate))
         try:
-            while True:
-                if reason := _take(session, page, await socket.receive_text()):
-                    await socket.send_text(json.dumps({'error': reason}))
-        except (WebSocketDisconnect, RuntimeError):
+            await _receive(socket, session, page, steers=steers)
+        except (WebSocketDisconnect, RuntimeError, KeyError):  # KeyError: a message of bytes
             pass
         finally:
+            watchers.discard(socket)
             sender.cancel()
             session.lose(page)
 
 
-def _take(session: Session, page: str, text: str) -> str:
+async def _receive(socket: WebSocket, session: Session, page: str, *, steers: bool) -> None:
+    """Take the requests of a page; one that floods is read more slowly, and delays no other."""
+    allowance, then = BURST, time.monotonic()
+    while True:
+        text = await socket.receive_text()
+        now = time.monotonic()
+        allowance = min(BURST, allowance + PACE * (now - then)) - 1.0
+        then = now
+        if allowance < 0.0:
+            await asyncio.sleep(-allowance / PACE)
+        if reason := _take(session, page, text, steers=steers):
+            await socket.send_text(json.dumps({'error': reason}))
+
+
+def _take(session: Session, page: str, text: str, *, steers: bool) -> str:
     try:
-        return session.refuse(json.loads(text), page)
+        data = json.loads(text, parse_constant=_no_number)
+        return session.refuse(data, page, steers=steers)
     except (ValueError, RecursionError):
         return 'not JSON'
     except ParameterError as error:
         return str(error)
+
+
+def _no_number(name: str) -> None:
+    """Refuse NaN and infinities, which JSON does not have."""
+    raise ValueError(name)
 
 
 async def _send(socket: WebSocket, session: Session, page: str, period: float) -> None:

@@ -19,7 +19,7 @@ from std_msgs.msg import Float32MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from marine_sim_ros.console.control_lease import ControlLease, beat, expired, leave, silent, take
-from marine_sim_ros.console.requests import FREE_FOR_ALL, OperatorInput, Request
+from marine_sim_ros.console.requests import FREE_FOR_ALL, STOPS, OperatorInput, Request
 from marine_sim_ros.console.session import LOST, Session
 from marine_sim_ros.control.gamepad import Gamepad, Grip, load_gamepad, read_sticks
 from marine_sim_ros.control.pilot import SWITCHES, Pilot, follow, perform, stop
@@ -178,7 +178,8 @@ class ConsoleBackend:
 
     def looked_at(self, now: float) -> bool:
         """Return whether a page looks at the sensors at a time of the wall clock, s."""
-        return any(now - when < GLANCE for when in self._looked.values())
+        self._looked = {page: when for page, when in self._looked.items() if now - when < GLANCE}
+        return bool(self._looked)
 
     def _take(self, page: str, request: Request, now: float) -> None:
         if request.kind == 'look':  # no sign of life of who steers: that is what the sticks send
@@ -186,6 +187,10 @@ class ConsoleBackend:
             return
         if request.kind == LOST:
             self._looked.pop(page, None)
+            self._names.pop(page, None)
+        if request in STOPS and page != self._session.lease.page:
+            self._stop_from(page)
+            return
         lease = beat(self._session.lease, page, now)
         self._session.lease = lease
         kind = request.kind
@@ -199,6 +204,15 @@ class ConsoleBackend:
                 self._vacate()
         elif kind not in FREE_FOR_ALL and page == lease.page:
             self._do[kind](request.value)
+
+    def _stop_from(self, page: str) -> None:
+        """Stop for a page that does not steer; who steers loses control, so that it stays so."""
+        if self._session.lease.page:
+            name = self._names.get(page) or f'page {page[:4]}'
+            self._node.warn_throttled(f'{name} pressed STOP; take control to steer again')
+        self._session.lease = ControlLease()
+        self._silent = False
+        self.halt()
 
     def _take_control(self, lease: ControlLease) -> None:
         """Let another page steer: what the one before held is let go."""

@@ -13,9 +13,14 @@ from marine_sim_ros.ros.operators.command_publisher import STICKS
 __all__ = ['PARAMETERS']
 
 PARAMETERS = (
-    Parameter('host', '127.0.0.1', 'address to listen on; others than this machine need a token'),
+    Parameter('host', '127.0.0.1', 'address to listen on'),
     shared('console_port', name='port'),
-    Parameter('token', '', 'token that a browser must send', empty='generated where needed'),
+    Parameter(
+        'token_file',
+        '',
+        'file with the token of the link that steers, 32 letters or more, for its owner alone',
+        empty='a new token at each start',
+    ),
     Parameter('rate', 20.0, 'page updates per second of wall time', 1.0, 60.0, unit='Hz'),
     Parameter('output', 'pwm', 'output of the sticks at the start', choices=OUTPUTS),
     Parameter(

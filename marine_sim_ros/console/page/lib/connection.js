@@ -101,6 +101,9 @@ class Wire extends EventTarget {
 
 export const wire = new Wire();
 
+// An object whose keys are names of descriptions or recordings: "constructor" is a key like others.
+export function byName(entries = {}) { return Object.assign(Object.create(null), entries); }
+
 // Numbers with a fixed count of decimals and a minus that is as wide as a plus.
 export function text(value, decimals = 2) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";

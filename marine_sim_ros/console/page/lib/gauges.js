@@ -3,7 +3,7 @@
 
 // Instruments: compasses of yaw, roll and pitch, depth, propellers, forces.
 
-import { DEGREES, heading, metered, text, weightOf, wire } from "./connection.js";
+import { DEGREES, byName, heading, metered, text, weightOf, wire } from "./connection.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -15,10 +15,18 @@ function draw(parent, kind, attributes = {}, inside = "") {
   return element;
 }
 
+function caption(box, label, name) {
+  const line = document.createElement("figcaption"), output = document.createElement("output");
+  output.dataset.show = name;
+  output.textContent = "–";
+  line.append(`${label} `, output);
+  box.append(line);
+}
+
 function dial(host, name, label) {
   const box = document.createElement("figure");
   box.className = "dial";
-  box.innerHTML = `<figcaption>${label} <output data-show="${name}">–</output></figcaption>`;
+  caption(box, label, name);
   const svg = draw(box, "svg", { viewBox: "-60 -60 120 120", role: "img", "aria-label": label });
   draw(svg, "circle", { r: 56, class: "face" });
   host.append(box);
@@ -70,7 +78,7 @@ const SIDE = "M-28 -10 H20 L30 0 L20 8 H-20 V14 H-28 Z"; // the bow on the right
 function depthScale(host) {
   const box = document.createElement("figure");
   box.className = "dial depth";
-  box.innerHTML = '<figcaption>Depth <output data-show="depth">–</output></figcaption>';
+  caption(box, "Depth", "depth");
   const svg = draw(box, "svg", { viewBox: "0 0 120 120", role: "img", "aria-label": "Depth" });
   draw(svg, "rect", { x: 4, y: 4, width: 112, height: 112, rx: 6, class: "face" });
   const glass = draw(svg, "svg", { x: 4, y: 5, width: 112, height: 110, viewBox: "4 5 112 110" });
@@ -172,7 +180,8 @@ function forceBars(host, colours) {
     <th scope="col">Port<br><small>N</small></th><th scope="col">Up<br><small>N</small></th></tr></thead>`;
   const body = table.createTBody();
   host.append(table);
-  const rows = {};
+  const rows = byName();
+  colours = byName(colours);
   return (frame) => {
     const { total, ...sources } = frame.wrenches;
     const all = { ...sources, weight: weightOf(frame), ...(total && { total }) };
@@ -180,9 +189,13 @@ function forceBars(host, colours) {
       if (!rows[name]) {
         const row = body.insertRow();
         const rgb = (colours[name] ?? [0.6, 0.6, 0.2]).map((x) => Math.round(255 * x)).join(" ");
-        row.innerHTML = `<th scope="row"><i class="${name === "total" ? "sum" : ""}" style="background: rgb(${rgb})"></i></th>${"<td></td>".repeat(5)}`;
-        row.firstChild.append(name);
-        rows[name] = [...row.cells].slice(1);
+        const head = document.createElement("th"), chip = document.createElement("i");
+        head.scope = "row";
+        chip.className = name === "total" ? "sum" : "";
+        chip.style.background = `rgb(${rgb})`;
+        head.append(chip, name);
+        row.append(head);
+        rows[name] = Array.from({ length: 5 }, () => row.insertCell());
       }
       const [share, ...cells] = rows[name];
       const part = frame.shares[name];

@@ -3,7 +3,7 @@
 
 // Sensors: a row for each with its reading, rate and health; beams of a DVL and pictures of sonars.
 
-import { text, wire } from "./connection.js";
+import { byName, text, wire } from "./connection.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const LOOK = 1000; // ms between signs that somebody looks
@@ -193,7 +193,7 @@ export class Sensors {
 
   make(sensors) {
     this.rows = table(this.element, sensors);
-    this.shapes = {};
+    this.shapes = byName();
     for (const one of sensors.filter((each) => SHAPES[each.drawing?.shape])) {
       const figure = put(this.element, "figure", "drawing");
       figure.dataset.drawing = one.name;

@@ -4,7 +4,7 @@
 // Shapes of a scenery as three.js objects.
 
 import { THREE } from "nicegui-scene";
-import { numbers } from "./connection.js";
+import { byName, numbers } from "./connection.js";
 
 const paint = (rgb) => new THREE.Color().setRGB(rgb[0], rgb[1], rgb[2], THREE.SRGBColorSpace);
 
@@ -75,8 +75,8 @@ export function glass(body, on) {
 // The vehicle: a group with a group for each link, and what moves them.
 export function vehicle(look) {
   const body = new THREE.Group();
-  const links = { base_link: body };
-  const joints = {};
+  const links = byName({ base_link: body });
+  const joints = byName();
   for (const link of look.links) {
     const group = link.name === "base_link" ? body : new THREE.Group();
     links[link.name] = group;

@@ -4,7 +4,7 @@
 // The view: the vehicle in its water, what acts on it, where it has been and is to go.
 
 import { THREE } from "nicegui-scene";
-import { text, weightOf, wire } from "./connection.js";
+import { byName, text, weightOf, wire } from "./connection.js";
 import { Arrow, Tether, Water, boxed, glass, pointer, solids, thrusters, vehicle, voxels } from "./shapes.js";
 import { SIDES, ViewCamera } from "./camera.js";
 
@@ -31,7 +31,7 @@ export class View {
     this.screen = element.querySelector(".video");
     document.addEventListener("visibilitychange", () => this.stream());
     this.shown = { picture: true, forces: true, trail: true, voxels: false, box: false, water: true };
-    this.arrows = {};
+    this.arrows = byName();
     this.waypoints = [];
     this.drawn = 0;
     wire.on("scenery", (scenery) => this.build(scenery));
@@ -51,7 +51,7 @@ export class View {
   }
 
   build(scenery) {
-    const { look, around, colours } = scenery;
+    const { look, around } = scenery, colours = byName(scenery.colours);
     const { body, links, joints } = vehicle(look);
     Object.assign(this, { body, links, joints, look });
     const box = new THREE.Box3().setFromObject(body);
@@ -75,7 +75,7 @@ export class View {
       this.arrows[name] = new Arrow(colours[name] ?? [0.6, 0.6, 0.2], this.size / 55);
       this.forces.add(this.arrows[name].object);
     }
-    this.lights = {};
+    this.lights = byName();
     for (const name of look.lights) {
       const lamp = new THREE.SpotLight(0xfff4d6, 0, 25, 0.55, 0.5, 1.2);
       lamp.target.position.set(5, 0, 0);
@@ -126,7 +126,7 @@ export class View {
 
   // Which colour is which force, and how large it is.
   label(names, colours) {
-    this.sizes = {};
+    this.sizes = byName();
     for (const name of names) {
       const chip = document.createElement("i"), what = document.createElement("span");
       chip.style.background = `rgb(${(colours[name] ?? [0.6, 0.6, 0.2]).map((x) => Math.round(255 * x)).join(" ")})`;
