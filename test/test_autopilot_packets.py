@@ -24,6 +24,7 @@ from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.core.spatial import normalized, quaternion_from_rpy, rotation_matrix
 from marine_sim_ros.core.state import State, rest
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.origin import Origin
 
 WIDTH = st.integers(0, 65535)
 FINITE = st.floats(-1e6, 1e6)
@@ -140,7 +141,7 @@ def test_level_and_at_rest_the_accelerometer_reads_minus_g_down():
 def test_a_map_that_is_turned_is_turned_back():
     # The y axis of map points east; a body that looks along it looks east.
     state = rest((0.0, 2.0, 0.0), tuple(quaternion_from_rpy(0, 0, np.pi / 2)))
-    turned = geographic(state, 90.0)
+    turned = geographic(state, Origin(heading=90.0))
     np.testing.assert_allclose(turned.position, [2, 0, 0], atol=1e-12)
     np.testing.assert_allclose(rotation_matrix(turned.orientation)[:, 0], [1, 0, 0], atol=1e-12)
 

@@ -17,6 +17,7 @@ from marine_sim_ros.core.spatial import (
     rotation_matrix,
 )
 from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.origin import Origin
 
 __all__ = [
     'enu',
@@ -71,15 +72,13 @@ def ned_quaternion(orientation: np.ndarray) -> tuple[float, float, float, float]
     return half * (w + z), half * (x + y), half * (x - y), half * (w - z)
 
 
-def geographic(state: State, heading: float) -> State:
-    """Return a state in east, north, up, of one in a map whose y axis has a heading in degrees."""
-    if not heading:
+def geographic(state: State, origin: Origin) -> State:
+    """Return a state in east, north, up, of one in a map with an origin."""
+    if not origin.heading:
         return state
-    turn = quaternion_from_rpy(0.0, 0.0, -np.radians(heading))
+    turn = quaternion_from_rpy(0.0, 0.0, -np.radians(origin.heading))
     return State(
-        rotation_matrix(turn) @ state.position,
-        quaternion_product(turn, state.orientation),
-        state.velocity,
+        origin.enu(state.position), quaternion_product(turn, state.orientation), state.velocity
     )
 
 

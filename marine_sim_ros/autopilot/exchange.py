@@ -60,7 +60,7 @@ class Exchange:
             if self._link.receive(patience) is None:
                 return None
             force, rates = self._instruments.inertial(time, between, acceleration, environment)
-            placed = geographic(between, environment.origin.heading)
+            placed = geographic(between, environment.origin)
             motion = motion_of(time, placed, force, rates, ranges)
             self._link.answer(motion_reply(motion, self.battery))
         packet = self._link.receive(patience)

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import Array, constant, namespace
+from marine_sim_ros.core.arrays import Array, constant, matvec, namespace
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.random import uniform
 
@@ -69,16 +69,18 @@ class GaussMarkov:
     for every time without a history, the same in every node and after a restart.
 
     Attributes:
-        deviation: (3,) σ in map, m/s.
+        deviation: (3,) σ along the axes of ``turn``, m/s.
         time_constant: T, s.
         seed: random seed of frequencies and phases.
         components: harmonics per axis.
+        turn: (3, 3) from those axes to map; None: they are map's.
     """
 
     deviation: np.ndarray
     time_constant: float
     seed: int = 0
     components: int = 64
+    turn: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Raise ParameterError for what is no such process."""
@@ -106,4 +108,5 @@ class GaussMarkov:
         """Return the velocity (3,) at a time in s."""
         frequency, phase = (constant(xp, a) for a in self._harmonics)
         swing = xp.sum(xp.cos(frequency * time + phase), axis=-1)
-        return swing * constant(xp, self.deviation * math.sqrt(2 / self.components))
+        velocity = swing * constant(xp, self.deviation * math.sqrt(2 / self.components))
+        return velocity if self.turn is None else matvec(constant(xp, self.turn), velocity)

@@ -8,16 +8,33 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.core.arrays import Array, matvec
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.yaml_file import YamlReader
 
-__all__ = ['Origin', 'read_origin']
+__all__ = ['FLATTENING', 'SEMI_MAJOR', 'Origin', 'radii', 'read_origin']
+
+SEMI_MAJOR, FLATTENING = 6378137.0, 1 / 298.257223563
+"""Of the WGS84 ellipsoid, m."""
 
 _KEYS = {'latitude', 'longitude', 'altitude', 'heading', 'date', 'magnetic_field'}
+
+
+def radii(latitude: Any) -> tuple[Any, Any]:
+    """Return the radii of curvature of WGS84 north and of a circle of latitude, m, at degrees.
+
+    Source: Torge 2001, Geodesy, section 4.1.1.
+    """
+    angle = np.radians(latitude)
+    squared = FLATTENING * (2 - FLATTENING)
+    root = np.sqrt(1 - squared * np.sin(angle) ** 2)
+    north = SEMI_MAJOR * (1 - squared) / root**3
+    return north, np.maximum(SEMI_MAJOR / root * np.cos(angle), 1.0)  # at a pole there is no east
 
 
 @dataclass(frozen=True)
@@ -50,6 +67,28 @@ class Origin:
         c, s = math.cos(math.radians(self.heading)), math.sin(math.radians(self.heading))
         return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
+    def enu(self, vectors: Array) -> Array:
+        """Return east, north, up of vectors (..., 3) in map."""
+        return matvec(self.turn.T, vectors) if self.heading else vectors
+
+    def in_map(self, vectors: Array) -> Array:
+        """Return vectors (..., 3) in map of vectors east, north, up."""
+        return matvec(self.turn, vectors) if self.heading else vectors
+
+    def place(self, east: float, north: float) -> tuple[float, float]:
+        """Return latitude and longitude, degrees, some m from the origin: within 1 m at 5 km."""
+        along, across = radii(self.latitude)
+        latitude = self.latitude + math.degrees(north / float(along))
+        longitude = self.longitude + math.degrees(east / float(across))
+        return latitude, (longitude + 180.0) % 360.0 - 180.0
+
+    def offset(self, latitude: float, longitude: float) -> tuple[float, float]:
+        """Return east and north (m) of the origin of a place in degrees: undoes :meth:`place`."""
+        along, across = radii(self.latitude)
+        turn = math.remainder(longitude - self.longitude, 360.0)
+        east = math.radians(turn) * float(across)
+        return east, math.radians(latitude - self.latitude) * float(along)
+
     @property
     def magnetic_field(self) -> np.ndarray:
         """(3,) magnetic flux density in map, T: the same all over it.
@@ -61,7 +100,7 @@ class Origin:
         field = self.field
         if field is None:
             field = _world_field(self.latitude, self.longitude, self.altitude, self.date)
-        return np.asarray(self.turn @ np.array(field))
+        return np.asarray(self.in_map(np.array(field)))
 
 
 @lru_cache(maxsize=16)

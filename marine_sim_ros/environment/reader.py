@@ -19,7 +19,7 @@ from marine_sim_ros.core.yaml_file import YamlReader, shown
 from marine_sim_ros.environment.currents import CurrentProfile, GaussMarkov
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY, Environment
 from marine_sim_ros.environment.optics import PURE, WATER_TYPES, WaterOptics
-from marine_sim_ros.environment.origin import read_origin
+from marine_sim_ros.environment.origin import Origin, read_origin
 from marine_sim_ros.environment.sea_states import irregular_waves
 from marine_sim_ros.environment.water import OCEAN_SALINITY, water_properties
 from marine_sim_ros.environment.waves import Waves, dispersion, regular_waves
@@ -81,7 +81,7 @@ def run_environment(
         name_or_path: name or path as for :func:`load_environment`; empty: still water.
         gravity: m/s²; waves keep their periods.
         water_density: kg/m³.
-        current: steady velocity of the water in map, m/s.
+        current: steady velocity of the water, east, north, up, m/s.
 
     Raises:
         ParameterError: it cannot be found, read or used.
@@ -95,7 +95,7 @@ def run_environment(
     if water_density:
         changes['water_density'] = water_density
     if any(c != 0 for c in current):
-        changes['current'] = np.array(current, float)
+        changes['current'] = result.origin.in_map(np.array(current, float))
     return replace(result, **changes)
 
 
@@ -105,16 +105,17 @@ def _environment(root: YamlReader) -> Environment:
     scene = read_scene(root, Path(root.where).parent)
     depth = root.child('depth', water_depth(root, scene))
     h = depth.value if depth.value == math.inf else depth.number(0.1, 12_000)
+    origin = read_origin(root.child('origin'))
     return Environment(
         gravity=gravity,
         name=root.stem,
-        waves=_waves(root.child('waves'), gravity, h),
+        waves=_waves(root.child('waves'), gravity, h, origin),
         scene=scene,
         payloads=read_payloads(root.child('payloads', []), scene),
-        origin=read_origin(root.child('origin')),
+        origin=origin,
         materials=_materials(root.child('materials'), Path(root.where).parent),
         **_water(root.child('water')),
-        **_currents(root.child('current')),
+        **_currents(root.child('current'), origin),
     )
 
 
@@ -148,12 +149,14 @@ def _water(reader: YamlReader) -> dict[str, Any]:
     }
 
 
-def _waves(reader: YamlReader, gravity: float, depth: float) -> Waves | None:
+def _waves(reader: YamlReader, gravity: float, depth: float, origin: Origin) -> Waves | None:
     if reader.value is None:
         return None
     reader.mapping(_SEA | _REGULAR, {'type'})
     kind = reader.child('type').choice(_TYPES)
-    direction = math.radians(reader.child('direction', 0.0).number(-360.0, 360.0))
+    direction = math.radians(
+        reader.child('direction', 0.0).number(-360.0, 360.0) + origin.heading
+    )  # from the x axis of map, of one from east
     if kind == 'regular':
         return _regular(reader, direction, gravity, depth)
     reader.mapping(_SEA, {'type', 'significant_height', 'peak_period'})
@@ -195,15 +198,16 @@ def _regular(reader: YamlReader, direction: float, gravity: float, depth: float)
     )
 
 
-def _currents(reader: YamlReader) -> dict[str, Any]:
+def _currents(reader: YamlReader, origin: Origin) -> dict[str, Any]:
+    """Return the currents in map of those that the file gives east, north, up."""
     if reader.value is None:
         return {}
     reader.mapping({'velocity', 'profile', 'gauss_markov'})
     result: dict[str, Any] = {
-        'current': reader.child('velocity', [0.0, 0.0, 0.0]).vector(-20.0, 20.0)
+        'current': origin.in_map(reader.child('velocity', [0.0, 0.0, 0.0]).vector(-20.0, 20.0))
     }
     if 'profile' in reader.value:
-        result['profile'] = _profile(reader.child('profile'))
+        result['profile'] = _profile(reader.child('profile'), origin)
     if 'gauss_markov' in reader.value:
         noise = reader.child('gauss_markov')
         noise.mapping(
@@ -214,11 +218,12 @@ def _currents(reader: YamlReader) -> dict[str, Any]:
             noise.child('time_constant').number(1e-3, 1e6),
             noise.child('seed', 0).whole(0, 2**53),
             noise.child('components', 64).whole(1, 5000),
+            turn=origin.turn if origin.heading else None,
         )
     return result
 
 
-def _profile(reader: YamlReader) -> CurrentProfile:
+def _profile(reader: YamlReader, origin: Origin) -> CurrentProfile:
     depths, velocities = [], []
     for point in reader.items():
         point.mapping({'depth', 'velocity'}, {'depth', 'velocity'})
@@ -226,7 +231,7 @@ def _profile(reader: YamlReader) -> CurrentProfile:
         velocities.append(point.child('velocity').vector(-20.0, 20.0))
     if not depths or any(b <= a for a, b in pairwise(depths)):
         raise reader.error(': expected points in the order of their depth, at least one')
-    return CurrentProfile(np.array(depths), np.array(velocities))
+    return CurrentProfile(np.array(depths), origin.in_map(np.array(velocities)))
 
 
 ENVIRONMENTS = ConfigFiles('environments', _environment)

@@ -38,6 +38,6 @@ def with_gusts(environment: Environment, faults: Sequence[Fault]) -> Environment
         gusts=Gusts(
             np.array([g.start for g in gusts]),
             np.array([g.duration for g in gusts]),
-            np.array([_velocity(g) for g in gusts]),
+            environment.origin.in_map(np.array([_velocity(g) for g in gusts])),
         ),
     )

@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.core.numbers import number
 from marine_sim_ros.core.spatial import in_map
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
-from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.environment.origin import Origin, radii
 from marine_sim_ros.faults.kinds import Fault
 from marine_sim_ros.model.vehicle import Sensor
 from marine_sim_ros.sensors.noise import drift, white
@@ -37,8 +36,6 @@ from marine_sim_ros.sensors.sensor_model import (
 
 __all__ = ['GPS', 'Gps', 'geodetic']
 
-SEMI_MAJOR, FLATTENING = 6378137.0, 1 / 298.257223563
-"""Of the WGS84 ellipsoid, m."""
 FIX, SERVICE_GPS, DIAGONAL_KNOWN = 0, 1, 2
 """Constants of sensor_msgs/NavSatStatus and NavSatFix."""
 
@@ -62,7 +59,7 @@ def geodetic(origin: Origin, points: np.ndarray) -> np.ndarray:
         MissingPackageError: pymap3d is not installed.
     """
     pymap3d = require('pymap3d', 'a GPS receiver')
-    local = matvec(origin.turn.T, points)
+    local = origin.enu(points)
     found = pymap3d.enu2geodetic(
         local[..., 0],
         local[..., 1],
@@ -87,15 +84,8 @@ def _measure(
 
 
 def _degrees_per_metre(geodetic: np.ndarray) -> np.ndarray:
-    """Return degrees of latitude and longitude per metre, and 1, (..., 3).
-
-    By the radii of curvature M north and N east (Torge 2001, Geodesy, section 4.1.1).
-    """
-    latitude = np.radians(geodetic[..., 0])
-    squared = FLATTENING * (2 - FLATTENING)
-    root = np.sqrt(1 - squared * np.sin(latitude) ** 2)
-    north = SEMI_MAJOR * (1 - squared) / root**3
-    east = np.maximum(SEMI_MAJOR / root * np.cos(latitude), 1.0)  # at a pole there is no east
+    """Return degrees of latitude and longitude per metre, and 1, (..., 3)."""
+    north, east = radii(geodetic[..., 0])
     degree = math.degrees(1.0)
     return np.stack([degree / north, degree / east, np.ones_like(north)], axis=-1)
 

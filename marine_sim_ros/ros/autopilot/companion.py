@@ -96,7 +96,7 @@ class CompanionPart:
             self._voltage = battery[0]
         for text in companion.listen():
             self._node.get_logger().info(f'ArduSub: {text}')
-        self._status.publish(stamp, companion.status, environment.origin.heading)
+        self._status.publish(stamp, companion.status, environment.origin)
         if not companion.connected:
             return
         companion.beat(stamp)

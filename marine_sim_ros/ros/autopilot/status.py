@@ -12,7 +12,7 @@ from geometry_msgs.msg import PointStamped
 from std_msgs.msg import Bool, String, UInt16
 
 from marine_sim_ros.autopilot.companion import Status
-from marine_sim_ros.core.spatial import quaternion_from_rpy, rotation_matrix
+from marine_sim_ros.environment.origin import Origin
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.messages import topics
 from marine_sim_ros.ros.messages.convert import set_stamp
@@ -35,13 +35,13 @@ class StatusPublisher:
         )
         self._outlets = {topic.name: node.publisher(topic) for topic in named}
 
-    def publish(self, stamp: int, status: Status, heading: float) -> None:
+    def publish(self, stamp: int, status: Status, origin: Origin) -> None:
         """Publish what has changed.
 
         Args:
             stamp: time, ns.
             status: what the autopilot has said.
-            heading: of the map's y axis, degrees clockwise from north.
+            origin: where map is on the Earth.
         """
         last, self._last = self._last, status
         if status is last or not status.mode:
@@ -57,11 +57,10 @@ class StatusPublisher:
                 self._outlets[topic.name].publish(message)
         if status.position is not None and status.position != last.position:
             north, east, down = status.position
-            turn = quaternion_from_rpy(0.0, 0.0, np.radians(heading))
             place = PointStamped()
             place.header.frame_id = 'map'
             set_stamp(place.header.stamp, stamp)
             p = place.point
-            p.x, p.y, p.z = (rotation_matrix(turn) @ np.array([east, north, -down])).tolist()
+            p.x, p.y, p.z = origin.in_map(np.array([east, north, -down])).tolist()
             self._outlets[topics.AUTOPILOT_POSITION.name].publish(place)
         self._node.health |= {'mode': status.mode, 'armed': 'yes' if status.armed else 'no'}
