@@ -3,9 +3,9 @@
 
 """What an operator wants, as set-points: command mode, joystick mode, waypoints, holding.
 
-Knows no ROS. Whoever speaks last has the vehicle: a pose, a path, a velocity or a wrench. A
-velocity that is not renewed for ``TIMEOUT`` counts as zero, and an armed vehicle that nobody
-speaks to holds still. Disarmed, it wants nothing.
+Knows no ROS. Whoever speaks last has the vehicle: a pose, a path, a velocity, a wrench or
+set-points. A velocity that is not renewed for ``TIMEOUT`` counts as zero, and an armed vehicle
+that nobody speaks to holds still. Disarmed, it wants nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from marine_sim_ros.core.state import State
 __all__ = ['HOLDS', 'TIMEOUT', 'Commander']
 
 TIMEOUT = 0.5
-"""s of simulation time that a velocity or a wrench lasts."""
+"""s of simulation time that a velocity, a wrench or set-points last."""
 ARRIVED = 0.3
 """m from a waypoint at which the next one is taken."""
 STOPPING = 1.5
@@ -120,6 +120,11 @@ class Commander:
         self._take_over('wrench')
         self._wrench, self._until = np.asarray(wrench, float), time + TIMEOUT
 
+    def aim(self, targets: np.ndarray, time: float) -> None:
+        """Command set-points (12,), NaN where free, at a time (s)."""
+        self._take_over('setpoints')
+        self._pose, self._until = np.array(targets, float), time + TIMEOUT
+
     @property
     def wrench(self) -> np.ndarray:
         """The wrench (6,) that was commanded, without the axes that are free."""
@@ -129,8 +134,8 @@ class Commander:
         return np.where(free, 0.0, self._wrench)
 
     def stale(self, time: float) -> bool:
-        """Return whether a velocity or a wrench was not renewed in time (s)."""
-        return self.mode in ('velocity', 'wrench') and time > self._until
+        """Return whether what lasts for a while was not renewed in time (s)."""
+        return self.mode in ('velocity', 'wrench', 'setpoints') and time > self._until
 
     def wanted(self, time: float, state: State) -> np.ndarray:
         """Return the set-points (12,) of a time (s), NaN where free."""
@@ -138,7 +143,7 @@ class Commander:
             return all_free()
         if self.mode == 'path':
             result = self._next_waypoint(state)
-        elif self.mode == 'pose':
+        elif self.mode == 'pose' or (self.mode == 'setpoints' and not self.stale(time)):
             result = self._pose.copy()
         else:
             result = self._driven(time, state)

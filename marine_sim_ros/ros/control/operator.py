@@ -6,22 +6,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import Pose, PoseStamped, Twist, Wrench
 from nav_msgs.msg import Path
+from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 
 from marine_sim_ros.control.commander import HOLDS, Commander
-from marine_sim_ros.control.setpoints import QUANTITIES
+from marine_sim_ros.control.setpoints import QUANTITIES, all_free
 from marine_sim_ros.core.spatial import rpy_from_quaternion
 from marine_sim_ros.ros.base.node import SuiteNode
 from marine_sim_ros.ros.base.parameters import Parameter
 from marine_sim_ros.ros.messages import topics
 
-__all__ = ['START', 'Operator', 'pose_targets']
+__all__ = ['START', 'Operator', 'named_targets', 'pose_targets']
 
 START = (
     Parameter('armed', False, 'arm the thrusters at the start'),
@@ -66,6 +67,24 @@ def pose_targets(pose: Pose) -> np.ndarray:
     return np.concatenate([position, rpy_from_quaternion(quaternion / length)])
 
 
+def named_targets(names: Sequence[str], numbers: Sequence[float]) -> np.ndarray:
+    """Return set-points (12,) of named quantities; the others are free, as those of NaN.
+
+    Raises:
+        ValueError: a name that is no quantity, or a number that is none or too large.
+    """
+    if len(names) != len(numbers) or len(set(names)) != len(names):
+        raise ValueError(f'{len(names)} names and {len(numbers)} positions; expected one for each')
+    result = all_free()
+    for name, number in zip(names, numbers, strict=True):
+        if name not in QUANTITIES:
+            raise ValueError(f'quantity {name!r:.40}; expected some of {", ".join(QUANTITIES)}')
+        if abs(number) > FARTHEST:
+            raise ValueError(f'{name} is {number:g}; expected at most {FARTHEST:g}')
+        result[QUANTITIES.index(name)] = number
+    return result
+
+
 def _six(linear: object, angular: object) -> np.ndarray:
     numbers = [getattr(part, axis) for part in (linear, angular) for axis in 'xyz']
     if not math.fsum(map(abs, numbers)) < FARTHEST:
@@ -85,6 +104,7 @@ class Operator:
         node.listen(topics.COMMAND_PATH, partial(self._take, 'cmd_path', self._on_path))
         node.listen(topics.COMMAND_VELOCITY, partial(self._take, 'cmd_vel', self._on_velocity))
         node.listen(topics.COMMAND_WRENCH, partial(self._take, 'cmd_wrench', self._on_wrench))
+        node.listen(topics.COMMAND_SETPOINTS, partial(self._take, 'cmd_setpoints', self._on_aim))
         node.create_service(SetBool, 'arm', self._on_arm)
         for name in HOLDS:
             node.create_service(SetBool, name, partial(self._on_hold, name))
@@ -117,6 +137,9 @@ class Operator:
 
     def _on_wrench(self, message: Wrench) -> None:
         self._commander.push(_six(message.force, message.torque), self._now())
+
+    def _on_aim(self, message: JointState) -> None:
+        self._commander.aim(named_targets(message.name, message.position), self._now())
 
     def _on_arm(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._commander.arm(bool(request.data))

@@ -50,6 +50,7 @@ __all__ = [
     'CLOCK',
     'COMMAND_PATH',
     'COMMAND_POSE',
+    'COMMAND_SETPOINTS',
     'COMMAND_VELOCITY',
     'COMMAND_WRENCH',
     'CONTROLLER_WRENCH',
@@ -226,6 +227,8 @@ COMMAND_VELOCITY = Topic('cmd_vel', Twist, QUEUE, per_tick=False)
 COMMAND_POSE = Topic('cmd_pose', PoseStamped, QUEUE, per_tick=False)
 COMMAND_PATH = Topic('cmd_path', Path, QUEUE, per_tick=False)
 COMMAND_WRENCH = Topic('cmd_wrench', Wrench, QUEUE, per_tick=False)
+COMMAND_SETPOINTS = Topic('cmd_setpoints', JointState, QUEUE, per_tick=False)
+"""name: some of the twelve quantities; position: their targets; the others are free."""
 SETPOINTS = Topic('controller/setpoints', JointState, LOCKSTEP, optional=True)
 """name: the twelve quantities; position: their targets, NaN where free."""
 CONTROLLER_WRENCH = Topic('controller/wrench', WrenchStamped, LOCKSTEP, optional=True)
@@ -415,5 +418,5 @@ def recorded(
             result = (*result, TETHER_ANCHOR)
     if controller:
         commands = (COMMAND_VELOCITY, COMMAND_POSE, COMMAND_PATH, COMMAND_WRENCH)
-        result = (*result, SETPOINTS, CONTROLLER_WRENCH, *commands)
+        result = (*result, SETPOINTS, CONTROLLER_WRENCH, *commands, COMMAND_SETPOINTS)
     return result
