@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from marine_sim_ros.autopilot.mavlink.link import read_key
+from marine_sim_ros.autopilot.mavlink.mission_files import read_mission
 from marine_sim_ros.control.controller_model import ControllerModel
 from marine_sim_ros.control.settings import autopilot, load_controller
 from marine_sim_ros.core.errors import ParameterError
@@ -332,8 +334,14 @@ def _controllers(
     name = options.controller or ('modern' if options.autopilot == MAVLINK else '')
     nodes = {'controller': script or {'controller': name}}
     if options.autopilot == MAVLINK:
+        if options.mission:
+            read_mission(options.mission)  # before anything is started
+        if options.ground_station_key:
+            read_key(options.ground_station_key)
         nodes['mavlink'] = {
             'ground_station': options.ground_station,
+            'ground_station_key': options.ground_station_key,
+            'mission': options.mission,
             'autopilot_instance': options.autopilot_instance,
         }
     return nodes

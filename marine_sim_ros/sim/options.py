@@ -148,6 +148,15 @@ class RunOptions:
         '127.0.0.1:14550', 'UDP address of the ground station (MAVLink)', metavar='HOST:PORT',
         graph=True,
     )  # fmt: skip
+    ground_station_key: str = option(
+        '', 'file with the key that signs MAVLink messages (autopilot mavlink): 64 hexadecimal '
+        'digits or a passphrase; unsigned ones are refused', empty='they are not signed',
+        metavar='FILE', graph=True,
+    )  # fmt: skip
+    mission: str = option(
+        '', 'mission to fly from the start (autopilot mavlink): .plan of QGroundControl, or '
+        '.waypoints', empty='the ground station sends one', metavar='FILE', graph=True,
+    )  # fmt: skip
     video: str = option(
         '', 'UDP address that the camera sends H.264 video to (RTP), as udp://127.0.0.1:5600; '
         'each further camera of the vehicle takes the next port', empty='none', metavar='URL',
@@ -194,7 +203,7 @@ class RunOptions:
         metavar='NAME',
     )  # fmt: skip
     current: tuple[float, float, float] = option(
-        (0.0, 0.0, 0.0), 'steady velocity of the water in map (east, north, up)', unit='m/s',
+        (0.0, 0.0, 0.0), 'steady velocity of the water east, north, up', unit='m/s',
         empty="the environment's", low=-100.0, high=100.0,
     )  # fmt: skip
     hull_forces: tuple[str, ...] = option(

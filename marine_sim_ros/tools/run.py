@@ -25,6 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ['add_arguments', 'execute']
 
+AUTOPILOT_OPTIONS = {
+    'ardusub': 'ardusub',
+    'autopilot_address': 'ardusub',
+    'navigation': 'ardusub',
+    'ground_station': 'ardusub or mavlink',
+    'ground_station_key': 'mavlink',
+    'mission': 'mavlink',
+}
+"""Options that need an autopilot, and which."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
@@ -96,10 +106,9 @@ def _runs(
 
 def _check_effect(settings: RunOptions, specs: Sequence[NodeSpec]) -> None:
     """Refuse an option of an autopilot that no node of the run takes."""
-    for name in ('ardusub', 'autopilot_address', 'navigation', 'ground_station'):
+    for name, kind in AUTOPILOT_OPTIONS.items():
         given, known = getattr(settings, name), OPTIONS[name]
         if given != known.default and not any(name in spec.parameters for spec in specs):
-            kind = 'ardusub or mavlink' if name == 'ground_station' else 'ardusub'
             raise ParameterError(
                 f'{known.flag} {given}: has no effect here; expected --autopilot {kind} with it'
             )

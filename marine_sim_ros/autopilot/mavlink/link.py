@@ -1,0 +1,228 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""UDP socket of a MAVLink vehicle: one ground station, checked messages, signing as an option."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.extras import require
+
+__all__ = ['FEATURE', 'MavlinkLink', 'read_key', 'wrong_number']
+
+FEATURE = '--autopilot mavlink'
+LARGEST = 1e9
+"""Bound of every number of a message: the largest that means something is an interval of 60 s in
+µs, or the magic number of a command."""
+DATAGRAM = 65536
+"""Bytes."""
+SIGNING_EPOCH = 1420070400.0
+"""s, Unix time of 2015-01-01, from which signatures count in 10 µs (mavlink.io, signing)."""
+MAX_SENDERS = 32
+"""Foreign senders that are named one by one."""
+PARAMS = frozenset(f'param{k}' for k in range(1, 8))
+UNSET = {
+    'COMMAND_LONG': PARAMS,
+    'COMMAND_INT': PARAMS | {'z'},
+    'MISSION_ITEM': PARAMS,
+    'MISSION_ITEM_INT': PARAMS,
+}
+"""Fields in which NaN means "not set" (mavlink.io, commands); each command checks its own."""
+TARGET_BITS = ('x', 'y', 'z', 'vx', 'vy', 'vz', 'afx', 'afy', 'afz', '', 'yaw', 'yaw_rate')
+ATTITUDE_BITS = {
+    'body_roll_rate': 1,
+    'body_pitch_rate': 2,
+    'body_yaw_rate': 4,
+    'thrust': 64,
+    'q': 128,
+}
+"""Bit of the type mask that leaves a field out."""
+
+
+def _unset_fields(message: Any) -> frozenset[str]:
+    """Return the fields of a message in which NaN means that nothing is said."""
+    kind = message.get_type()
+    if kind == 'SET_ATTITUDE_TARGET':
+        return frozenset(n for n, bit in ATTITUDE_BITS.items() if message.type_mask & bit)
+    if kind.startswith('SET_POSITION_TARGET_'):
+        names = {n: 1 << k for k, n in enumerate(TARGET_BITS)} | {'alt': 4}
+        return frozenset(n for n, bit in names.items() if message.type_mask & bit)
+    return UNSET.get(kind, frozenset())
+
+
+def wrong_number(message: Any) -> str:
+    """Return what is wrong with a number of a message, or an empty text."""
+    unset = _unset_fields(message)
+    for name in message.fieldnames:
+        value = getattr(message, name)
+        for number in value if isinstance(value, list | tuple) else (value,):
+            if not isinstance(number, float):
+                continue
+            if math.isnan(number) and name in unset:
+                continue
+            if not abs(number) <= LARGEST:  # true for NaN
+                return f'{name} is {number:g}'
+    return ''
+
+
+def read_key(path: str) -> bytes:
+    """Return the signing key (32 bytes) of a file: 64 hexadecimal digits, or a passphrase.
+
+    A passphrase becomes a key as ground stations make it, by SHA-256.
+
+    Raises:
+        ParameterError: a file that cannot be read, or is empty.
+    """
+    try:
+        text = Path(path).expanduser().read_text(encoding='utf-8').strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, 'strerror', None) or 'no text'
+        raise ParameterError(f'ground_station_key {path}: {reason}') from None
+    if not text:
+        raise ParameterError(
+            f'ground_station_key {path}: empty; expected a passphrase or 64 hexadecimal digits'
+        )
+    if re.fullmatch('[0-9a-fA-F]{64}', text):
+        return bytes.fromhex(text)
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(':')
+    if not host or not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
+        raise ParameterError(
+            f'ground_station is {text!r}; expected host:port, as in 127.0.0.1:14550'
+        )
+    try:
+        found = socket.getaddrinfo(host, int(port), socket.AF_INET, socket.SOCK_DGRAM)
+        return found[0][4][0], int(port)  # type: ignore[return-value]
+    except (OSError, UnicodeError) as error:
+        raise ParameterError(f'ground_station is {text!r}: {error}') from None
+
+
+def _local_address(ground_station: tuple[str, int]) -> str:
+    """Return the address of this machine from which a ground station is reached."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(ground_station)
+        return str(probe.getsockname()[0])
+
+
+class MavlinkLink:
+    """The vehicle's end of the connection."""
+
+    def __init__(
+        self, ground_station: str, system: int, warn: Callable[[str], Any], key: str = ''
+    ) -> None:
+        """Open the socket on the address that faces the ground station, and on no other.
+
+        Args:
+            ground_station: UDP address of the ground station, ``host:port``.
+            system: number of the MAVLink system, from 1.
+            warn: called with what is refused.
+            key: file with the key that signs messages; empty: they are not signed.
+
+        Raises:
+            ParameterError: no address, or no key.
+            MissingPackageError: pymavlink is not installed.
+        """
+        self._peer = _address(ground_station)
+        secret = read_key(key) if key else None
+        require('pymavlink', FEATURE)
+        self.dialect: Any = require('pymavlink.dialects.v20.ardupilotmega', FEATURE)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        try:
+            self._socket.bind((_local_address(self._peer), 0))
+        except OSError as error:
+            self._socket.close()
+            raise ParameterError(f'ground_station is {ground_station!r}: {error}') from None
+        self._warn, self.system = warn, system
+        self.send: Any = self.dialect.MAVLink(self, srcSystem=system, srcComponent=1)
+        if secret is not None:
+            signing = self.send.signing
+            signing.secret_key, signing.sign_outgoing = secret, True
+            signing.timestamp = int((time.time() - SIGNING_EPOCH) * 1e5)
+        self._foreign: set[tuple[str, int]] = set()
+        self.refused = {'foreign': 0, 'unreadable': 0, 'wrong': 0}
+        """Number of datagrams of others, messages that cannot be read, and wrong messages."""
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Address and port that the socket has."""
+        host, port = self._socket.getsockname()
+        return host, port
+
+    def write(self, data: bytes) -> None:
+        """Send a message; a ground station that cannot be reached misses it."""
+        with suppress(OSError):
+            self._socket.sendto(data, self._peer)
+
+    def messages(self, limit: int = 500) -> Iterator[Any]:
+        """Yield the messages of the ground station, of at most so many datagrams."""
+        for _ in range(limit):
+            try:
+                data, sender = self._socket.recvfrom(DATAGRAM)
+            except OSError:
+                return
+            if sender != self._peer:
+                self._refuse_foreign(sender)
+                continue
+            yield from filter(self._is_for_us, self._parsed(data))
+
+    def _refuse_foreign(self, sender: tuple[str, int]) -> None:
+        self.refused['foreign'] += 1
+        if sender in self._foreign or len(self._foreign) >= MAX_SENDERS:
+            return
+        self._foreign.add(sender)
+        self._warn(
+            f'mavlink: {sender[0]}:{sender[1]} is not the ground station '
+            f'{self._peer[0]}:{self._peer[1]}; what it sends is ignored'
+        )
+
+    def _parsed(self, data: bytes) -> list[Any]:
+        """Return the messages of a datagram; nothing of it is left for the next one."""
+        parser = self.dialect.MAVLink(None)
+        parser.robust_parsing, parser.signing = True, self.send.signing
+        stamps = dict(parser.signing.stream_timestamps)
+        bad = parser.signing.badsig_count
+        try:
+            found = parser.parse_buffer(data) or []
+        except Exception:  # bytes of others in a parser of others: a run does not end of it
+            found = []
+            self.refused['unreadable'] += 1
+        if parser.signing.badsig_count > bad:  # pymavlink takes the time of a forged message
+            parser.signing.stream_timestamps.clear()
+            parser.signing.stream_timestamps.update(stamps)
+        return found
+
+    def _is_for_us(self, message: Any) -> bool:
+        kind = message.get_type()
+        if kind == 'BAD_DATA' or kind.startswith('UNKNOWN'):
+            self._count_unreadable(message)
+            return False
+        target = getattr(message, 'target', self.system)  # of MANUAL_CONTROL
+        if getattr(message, 'target_system', target) not in (0, self.system):
+            return False
+        return getattr(message, 'target_component', 1) in (0, 1)
+
+    def _count_unreadable(self, message: Any) -> None:
+        self.refused['unreadable'] += 1
+        if 'signature' in str(getattr(message, 'reason', '')):
+            self._warn(
+                'mavlink: a message without the right signature is ignored; expected the key of '
+                'ground_station_key in the ground station'
+            )
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()

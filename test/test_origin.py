@@ -1,0 +1,176 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Who turns map into east, north, up, or back: the same world in maps of any heading."""
+
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import vehicle_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+import marine_sim_ros
+from marine_sim_ros.autopilot.conventions import geographic, motion_of
+from marine_sim_ros.autopilot.mavlink.ned_frame import NedFrame
+from marine_sim_ros.core.spatial import quaternion_from_rpy, quaternion_product, rotation_matrix
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.environment.origin import Origin
+from marine_sim_ros.environment.reader import parse_environment, run_environment
+from marine_sim_ros.faults.reading import parse_faults
+from marine_sim_ros.faults.water import with_gusts
+from marine_sim_ros.sensors import SENSORS
+from marine_sim_ros.sensors.gps import geodetic
+from marine_sim_ros.sensors.sensor_model import SensorInputs
+
+STATE = State(
+    np.array([30.0, -20.0, 0.4]),
+    np.array(quaternion_from_rpy(0.1, -0.2, 0.7)),
+    np.array([1.0, 0.2, -0.3, 0.1, 0.2, 0.3]),
+)
+"""In a map that looks north."""
+POINTS = np.array([[3.0, 4.0, -1.0], [-20.0, 7.0, -9.0], [50.0, -60.0, -30.0]])
+FILE = """
+origin: {{latitude: 59.9, longitude: 10.7, altitude: 3.0, heading: {heading},
+         magnetic_field: [1.0e-6, 2.0e-5, -4.0e-5]}}
+water: {{kind: sea}}
+waves: {{type: jonswap, significant_height: 1.0, peak_period: 7.0, direction: 40.0, spreading: 8.0,
+        components: 12, seed: 3}}
+current:
+  velocity: [0.5, 0.1, 0.02]
+  profile: [{{depth: 0.0, velocity: [0.4, 0.0, 0.0]}}, {{depth: 20.0, velocity: [0.0, 0.3, 0.0]}}]
+  gauss_markov: {{deviation: [0.3, 0.1, 0.0], time_constant: 30.0, seed: 2}}
+"""
+
+
+@cache
+def world(heading):
+    """Return an environment whose map has a heading."""
+    return parse_environment(FILE.format(heading=heading), 'world.yaml').at(12.0)
+
+
+def turn(heading):
+    """Return the quaternion of what is turned from a map that looks north."""
+    return np.array(quaternion_from_rpy(0.0, 0.0, np.radians(heading)))
+
+
+def points_of(points, heading):
+    return points @ rotation_matrix(turn(heading)).T
+
+
+def state_of(heading):
+    q = quaternion_product(turn(heading), STATE.orientation)
+    return State(points_of(STATE.position, heading), q, STATE.velocity)
+
+
+def sensed(kind):
+    def see(environment, state, heading):
+        del heading
+        sensor = next(s for s in vehicle_of('bluerov2', gps='true').sensors if s.kind == kind)
+        inputs = SensorInputs.none(12.0)
+        readings = SENSORS[kind].measure(sensor, state, environment, inputs)
+        return np.concatenate([np.ravel(r) for r in readings.values()])
+
+    return see
+
+
+def told_to_ardusub(environment, state, heading):
+    del heading
+    motion = motion_of(0, geographic(state, environment.origin), np.zeros(3), np.zeros(3))
+    sign = np.sign(motion.quaternion[0])
+    return np.concatenate([motion.position, motion.velocity, sign * np.array(motion.quaternion)])
+
+
+def told_by_mavlink(environment, state, heading):
+    del heading
+    frame = NedFrame(environment.origin)
+    place = np.array(frame.place(state.position)) * 1e5
+    return np.array([*frame.ned(state.position), *place, np.sin(frame.heading(state))])
+
+
+def taken_by_mavlink(environment, state, heading):
+    del state
+    frame = NedFrame(environment.origin)
+    found = [frame.in_map((1.0, 2.0, 3.0)), frame.position(59.9001, 10.7001, -2.0)]
+    course = rotation_matrix(quaternion_from_rpy(0, 0, frame.yaw(0.3)))[:, 0]
+    return points_of(np.array([*found, course]), -heading)
+
+
+def flow(environment, state, heading):
+    del state
+    return points_of(environment.velocity(points_of(POINTS, heading)), -heading)
+
+
+def sea(environment, state, heading):
+    del state
+    return environment.elevation(points_of(POINTS, heading))
+
+
+def gust(environment, state, heading):
+    text = '[{kind: gust, at: 11, duration: 2, speed: 0.7, direction: 25}]'
+    still = replace(Environment(), origin=environment.origin)
+    return flow(with_gusts(still, parse_faults(text)).at(12.0), state, heading)
+
+
+CONSUMERS = {
+    'GPS': sensed('gps'),
+    'USBL fixes': lambda environment, state, heading: geodetic(
+        environment.origin, state.position[None]
+    ),
+    'magnetometer': sensed('magnetometer'),
+    'ArduSub': told_to_ardusub,
+    'MAVLink out': told_by_mavlink,
+    'MAVLink in': taken_by_mavlink,
+    'currents and waves': flow,
+    'surface': sea,
+    'gusts': gust,
+}
+
+
+@pytest.mark.parametrize('name', CONSUMERS)
+@pytest.mark.parametrize('heading', [90.0, -37.5, 180.0, 211.25, 360.0])
+def test_the_heading_of_map_changes_nothing_in_the_world(name, heading):
+    consumer = CONSUMERS[name]
+    expected = consumer(world(0.0), state_of(0.0), 0.0)
+    seen = consumer(world(heading), state_of(heading), heading)
+    np.testing.assert_allclose(seen, expected, atol=1e-6, rtol=1e-9)
+
+
+def test_the_current_of_an_option_goes_east(tmp_path):
+    path = tmp_path / 'east.yaml'
+    path.write_text(
+        'origin: {latitude: 0, longitude: 0, heading: 90.0, magnetic_field: [0, 0, 0]}'
+    )
+    # The y axis of map looks east.
+    current = run_environment(str(path), current=(0.5, 0.0, 0.0)).current
+    np.testing.assert_allclose(current, [0, 0.5, 0], atol=1e-12)
+
+
+@given(east=st.floats(-3e3, 3e3), north=st.floats(-3e3, 3e3), latitude=st.floats(-60, 60))
+def test_a_place_is_that_of_the_ellipsoid(east, north, latitude):
+    origin = Origin(latitude=latitude, longitude=179.99)
+    place = origin.place(east, north)
+    found = geodetic(origin, np.array([[east, north, 0.0]]))[0, :2]
+    metres = 111e3 * np.array([1.0, np.cos(np.radians(latitude))])
+    turned = (np.array(place) - found + 180.0) % 360.0 - 180.0
+    assert np.all(np.abs(turned * metres) < 5.0)
+    np.testing.assert_allclose(origin.offset(*place), [east, north], atol=1e-6)
+
+
+def test_nobody_else_reads_the_heading_of_the_origin():
+    package = Path(marine_sim_ros.__file__).parent
+    readers = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob('*.py')
+        if re.search(r'origin\.(heading|turn)\b', path.read_text(encoding='utf-8'))
+    }
+    assert readers == {
+        'autopilot/conventions.py',  # ArduSub, MAVLink
+        'autopilot/mavlink/ned_frame.py',  # MAVLink
+        'environment/reader.py',  # waves, currents
+    }
