@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bags import MAVROS, header, odometry
+from conftest import vehicle_of
 
 from marine_sim_ros import load_vehicle
 from marine_sim_ros.bags.trajectory_writer import write_recording
@@ -21,10 +22,12 @@ from marine_sim_ros.identification.fit import identify
 from marine_sim_ros.identification.parameters import ParameterSet
 from marine_sim_ros.identification.samples import make_samples
 from marine_sim_ros.identification.sensors import Noise, noisy_odometry
-from marine_sim_ros.identification.thrust import commands_of_pwm, commands_of_thrust
+from marine_sim_ros.identification.shooting import Shooting, stretches
+from marine_sim_ros.identification.thrust import Angles, commands_of_pwm, commands_of_thrust
 from marine_sim_ros.identification.urdf_tags import fitted_urdf, tags
 from marine_sim_ros.identification.weak_form import first_guess
 from marine_sim_ros.model.vehicle import Damping
+from marine_sim_ros.physics.drag import coupled_drag, damping_matrix
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import load_scenario, parse_scenario
 from marine_sim_ros.sim.simulation import simulate
@@ -198,10 +201,89 @@ def test_a_slow_run_in_water_that_moves_tells_no_mass():
     assert '<added_mass>5.5 12.7 14.57' in tags(vehicle, found)
 
 
-def test_drag_of_panels_is_not_fitted():
-    vehicle = load_vehicle('simple_rov')
-    with pytest.raises(ParameterError, match='expected a description without hull drag'):
-        identify(vehicle, None)
+SURFACE = """
+duration: 6
+initial: {position: [0, 0, 0]}
+segments:
+  - {at: 0.5, axes: {surge: 0.5}}
+  - {at: 2.5, axes: {surge: 0.3, yaw: 0.3}}
+  - {at: 4.0, axes: {surge: -0.4, yaw: -0.3}}
+"""
+AFLOAT = ('surface_vessel', 'wamv')
+
+
+def residual(vehicle):
+    """Return rms of simulated − measured velocity over the motion's (6,), as described."""
+    afloat = vehicle.name in AFLOAT
+    scenario = parse_scenario(SURFACE, 'steps') if afloat else load_scenario('excitation')
+    run = simulate(vehicle, scenario, dt=0.01, duration=6.0)
+    angles = {
+        name: Angles(run.time, values)
+        for name, values in (('fins', run.fins), ('azimuths', run.azimuths))
+        if np.size(values)
+    }
+    commands = replace(commands_of_pwm(run.time, run.pwm, vehicle.thrusters), **angles)
+    rows = np.column_stack([run.position, run.orientation, run.velocity])
+    samples = make_samples(vehicle, run.time, rows, commands)
+    parameters = ParameterSet(vehicle, lag=True, volume=False)
+    shooting = Shooting(parameters, samples, stretches(samples, 1.0), 1.0)
+    error = shooting.simulated(parameters.described) - shooting.measured
+    motion = np.sqrt(np.mean(shooting.measured**2, axis=(0, 1)))
+    return np.sqrt(np.mean(error**2, axis=(0, 1))) / np.maximum(motion, 0.05)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    'name', ['bluerov2', 'bluerov2_heavy', 'investigator90', 'torpedo_auv', 'simple_rov', *AFLOAT]
+)
+def test_the_fitted_model_has_every_term_of_a_shipped_vehicle(name):
+    vehicle = vehicle_of(name)
+    # The heave of a hull at the surface is open loop here: its depth is the measured one.
+    assert np.all(residual(vehicle) < (0.3 if name == 'surface_vessel' else 0.08))
+
+
+def test_coupled_drag_is_that_part_of_the_damping_matrix():
+    rng = np.random.default_rng(1)
+    for name in ('bluerov2', 'investigator90'):
+        vehicle = vehicle_of(name)
+        none = np.zeros((6, 6))
+        others = replace(vehicle.damping, linear=none, quadratic=none)
+        velocity = rng.normal(size=(20, 6))
+        matrix = damping_matrix(replace(vehicle, damping=others), velocity)
+        expected = np.einsum('nij,nj->ni', matrix, velocity)
+        assert np.abs(expected).max() > 10
+        np.testing.assert_allclose(coupled_drag(others, velocity), expected, atol=1e-9)
+
+
+@pytest.mark.long
+def test_a_recording_of_the_default_bluerov2_is_fitted(tmp_path, capsys):
+    vehicle = load_vehicle('bluerov2')
+    assert vehicle.damping.elements is not None
+    run = simulate(vehicle, load_scenario('excitation'), dt=0.01, duration=20.0)
+    write_recording(tmp_path / 'rec', vehicle, RunOptions(vehicle='bluerov2', dt=0.01), run)
+    urdf = tmp_path / 'fitted.urdf'
+    assert command(tmp_path / 'rec', '--urdf', urdf) == 0
+    text = capsys.readouterr().out
+    assert 'kept as described: drag elements, lift\n' in text
+    assert 'doubtful' not in text
+    row = re.search(r'added_mass +surge +([\d.]+) +± +([\d.]+)', text)
+    assert float(row[1]) == pytest.approx(17.17, rel=0.03)
+    again = load_vehicle(urdf)
+    assert 'identify kept as described: drag elements, lift' in urdf.read_text()
+    np.testing.assert_allclose(
+        again.damping.elements.quadratic, vehicle.damping.elements.quadratic
+    )
+    # What was fitted comes on top of the kept elements: the drag along an axis is the true one.
+    for fitted, true in zip(again.damping.by_axis, vehicle.damping.by_axis, strict=True):
+        np.testing.assert_allclose(fitted[:3], true[:3], rtol=0.05, atol=1.0)
+
+
+def test_thrust_turns_with_recorded_azimuths():
+    set_ = vehicle_of('wamv').thrusters
+    commands = commands_of_thrust(np.array([0.0, 1.0]), np.full((2, 4), 80.0), set_)
+    turned = replace(commands, azimuths=Angles(np.array([0.0, 1.0]), np.full((2, 2), 0.5)))
+    force = turned.wrenches(0.0, 0.1, 5, None)[:, :3]
+    np.testing.assert_allclose(force[0], [160 * np.cos(0.5), 160 * np.sin(0.5), 0.0], atol=1e-9)
 
 
 def test_intervals_hold_errors_that_last():

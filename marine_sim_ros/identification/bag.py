@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,12 +14,19 @@ from marine_sim_ros.analysis.bags.vehicle import Channel, VehicleRecord
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.identification.samples import Samples, make_samples
-from marine_sim_ros.identification.thrust import Commands, commands_of_pwm, commands_of_thrust
+from marine_sim_ros.identification.thrust import (
+    Angles,
+    Commands,
+    commands_of_pwm,
+    commands_of_thrust,
+)
+from marine_sim_ros.model.azimuths import AzimuthSet
+from marine_sim_ros.model.fins import FinSet
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['Collector', 'samples_of']
 
-_WANTED = ('odom', 'thrusters/pwm', 'thrusters/state')
+_WANTED = ('odom', 'thrusters/pwm', 'thrusters/state', 'fins/state', 'azimuths/state')
 
 
 class Collector:
@@ -92,11 +100,35 @@ def _commands(collector: Collector, vehicle: Vehicle, first: int) -> Commands:
     pwm, state = collector.get('thrusters/pwm'), collector.get('thrusters/state')
     if pwm is not None:
         stamps, rows = pwm
-        return commands_of_pwm((stamps - first) / NANOSECONDS, rows, vehicle.thrusters)
-    if state is not None:
+        made = commands_of_pwm((stamps - first) / NANOSECONDS, rows, vehicle.thrusters)
+    elif state is not None:
         stamps, rows = state
-        return commands_of_thrust((stamps - first) / NANOSECONDS, rows, vehicle.thrusters)
-    raise ParameterError(
-        'the bag has neither thrusters/pwm nor thrusters/state; expected one of them, '
-        'or --map thrusters/pwm:=...'
+        made = commands_of_thrust((stamps - first) / NANOSECONDS, rows, vehicle.thrusters)
+    else:
+        raise ParameterError(
+            'the bag has neither thrusters/pwm nor thrusters/state; expected one of them, '
+            'or --map thrusters/pwm:=...'
+        )
+    return replace(
+        made,
+        azimuths=_angles(collector, 'azimuths/state', vehicle.thrusters.azimuths, first),
+        fins=_angles(collector, 'fins/state', vehicle.fins, first),
     )
+
+
+def _angles(
+    collector: Collector, name: str, described: AzimuthSet | FinSet | None, first: int
+) -> Angles | None:
+    """Return recorded angles; None where there are none.
+
+    Raises:
+        ParameterError: of another number of joints.
+    """
+    found = collector.get(name)
+    if found is None or described is None:
+        return None
+    stamps, rows = found
+    if rows.shape[1] != len(described):
+        raise ParameterError(f'{name} has {rows.shape[1]} angles; expected {len(described)}')
+    order = np.argsort(stamps, kind='stable')
+    return Angles((stamps[order] - first) / NANOSECONDS, rows[order])

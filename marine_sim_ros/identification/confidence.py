@@ -82,16 +82,18 @@ def covariance(
     return np.asarray(found * np.outer(wider, wider))
 
 
-def comparable(parameters: ParameterSet, theta: np.ndarray, speed: np.ndarray) -> np.ndarray:
+def comparable(
+    parameters: ParameterSet, theta: np.ndarray, speed: np.ndarray, kept: np.ndarray
+) -> np.ndarray:
     """Return what each interval is held against (k,): what would make a difference.
 
     An added mass beside the rigid body's, a coefficient of drag beside what all drag of its axis
-    is at the run's typical speed u (6,), the volume beside a hundredth of itself; each value
-    beside itself where that is more.
+    is at the run's typical speed u (6,), kept drag included, the volume beside a hundredth of
+    itself; each value beside itself where that is more.
     """
     u = np.maximum(speed, 1e-9)
     linear, quadratic = theta[6:12], theta[12:18]
-    drag = linear + quadratic * u
+    drag = linear + quadratic * u + parameters.kept_damping(u) + kept
     own = np.diag(parameters.vehicle.rigid_body_mass)
     rest = [theta[18]] * parameters.lag
     rest += [0.01 * parameters.vehicle.buoyancy.volume] * parameters.volume
@@ -106,6 +108,7 @@ def reasons(
     measured: np.ndarray,
     noise: np.ndarray,
     explained: np.ndarray,
+    kept: np.ndarray,
 ) -> list[str]:
     """Return why each parameter is not observable in the run; empty where it is.
 
@@ -118,10 +121,11 @@ def reasons(
         measured: (s, l, 6) velocity.
         noise: (6,) its noise.
         explained: (6,) share of the motion within stretches that the fit explains, or NaN.
+        kept: (6,) damping of the kept forces, N·s/m and N·m·s.
     """
     speed = np.sqrt(np.mean(measured**2, axis=(0, 1)))
     deviation = np.sqrt(np.diag(found))
-    wide = NORMAL_95 * deviation > WIDEST * comparable(parameters, theta, speed)
+    wide = NORMAL_95 * deviation > WIDEST * comparable(parameters, theta, speed, kept)
     alike = np.abs(found) / np.outer(deviation, deviation) - 2 * np.eye(len(theta))
     still = _still(measured, noise)
     result = []

@@ -16,6 +16,7 @@ from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.extras import require
 from marine_sim_ros.identification.confidence import DOUBTFUL, NORMAL_95, covariance, reasons
+from marine_sim_ros.identification.kept import kept_terms, omitted_terms
 from marine_sim_ros.identification.parameters import Parameter, ParameterSet
 from marine_sim_ros.identification.samples import Samples
 from marine_sim_ros.identification.shooting import Shooting, stretches
@@ -86,6 +87,8 @@ class Identification:
         measured: (s, l + 1, 6) velocity, m/s and rad/s.
         fitted: (s, l + 1, 6), simulated with what was found.
         noise: (6,) deviation of the measured velocity from a smooth one.
+        kept: terms of the model that were taken as they are described.
+        omitted: what acts on the vehicle but is not in the model.
     """
 
     estimates: tuple[Estimate, ...]
@@ -93,6 +96,8 @@ class Identification:
     measured: np.ndarray
     fitted: np.ndarray
     noise: np.ndarray
+    kept: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
 
     @property
     def explained(self) -> np.ndarray:
@@ -104,7 +109,8 @@ class Identification:
         """Axes whose motion the fit does not explain, a sentence each."""
         return [
             f'{axis}: only {100 * share:.0f} % of the motion are explained; expected masses, '
-            'thrust, current and water of the run, and nothing else that pushed'
+            'thrust, current and water of the run, nothing else that pushed, and a --stretch '
+            'that is shorter where the vehicle tumbles'
             for axis, share in zip(AXES, self.explained.tolist(), strict=True)
             if share < DOUBTFUL
         ]
@@ -122,6 +128,8 @@ class Identification:
             'seconds': float(self.time[:, -1].sum() - self.time[:, 0].sum()),
             'stretches': len(self.time),
             'estimates': [e.to_dict() for e in self.estimates],
+            'kept': list(self.kept),
+            'omitted': list(self.omitted),
             'axes': {
                 axis: {
                     'rms_measured': float(np.sqrt(np.mean(self.measured[..., i] ** 2))),
@@ -163,7 +171,8 @@ def identify(
     difference of simulated and measured velocity over stretches of a few seconds is made least
     (output error with multiple shooting; scipy's trust-region reflective solver within bounds),
     the axes weighed by their residuals. Rigid-body mass, centres, thrusters and what is not on a
-    diagonal are taken from the description.
+    diagonal are taken from the description, and so are drag elements, lift, drag of panels and
+    fins: they are in the model, and what is fitted comes on top.
 
     Args:
         vehicle: the vehicle that made the run.
@@ -172,20 +181,8 @@ def identify(
         progress: function that is called with the completed share, 0 to 1.
 
     Raises:
-        ParameterError: a vehicle whose drag is that of its hull's panels; a run that is too short
-            or has too many holes.
+        ParameterError: a run that is too short or has too many holes.
     """
-    if vehicle.hull is not None and vehicle.hull.panels is not None:
-        raise ParameterError(
-            f'{vehicle.name}: its drag is that of the panels of its hull, which is not fitted; '
-            'expected a description without hull drag'
-        )
-    if vehicle.damping.elements is not None or vehicle.damping.lift is not None:
-        raise ParameterError(
-            f'{vehicle.name}: its drag elements and lift are not among what is fitted; expected a '
-            'description without, such as that of bluerov2 with coefficients:=maker, or --fit '
-            'with a file of parameters'
-        )
     starts = stretches(samples, length)
     if len(starts) < _FEWEST:
         raise ParameterError(
@@ -209,7 +206,9 @@ def identify(
     measured = shooting.measured
     fitted = shooting.simulated(theta)
     explained = _explained(measured, fitted, samples.noise)
-    told = reasons(parameters, theta, found, measured, samples.noise, explained)
+    told = reasons(
+        parameters, theta, found, measured, samples.noise, explained, samples.kept.damping
+    )
     half = NORMAL_95 * np.sqrt(np.diag(found))
     progress(1.0)
     return Identification(
@@ -221,6 +220,8 @@ def identify(
         measured=measured,
         fitted=fitted,
         noise=samples.noise,
+        kept=kept_terms(vehicle),
+        omitted=omitted_terms(vehicle),
     )
 
 

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from marine_sim_ros.control.allocation import AXES
 from marine_sim_ros.model.vehicle import Vehicle
+from marine_sim_ros.physics.drag import coupled_drag
 
 __all__ = ['KINDS', 'Parameter', 'ParameterSet']
 
@@ -131,6 +132,17 @@ class ParameterSet:
     def quadratic(self, theta: np.ndarray) -> np.ndarray:
         """Return D_q (..., 6, 6) of θ (..., k)."""
         return _with_diagonal(self.vehicle.damping.quadratic, theta[..., 12:18])
+
+    def kept_drag(self, velocity: np.ndarray) -> np.ndarray:
+        """Return what modulus damping, drag elements and lift take (..., 6) at a velocity."""
+        return np.asarray(coupled_drag(self.vehicle.damping, velocity))
+
+    def kept_damping(self, speed: np.ndarray) -> np.ndarray:
+        """Return their drag over the speed (..., 6) of each axis alone, N·s/m and N·m·s."""
+        none = np.zeros((6, 6))
+        damping = replace(self.vehicle.damping, linear=none, quadratic=none)
+        linear, quadratic = damping.by_axis
+        return linear + quadratic * np.abs(speed)
 
     def time_constant(self, theta: np.ndarray) -> float | None:
         """Return the rotors' common time constant, s; None where it is not fitted."""

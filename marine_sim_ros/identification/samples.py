@@ -13,6 +13,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import continuous_quaternions, to_body
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.identification.kept import Kept, kept_forces
 from marine_sim_ros.identification.thrust import Commands
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.physics.buoyancy import buoyancy
@@ -38,6 +39,7 @@ class Samples:
         velocity: (n, 6) through the water, body frame, each the mean over a step.
         noise: (6,) standard deviation of ``velocity`` about a smooth motion.
         restoring: (n, 6) wrench of weight and buoyancy.
+        kept: other forces that are taken as they are described.
         lift: (n, 6) wrench of one more m³ of volume.
         commands: commands of the thrusters.
         known: (n,) whether odometry and commands cover the time.
@@ -48,6 +50,7 @@ class Samples:
     velocity: np.ndarray
     noise: np.ndarray
     restoring: np.ndarray
+    kept: Kept
     lift: np.ndarray
     commands: Commands
     known: np.ndarray
@@ -113,12 +116,17 @@ def make_samples(
     state = State(_mean(time, position, grid, step), quaternion, velocity)
     floating = np.asarray(buoyancy(vehicle, state, Environment()))
     volume = vehicle.buoyancy.volume
+    lag = float(np.mean(vehicle.thrusters.time_constant)) if commands.lagging else None
+    thrust = commands.thrusts(float(grid[0]), step, len(grid), lag)[::2]
+    fins = np.zeros((len(grid), 0 if vehicle.fins is None else len(vehicle.fins)))
+    angle = fins if commands.fins is None else commands.fins.at(grid)
     return Samples(
         start=float(grid[0]),
         step=step,
         velocity=velocity,
         noise=_noise(velocity),
         restoring=floating + np.asarray(weight(vehicle, state, Environment())),
+        kept=kept_forces(vehicle, state, angle, thrust, tick=tick, step=step),
         lift=floating / volume if volume > 0 else np.zeros_like(floating),
         commands=commands,
         known=_covered(time, grid, step, _WIDEST * tick) & commands.known(grid, step),

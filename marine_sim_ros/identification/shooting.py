@@ -3,7 +3,8 @@
 
 """Simulated beside measured velocity over many short stretches: multiple shooting.
 
-M ν̇ = τ(t) + g(t) − C(ν) ν − D(ν) ν with attitude and thrust as they were, from an initial velocity
+M ν̇ = τ(t) + g(t) + w(t) + G(t) (ν − ν₀(t)) − C(ν) ν − D(ν) ν with attitude and thrust as they
+were and the kept forces w with their gradient G about the measured ν₀, from an initial velocity
 of its own for each stretch, which is found with each set of coefficients (variable projection:
 Golub & Pereyra 1973; the derivative is Kaufman's). All stretches and all derivatives are
 integrated together, by the classical Runge-Kutta method.
@@ -15,6 +16,7 @@ import math
 
 import numpy as np
 
+from marine_sim_ros.core.arrays import matvec
 from marine_sim_ros.core.spatial import momentum_rate
 from marine_sim_ros.identification.parameters import ParameterSet
 from marine_sim_ros.identification.samples import Samples
@@ -30,6 +32,8 @@ _DIFFERENCE = 1e-4
 """Of derivatives, as a share of a parameter's value or size."""
 _LAG_DIFFERENCE = 0.002
 """Of the derivative by the time constant, s."""
+_Known = tuple[np.ndarray, np.ndarray | None]
+"""A wrench that does not depend on the velocity, and the transposed gradient of one that does."""
 
 
 def stretches(samples: Samples, length: float) -> np.ndarray:
@@ -66,7 +70,13 @@ class Shooting:
         self.measured = samples.velocity[self.rows]
         self.deviation = samples.noise.copy()
         self._half = 2 * starts[:, None] + np.arange(2 * self.steps + 1)
-        self._restoring = self._halved(samples.restoring)
+        steady, self._gradient = samples.restoring + samples.kept.wrench, None
+        if samples.kept.gradient is not None:
+            # w + G (ν − ν₀) is a steady part and one by ν.
+            steady = steady - matvec(samples.kept.gradient, samples.velocity)
+            turned = np.swapaxes(samples.kept.gradient, 1, 2)
+            self._gradient = self._halved(turned.reshape(-1, 36)).reshape(-1, len(starts), 6, 6)
+        self._restoring = self._halved(steady)
         self._lift = self._halved(samples.lift)
         few = min(self.steps, max(4, round(0.2 / samples.step)))
         self._first = _line_start(self.measured[:, : few + 1])
@@ -149,7 +159,9 @@ class Shooting:
                 samples.start, samples.step, len(samples), lag + self._delta[18]
             )
             slower = np.moveaxis(slower[self._half] - thrust[self._half], 1, 0)
-        integrator = _Integrator(parameters, thetas, self._fastest, samples.step)
+        integrator = _Integrator(
+            parameters, thetas, self._fastest, samples.kept.damping, samples.step
+        )
         extra = parameters.extra_volume(thetas)[:, None, None]
 
         def push(i: int) -> np.ndarray:
@@ -158,10 +170,14 @@ class Shooting:
                 result[7 + 18] += slower[i]
             return result
 
+        def pull(i: int) -> np.ndarray | None:
+            return None if self._gradient is None else self._gradient[i]
+
         result = np.empty((7 + count, len(self.rows), self.steps + 1, 6))
         result[:, :, 0] = nu = first
         for i in range(self.steps):
-            nu = integrator.step(nu, push(2 * i), push(2 * i + 1), push(2 * i + 2))
+            known = [(push(j), pull(j)) for j in (2 * i, 2 * i + 1, 2 * i + 2)]
+            nu = integrator.step(nu, *known)
             result[:, :, i + 1] = nu
         return result
 
@@ -170,7 +186,12 @@ class _Integrator:
     """Steps of velocities (p, s, 6), each p with coefficients of its own."""
 
     def __init__(
-        self, parameters: ParameterSet, thetas: np.ndarray, fastest: np.ndarray, step: float
+        self,
+        parameters: ParameterSet,
+        thetas: np.ndarray,
+        fastest: np.ndarray,
+        kept: np.ndarray,
+        step: float,
     ) -> None:
         mass = parameters.mass(thetas)
         linear, quadratic = parameters.linear(thetas), parameters.quadratic(thetas)
@@ -180,27 +201,27 @@ class _Integrator:
         self._quadratic = np.swapaxes(quadratic, -1, -2)
         damping = parameters.vehicle.damping
         self._arm = None if np.array_equal(damping.lever_arm, np.eye(6)) else damping.lever_arm
-        self._modulus = damping.modulus
+        self._kept_drag = parameters.kept_drag
         diagonal = np.diagonal(linear + 2 * quadratic * fastest, axis1=-2, axis2=-1)
+        diagonal = diagonal + kept + 2 * parameters.kept_damping(fastest)
         decay = np.max(diagonal / np.diagonal(mass, axis1=-2, axis2=-1))
         self._parts = min(_MOST_PARTS, max(1, math.ceil(float(decay) * step / _STIFF)))
         self._dt = step / self._parts
         # A guess that runs away must stay a number that the solver can turn back from.
         self._limit = 10 * fastest + 1
 
-    def _rate(self, nu: np.ndarray, push: np.ndarray) -> np.ndarray:
+    def _rate(self, nu: np.ndarray, known: _Known) -> np.ndarray:
         u = nu if self._arm is None else nu @ self._arm.T
-        drag = u @ self._linear + (np.abs(u) * u) @ self._quadratic
-        if self._modulus is not None:
-            drag = drag + (np.abs(u) @ self._modulus.T) * u
+        drag = u @ self._linear + (np.abs(u) * u) @ self._quadratic + self._kept_drag(u)
         if self._arm is not None:
             drag = drag @ self._arm
+        push, gradient = known
+        if gradient is not None:
+            push = push + (nu[..., None, :] @ gradient)[..., 0, :]
         return (push - drag - momentum_rate(nu, nu @ self._mass)) @ self._inverse
 
-    def step(
-        self, nu: np.ndarray, start: np.ndarray, middle: np.ndarray, end: np.ndarray
-    ) -> np.ndarray:
-        """Return ν after a step with the wrenches at its start, middle and end."""
+    def step(self, nu: np.ndarray, start: _Known, middle: _Known, end: _Known) -> np.ndarray:
+        """Return ν after a step with the known forces at its start, middle and end."""
         dt = self._dt
         for part in range(self._parts):
             a, b, c = start, middle, end
@@ -218,11 +239,11 @@ class _Integrator:
         return nu
 
 
-def _between(start: np.ndarray, middle: np.ndarray, end: np.ndarray, share: float) -> np.ndarray:
-    """Return what is at a share of the way, by straight lines."""
+def _between(start: _Known, middle: _Known, end: _Known, share: float) -> _Known:
+    """Return what is at a share of the way, by straight lines; the gradient of the middle."""
     if share <= 0.5:
-        return start + 2 * share * (middle - start)
-    return middle + (2 * share - 1) * (end - middle)
+        return start[0] + 2 * share * (middle[0] - start[0]), middle[1]
+    return middle[0] + (2 * share - 1) * (end[0] - middle[0]), middle[1]
 
 
 def _line_start(values: np.ndarray) -> np.ndarray:

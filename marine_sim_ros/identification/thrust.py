@@ -15,7 +15,7 @@ from marine_sim_ros.core.extras import require
 from marine_sim_ros.model.vehicle import ThrusterSet
 from marine_sim_ros.physics.thrusters import PWM_NEUTRAL
 
-__all__ = ['Commands', 'commands_of_pwm', 'commands_of_thrust']
+__all__ = ['Angles', 'Commands', 'commands_of_pwm', 'commands_of_thrust']
 
 _FINEST = 0.005
 """s; thrust follows its command on a grid at least as fine."""
@@ -28,20 +28,36 @@ _PULSES = (800.0, 2200.0)
 
 
 @dataclass(frozen=True, eq=False)
+class Angles:
+    """Recorded angles (m, k) of fins or azimuths, rad, at times (m,), s, rising."""
+
+    time: np.ndarray
+    angle: np.ndarray
+
+    def at(self, times: np.ndarray) -> np.ndarray:
+        """Return the angles (n, k) at times (n,), by straight lines."""
+        return np.stack([np.interp(times, self.time, each) for each in self.angle.T], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
 class Commands:
     """Commanded or known thrust, from each time to the next.
 
     Attributes:
         time: (m,) s, rising.
         thrust: (m, n) N.
-        effectiveness: (6, n) wrench per thrust.
+        thrusters: the thrusters that give it.
         lagging: whether rotors have yet to follow: False where the bag has the thrust itself.
+        azimuths: angles of the azimuths; None: 0.
+        fins: angles of the fins; None: 0.
     """
 
     time: np.ndarray
     thrust: np.ndarray
-    effectiveness: np.ndarray
+    thrusters: ThrusterSet
     lagging: bool
+    azimuths: Angles | None = None
+    fins: Angles | None = None
 
     def known(self, grid: np.ndarray, step: float) -> np.ndarray:
         """Return at which times (n,) of a grid the thrust within a step is known."""
@@ -54,10 +70,10 @@ class Commands:
         # How fast rotors turned before the first command nobody knows.
         return told(grid) & told(grid - _SETTLED) if self.lagging else told(grid)
 
-    def wrenches(
+    def thrusts(
         self, start: float, step: float, count: int, time_constant: float | None
     ) -> np.ndarray:
-        """Return the wrench at every half step of a grid (2 count − 1, 6), from its first time.
+        """Return the thrust at every half step of a grid (2 count − 1, n), from its first time.
 
         Rotor speed follows its target as a first-order lag, so that s = sgn(F) √|F| does; between
         commands that is exact.
@@ -78,7 +94,22 @@ class Commands:
             lfilter = require('scipy.signal', 'identify').lfilter
             root, _ = lfilter([0, 1 - decay], [1, -decay], root, axis=0, zi=root[:1])
             thrust = root * np.abs(root)
-        return np.asarray(thrust[::parts] @ self.effectiveness.T)
+        return np.asarray(thrust[::parts])
+
+    def wrenches(
+        self, start: float, step: float, count: int, time_constant: float | None
+    ) -> np.ndarray:
+        """Return the wrench of :meth:`thrusts` (2 count − 1, 6)."""
+        thrust = self.thrusts(start, step, count, time_constant)
+        wrench = thrust @ self.thrusters.effectiveness.T
+        set_ = self.thrusters.azimuths
+        if set_ is not None and self.azimuths is not None:
+            at = start + 0.5 * step * np.arange(len(thrust))
+            angle = self.azimuths.at(at) @ set_.turns.T
+            cosine, sine = self.thrusters.turned_effectiveness
+            wrench = wrench + (thrust * (np.cos(angle) - 1)) @ cosine.T
+            wrench = wrench + (thrust * np.sin(angle)) @ sine.T
+        return np.asarray(wrench)
 
 
 def commands_of_pwm(time: np.ndarray, pwm: np.ndarray, thrusters: ThrusterSet) -> Commands:
@@ -123,4 +154,4 @@ def _sorted(
     order = np.argsort(time, kind='stable')
     time, thrust = time[order], thrust[order]
     last = np.append(np.diff(time) > 0, True)
-    return Commands(time[last], thrust[last], thrusters.effectiveness, lagging)
+    return Commands(time[last], thrust[last], thrusters, lagging)

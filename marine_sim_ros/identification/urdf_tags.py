@@ -33,6 +33,8 @@ def fitted_urdf(vehicle: Vehicle, found: Identification) -> str:
             f'{vehicle.name}: its drag is that of an Orca3 plugin; '
             'expected <hydrodynamics>, where the values that were found can stand'
         )
+    if found.kept:
+        root.insert(0, etree.Comment(f' identify kept as described: {", ".join(found.kept)} '))
     _put_hydrodynamics(root, vehicle, found)
     for lag in _told(found, 'time_constant'):
         for thruster in root.findall('thrusters/thruster'):

@@ -94,13 +94,12 @@ def _own(parameters: ParameterSet, samples: Samples, windows: _Windows) -> np.nd
     speed = nu @ parameters.vehicle.damping.lever_arm.T
     drag = speed @ parameters.linear(zero).T
     drag = drag + (np.abs(speed) * speed) @ parameters.quadratic(zero).T
-    modulus = parameters.vehicle.damping.modulus
-    if modulus is not None:
-        drag = drag + (np.abs(speed) @ modulus.T) * speed
+    drag = drag + parameters.kept_drag(speed)
     rest = (
         momentum_rate(nu, momentum)
         + drag @ parameters.vehicle.damping.lever_arm
         - samples.restoring
+        - samples.kept.wrench
     )
     return windows.rate(momentum) + windows.mean(rest)
 

@@ -21,6 +21,7 @@ from marine_sim_ros.physics.hull_drag import SweptWater, hull_drag, hull_forces
 
 __all__ = [
     'DRAG',
+    'coupled_drag',
     'damping',
     'damping_about_base',
     'damping_matrix',
@@ -70,15 +71,20 @@ def _matrix(damping: Damping, velocity: Array) -> Array:
     return result
 
 
-def _elements_matrix(damping: Damping, elements: DragElements, velocity: Array) -> Array:
-    """Return Σ_k (l + c |w| + e |v|) h hᵀ (..., 6, 6) about the damping centre."""
+def _element_gain(damping: Damping, elements: DragElements, velocity: Array) -> Array:
+    """Return l + c |w| + e |v| (..., k) of the drag elements."""
     xp = namespace(velocity)
     rows, arms = constant(xp, damping.element_rows), constant(xp, damping.element_arms)
     speed = xp.abs(matvec(rows, velocity))
     gain = constant(xp, elements.linear) + constant(xp, elements.quadratic) * speed
     linear, omega = velocity[..., None, :3], velocity[..., None, 3:]
-    gain = gain + constant(xp, elements.mixed) * _length(linear + cross(omega, arms))
-    return (rows.T * gain[..., None, :]) @ rows
+    return gain + constant(xp, elements.mixed) * _length(linear + cross(omega, arms))
+
+
+def _elements_matrix(damping: Damping, elements: DragElements, velocity: Array) -> Array:
+    """Return Σ_k (l + c |w| + e |v|) h hᵀ (..., 6, 6) about the damping centre."""
+    rows = constant(namespace(velocity), damping.element_rows)
+    return (rows.T * _element_gain(damping, elements, velocity)[..., None, :]) @ rows
 
 
 def _lift_matrix(lift: Lift, arms: tuple[np.ndarray, ...], velocity: Array) -> Array:
@@ -89,6 +95,27 @@ def _lift_matrix(lift: Lift, arms: tuple[np.ndarray, ...], velocity: Array) -> A
         arm = constant(xp, place)
         turn = matvec(constant(xp, coefficients), matvec(arm, velocity))
         total = total - arm.T @ (skew(turn) @ arm)
+    return total
+
+
+def coupled_drag(damping: Damping, velocity: Array) -> Array:
+    """Return D(ν) ν (..., 6) of modulus, drag elements and lift alone.
+
+    It is that part of :func:`damping_matrix` times ν, without a matrix for each of many ν.
+    """
+    xp = namespace(velocity)
+    total = xp.zeros_like(velocity)
+    if damping.modulus is not None:
+        total = total + matvec(constant(xp, damping.modulus), xp.abs(velocity)) * velocity
+    if damping.elements is not None:
+        rows = constant(xp, damping.element_rows)
+        gain = _element_gain(damping, damping.elements, velocity)
+        total = total + matvec(rows.T, gain * matvec(rows, velocity))
+    if damping.lift is not None:
+        for coefficients, place in zip(damping.lift.coefficients, damping.lift_arms, strict=True):
+            arm = constant(xp, place)
+            flow = matvec(arm, velocity)
+            total = total - matvec(arm.T, cross(matvec(constant(xp, coefficients), flow), flow))
     return total
 
 

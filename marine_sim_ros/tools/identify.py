@@ -205,6 +205,9 @@ def _chosen(collectors: list[Collector], names: set[str], wanted: str | None) ->
 def _print(vehicle: Vehicle, found: Identification) -> None:
     content = found.to_dict()
     print(f'{vehicle.name}: {content["seconds"]:.0f} s in {content["stretches"]} stretches')
+    for label, terms in (('kept as described', found.kept), ('not in the model', found.omitted)):
+        if terms:
+            print(f'{label}: {", ".join(terms)}')
     print()
     rows = [('parameter', 'axis', 'value', '95 %', 'unit', 'described')]
     rows += [_row(e) for e in found.estimates]

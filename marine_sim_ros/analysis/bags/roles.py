@@ -60,6 +60,8 @@ OURS = {
     'controller/setpoints': 'setpoints',
     'controller/wrench': 'wrench',
     'joint_states': 'joints',
+    'fins/state': 'angles',
+    'azimuths/state': 'angles',
     'tether/tension': 'tension',
 }
 """Role of each topic; below wrench/ and drag/ there are wrenches."""
@@ -169,6 +171,7 @@ _TYPES: dict[str, dict[str, Callable[[Any], Row]]] = {
         'geometry_msgs/msg/Wrench': _wrench,
     },
     'joints': {'sensor_msgs/msg/JointState': lambda m: tuple(map(float, m.position))},
+    'angles': {'sensor_msgs/msg/JointState': lambda m: tuple(map(float, m.position))},
     'tension': {'sensor_msgs/msg/JointState': lambda m: tuple(map(float, m.effort))},
     'shape': {'nav_msgs/msg/Path': _places},
 }
@@ -201,8 +204,9 @@ def labels_of(role: str, message: Any, row: Row) -> tuple[str, ...]:
     if role == 'thrust':
         names = list(message.name) or [str(i + 1) for i in range(len(row) // 2)]
         return (*(f'{n}_thrust_N' for n in names), *(f'{n}_rotor_rad_s' for n in names))
-    if role in ('joints', 'tension'):
-        known, unit = len(message.name) == len(row), {'joints': 'position', 'tension': 'N'}[role]
+    units = {'joints': 'position', 'angles': 'rad', 'tension': 'N'}
+    if role in units:
+        known, unit = len(message.name) == len(row), units[role]
         return tuple(f'{message.name[i] if known else i + 1}_{unit}' for i in range(len(row)))
     single = {'pressure': ('pressure_Pa', 'variance_Pa2'), 'temperature': ('temperature_degC',)}
     if role in single:
