@@ -11,6 +11,7 @@ import pytest
 from marine_sim_ros import Environment, load_vehicle
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.spatial import rpy_from_quaternion
+from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.environment.reader import load_environment
 from marine_sim_ros.sim.scenario import parse_scenario
@@ -22,9 +23,10 @@ gymnasium = pytest.importorskip('gymnasium', reason='gymnasium: not installed (e
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import AutoresetMode  # noqa: E402
 
-from marine_sim_ros.engine.stepper import Stepper, states_of  # noqa: E402
+from marine_sim_ros.engine.stepper import Forces, Stepper, states_of  # noqa: E402
 from marine_sim_ros.gym import ENVIRONMENTS  # noqa: E402
 from marine_sim_ros.gym.episodes import Episodes  # noqa: E402
+from marine_sim_ros.gym.sensing import Sensing  # noqa: E402
 from marine_sim_ros.gym.tasks import (  # noqa: E402
     Episode,
     StationKeeping,
@@ -360,6 +362,8 @@ SEEING = {'dvl': 'true', 'altimeter': 'true'}
 def test_sensors_that_see_the_seabed_read_what_they_read_in_simulate(monkeypatch):
     """A DVL and an altimeter drift over sand with a pipeline, by the current alone."""
     monkeypatch.setattr('marine_sim_ros.gym.episodes.LATEST', 1)  # stamps from 0 on
+    begin = Sensing.begin  # with the noise of seed 0, which is that of simulate
+    monkeypatch.setattr(Sensing, 'begin', lambda self, *a: begin(self, *a[:3], [0] * len(a[3])))
     vehicle, count, steps = load_vehicle('bluerov2_heavy', **SEEING), 3, 60
     episodes = Episodes('StationKeeping', vehicle, count, 'sensors', 'shallow_sand')
     episodes.begin([np.random.default_rng(i) for i in range(count)])
@@ -396,3 +400,64 @@ def test_stable_baselines_learns_from_a_pool():
     agent, curve = station.learned(64 * 128 * 6)
     assert curve[-1, 1] > curve[0, 1]
     assert np.isfinite(station.distances(agent, 16)).any()
+
+
+NOISY = """<robot name="noisy"><link name="base_link"><inertial><mass value="12"/>
+<inertia ixx="0.13" ixy="0" ixz="0" iyy="0.24" iyz="0" izz="0.29"/></inertial></link>
+<buoyancy><volume>0.012</volume><center_of_volume>0 0 0.03</center_of_volume></buoyancy>
+<sensor type="imu" name="imu" rate="10"><gyro_noise>0</gyro_noise><gyro_bias>0.02</gyro_bias>
+<gyro_random_walk>0.001</gyro_random_walk><gyro_bias_instability>0</gyro_bias_instability>
+<gyro_resolution>0</gyro_resolution></sensor>
+<sensor type="thermometer" name="water" rate="10"><noise>0.3</noise></sensor></robot>"""
+
+
+def sensed(seeds, steps=1, begins=0):
+    """Return gyro (N, 3) and temperature (N,) of vehicles at rest, of episodes with seeds."""
+    vehicle, count = load_vehicle(NOISY), len(seeds)
+    sensing = Sensing(vehicle, count, 0.1, Environment())
+    turned = np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))
+    state = State(np.tile([0.0, 0.0, -5.0], (count, 1)), turned, np.zeros((count, 6)))
+    forces = Forces(np.zeros((count, 6)), np.zeros((count, 0)))
+    stamps = np.full(count, begins * NANOSECONDS)
+    sensing.begin(np.arange(count), state, stamps, seeds)
+    for i in range(1, steps + 1):
+        sensing.step(state, forces, stamps + i * NANOSECONDS // 10)
+    told = sensing.readings()
+    return told['imu']['angular_velocity'], told['water']['temperature'].ravel()
+
+
+def within_chi_square(values, deviation):
+    """Return whether the variance of values is that, with a chance of error of 1e-4."""
+    chi2 = pytest.importorskip('scipy.stats').chi2
+    low, high = chi2.ppf([5e-5, 1 - 5e-5], values.size)
+    return low < np.sum((values / deviation) ** 2) < high
+
+
+def test_each_episode_draws_noise_bias_and_drift_of_its_own():
+    seeds = np.arange(300) * 7 + 3
+    gyro, water = sensed(seeds)
+    assert len(np.unique(gyro[:, 0])) == len(seeds)
+    assert within_chi_square(gyro, 0.02)
+    assert within_chi_square(water - np.median(water), 0.3)
+    # The walk begins with the episode, however late that is: 0.001 √t beside the bias.
+    later, _ = sensed(seeds, steps=300, begins=500_000)
+    walk = later - sensed(seeds, begins=500_000)[0]
+    assert within_chi_square(walk, 0.001 * np.sqrt(29.9))
+    # Bias of an episode lasts, and the same seed draws the same.
+    assert abs(np.corrcoef(later.ravel(), gyro.ravel())[0, 1]) > 0.9
+    np.testing.assert_array_equal(sensed(seeds[:5])[0], gyro[:5])
+
+
+@pytest.mark.long
+def test_noise_of_single_and_vector_environments_and_of_the_next_episode():
+    vehicle = load_vehicle('bluerov2')
+    options = {'vehicle': vehicle, 'observe': 'sensors'}
+    many = gymnasium.make_vec(STATION, num_envs=3, **options)
+    first, _ = many.reset(seed=40)
+    second, _ = many.reset()
+    assert np.all(first[:, 0] != second[:, 0])
+    other, _ = many.reset(seed=90)
+    assert np.all(first[:, 0] != other[:, 0])
+    alone = gymnasium.make(STATION, **options)
+    np.testing.assert_array_equal(alone.reset(seed=41)[0], first[1])
+    np.testing.assert_array_equal(alone.reset()[0], second[1])

@@ -59,7 +59,7 @@ def _threefry_of_numbers(key: tuple[int, int], counter: tuple[int, int]) -> tupl
     return x, y
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4096)
 def key_bits(seed: int, name: str) -> int:
     """Return 128 bits of a seed and a name."""
     return int.from_bytes(blake2b(f'{seed}/{name}'.encode(), digest_size=16).digest(), 'big')
@@ -84,7 +84,7 @@ class _Block(NamedTuple):
 
 _AHEAD = 64
 """Numbers that are drawn at once."""
-_MOST = 1024
+_MOST = 8192
 """Blocks that are kept."""
 
 

@@ -150,7 +150,8 @@ class Episodes:
         self.stamps[some] = stamps
         self.steps[some] = 0
         if self._sensing is not None:
-            self._sensing.begin(some, self.state, self.stamps)
+            seeds = [int(rngs[int(i)].integers(2**63)) for i in some]
+            self._sensing.begin(some, self.state, self.stamps, seeds)
 
     def _drawn(
         self, rng: np.random.Generator, *, timeless: bool

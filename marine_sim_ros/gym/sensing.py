@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -65,6 +66,7 @@ class Sensing:
             raise ParameterError(f'{vehicle.name} has no sensors; expected observe: state')
         self._environment = environment
         self._period = round(period * NANOSECONDS)
+        self._seeds, self._began = np.zeros((2, count), np.int64)
         self._none = Forces(np.zeros((count, 6)), np.zeros((count, len(vehicle.thrusters))))
         turned = np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))
         still = State(np.zeros((count, 3)), turned, np.zeros((count, 6)))
@@ -75,8 +77,15 @@ class Sensing:
         ]
         self.size = sum(held.line[0].shape[1] for held in self._sensors)
 
-    def begin(self, rows: np.ndarray, state: State, stamps: np.ndarray) -> None:
-        """Begin the episodes of some vehicles (indices) at rest, at stamps (N,) in ns."""
+    def begin(
+        self, rows: np.ndarray, state: State, stamps: np.ndarray, seeds: Sequence[int]
+    ) -> None:
+        """Begin the episodes of some vehicles (indices) at rest, at stamps (N,) in ns.
+
+        The noise of each, its constant bias and drift included, is that of its episode's seed.
+        """
+        self._seeds[rows] = seeds
+        self._began[rows] = stamps[rows]
         for held in self._sensors:
             values = _row(self._read(held.sensor, state, self._none, stamps))
             values = np.where(np.isnan(values), 0.0, values)
@@ -112,7 +121,13 @@ class Sensing:
         supply = np.stack([forces.power.sum(axis=1), unknown, unknown], axis=1)
         inputs = SensorInputs(stamps / NANOSECONDS, forces.acceleration, supply)
         ideal = ideal_readings(sensor, self._environment, stamps, state, inputs, at_once=True)
-        return SENSORS[sensor.kind].disturb(sensor, ideal, stamps, 0, ())
+        disturb = SENSORS[sensor.kind].disturb
+        since = (stamps - self._began).tolist()  # a random walk begins with its episode
+        each = [
+            disturb(sensor, {name: value[i] for name, value in ideal.items()}, at, seed, ())
+            for i, (at, seed) in enumerate(zip(since, self._seeds.tolist(), strict=True))
+        ]
+        return {name: np.stack([one[name] for one in each]) for name in each[0]}
 
 
 def _row(readings: Readings) -> np.ndarray:

@@ -161,7 +161,7 @@ def _wiener(seed: int, name: str, steps: np.ndarray) -> np.ndarray:
     return left
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def constant_bias(seed: int, name: str, deviation: float) -> np.ndarray:
     """Return a bias (3,) of a run that has the standard deviation."""
     if not deviation:
