@@ -258,6 +258,90 @@ def test_an_esri_grid_is_read_with_north_up(tmp_path):
     assert scene.ground(1.0, 6.0) == pytest.approx(-7.0)
 
 
+def write_slope(folder, west, south, cell, *, columns=40, origin=''):
+    """Write a grid that falls 1 m for each column eastwards, from −3 m, and an environment."""
+    head = f'ncols {columns}\nnrows 30\nxllcorner {west}\nyllcorner {south}\ncellsize {cell}\n'
+    row = ' '.join(str(-3.0 - i) for i in range(columns))
+    (folder / 'chart.asc').write_text(head + f'{row}\n' * 30)
+    file = folder / 'chart.yaml'
+    file.write_text(f'terrain: {{file: chart.asc}}\n{origin}')
+    return str(file)
+
+
+def at(latitude, longitude, heading=0.0):
+    return (
+        f'origin: {{latitude: {latitude}, longitude: {longitude}, heading: {heading}, '
+        'magnetic_field: [0, 2.0e-5, -4.0e-5]}\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ('west', 'longitude'), [(10.0, 10.05), (359.9, -0.05), (-70.4, -70.35), (179.9, 179.95)]
+)
+@pytest.mark.parametrize('latitude', [0.03, 59.03, -33.97])
+def test_a_grid_in_degrees_lies_where_the_origin_says(tmp_path, west, longitude, latitude):
+    """Depth by column; a degree of longitude on WGS84 by its published formula."""
+    cell, south = 0.004, latitude - 0.06
+    scene = load_environment(
+        write_slope(tmp_path, west, south, cell, origin=at(latitude, longitude))
+    ).scene
+    column = ((longitude - west) % 360) / cell - 0.5
+    phi = np.radians(latitude)
+    # Metres of a degree of longitude: NGA, "length of degrees", 111412.84 cos φ − 93.5 cos 3φ + …
+    degree = 111412.84 * np.cos(phi) - 93.5 * np.cos(3 * phi) + 0.118 * np.cos(5 * phi)
+    for east in (0.0, 2000.0, -1500.0):
+        depth = 3.0 + column + east / degree / cell
+        assert scene.ground(east, 700.0) == pytest.approx(-depth, abs=0.02)
+
+
+def test_a_grid_in_degrees_turns_with_the_heading_of_map(tmp_path):
+    file = write_slope(tmp_path, 5.0, 50.0, 0.002, origin=at(50.03, 5.04, heading=90.0))
+    scene = load_environment(file).scene
+    # The y axis of map points east: depth grows along y and not along x.
+    assert scene.ground(400.0, 0.0) == pytest.approx(scene.ground(0.0, 0.0), abs=0.05)
+    assert scene.ground(0.0, 1000.0) < scene.ground(0.0, 0.0) - 6.0
+
+
+FOREIGN_GRIDS = {
+    'degrees without an origin': (
+        (-3.2, 54.0, 0.002),
+        '',
+        'are degrees of longitude and latitude',
+    ),
+    'arc minutes': ((-3.2, 54.0, 1 / 60), '', 'are degrees of longitude and latitude'),
+    'degrees elsewhere': ((-3.2, 54.0, 0.002), at(43.0, 9.0), 'expected an origin in it'),
+    'UTM': ((482_000, 6_212_000, 25), at(56.0, 9.0), "subtract the origin's easting"),
+    'feet of a state plane': ((1_250_000, 220_000, 10), '', 'eastings and northings'),
+}
+
+
+@pytest.mark.parametrize('case', FOREIGN_GRIDS)
+def test_a_grid_that_is_not_near_map_is_refused(tmp_path, case):
+    numbers, origin, text = FOREIGN_GRIDS[case]
+    with pytest.raises(ParameterError) as told:
+        load_environment(write_slope(tmp_path, *numbers, origin=origin))
+    assert text in str(told.value)
+    assert '\n' not in str(told.value)
+
+
+def test_a_scan_of_a_tank_in_metres_is_read_as_it_is(tmp_path):
+    (tmp_path / 'chart.asc').write_text(
+        'ncols 30\nnrows 2\nxllcorner -0.1\nyllcorner -0.005\ncellsize 0.005\n'
+        + 2 * (' '.join(f'{-0.02 - 0.001 * i}' for i in range(30)) + '\n')
+    )
+    file = tmp_path / 'tank.yaml'
+    file.write_text('terrain: {file: chart.asc}\n')
+    scene = load_environment(str(file)).scene
+    assert scene.ground(0.0, 0.0) == pytest.approx(-0.0395, abs=1e-6)
+
+
+def test_a_start_far_from_the_terrain_is_a_warning(tmp_path):
+    around = load_environment(write_slope(tmp_path, 4000, 0, 25))
+    (line,) = start_warnings(around, np.array([0.0, 0.0, -1.0]))
+    assert 'starts at x 0, y 0 m, farther from the terrain' in line
+    assert start_warnings(around, np.array([4100.0, 50.0, -1.0])) == []
+
+
 BAD_GRIDS = {
     'ncols': ('', 'no ncols in its header'),
     'x': ('ncols two\n', "ncols is 'two'"),

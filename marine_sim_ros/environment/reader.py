@@ -24,6 +24,7 @@ from marine_sim_ros.environment.sea_states import irregular_waves
 from marine_sim_ros.environment.water import OCEAN_SALINITY, water_properties
 from marine_sim_ros.environment.waves import Waves, dispersion, regular_waves
 from marine_sim_ros.model.materials import Materials, load_materials
+from marine_sim_ros.scene.geographic import MapPlace
 from marine_sim_ros.scene.payloads import read_payloads
 from marine_sim_ros.scene.reader import SCENE_KEYS, read_scene, water_depth
 
@@ -102,7 +103,10 @@ def run_environment(
 def _environment(root: YamlReader) -> Environment:
     root.mapping(_KEYS)
     gravity = root.child('gravity', STANDARD_GRAVITY).number(0.1, 99.0)
-    scene = read_scene(root, Path(root.where).parent)
+    origin, place = read_origin(root.child('origin')), None
+    if root.child('origin').value is not None:
+        place = MapPlace(origin.latitude, origin.longitude, origin.heading)
+    scene = read_scene(root, Path(root.where).parent, place)
     depth = root.child('depth', water_depth(root, scene))
     h = depth.value if depth.value == math.inf else depth.number(0.1, 12_000)
     origin = read_origin(root.child('origin'))

@@ -1,7 +1,10 @@
 # Copyright 2026 The marine_sim_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads terrains from ESRI ASCII grids (.asc), the plain form in which bathymetry is given."""
+"""Reads terrains from ESRI ASCII grids (.asc), the plain form in which bathymetry is given.
+
+Their numbers are metres of map, or degrees of longitude and latitude.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.scene.geographic import MapPlace, is_in_degrees, local_terrain, outside
 from marine_sim_ros.scene.terrain import HeightMap
 
 __all__ = ['MAX_POINTS', 'read_grid']
 
 MAX_POINTS = 4_000_000
+_FARTHEST = 1e5
+"""m from the origin of map; eastings of UTM are 1.66e5 and more."""
 _HEADER = (
     'ncols',
     'nrows',
@@ -63,11 +69,17 @@ def _numbers(words: list[str], name: str) -> np.ndarray:
 
 
 @lru_cache(maxsize=8)
-def read_grid(path: Path, material: str) -> HeightMap:
-    """Return the terrain of a file whose coordinates are map's x, y and z, m.
+def read_grid(path: Path, material: str, place: MapPlace | None = None) -> HeightMap:
+    """Return the terrain of a file whose coordinates are map's x, y and z, m, or degrees and m.
+
+    Args:
+        path: path of the file.
+        material: name of its material.
+        place: where map is on the Earth, for degrees; None: nobody knows.
 
     Raises:
-        ParameterError: it cannot be read, is no such grid, or has points without a height.
+        ParameterError: it cannot be read, is no such grid, has points without a height, or
+            coordinates of which none are near map.
     """
     name = str(path)
     try:
@@ -92,4 +104,29 @@ def read_grid(path: Path, material: str) -> HeightMap:
         for axis in 'xy'
     ]
     grid = heights.reshape(rows, columns)[::-1]
-    return HeightMap(np.array(origin), header['cellsize'], grid, material)
+    terrain = HeightMap(np.array(origin), header['cellsize'], grid, material)
+    return _in_map(terrain, place, name)
+
+
+def _in_map(terrain: HeightMap, place: MapPlace | None, name: str) -> HeightMap:
+    """Return a terrain in map, of one that may be in degrees.
+
+    Raises:
+        ParameterError: it is in degrees of an unknown place, or in metres of a projection.
+    """
+    (west, south), (east, north) = terrain.extent
+    text = f'{name}: x {west:.9g} to {east:.9g}, y {south:.9g} to {north:.9g}'
+    if is_in_degrees(terrain):
+        if place is None:
+            raise ParameterError(
+                f'{text} are degrees of longitude and latitude; expected m of map, or the '
+                "environment's origin: {latitude: ..., longitude: ...}, to place them"
+            )
+        return local_terrain(terrain, place, name)
+    if np.abs([west, south]).max() > _FARTHEST and outside(terrain, np.zeros(2)) > 1:
+        raise ParameterError(
+            f'{text} m lie far from the origin of map, as eastings and northings of a projection '
+            "(UTM) do; expected m of map: subtract the origin's easting and northing from "
+            'xllcorner and yllcorner'
+        )
+    return terrain

@@ -16,6 +16,7 @@ from marine_sim_ros.core.spatial import quaternion_from_rpy
 from marine_sim_ros.core.yaml_file import YamlReader, shown
 from marine_sim_ros.scene.fiducials import FAMILIES, Fiducial
 from marine_sim_ros.scene.generators import GENERATORS, generate
+from marine_sim_ros.scene.geographic import MapPlace
 from marine_sim_ros.scene.grid_file import read_grid
 from marine_sim_ros.scene.jet_law import JET_MODES, JetLaw
 from marine_sim_ros.scene.obstacles import KINDS, Obstacle
@@ -36,12 +37,13 @@ _LONGEST = 4000.0
 """m; sides of a generated terrain. Its finest noise has a point every two metres."""
 
 
-def read_scene(root: YamlReader, folder: Path) -> Scene | None:
+def read_scene(root: YamlReader, folder: Path, place: MapPlace | None = None) -> Scene | None:
     """Return the scene of an environment's mapping, or None where it has nothing solid.
 
     Args:
         root: the whole file.
         folder: folder of the files that it names.
+        place: where map is on the Earth, for a terrain in degrees.
 
     Raises:
         ParameterError: one line with what, where, and what was expected.
@@ -51,7 +53,7 @@ def read_scene(root: YamlReader, folder: Path) -> Scene | None:
         *_pool(root.child('pool')),
         *(_plane(item, i) for i, item in enumerate(root.child('planes', []).items())),
     ]
-    terrain = _terrain(root.child('terrain'), folder)
+    terrain = _terrain(root.child('terrain'), folder, place)
     surface = root.child('surface', root.value.get('pool') is not None).truth()
     bare = Scene(tuple(planes), terrain, (), surface)
     obstacles = [
@@ -143,7 +145,7 @@ def _plane(reader: YamlReader, index: int) -> Plane:
     return Plane(name, reader.child('point').vector(), normal, _material(reader))
 
 
-def _terrain(reader: YamlReader, folder: Path) -> HeightMap | None:
+def _terrain(reader: YamlReader, folder: Path, place: MapPlace | None) -> HeightMap | None:
     if reader.value is None:
         return None
     reader.mapping(_GENERATED | {'file'})
@@ -155,7 +157,7 @@ def _terrain(reader: YamlReader, folder: Path) -> HeightMap | None:
         name = reader.child('file').value
         if not isinstance(name, str) or not name or '\0' in name:
             raise reader.error(f'.file is {name!r}; expected the path of an ESRI ASCII grid')
-        return read_grid((folder / name).resolve(), material)
+        return read_grid((folder / name).resolve(), material, place)
     generator = reader.child('generator').choice(tuple(GENERATORS))
     reader.mapping(_GENERATED, {'depth'})
     size = reader.child('size', [128.0, 128.0])

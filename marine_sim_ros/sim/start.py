@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.scene.geographic import outside
 
 __all__ = ['start_warnings']
 
 
 def start_warnings(environment: Environment, position: np.ndarray) -> list[str]:
-    """Return one line where the origin of a vehicle starts below the ground, or nothing.
+    """Return a line each where a vehicle starts below the ground, and far from the terrain.
 
     Args:
         environment: its scene has the ground.
@@ -23,10 +24,20 @@ def start_warnings(environment: Environment, position: np.ndarray) -> list[str]:
         return []
     east, north, up = (float(value) for value in position)
     ground = environment.scene.ground(east, north)
+    name = environment.name or 'without a name'
+    terrain, result = environment.scene.terrain, []
+    if terrain is not None and outside(terrain, np.asarray(position)[:2]) > 1:
+        (west, south), (far_east, far_north) = terrain.extent
+        result.append(
+            f'the vehicle starts at x {east:g}, y {north:g} m, farther from the terrain of '
+            f'environment {name} than that is wide (x {west:g} to {far_east:g}, y {south:g} to '
+            f'{far_north:g} m); expected a start on it: beyond, the heights of its edge go on'
+        )
     if up >= ground:
-        return []
+        return result
     return [
+        *result,
         f'the vehicle starts {ground - up:.2f} m below the ground of environment '
-        f'{environment.name or "without a name"}, at {up:g} m; expected above {ground:.2f} m: '
-        'contact will push it out'
+        f'{name}, at {up:g} m; expected above {ground:.2f} m: '
+        'contact will push it out',
     ]
