@@ -173,6 +173,43 @@ BAD = {
 }
 
 
+TABLE = """<thrusters>
+  <curve name="c" voltage="14">
+    1100 -28.0 200 2900
+    1104 -28.1 198 2890
+    1480   0     0    0
+    1520   0     0    0
+    1700  {}   60 1900
+    1896  36.4 240 3100
+    1900  36.2 243 3105
+  </curve>
+  <thruster name="a" curve="c"/>
+</thrusters>"""
+
+
+def test_a_fall_of_thrust_within_the_noise_of_a_table_is_level():
+    thrust = load_vehicle(MINIMAL.format(TABLE.format(14.0))).thrusters.thrust_of_pwm
+    widths = np.linspace(1100, 1900, 401)[:, None]
+    found = np.asarray(thrust(widths)).ravel()
+    assert np.all(np.diff(found) >= 0)
+    assert found[0] == pytest.approx(-28.1)
+    assert found[-1] == pytest.approx(36.4)
+    assert np.all(found[(widths[:, 0] > 1480) & (widths[:, 0] < 1520)] == 0)
+
+
+def test_a_fall_of_thrust_beyond_the_noise_names_both_rows():
+    text = MINIMAL.format(TABLE.format(37.2))
+    lines = text.split('\n')
+    first, last = (1 + next(i for i, x in enumerate(lines) if w in x) for w in ('1700', '1896'))
+    with pytest.raises(ModelError) as told:
+        load_vehicle(text)
+    assert (
+        f'thrust falls from 37.2 N at 1700 µs (line {first}) to 36.4 N at 1896 µs (line {last})'
+        in str(told.value)
+    )
+    assert '0.37 N (1% of the greatest)' in str(told.value)
+
+
 @pytest.mark.parametrize('name', BAD)
 def test_bad_descriptions_give_one_clear_line(name, tmp_path):
     text, expected = BAD[name]

@@ -23,6 +23,8 @@ from marine_sim_ros.model.xml import Reader
 __all__ = ['ThrusterSpec', 'linear_curve', 'read_thrusters', 'thruster_axis', 'thruster_set']
 
 RPM = 2 * np.pi / 60
+THRUST_NOISE = 0.01
+"""Of a measured table, as a fraction of its greatest thrust; makers' have 0.02 kgf of 3.7."""
 _THRUSTER = {
     'azimuth',
     'origin',
@@ -118,6 +120,40 @@ def thruster_set(specs: list[ThrusterSpec]) -> ThrusterSet:
     )
 
 
+def _rising(reader: Reader, rows: np.ndarray) -> np.ndarray:
+    """Return the thrust (n,) of a table's rows (n, 4); falls within its noise become level.
+
+    Raises:
+        ModelError: thrust falls by more than the noise; with both rows.
+    """
+    thrust = rows[:, 1]
+    noise = THRUST_NOISE * float(np.abs(thrust).max())
+    falls = np.flatnonzero(thrust < np.maximum.accumulate(thrust) - noise)
+    if len(falls):
+        last = int(falls[0])
+        first = int(np.argmax(thrust[:last]))
+        there = [f'{thrust[i]:g} N at {rows[i, 0]:g} µs{_row(reader, i)}' for i in (first, last)]
+        raise reader.error(
+            f'thrust falls from {there[0]} to {there[1]}; expected it to rise with the pulse '
+            f'width, within noise of {noise:.2g} N ({THRUST_NOISE:.0%} of the greatest)'
+        )
+    dead = np.flatnonzero(thrust == 0.0)
+    level = np.zeros_like(thrust)
+    above, below = slice(dead[-1] + 1, None), slice(None, dead[0])
+    level[above] = np.maximum.accumulate(np.maximum(thrust[above], 0.0))
+    level[below] = np.minimum.accumulate(np.minimum(thrust[below], 0.0)[::-1])[::-1]
+    return level
+
+
+def _row(reader: Reader, row: int) -> str:
+    """Return the line of a row of a <curve> in brackets, or nothing where it is not known."""
+    lines = (reader.element.text or '').split('\n')
+    numbers = np.cumsum([len(line.split()) for line in lines])
+    at = int(np.searchsorted(numbers, 4 * row, side='right'))
+    expanded = bool(getattr(reader.source, 'origins', None))  # then lines are not the file's
+    return f' (line {reader.line + at})' if reader.line and not expanded else ''
+
+
 def _read_curve(reader: Reader) -> np.ndarray:
     """Return a <curve>'s rows; the sign of rpm is taken from the thrust."""
     words = (reader.element.text or '').split()
@@ -128,10 +164,9 @@ def _read_curve(reader: Reader) -> np.ndarray:
     rows = reader.numbers({len(words)}).reshape(-1, 4)
     if np.any(np.diff(rows[:, 0]) <= 0):
         raise reader.error('pulse widths do not rise; expected each row above the one before')
-    if np.any(np.diff(rows[:, 1]) < 0):
-        raise reader.error('thrust falls with pulse width; expected it to rise')
     if not np.any(rows[:, 1] == 0.0):
         raise reader.error('has no row with zero thrust; expected the dead zone to be in it')
+    rows[:, 1] = _rising(reader, rows)
     rows[:, 3] *= RPM * np.sign(rows[:, 1])
     return rows
 
