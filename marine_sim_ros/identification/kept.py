@@ -102,10 +102,12 @@ def _wrenches(vehicle: Vehicle, tick: float, step: float) -> Sequence[_Wrench]:
         result.append(
             lambda state, angle, thrust: fin_wrench(vehicle, state, still, angle, thrust)
         )
-    for each in filter(_memoryless, _others(vehicle)):
-        wrench = each.wrench
-        result.append(lambda state, angle, thrust, f=wrench: f(vehicle, state, still))
-    return result
+    others = [f.wrench for f in _others(vehicle) if _memoryless(f)]
+
+    def sum_of_others(state: State, angle: np.ndarray, thrust: np.ndarray) -> Any:
+        return sum(wrench(vehicle, state, still) for wrench in others)
+
+    return [*result, sum_of_others] if others else result
 
 
 class _Hull:
