@@ -50,6 +50,7 @@ SOURCES = {
     'manifold3d': Source('manifold3d', extra='hulls'),
     'matplotlib': _everywhere('matplotlib'),
     'moderngl': Source('moderngl', 'python3-moderngl', extra='camera'),
+    'mujoco': Source('mujoco', extra='mjcf'),
     'networkx': _everywhere('networkx', extra='hulls'),
     'nicegui': Source('nicegui==3.18.0', extra='console'),
     'PIL': Source('pillow', 'python3-pil', 'python3-pil'),

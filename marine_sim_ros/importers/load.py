@@ -18,6 +18,7 @@ from marine_sim_ros.importers.description import Inertial, Shape, Sourced
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.geometry import usable_collisions
 from marine_sim_ros.importers.lenient import parse_file
+from marine_sim_ros.importers.mjcf import read_mjcf
 from marine_sim_ros.importers.plugins import apply_plugins
 from marine_sim_ros.importers.sdf_reader import read_sdf
 from marine_sim_ros.importers.stonefish.reader import read_stonefish
@@ -61,7 +62,9 @@ def import_vehicle(path: Path, options: Options | None = None) -> Draft:
 
 def _read(path: Path, options: Options) -> Draft:
     if not path.is_file():
-        raise ModelError(f'{path}: is no file; expected SDF, URDF, xacro or a Stonefish scenario')
+        raise ModelError(
+            f'{path}: is no file; expected SDF, URDF, xacro, MJCF or a Stonefish scenario'
+        )
     if path.suffix in ('.urdf', '.xacro'):
         description = expand_description(path, options.arguments)
         source: str = description.source
@@ -74,9 +77,12 @@ def _read(path: Path, options: Options) -> Draft:
         root = whole
     if root.tag == 'scenario':
         return read_stonefish(root, source, path, options)
+    if root.tag == 'mujoco':
+        return read_mjcf(path, options)
     if root.tag not in ('sdf', 'robot'):
         raise ModelError(
-            f'{path}: the root element is <{root.tag}>; expected <sdf>, <robot> or <scenario>'
+            f'{path}: the root element is <{root.tag}>; expected <sdf>, <robot>, <scenario> or '
+            '<mujoco>'
         )
     read = read_sdf if root.tag == 'sdf' else read_urdf
     draft, plugins = read(root, source, path, options)

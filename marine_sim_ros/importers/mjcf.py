@@ -1,0 +1,368 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""MJCF vehicles: MuJoCo itself reads the file, and is asked for its fluid forces.
+
+Source: MuJoCo documentation, "XML reference" and "Computation: fluid forces". MuJoCo has no
+buoyancy but ``gravcomp``, and the virtual mass of an ellipsoid acts there in turns only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.spatial import rotation_matrix
+from marine_sim_ros.importers.curves import along, linear_curve
+from marine_sim_ros.importers.description import (
+    Hydrodynamics,
+    Inertial,
+    Joint,
+    Link,
+    Shape,
+    Sourced,
+    Thruster,
+    Volume,
+)
+from marine_sim_ros.importers.draft import Draft, Options
+from marine_sim_ros.importers.lenient import parse_file
+from marine_sim_ros.model.trust import ReadableFolders
+from marine_sim_ros.model.xml import Element
+from marine_sim_ros.sdf.poses import Pose
+
+__all__ = ['read_mjcf']
+
+_MOST_FILES = 200
+"""Files that a model and its includes may name."""
+_DEEPEST = 8
+_UNBOUNDED = 1e4
+"""N; a motor without <forcerange> and <ctrlrange> has no limit."""
+
+
+def read_mjcf(path: Path, options: Options) -> Draft:
+    """Return the vehicle of an MJCF file: a body with a free joint, and what hangs on it.
+
+    Args:
+        path: the file.
+        options: what to take; ``model`` names the body.
+
+    Raises:
+        ModelError: MuJoCo refuses the file, it names files elsewhere, or it has no such body.
+        MissingPackageError: MuJoCo is not installed.
+    """
+    mujoco = require('mujoco', 'import of MJCF')
+    _check_files(path)
+    try:
+        model = mujoco.MjModel.from_xml_path(str(path))
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(f'{path}: MuJoCo: {" ".join(str(error).split())[:500]}') from None
+    return _MjcfReader(mujoco, model, path, options).read()
+
+
+def _check_files(path: Path) -> None:
+    """Refuse files outside the folder of the description, and includes without end."""
+    folders = ReadableFolders(path)
+
+    def files(element: Element, folder: Path, depth: int) -> Iterator[Path]:
+        compiler = element.find('compiler')
+        kept = {} if compiler is None else {str(k): str(v) for k, v in compiler.attrib.items()}
+        for inner in element.iter():
+            name = inner.get('file') if isinstance(inner.tag, str) else None
+            if not name:
+                continue
+            below = kept.get('assetdir') or kept.get(
+                'texturedir' if inner.tag == 'texture' else 'meshdir', ''
+            )
+            file = folder / ('' if inner.tag == 'include' else below) / str(name)
+            yield file
+            if inner.tag == 'include' and file.is_file():
+                if depth >= _DEEPEST:
+                    raise ModelError(f'{path}: includes are nested deeper than {_DEEPEST}')
+                yield from files(parse_file(file), folder, depth + 1)
+
+    for count, file in enumerate(files(parse_file(path), path.parent, 0)):
+        if count >= _MOST_FILES:
+            raise ModelError(f'{path}: names more than {_MOST_FILES} files')
+        folders.check(file)
+
+
+class _MjcfReader:
+    """Reads one vehicle of a compiled model."""
+
+    def __init__(self, mujoco: Any, model: Any, path: Path, options: Options) -> None:
+        self.mujoco, self.model, self.path, self.options = mujoco, model, path, options
+        self.data = mujoco.MjData(model)
+
+    def read(self) -> Draft:
+        root = self._root()
+        self.draft = Draft(
+            self.options.model or self._name('BODY', root) or self.path.stem,
+            str(self.path),
+            'MJCF',
+            self.path.parent,
+            self.options,
+        )
+        self.bodies = [b for b in range(self.model.nbody) if self._is_below(b, root)]
+        for body in self.bodies:
+            self._link(body)
+            if body != root:
+                self._joint(body)
+        self.draft.base = self._label(root)
+        self._water(root)
+        for actuator in range(self.model.nu):
+            self._actuator(actuator)
+        for sensor in range(self.model.nsensor):
+            kind = self.mujoco.mjtSensor(self.model.sensor_type[sensor]).name
+            name = self._name('SENSOR', sensor) or str(sensor)
+            self.draft.drop(f'sensor {name!r} of type {kind.removeprefix("mjSENS_").lower()!r}')
+        return self.draft
+
+    # ---- bodies --------------------------------------------------------------------------------
+
+    def _name(self, kind: str, index: int) -> str:
+        found = self.mujoco.mj_id2name(
+            self.model, getattr(self.mujoco.mjtObj, f'mjOBJ_{kind}'), index
+        )
+        return found or ''
+
+    def _label(self, body: int) -> str:
+        return self._name('BODY', body) or f'body_{body}'
+
+    def _origin(self, kind: str, index: int) -> str:
+        return f'{self.path.name} {kind.lower()} {self._name(kind, index) or index!r}'
+
+    def _root(self) -> int:
+        """Return the body with a free joint that is wanted."""
+        m = self.model
+        free = [
+            int(m.jnt_bodyid[j])
+            for j in range(m.njnt)
+            if m.jnt_type[j] == self.mujoco.mjtJoint.mjJNT_FREE
+        ]
+        wanted = [b for b in free if self.options.model in ('', self._name('BODY', b))]
+        if len(wanted) != 1:
+            names = ', '.join(self._label(b) for b in free) or 'none'
+            raise ModelError(
+                f'{self.path}: has {len(wanted)} bodies with a <freejoint>; expected one, chosen '
+                f'by --model NAME; found: {names}'
+            )
+        return wanted[0]
+
+    def _is_below(self, body: int, root: int) -> bool:
+        while body not in (0, root):
+            body = int(self.model.body_parentid[body])
+        return body == root
+
+    def _link(self, body: int) -> None:
+        m, name = self.model, self._label(body)
+        origin = self._origin('BODY', body)
+        inertial = Inertial(
+            Sourced(float(m.body_mass[body]), origin),
+            _pose(m.body_ipos[body], m.body_iquat[body]),
+            Sourced(np.diag(m.body_inertia[body]), origin),
+        )
+        first = int(m.body_geomadr[body])
+        made = [self._shape(g) for g in range(first, first + int(m.body_geomnum[body]))]
+        shapes = [(shape, solid) for shape, solid in made if shape is not None]
+        self.draft.links[name] = Link(
+            name,
+            inertial,
+            tuple(shape for shape, _ in shapes),
+            tuple(shape for shape, solid in shapes if solid),
+        )
+
+    def _shape(self, geom: int) -> tuple[Shape | None, bool]:
+        """Return the shape of a geom, and whether it is solid in MuJoCo (it may collide)."""
+        m, types = self.model, self.mujoco.mjtGeom
+        kind = m.geom_type[geom]
+        size = [float(s) for s in m.geom_size[geom]]
+        pose = _pose(m.geom_pos[geom], m.geom_quat[geom])
+        origin = self._origin('GEOM', geom)
+        colour = tuple(float(np.clip(c, 0, 1)) for c in m.geom_rgba[geom])
+        solid = bool(m.geom_contype[geom] or m.geom_conaffinity[geom])
+
+        def shape(name: str, *edges: float) -> Shape:
+            return Shape(name, edges, pose, origin, colour=colour)  # type: ignore[arg-type]
+
+        if kind == types.mjGEOM_BOX:
+            return shape('box', *(2 * s for s in size)), solid
+        if kind == types.mjGEOM_SPHERE:
+            return shape('sphere', size[0]), solid
+        if kind == types.mjGEOM_CYLINDER:
+            return shape('cylinder', size[0], 2 * size[1]), solid
+        if kind == types.mjGEOM_CAPSULE:
+            self.draft.assume(f'{origin}: a capsule is a cylinder of its radius and volume here')
+            return shape('cylinder', size[0], 2 * size[1] + 4 / 3 * size[0]), solid
+        if kind == types.mjGEOM_ELLIPSOID:
+            self.draft.assume(
+                f'{origin}: an ellipsoid is a box of its proportions and volume here'
+            )
+            return shape('box', *(2 * s * (np.pi / 6) ** (1 / 3) for s in size)), solid
+        label = types(kind).name.removeprefix('mjGEOM_').lower()
+        self.draft.drop(f'{origin}: a {label} is no shape of a vehicle here')
+        return None, False
+
+    def _joint(self, body: int) -> None:
+        m, kinds = self.model, self.mujoco.mjtJoint
+        count, first = int(m.body_jntnum[body]), int(m.body_jntadr[body])
+        kind, axis, lower, upper = 'fixed', (1.0, 0.0, 0.0), 0.0, 0.0
+        name = f'{self._label(body)}_joint'
+        if count:
+            name = self._name('JOINT', first) or name
+            kind = {kinds.mjJNT_HINGE: 'revolute', kinds.mjJNT_SLIDE: 'prismatic'}.get(
+                kinds(int(m.jnt_type[first])), 'fixed'
+            )
+            if count > 1 or kind == 'fixed' or np.any(m.jnt_pos[first]):
+                self.draft.drop(
+                    f'{self._origin("JOINT", first)}: joints of body {self._label(body)!r} are '
+                    'fixed: expected one hinge or slide in its origin'
+                )
+                kind = 'fixed'
+            x, y, z = (float(a) for a in m.jnt_axis[first])
+            axis = (x, y, z)
+            lower, upper = (float(v) for v in m.jnt_range[first])
+            if kind == 'revolute' and not m.jnt_limited[first]:
+                kind = 'continuous'
+        self.draft.joints[name] = Joint(
+            name,
+            kind,
+            self._label(int(m.body_parentid[body])),
+            self._label(body),
+            _pose(m.body_pos[body], m.body_quat[body]),
+            axis,
+            lower,
+            upper,
+            1.0,
+            self._origin('BODY', body),
+        )
+
+    # ---- water ---------------------------------------------------------------------------------
+
+    def _water(self, root: int) -> None:
+        """Take density, drag and what gravcomp carries."""
+        density = float(self.model.opt.density)
+        if density < 1.0:
+            self.draft.assume('no water in the source: <option density> is that of a gas, or none')
+            return
+        self.draft.water_density = Sourced(density, f'{self.path.name} <option density>')
+        for body in self.bodies:
+            carried = float(self.model.body_gravcomp[body] * self.model.body_mass[body])
+            if carried > 0:
+                origin = f'{self._origin("BODY", body)}: gravcomp'
+                edge = (carried / density) ** (1 / 3)
+                self.draft.volumes.append(
+                    Volume(
+                        self._label(body),
+                        Sourced(carried / density, origin),
+                        Sourced(np.array(self.model.body_ipos[body]), f'{origin}, at its centre'),
+                        Sourced(edge, 'edge of a cube of the volume', True),
+                    )
+                )
+        linear, quadratic = self._damping(root)
+        if not (np.any(linear) or np.any(quadratic)):
+            return
+        origin = 'fluid forces of MuJoCo at 1 and 2 m/s or rad/s, one axis at a time'
+        self.draft.hydrodynamics = Hydrodynamics(
+            self.draft.water_density,
+            Sourced(self._virtual_mass(root), 'virtual mass of the ellipsoids of the body'),
+            Sourced(linear, origin),
+            Sourced(quadratic, origin),
+        )
+
+    def _damping(self, root: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return D_l and D_q (6, 6) of F = −D_l ν − D_q |ν| ν, from forces at two speeds."""
+        start = int(self.model.jnt_dofadr[self.model.body_jntadr[root]])
+        linear, quadratic = np.zeros((6, 6)), np.zeros((6, 6))
+        for axis in range(6):
+            slow, fast = (
+                (self._passive(root, start, axis, -v) - self._passive(root, start, axis, v)) / 2
+                for v in (1.0, 2.0)
+            )
+            quadratic[:, axis] = fast / 2 - slow
+            linear[:, axis] = 2 * slow - fast / 2
+        for matrix in (linear, quadratic):
+            matrix[np.abs(matrix) < 1e-9 * max(1.0, float(np.abs(matrix).max()))] = 0.0
+        return linear, quadratic
+
+    def _passive(self, root: int, start: int, axis: int, speed: float) -> np.ndarray:
+        """Return the passive force (6,) on a vehicle that is level and moves along one axis."""
+        self.mujoco.mj_resetData(self.model, self.data)
+        place = int(self.model.jnt_qposadr[self.model.body_jntadr[root]])
+        self.data.qpos[place : place + 7] = [0, 0, 0, 1, 0, 0, 0]
+        self.data.qvel[start + axis] = speed
+        self.mujoco.mj_forward(self.model, self.data)
+        return np.array(self.data.qfrc_passive[start : start + 6])
+
+    def _virtual_mass(self, root: int) -> np.ndarray:
+        """Return the added mass (6, 6) of the root's geoms with the ellipsoid fluid model."""
+        m, density = self.model, float(self.model.opt.density)
+        total = np.zeros((6, 6))
+        first = int(m.body_geomadr[root])
+        for geom in range(first, first + int(m.body_geomnum[root])):
+            if not m.geom_fluid[geom, 0]:
+                continue
+            turn = np.asarray(
+                rotation_matrix(_pose(m.geom_pos[geom], m.geom_quat[geom]).quaternion)
+            )
+            whole = np.kron(np.eye(2), turn)
+            own = np.diag(m.geom_fluid[geom, 6:12]) * density
+            total += whole @ own @ whole.T
+        return total
+
+    # ---- actuators -----------------------------------------------------------------------------
+
+    def _actuator(self, index: int) -> None:
+        m, kinds = self.model, self.mujoco.mjtTrn
+        where = self._origin('ACTUATOR', index)
+        kind, target = m.actuator_trntype[index], int(m.actuator_trnid[index, 0])
+        plain = m.actuator_gaintype[index] == self.mujoco.mjtGain.mjGAIN_FIXED and (
+            m.actuator_biastype[index] == self.mujoco.mjtBias.mjBIAS_NONE
+        )
+        if kind == kinds.mjTRN_JOINT and m.jnt_type[target] != self.mujoco.mjtJoint.mjJNT_FREE:
+            self.draft.drop(f'{where}: moves joints; our joints have no controllers')
+            return
+        refers = kind == kinds.mjTRN_SITE and m.actuator_trnid[index, 1] < 0
+        body = int(m.site_bodyid[target]) if kind == kinds.mjTRN_SITE else -1
+        force = np.array(m.actuator_gear[index, :3])
+        if not (plain and refers and body in self.bodies and np.any(force)):
+            self.draft.drop(f'{where}: expected a motor that pushes along axes of a site')
+            self.draft.unread_forces.append(where)
+            return
+        if np.any(m.actuator_gear[index, 3:]):
+            self.draft.drop(f'{where}: the torque of its gear')
+        size = float(np.linalg.norm(force))
+        low, high = self._range(index)
+        pose = self.draft.pose_of(self._label(body))
+        site = pose.then(_pose(m.site_pos[target], m.site_quat[target]))
+        axis = np.asarray(rotation_matrix(site.quaternion)) @ force
+        curve = Sourced(linear_curve(low * size, high * size), where)
+        name = (self._name('ACTUATOR', index) or f'thruster_{index}').replace('/', '_')
+        self.draft.thrusters.append(
+            Thruster(name, along(site.translation, axis), curve, link=self._label(body))
+        )
+
+    def _range(self, index: int) -> tuple[float, float]:
+        """Return the least and the largest force (N) of a motor whose gear is 1."""
+        m = self.model
+        gain = float(m.actuator_gainprm[index, 0])
+        low, high = -_UNBOUNDED, _UNBOUNDED
+        if m.actuator_ctrllimited[index]:
+            low, high = sorted(gain * float(c) for c in m.actuator_ctrlrange[index])
+        if m.actuator_forcelimited[index]:
+            limits = m.actuator_forcerange[index]
+            low, high = max(low, float(limits[0])), min(high, float(limits[1]))
+        if high >= _UNBOUNDED:
+            name = self._name('ACTUATOR', index) or str(index)
+            self.draft.assume(f'actuator {name!r}: no limit in the source: {_UNBOUNDED:g} N')
+        return min(low, 0.0), max(high, 0.0)
+
+
+def _pose(position: Any, quaternion: Any) -> Pose:
+    """Return a pose of MuJoCo, whose quaternions begin with w."""
+    w, x, y, z = (float(q) for q in quaternion)
+    return Pose(np.array(position, float), np.array([x, y, z, w]))

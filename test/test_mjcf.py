@@ -1,0 +1,109 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Vehicles of MuJoCo: masses, drag and thrust against MuJoCo's own numbers."""
+
+import numpy as np
+import pytest
+from foreign import imported
+
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.state import State
+from marine_sim_ros.environment.environment import Environment
+from marine_sim_ros.physics.drag import drag
+
+mujoco = pytest.importorskip('mujoco')
+
+BODY = """<body name="hull" pos="0 0 -3" gravcomp="1.02"><freejoint/>
+<geom name="shell" {geom} density="500"/>
+<site name="stern" pos="-0.5 0.1 0" euler="0 0 30"/><site name="bow" pos="0.4 0 0" zaxis="0 1 0"/>
+<body name="forearm" pos="0.5 0 0"><joint name="elbow" axis="0 1 0" range="-90 45"/>
+<geom type="capsule" size="0.02" fromto="0 0 0 0.2 0 0"/></body></body>"""
+ELLIPSOID = 'type="ellipsoid" size="0.5 0.15 0.1" fluidshape="ellipsoid"'
+BOX = 'type="box" size="0.4 0.2 0.1"'
+
+
+def mjcf(geom=ELLIPSOID, inside='', medium='density="1025" viscosity="0.001"'):
+    return (
+        f'<mujoco model="rov"><compiler angle="degree"/><option {medium}/><worldbody>'
+        f'{BODY.format(geom=geom)}</worldbody>{inside}</mujoco>'
+    )
+
+
+@pytest.fixture
+def read(tmp_path):
+    return lambda text: imported(tmp_path, text, '.xml')
+
+
+def passive(text, velocity):
+    """Return MuJoCo's fluid force on the hull at a velocity (6,), level."""
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qpos[:7] = [0, 0, 0, 1, 0, 0, 0]
+    data.qvel[:6] = velocity
+    mujoco.mj_forward(model, data)
+    still = mujoco.MjData(model)
+    still.qpos[:7] = data.qpos[:7]
+    mujoco.mj_forward(model, still)
+    return data.qfrc_passive[:6] - still.qfrc_passive[:6]
+
+
+@pytest.mark.parametrize('geom', [ELLIPSOID, BOX])
+@pytest.mark.parametrize('axis', range(6))
+def test_drag_is_that_of_mujoco_at_speeds_that_were_not_asked_for(read, geom, axis):
+    _, vehicle = read(mjcf(geom))
+    for speed in (0.3, 3.5):
+        velocity = speed * np.eye(6)[axis]
+        state = State(np.array([0, 0, -50.0]), np.array([0, 0, 0, 1.0]), velocity)
+        ours = np.asarray(drag(vehicle, state, Environment()))[axis]
+        assert ours == pytest.approx(passive(mjcf(geom), velocity)[axis], rel=0.02)
+
+
+def test_mass_inertia_and_what_gravcomp_carries_are_mujocos(read):
+    description, vehicle = read(mjcf())
+    hull = 4 / 3 * np.pi * 0.5 * 0.15 * 0.1 * 500
+    arm = 1000 * np.pi * 0.02**2 * (0.2 + 4 / 3 * 0.02)
+    assert vehicle.inertia.mass == pytest.approx(hull + arm)
+    displaced = vehicle.buoyancy.volume * vehicle.buoyancy.fluid_density
+    assert displaced == pytest.approx(1.02 * hull)
+    joint = description.joints['elbow']
+    assert (joint.kind, joint.axis) == ('revolute', (0.0, 1.0, 0.0))
+    assert (joint.lower, joint.upper) == pytest.approx((-np.pi / 2, np.pi / 4))
+
+
+def test_motors_on_sites_push_along_their_gear(read):
+    actuators = """<actuator><motor name="t1" site="stern" gear="40 0 0 0 0 0"
+ctrllimited="true" ctrlrange="-1 0.5"/><general name="t2" site="bow" gear="0 0 1 0 0 0"
+gainprm="2" ctrllimited="true" ctrlrange="-20 30" forcelimited="true" forcerange="-25 50"/>
+<position name="servo" joint="elbow"/><motor name="odd" joint="elbow"/></actuator>"""
+    description, vehicle = read(mjcf(inside=actuators))
+    ends = np.asarray(vehicle.thrusters.thrust_of_pwm(np.full(2, 1900.0)))
+    np.testing.assert_allclose(ends, [20.0, 50.0])
+    ends = np.asarray(vehicle.thrusters.thrust_of_pwm(np.full(2, 1100.0)))
+    np.testing.assert_allclose(ends, [-40.0, -25.0])
+    turn = np.radians(30)
+    axes = [[np.cos(turn), np.sin(turn), 0], [0, 1, 0]]
+    np.testing.assert_allclose(vehicle.thrusters.axis, axes, atol=1e-9)
+    assert sum('moves joints' in text for text in description.dropped) == 2
+
+
+def test_what_cannot_be_read_is_one_line(read, tmp_path):
+    with pytest.raises(ModelError, match='MuJoCo: XML Error'):
+        read('<mujoco><worldbody><body><geom type="blob"/></body></worldbody></mujoco>')
+    with pytest.raises(ModelError, match='0 bodies with a <freejoint>'):
+        read('<mujoco><worldbody><geom type="sphere" size="1"/></worldbody></mujoco>')
+    outside = tmp_path.parent / 'outside.stl'
+    outside.write_text('solid x\nendsolid x\n')
+    mesh = '<asset><mesh name="m" file="../outside.stl"/></asset>'
+    with pytest.raises(ModelError, match='outside the folder of the description'):
+        read(mjcf(inside=mesh))
+    (tmp_path / 'a.xml').write_text('<mujocoinclude><include file="b.xml"/></mujocoinclude>')
+    (tmp_path / 'b.xml').write_text('<mujocoinclude><include file="a.xml"/></mujocoinclude>')
+    with pytest.raises(ModelError, match='includes are nested deeper'):
+        read(mjcf(inside='<include file="a.xml"/>'))
+
+
+def test_a_source_without_water_gets_drag_of_its_hull_and_says_so(read):
+    description, vehicle = read(mjcf(BOX, medium='density="0"').replace('gravcomp="1.02"', ''))
+    assert description.estimated
+    assert vehicle.damping.quadratic[0, 0] > 0
