@@ -131,3 +131,16 @@ def test_the_nodes_of_a_run_import_nothing_from_the_working_folder(
         recorder.send_signal(signal.SIGINT)
     recorder.communicate(timeout=PATIENCE)
     assert not ran(folder)
+
+
+@needs_command
+@pytest.mark.ros
+def test_a_run_without_the_keys_of_sros2_is_one_line(processes, ros_environment, tmp_path):
+    processes.environment = {
+        **ros_environment, 'ROS_SECURITY_ENABLE': 'true', 'ROS_SECURITY_STRATEGY': 'Enforce',
+        'ROS_SECURITY_KEYSTORE': str(tmp_path),
+    }  # fmt: skip
+    out, _ = (process := processes.start(COMMAND, 'run', 'bluerov2')).communicate(timeout=PATIENCE)
+    assert process.returncode == 2
+    assert out.startswith('ERROR: run: ROS_SECURITY_ENABLE is true, and ')
+    assert out.count('\n') == 1

@@ -22,6 +22,7 @@ from marine_sim_ros.bags.storage import storage
 from marine_sim_ros.control.gamepad import load_gamepad
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.parent_process import as_parent
+from marine_sim_ros.core.ros_needed import require_ros
 from marine_sim_ros.model.library import vehicle_of, vehicle_path, xacro_arguments
 from marine_sim_ros.model.propellers import with_turning_propellers
 from marine_sim_ros.model.xacro_expansion import read_description
@@ -224,6 +225,7 @@ def _alone(context: LaunchContext) -> bool:
 
 
 def _start(context: LaunchContext) -> list[Any]:
+    require_ros('the launch file')
     for line in ignored(context.launch_configurations, alone=_alone(context)):
         get_logger('marine_sim_ros').warning(line)
     make_room()
