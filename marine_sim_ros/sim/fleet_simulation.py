@@ -26,6 +26,7 @@ from marine_sim_ros.sim.player import ScriptedPilot
 from marine_sim_ros.sim.scenario import load_scenario
 from marine_sim_ros.sim.simulation import Simulation, collected, scripted_ticks
 from marine_sim_ros.sim.step import StepOutput
+from marine_sim_ros.sim.tick_record import TickRecord
 from marine_sim_ros.sim.trajectory import Trajectory
 
 __all__ = ['simulate_fleet']
@@ -58,7 +59,7 @@ class _Member:
             seed=run.seed,
             shown=seen_parts(run, vehicle),
         )
-        self.ticks: list[StepOutput] = []
+        self.ticks = TickRecord()
 
     def trajectory(self) -> Trajectory:
         """Return all ticks so far."""
@@ -148,4 +149,4 @@ def simulate_fleet(runs: Sequence[RunOptions]) -> dict[str, Trajectory]:
                 done = next(ticks, None)
                 if done is None:
                     return _seeing({name: m.trajectory() for name, m in members.items()})
-                member.ticks.append(done)
+                member.ticks.add(done)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.control.setpoints import QUANTITIES
 from marine_sim_ros.control.settings import ControllerSettings
 from marine_sim_ros.core.errors import ParameterError, RunError
 from marine_sim_ros.core.random import stamp_words
@@ -36,8 +36,9 @@ from marine_sim_ros.sim.player import (
     reel_rate,
 )
 from marine_sim_ros.sim.scenario import Scenario
-from marine_sim_ros.sim.step import Commands, StepOutput, Stepping, advance, begin, supply_of
-from marine_sim_ros.sim.trajectory import Trajectory, hash_of
+from marine_sim_ros.sim.step import Commands, StepOutput, Stepping, advance, begin
+from marine_sim_ros.sim.tick_record import TickRecord, sources_of
+from marine_sim_ros.sim.trajectory import Outcome, Trajectory, hash_of
 
 __all__ = [
     'DEFAULT_STEP',
@@ -45,8 +46,10 @@ __all__ = [
     'Simulation',
     'collected',
     'diverged',
+    'scenario_ticks',
     'scripted_ticks',
     'simulate',
+    'simulated_outcome',
 ]
 
 _LOG = logging.getLogger(__name__)
@@ -278,11 +281,7 @@ def scripted_ticks(
 
 
 def collected(
-    simulation: Simulation,
-    pilot: ScriptedPilot,
-    scenario: Scenario,
-    ticks: list[StepOutput],
-    seed: int,
+    simulation: Simulation, pilot: ScriptedPilot, scenario: Scenario, ticks: TickRecord, seed: int
 ) -> Trajectory:
     """Return the trajectory of the ticks of a scenario, with what its pilot wanted.
 
@@ -290,73 +289,93 @@ def collected(
         simulation: the vehicle.
         pilot: played the scenario.
         scenario: the scenario.
-        ticks: all ticks.
+        ticks: all ticks; none are left in it.
         seed: random seed of noise and faults.
     """
-    trajectory = _collect(simulation.vehicle, simulation.environment, ticks, seed, scenario.faults)
-    targets = np.stack([pilot.setpoints(time) for time in trajectory.time.tolist()])
-    return replace(trajectory, targets=targets)
-
-
-def _collect(
-    vehicle: Vehicle,
-    environment: Environment,
-    ticks: list[StepOutput],
-    seed: int,
-    faults: Sequence[Fault],
-) -> Trajectory:
-    stamps = np.array([t.stamp for t in ticks])
-    states = State(*(np.stack(rows) for rows in zip(*(t.state for t in ticks), strict=True)))
+    vehicle, environment = simulation.vehicle, simulation.environment
+    columns = ticks.columns()
+    stamps, none = columns['stamp'], np.zeros((len(columns['stamp']), 0))
+    states = State(columns['position'], columns['orientation'], columns['velocity'])
+    inputs = SensorInputs(
+        stamps / NANOSECONDS,
+        columns['acceleration'],
+        columns['supply'],
+        *(columns.get(name) for name in ('joints', 'payloads', 'cable', 'rotors')),
+    )
+    targets = np.empty((len(stamps), len(QUANTITIES)))
+    for i, time in enumerate((stamps / NANOSECONDS).tolist()):
+        targets[i] = pilot.setpoints(time)
     grips = 'gripper' in vehicle.extensions and bool(environment.payloads)
     return Trajectory(
         stamp=stamps,
         position=states.position,
         orientation=states.orientation,
         velocity=states.velocity,
-        pwm=np.stack([t.pwm for t in ticks]),
-        thrust=np.stack([t.thrusters.thrust for t in ticks]),
-        wrench=np.stack([t.total for t in ticks]),
-        sources={n: np.stack([t.sources[n] for t in ticks]) for n in ticks[0].sources},
-        joints=np.stack([np.zeros(0) if t.joints is None else t.joints.position for t in ticks]),
-        fins=np.stack([_or_none(t.fins) for t in ticks]),
-        azimuths=np.stack([_or_none(t.thrusters.azimuths) for t in ticks]),
-        held=np.array([t.held for t in ticks]) if grips else None,
-        reel=np.stack([_or_none(t.reel) for t in ticks]),
+        pwm=columns['pwm'],
+        thrust=columns['thrust'],
+        wrench=columns['total'],
+        sources=sources_of(columns),
+        joints=columns.get('joints', none),
+        fins=columns.get('fins', none),
+        azimuths=columns.get('azimuths', none),
+        held=columns['held'] if grips else None,
+        reel=columns.get('reel', none),
+        targets=targets,
         sensors=SensorRecord(
-            vehicle, environment, stamps, states, _inputs(stamps, ticks), seed=seed, faults=faults
+            vehicle, environment, stamps, states, inputs, seed=seed, faults=scenario.faults
         ),
         sha256=hash_of(stamps, states),
     )
 
 
-def _or_none(values: np.ndarray | None) -> np.ndarray:
-    return np.zeros(0) if values is None else values
+def scenario_ticks(
+    vehicle: Vehicle,
+    scenario: Scenario,
+    *,
+    environment: Environment | None = None,
+    dt: float = DEFAULT_STEP,
+    integrator: str = 'semi_implicit',
+    implicit_drag: bool = True,
+    seed: int = 0,
+    duration: float | None = None,
+    controller: ControllerSettings | None = None,
+) -> tuple[Simulation, ScriptedPilot, Iterator[StepOutput]]:
+    """Return a vehicle, what plays its scenario, and all ticks; see :func:`simulate`.
+
+    Raises:
+        MarineSimError: an argument out of range.
+    """
+    pilot = ScriptedPilot(scenario, vehicle, controller)
+    for force in FORCES.entries:
+        if force.check is not None:
+            force.check(vehicle, scenario.initial_state(), (environment or Environment()).at(0.0))
+    simulation = Simulation(
+        vehicle,
+        environment=environment,
+        initial=scenario.initial_state(),
+        dt=dt,
+        integrator=integrator,
+        implicit_drag=implicit_drag,
+        faults=scenario.faults,
+        seed=seed,
+    )
+    span = scenario.duration if duration is None else duration
+    return simulation, pilot, scripted_ticks(simulation, pilot, scenario, span)
 
 
-def _inputs(stamps: np.ndarray, ticks: list[StepOutput]) -> SensorInputs:
-    """Return what only some sensors need of every tick."""
-    outputs = [t.thrusters for t in ticks]
-    voltage, used = (
-        None
-        if getattr(outputs[0], name) is None
-        else np.array([getattr(o, name) for o in outputs])
-        for name in ('voltage', 'used')
-    )
-    supply = supply_of(np.stack([o.power for o in outputs]), voltage, used)
-    acceleration = np.stack([t.acceleration for t in ticks])
-    joints: list[Any] = [None if t.joints is None else t.joints.position for t in ticks]
-    seen: list[list[Any]] = [
-        joints,
-        [t.payloads for t in ticks],
-        [t.cable for t in ticks],
-        [o.rotor_speed for o in outputs],
-    ]
-    return SensorInputs(
-        stamps / NANOSECONDS,
-        acceleration,
-        supply,
-        *(None if rows[0] is None else np.stack(rows) for rows in seen),
-    )
+def simulated_outcome(vehicle: Vehicle, scenario: Scenario, **settings: Any) -> Outcome:
+    """Run a scenario as :func:`simulate`, and keep only what its outcome needs.
+
+    Raises:
+        MarineSimError: an argument out of range.
+        RunError: a state that is no longer finite.
+    """
+    outcome = Outcome()
+    _, _, ticks = scenario_ticks(vehicle, scenario, **settings)
+    with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then
+        for tick in ticks:
+            outcome.add(tick.stamp, tick.state)
+    return outcome
 
 
 def simulate(
@@ -390,26 +409,23 @@ def simulate(
         MarineSimError: an argument out of range.
         RunError: a state that is no longer finite.
     """
-    pilot = ScriptedPilot(scenario, vehicle, controller)
-    for force in FORCES.entries:
-        if force.check is not None:
-            force.check(vehicle, scenario.initial_state(), (environment or Environment()).at(0.0))
-    simulation = Simulation(
+    simulation, pilot, ticks = scenario_ticks(
         vehicle,
+        scenario,
         environment=environment,
-        initial=scenario.initial_state(),
         dt=dt,
         integrator=integrator,
         implicit_drag=implicit_drag,
-        faults=scenario.faults,
         seed=seed,
+        duration=duration,
+        controller=controller,
     )
-    ticks: list[StepOutput] = []
-    span = scenario.duration if duration is None else duration
+    record = TickRecord()
     try:
         with np.errstate(over='ignore', invalid='ignore'):  # of what is not finite then
-            ticks.extend(scripted_ticks(simulation, pilot, scenario, span))
+            for tick in ticks:
+                record.add(tick)
     except RunError:
         if not partly:
             raise
-    return collected(simulation, pilot, scenario, ticks, seed)
+    return collected(simulation, pilot, scenario, record, seed)

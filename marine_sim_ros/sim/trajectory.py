@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from array import array
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,13 @@ from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.core.state import State
 from marine_sim_ros.sensors.series import SensorRecord
 
-__all__ = ['Trajectory', 'TrajectoryHash', 'hash_of']
+__all__ = ['OUTCOME_BYTES', 'Outcome', 'Trajectory', 'TrajectoryHash', 'hash_of']
+
+
+OUTCOME_BYTES = 48
+"""Memory of a tick in an outcome, with the copies that a verdict makes."""
+_ROWS = 10_000
+"""Ticks that are put side by side at once."""
 
 
 class TrajectoryHash:
@@ -38,8 +45,48 @@ class TrajectoryHash:
 
 def hash_of(stamps: np.ndarray, states: State) -> str:
     """Return the :class:`TrajectoryHash` of ticks at once: stamps (n,) in ns, states (n, ...)."""
-    rows = np.column_stack([stamps / NANOSECONDS, *states])
-    return hashlib.sha256(rows.astype('<f8').tobytes()).hexdigest()
+    digest = hashlib.sha256()
+    for i in range(0, len(stamps), _ROWS):
+        part = slice(i, i + _ROWS)
+        rows = np.column_stack([stamps[part] / NANOSECONDS, *(x[part] for x in states)])
+        digest.update(rows.astype('<f8').tobytes())
+    return digest.hexdigest()
+
+
+class Outcome:
+    """What a verdict and a hash need of a run: 16 bytes a tick.
+
+    Attributes:
+        time: (n,) simulation time, s.
+        z: (n,) m, map.
+    """
+
+    def __init__(self) -> None:
+        """Start with no ticks."""
+        self._hash = TrajectoryHash()
+        self._time, self._z = array('d'), array('d')
+
+    def add(self, stamp: int, state: State) -> None:
+        """Take a tick: its stamp (ns) and its state."""
+        pose = (*state.position.tolist(), *state.orientation.tolist())
+        self._hash.add(stamp, pose, tuple(state.velocity.tolist()))
+        self._time.append(stamp / NANOSECONDS)
+        self._z.append(pose[2])
+
+    @property
+    def time(self) -> np.ndarray:
+        """(n,) s."""
+        return np.array(self._time)
+
+    @property
+    def z(self) -> np.ndarray:
+        """(n,) m, map."""
+        return np.array(self._z)
+
+    @property
+    def sha256(self) -> str:
+        """Hash over all ticks."""
+        return self._hash.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,3 +145,8 @@ class Trajectory:
     def time(self) -> np.ndarray:
         """(n,) simulation time, s."""
         return self.stamp / NANOSECONDS
+
+    @property
+    def z(self) -> np.ndarray:
+        """(n,) m, map."""
+        return self.position[:, 2]

@@ -10,7 +10,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.stamps import ticks_of
 from marine_sim_ros.engine.availability import cache_folder, require_jax
 from marine_sim_ros.environment.reader import run_environment
 from marine_sim_ros.model.library import vehicle_of
@@ -18,14 +21,18 @@ from marine_sim_ros.sim.fleet import FLEETS, fleet_runs
 from marine_sim_ros.sim.fleet_simulation import simulate_fleet
 from marine_sim_ros.sim.options import RunOptions
 from marine_sim_ros.sim.scenario import SCENARIOS, load_scenario
-from marine_sim_ros.sim.simulation import simulate
+from marine_sim_ros.sim.simulation import simulate, simulated_outcome
 from marine_sim_ros.sim.start import start_warnings
-from marine_sim_ros.sim.trajectory import Trajectory
+from marine_sim_ros.sim.tick_record import TICK_BYTES
+from marine_sim_ros.sim.trajectory import OUTCOME_BYTES, Outcome, Trajectory
 from marine_sim_ros.tools.options import add_run_arguments, free_folder, run_options
 from marine_sim_ros.tools.progress import bar, waiting
 from marine_sim_ros.tools.reporting import print_warnings
 
 __all__ = ['add_arguments', 'execute']
+
+_WARNED = 0.5
+"""Fraction of the free memory above which a run is warned of."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _simulated(
     options: argparse.Namespace, engine: str, *arguments: Any, **settings: Any
-) -> tuple[Trajectory, float, float]:
-    """Return the trajectory of the chosen engine, the seconds it took, and those of compiling.
+) -> tuple[Trajectory | Outcome, float, float]:
+    """Return the run of the chosen engine, the seconds it took, and those of compiling.
 
     Raises:
         MarineSimError: of :func:`marine_sim_ros.sim.simulation.simulate`, or JAX is missing.
@@ -54,7 +61,8 @@ def _simulated(
                 'expected --engine jax'
             )
         start = time.perf_counter()
-        return simulate(*arguments, **settings), time.perf_counter() - start, 0.0
+        run = simulate if options.record else simulated_outcome
+        return run(*arguments, **settings), time.perf_counter() - start, 0.0
     require_jax()
     from marine_sim_ros.engine.compiled import simulate_compiled
 
@@ -80,6 +88,27 @@ def _fleet(options: argparse.Namespace, settings: RunOptions) -> int:
     return 0
 
 
+def _check_memory(settings: RunOptions, duration: float) -> None:
+    """Warn of a run that needs much of the free memory, and refuse one that needs all of it.
+
+    Raises:
+        ParameterError: it does not fit.
+    """
+    kept = TICK_BYTES if settings.record or settings.engine == 'jax' else OUTCOME_BYTES
+    ticks = ticks_of(duration, settings.dt)
+    free = int(psutil.virtual_memory().available)
+    if ticks * kept < _WARNED * free:
+        return
+    said = (
+        f'simulate: {ticks:.3g} ticks need about {ticks * kept / 1e9:.3g} GB of memory, and '
+        f'{free / 1e9:.3g} GB are free'
+    )
+    shorter = 'expected a shorter --duration, a longer --dt, or marine_sim run'
+    if ticks * kept >= free:
+        raise ParameterError(f'{said}; {shorter}')
+    print_warnings([f'{said}; if it does not suffice: {shorter.removeprefix("expected ")}'])
+
+
 def execute(options: argparse.Namespace) -> int:
     """Run it; 1 when an expectation of the scenario does not hold."""
     settings = run_options(options)
@@ -99,7 +128,8 @@ def execute(options: argparse.Namespace) -> int:
         vehicle = vehicle_of(settings.named_vehicle(), told)
     environment = run_environment(settings.environment, current=settings.current)
     print_warnings((*vehicle.warnings, *start_warnings(environment, scenario.position)))
-    trajectory, wall, compiling = _simulated(
+    _check_memory(settings, settings.duration or scenario.duration)
+    run, wall, compiling = _simulated(
         options,
         settings.engine,
         vehicle,
@@ -110,17 +140,18 @@ def execute(options: argparse.Namespace) -> int:
         seed=settings.seed,
         duration=settings.duration or None,
     )
-    if settings.record:
+    if isinstance(run, Trajectory) and settings.record:
         from marine_sim_ros.bags.trajectory_writer import write_recording
 
         more = {} if settings.engine == 'numpy' else {'precision': options.precision}
-        write_recording(Path(settings.record), vehicle, settings, trajectory, **more)
-    verdicts = scenario.verdicts(trajectory.time, trajectory.position[:, 2])
+        write_recording(Path(settings.record), vehicle, settings, run, **more)
+    seconds = run.time
+    verdicts = scenario.verdicts(seconds, run.z)
     for ok, text in verdicts:
         print(('holds:         ' if ok else 'does not hold: ') + text)
-    span = trajectory.time[-1] - trajectory.time[0]
-    print(f'{len(trajectory.stamp)} ticks, {span:g} s in {wall:.2f} s ({span / wall:.1f} x)')
+    span = seconds[-1] - seconds[0]
+    print(f'{len(seconds)} ticks, {span:g} s in {wall:.2f} s ({span / wall:.1f} x)')
     if settings.engine == 'jax':
         print(f'compiled in {compiling:.2f} s; programs are kept in {cache_folder()}')
-    print(f'trajectory_sha256 {trajectory.sha256}')
+    print(f'trajectory_sha256 {run.sha256}')
     return 0 if all(ok for ok, _ in verdicts) else 1
