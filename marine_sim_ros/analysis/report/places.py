@@ -15,6 +15,7 @@ from marine_sim_ros.analysis.bags.sampling import interpolated
 from marine_sim_ros.analysis.bags.vehicle import ODOM
 from marine_sim_ros.analysis.report.panels import Line, Panel, axis, chart, listed
 from marine_sim_ros.analysis.report.runs import Run, line, name, steps
+from marine_sim_ros.analysis.simplification import simplified
 from marine_sim_ros.control.attitude import wrapped
 from marine_sim_ros.control.setpoints import QUANTITIES
 
@@ -40,7 +41,7 @@ def _path(run: Run) -> np.ndarray:
         return np.zeros((0, 3))
     places = odom.rows[:, :3]
     places = places[np.isfinite(places).all(axis=1)]
-    return places[:: max(1, -(-len(places) // _POINTS))]
+    return simplified(places, _POINTS)
 
 
 def _goals(run: Run) -> np.ndarray:
@@ -50,7 +51,7 @@ def _goals(run: Run) -> np.ndarray:
     held = goals.rows[:, :3]
     held = held[np.isfinite(held).all(axis=1)]
     places = np.unique(np.round(held, 4), axis=0)
-    return places if len(places) <= 50 else held[:: max(1, -(-len(held) // _POINTS))]
+    return places if len(places) <= 50 else simplified(held, _POINTS)
 
 
 def place_charts(key: str, runs: Sequence[Run]) -> list[dict[str, Any]]:

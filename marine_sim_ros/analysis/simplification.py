@@ -1,0 +1,59 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Lines with fewer points that look the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ['simplified']
+
+_FINEST = 1 / 5000
+"""Deviation that no screen shows, as a fraction of the largest extent of a line."""
+
+
+def simplified(places: np.ndarray, most: int) -> np.ndarray:
+    """Return at most so many of the points (n, k) of a line, with its turns and extremes.
+
+    Ramer-Douglas-Peucker: a point is left out where the line without it is within a tolerance,
+    which begins at what a screen shows and doubles until the points are few enough.
+
+    Args:
+        places: points in their order, finite.
+        most: number of points, 2 or more.
+    """
+    if len(places) <= most:
+        return places
+    tolerance = _FINEST * max(float(np.ptp(places, axis=0).max()), np.finfo(float).tiny)
+    kept = _kept(places, tolerance)
+    while kept.sum() > most:
+        tolerance *= 2.0
+        kept = _kept(places, tolerance)
+    return np.asarray(places[kept])
+
+
+def _kept(places: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return which points (n,) a line needs to stay within a tolerance."""
+    kept = np.zeros(len(places), bool)
+    kept[[0, -1]] = True
+    waiting = [(0, len(places) - 1)]
+    while waiting:
+        first, last = waiting.pop()
+        if last - first < 2:
+            continue
+        away = _distances(places[first + 1 : last], places[first], places[last])
+        farthest = int(away.argmax())
+        if away[farthest] > tolerance:
+            middle = first + 1 + farthest
+            kept[middle] = True
+            waiting += [(first, middle), (middle, last)]
+    return kept
+
+
+def _distances(points: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Return the distances (n,) of points from a straight line between two others."""
+    along, since = end - start, points - start
+    length = float(along @ along)
+    share = np.clip(since @ along / length, 0.0, 1.0) if length else np.zeros(len(points))
+    return np.asarray(np.linalg.norm(since - share[:, None] * along, axis=1))
