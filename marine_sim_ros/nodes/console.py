@@ -97,7 +97,7 @@ class ConsoleNode(SuiteNode):
         links = self._server.address, self._server.view_address
         sys.stdout.write('console at {}\nto watch only: {}\n'.format(*links))
         sys.stdout.flush()
-        self.create_timer(period, self._tick, clock=self.wall_clock)
+        self.create_timer(period, self.surviving('console', self._tick), clock=self.wall_clock)
 
     def warn_throttled(self, text: str, *, error: bool = False) -> None:
         """Log it as every node does, and show it to the pages."""

@@ -17,6 +17,7 @@ and one line that names the file; the run itself goes on.
 from __future__ import annotations
 
 import json
+import struct
 import time as wall
 from functools import partial
 from pathlib import Path
@@ -42,6 +43,8 @@ from marine_sim_ros.ros.ticks.progress import Progress
 __all__ = ['RecorderNode', 'main']
 
 QUIET, PATIENCE = 0.3, 5.0
+FARTHEST_AHEAD = 3600 * NANOSECONDS
+"""ns that a stamp may be ahead of the newest odom; beyond that it is of another clock."""
 OFTEN = topics.ACK_WINDOW // 2  # ticks, after which the owner is told that they are written
 PARAMETERS = (
     Parameter('directory', 'out/run', 'new or empty folder to write to'),
@@ -73,7 +76,7 @@ class RecorderNode(SuiteNode):
         self.create_timer(0.05, self._tell, clock=self.wall_clock)
 
     def _record(self, full: str, topic: topics.Topic) -> None:
-        write = partial(self._write, topic, full)
+        write = partial(self._take, topic, full)
         if self.bus is not None and topic.per_tick and not (topic.open_ended or topic.shared):
             self.bus.subscribe_bytes(full, write)
         elif topic.per_tick and not topic.shared:
@@ -81,8 +84,22 @@ class RecorderNode(SuiteNode):
         else:
             self.create_subscription(topic.type, topic.name, write, topic.heard, raw=True)
 
-    def _write(self, topic: topics.Topic, full: str, data: bytes) -> None:
+    def _take(self, topic: topics.Topic, full: str, data: bytes) -> None:
+        """Write a message; one that is none is left out, and any other failure ends the run."""
         if self.finished:
+            return
+        try:
+            self._write(topic, full, data)
+        except (ValueError, IndexError, struct.error) as error:
+            self.warn_throttled(f'{topic.name}: {error}; not recorded')
+        except Exception as error:  # a recording with a gap would go unnoticed
+            known = isinstance(error, MarineSimError)
+            self._fail(str(error) if known else f'{topic.name}: {type(error).__name__}: {error}')
+
+    def _write(self, topic: topics.Topic, full: str, data: bytes) -> None:
+        own = header_stamp(data) if topic.stamped and topic.per_tick else None
+        if own is not None and not 0 <= own <= self._stamp + FARTHEST_AHEAD:
+            self.warn_throttled(f'{topic.name}: a stamp of {own / NANOSECONDS:g} s; not recorded')
             return
         if topic.per_tick and not topic.shared:  # others may never be quiet, as diagnostics
             self._last_message = wall.monotonic()
@@ -93,15 +110,11 @@ class RecorderNode(SuiteNode):
                 self.warn_throttled('the run was reset: the bag has both, the manifest its end')
                 self._manifest = Manifest(self._settings, self.vehicle)
             self._manifest.add(self._stamp, numbers[:7], numbers[7:])
-        own = header_stamp(data) if topic.stamped and topic.per_tick else None
         waited = None if topic.sometimes else own  # a sensor with a rate: its node's tick is
         self._progress.take(full, waited, self._last_message)
         if self._progress.reached:  # else the owner would wait for the timer
             self._tell()
-        try:
-            self._bag.write(full, self._stamp if own is None else own, untagged(data))
-        except MarineSimError as error:
-            self._fail(str(error))
+        self._bag.write(full, self._stamp if own is None else own, untagged(data))
 
     def _fail(self, text: str) -> None:
         self.warn_throttled(text, error=True)

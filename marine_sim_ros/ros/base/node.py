@@ -134,6 +134,9 @@ class SuiteNode(Node):
         self._ticks_tell_time = False
         if bus is not None:
             self._follow_bus_clock(bus)
+        elif (clock := self._time_source._clock_sub) is not None:
+            # rclpy raises where a stamp is negative, and a node would die of it.
+            clock.callback = self.surviving(topics.CLOCK.name, clock.callback)
 
     def _follow_bus_clock(self, bus: Bus) -> None:
         """Do for this node what use_sim_time does, without a subscription.
@@ -252,7 +255,7 @@ class SuiteNode(Node):
         """
         of_bytes = reader or partial(read, topic.type)
         if bus := self._bus_of(topic):
-            guarded = self._surviving(topic, lambda given: callback(*given))
+            guarded = self.surviving(topic.name, lambda given: callback(*given))
             bus.subscribe_numbers(self.resolve_topic_name(topic.name), guarded)
         else:
             self.listen_to_bytes(topic, lambda data: callback(*of_bytes(data)))
@@ -280,22 +283,20 @@ class SuiteNode(Node):
         Returns:
             The subscription, or None over a bus.
         """
-        guarded = self._surviving(topic, callback)
+        guarded = self.surviving(topic.name, callback)
         if bus := self._bus_of(topic):
             bus.subscribe(self.resolve_topic_name(topic.name), guarded)
             return None
         return self.create_subscription(topic.type, topic.name, guarded, topic.qos, raw=raw)
 
-    def _surviving(
-        self, topic: topics.Topic, callback: Callable[[Any], None]
-    ) -> Callable[[Any], None]:
-        """Return a callback whose failure is reported and survived."""
+    def surviving(self, name: str, callback: Callable[..., None]) -> Callable[..., None]:
+        """Return a callback whose failure is reported, with a name, and survived."""
 
-        def guarded(message: Any) -> None:
+        def guarded(*given: Any) -> None:
             try:
-                callback(message)
+                callback(*given)
             except Exception as error:  # whatever a message brings: a node does not die of it
-                self.warn_throttled(f'{topic.name}: {type(error).__name__}: {error}', error=True)
+                self.warn_throttled(f'{name}: {type(error).__name__}: {error}', error=True)
 
         return guarded
 

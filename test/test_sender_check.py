@@ -1,0 +1,140 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whose messages and which wrenches and states count."""
+
+import math
+import struct
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from marine_sim_ros.core.parent_process import RUN, as_parent
+from marine_sim_ros.core.state import is_physical
+from marine_sim_ros.ros.owners.wrench_bounds import largest_wrench, wrench_fault
+
+OWN, OTHER, NONE = b'\0\1\x12\x34rest', b'\0\1\x12\x38rest', b'\0\1\0\0rest'
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Let this process be of run 0x1234 / 4."""
+    monkeypatch.setenv(RUN, str(0x1234 >> 2))
+
+
+class Topic:
+    """A check, and what the test says of its topic."""
+
+    def __init__(self, monkeypatch):
+        from marine_sim_ros.ros.base import sender_check
+
+        self.publishers, self.time, self.warnings = ['drag'], 0.0, []
+        monkeypatch.setattr(sender_check, 'monotonic', lambda: self.time)
+        node = SimpleNamespace(
+            resolve_topic_name=lambda name: f'/v/{name}',
+            get_publishers_info_by_topic=lambda name: [
+                SimpleNamespace(node_name=n, node_namespace='/v') for n in self.publishers
+            ],
+        )
+        warn = lambda text, error=False: self.warnings.append(text)  # noqa: E731
+        self.check = sender_check.SenderCheck(node, 'wrench/drag', warn)
+        count = SimpleNamespace(get_publisher_count=lambda: len(self.publishers))
+        self.check.attach(SimpleNamespace(handle=count))
+
+    def takes(self, data, *publishers):
+        self.publishers = list(publishers)
+        return self.check.takes(data)
+
+
+@pytest.mark.ros
+def test_only_messages_of_the_run_count_beside_one_of_its_nodes(run, monkeypatch):
+    topic = Topic(monkeypatch)
+    assert topic.takes(OWN, 'drag')
+    for data in (NONE, OTHER, b'', b'\0'):
+        assert not topic.takes(data, 'drag', 'stranger')
+    assert topic.takes(OWN, 'drag', 'stranger')
+    assert set(topic.warnings) == {
+        'wrench/drag: /v/drag and /v/stranger publish it; what is not of this run is ignored'
+    }
+
+
+@pytest.mark.ros
+def test_a_single_node_of_another_machine_or_of_the_user_counts(run, monkeypatch):
+    topic = Topic(monkeypatch)
+    assert topic.takes(NONE, 'own_force')
+    assert topic.takes(OTHER, 'own_force')
+    assert topic.warnings == []
+    assert topic.takes(NONE, 'own_force', 'second')
+    assert topic.warnings == ['wrench/drag: /v/own_force and /v/second publish it; expected one']
+
+
+@pytest.mark.ros
+def test_another_replaces_a_node_of_the_run_when_that_has_been_gone_for_a_while(run, monkeypatch):
+    topic = Topic(monkeypatch)
+    assert topic.takes(OWN, 'drag')
+    topic.time = 4.0
+    assert not topic.takes(NONE, 'again')  # a stranger goes on when a run ends
+    topic.time = 6.0
+    assert topic.takes(NONE, 'again')
+
+
+@pytest.mark.ros
+def test_nodes_without_a_run_take_everything(monkeypatch):
+    monkeypatch.delenv(RUN, raising=False)
+    topic = Topic(monkeypatch)
+    assert topic.takes(OWN, 'drag')
+    assert topic.takes(NONE, 'drag')
+    assert topic.warnings == []
+
+
+@pytest.mark.ros
+@given(st.integers(1, 2**14 - 1))
+def test_a_tag_is_in_the_options_of_a_message_and_leaves_the_padding_bits(number):
+    from geometry_msgs.msg import WrenchStamped
+
+    from marine_sim_ros.ros.messages.codecs import Template, read, tag_of, untagged
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(RUN, str(number))
+        data = Template(WrenchStamped()).write(7, [1.0] * 6)
+        patch.delenv(RUN)
+        plain = Template(WrenchStamped()).write(7, [1.0] * 6)
+    assert struct.unpack('>H', tag_of(data)) == (number * 4,)
+    assert read(WrenchStamped, data) == (7, (1.0,) * 6)
+    assert untagged(data) == plain == untagged(plain)
+
+
+def test_the_processes_of_one_run_have_one_number():
+    first, second = as_parent()[RUN], as_parent()[RUN]
+    assert first == second
+    assert 1 <= int(first) < 2**14
+
+
+BAD = st.sampled_from([math.nan, math.inf, -math.inf, 1e300, -1e30, 1e6])
+
+
+@given(st.lists(st.floats(-100, 100), min_size=6, max_size=6), st.integers(0, 5), BAD)
+def test_a_wrench_acts_when_it_is_finite_and_within_a_thousand_weights(wrench, place, bad):
+    largest = largest_wrench(11.5, 0.005)
+    assert largest == 11.5 * 2e4  # 100 m/s in a step of 5 ms
+    assert wrench_fault(wrench, largest) == ''
+    wrench[place] = bad
+    told = 'not finite' if not math.isfinite(bad) else f'{abs(bad):g} N or N m, expected'
+    assert wrench_fault(wrench, largest).startswith(told)
+
+
+def test_the_bound_of_a_wrench_is_a_thousand_times_the_weight_at_long_steps():
+    assert largest_wrench(2.0, 0.1) == 2e4
+
+
+@given(st.lists(st.floats(-900, 900), min_size=9, max_size=9), st.integers(0, 8))
+def test_states_within_the_limits_are_physical(numbers, place):
+    state = np.array(numbers)
+    assert is_physical(state[:3], state[3:])
+    for bad in (math.nan, math.inf, 1e145):
+        state[place] = bad
+        assert not is_physical(state[:3], state[3:])
+    assert is_physical(np.zeros((4, 3)), np.zeros((4, 6))).shape == (4,)
