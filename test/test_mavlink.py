@@ -97,7 +97,6 @@ class Rig:
     def _arm(self, on, answered):
         self.arms.append((on, answered))
         if self.answers_at_once:
-            self.vehicle.set_armed(on)
             answered(True, '')
 
     def arm(self):
@@ -482,6 +481,22 @@ def test_arming_is_acknowledged_when_the_controller_has_answered(rig):
     assert rig.ask(400, 3) == [UNSUPPORTED]
 
 
+def test_a_ground_station_that_falls_silent_disarms(rig):
+    rig.arm()
+    assert rig.vehicle.look_after(100.0, 5.0)['ground station'] == 'none'
+    assert not rig.arms  # none was ever heard
+    rig.mav.heartbeat_send(6, 8, 0, 0, 0)
+    rig.exchange(100.0)
+    assert rig.vehicle.look_after(104.9, 5.0)['ground station'] == 'heard'
+    assert not rig.arms
+    rig.answers_at_once = False
+    rig.vehicle.look_after(105.1, 5.0)
+    rig.vehicle.look_after(106.0, 5.0)
+    assert [on for on, _ in rig.arms] == [False]
+    rig.arms[0][1](True, '')
+    assert not rig.pilot.armed
+
+
 def test_modes_are_changed_or_refused(rig):
     rig.mav.set_mode_send(1, 1, 2)
     assert [(m.command, m.result) for m in rig.exchange() if m.get_type() == 'COMMAND_ACK'] == [
@@ -521,6 +536,19 @@ def test_intervals_are_really_set(rig):
     assert rig.ask(512, M.MAVLINK_MSG_ID_HOME_POSITION) == [ACCEPTED]
     assert 'HOME_POSITION' in [m.get_type() for m in rig.seen]
     assert rig.ask(512, M.MAVLINK_MSG_ID_WIND) == [FAILED]
+
+
+def test_channels_that_are_not_overridden_are_shown_neutral(rig):
+    rig.mav.rc_channels_override_send(1, 1, *override(c5=1700))
+    rig.exchange()
+    assert rig.ask(512, M.MAVLINK_MSG_ID_RC_CHANNELS) == [ACCEPTED]
+    shown = next(m for m in rig.seen if m.get_type() == 'RC_CHANNELS')
+    assert [getattr(shown, f'chan{k}_raw') for k in range(1, 10)] == [
+        *[1500] * 4,
+        1700,
+        *[1500] * 3,
+        0,
+    ]
 
 
 def test_streams_are_really_set(rig):

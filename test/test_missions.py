@@ -372,6 +372,18 @@ def test_a_survey_of_a_plan_and_its_jumps(tmp_path):
         parse_mission(json.dumps(whole), 'm')
 
 
+def test_a_mission_that_is_loaded_is_armed_and_flown(rigs):  # noqa: F811
+    rig = rigs()
+    rig.vehicle.fly([HOME_ITEM, at(2, 0, 2)])
+    rig.vehicle.look_after(0.0, 5.0)
+    assert not rig.arms  # no state is known
+    rig.step()
+    rig.vehicle.look_after(0.1, 5.0)
+    assert [on for on, _ in rig.arms] == [True]
+    fly(rig, 30, until=lambda: rig.pilot.mission.complete)
+    assert reached(rig) == [1]
+
+
 @pytest.mark.ros
 def test_a_mission_file_is_flown_from_the_start(processes, tmp_path):
     path = tmp_path / 'line.plan'

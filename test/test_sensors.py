@@ -390,7 +390,8 @@ def test_gps_is_silent_under_water_and_in_a_wave():
 def test_gps_gives_the_place_that_ecef_has():
     """Points of map as ECEF by the textbook formulas, and back by the sensor's library."""
     pytest.importorskip('pymap3d', reason='pymap3d: not installed (extra sensors)')
-    from marine_sim_ros.sensors.gps import FLATTENING, SEMI_MAJOR, geodetic
+    from marine_sim_ros.environment.origin import FLATTENING, SEMI_MAJOR
+    from marine_sim_ros.sensors.gps import geodetic
 
     def ecef(latitude, longitude, height):
         """Return x, y, z, m (Torge 2001, eq. 4.27)."""

@@ -5,8 +5,7 @@
 
 Subscribes: odom; cmd_pose (PoseStamped in map; a NaN leaves that axis free); cmd_path (Path of
 waypoints); cmd_vel (Twist, body frame); cmd_wrench (Wrench about base_link, body frame);
-cmd_setpoints (JointState: some of the twelve quantities, the others are free). Whoever speaks last
-has the vehicle.
+cmd_setpoints (JointState: some of the twelve quantities). Whoever speaks last has the vehicle.
 Publishes, one per odom: thrusters/pwm (start the thrusters with ``pwm_source: controller``);
 azimuths/command and fins/command where there are some (start them with ``servo_source:
 controller``);

@@ -72,7 +72,6 @@ class MavlinkNode(SuiteNode):
         """Create it as ``mavlink``."""
         super().__init__('mavlink', PARAMETERS, **options)
         values = self.values
-        mission = read_mission(values['mission']) if values['mission'] else ()
         channels = channel_map(self.vehicle)
         self._switches = Switches(self, ('arm',), 'controller')
         self._mavlink = MavlinkVehicle(
@@ -90,9 +89,8 @@ class MavlinkNode(SuiteNode):
         self._commands = MavlinkCommands(self)
         self._servos = ServoPublisher(self)
         self._steered_at = -math.inf
-        self._heard_at: float | None = None
-        self._starts_mission = bool(mission)
-        self._mavlink.autopilot.mission.replace(mission)
+        if values['mission']:
+            self._mavlink.fly(read_mission(values['mission']))
         self.listen_numbers(topics.ODOM, self._on_odom)
         self.listen_numbers(topics.PWM_PER_TICK, self._on_pwm, read_pwm)
         self._listen_to_barometer()
@@ -125,48 +123,16 @@ class MavlinkNode(SuiteNode):
         self._servos.publish(stamp, dict(self._mavlink.autopilot.values))
 
     def _arm(self, on: bool, answered: Callable[[bool, str], None]) -> None:
-        """Arm or disarm the controller, and hear of it."""
-
-        def take(done: bool, reason: str) -> None:
-            if done:
-                self._mavlink.set_armed(on)
-            answered(done, reason)
-
-        self._switches.ask('arm', on, take)
+        self._switches.ask('arm', on, answered)
 
     def _serve(self) -> None:
         now = self.wall_clock.now().nanoseconds * 1e-9
         self._mavlink.receive(now)
         self._switches.check()
-        self._look_after(now)
-        self._mavlink.send(now)
-
-    def _look_after(self, now: float) -> None:
-        """Know whether the controller is armed, and disarm where the ground station is gone."""
         if 'arm' not in self._switches.waiting:
             self._mavlink.set_armed(bool(self._switches.states['arm']))
-        if self._starts_mission and self._mavlink.autopilot.known:
-            self._starts_mission = False
-            self._mavlink.autopilot.set_mode('auto')
-            self._arm(True, self._on_mission_armed)
-        if self._mavlink.heard:
-            self._mavlink.heard, self._heard_at = False, now
-        silent = self._heard_at is not None and (
-            now - self._heard_at > self.values['ground_station_timeout']
-        )
-        if self._mavlink.autopilot.armed and silent and 'arm' not in self._switches.waiting:
-            self.warn_throttled('mavlink: the ground station is silent; disarmed')
-            self._arm(False, lambda done, reason: None)
-        heard = self._heard_at is not None and not silent
-        self.health |= {
-            'mode': self._mavlink.autopilot.mode,
-            'ground station': 'heard' if heard else 'none',
-            **{f'refused {kind}': n for kind, n in self._mavlink.link.refused.items()},
-        }
-
-    def _on_mission_armed(self, done: bool, reason: str) -> None:
-        if not done:
-            self._mavlink.refuse(f'mission: not armed: {reason}')
+        self.health |= self._mavlink.look_after(now, self.values['ground_station_timeout'])
+        self._mavlink.send(now)
 
     def close(self) -> None:
         """Close the socket."""

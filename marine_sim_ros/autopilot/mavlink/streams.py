@@ -21,6 +21,7 @@ from marine_sim_ros.autopilot.mavlink.autopilot import MODES, Autopilot
 from marine_sim_ros.autopilot.mavlink.guidance import Course
 from marine_sim_ros.autopilot.mavlink.link import MavlinkLink
 from marine_sim_ros.autopilot.mavlink.ned_frame import wrapped
+from marine_sim_ros.autopilot.mavlink.sticks import NEUTRAL
 from marine_sim_ros.core.spatial import rotation_matrix, rpy_from_quaternion
 
 __all__ = ['GROUPS', 'STREAMS', 'Readings', 'Streams', 'Telemetry']
@@ -203,7 +204,8 @@ class Telemetry:
         self._link.send.servo_output_raw_send(self._us & 0xFFFFFFFF, 0, *widths)
 
     def _rc_channels(self) -> None:
-        widths = [self._pilot.width(k) for k in range(18)]
+        # As ArduSub shows the eight channels of a receiver that is not there.
+        widths = [self._pilot.width(k) or (NEUTRAL if k < 8 else 0) for k in range(18)]
         self._link.send.rc_channels_send(self._ms, 16, *widths, 255)
 
     def _system_time(self) -> None:

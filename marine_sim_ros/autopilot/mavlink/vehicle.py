@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,8 @@ class MavlinkVehicle:
         """
         self._warn = warn
         self.link = MavlinkLink(ground_station, system, warn, key)
-        self._arm, self._now = arm, 0.0
+        self._arm_controller, self._now = arm, 0.0
+        self._arming = 0
         self._said: dict[str, float] = {}
         self._texts = 0
         self.autopilot = Autopilot(
@@ -78,7 +79,7 @@ class MavlinkVehicle:
         self._streams = Streams(rate, telemetry.send)
         self._telemetry = telemetry
         self._commands = Commands(
-            self.link, self.autopilot, self._streams, telemetry, arm, self.refuse
+            self.link, self.autopilot, self._streams, telemetry, self._arm, self.refuse
         )
         self._missions = MissionTransfer(
             self.link, self.autopilot.mission, self._home, self.refuse
@@ -101,8 +102,8 @@ class MavlinkVehicle:
         self._handlers |= own
         for served in (self._commands, self._missions, parameters, targets):
             self._handlers |= served.handlers
-        self.heard = False
-        """Whether a ground station was heard since this was last set to False."""
+        self._heard_at: float | None = None
+        self._starts_mission = False
 
     @property
     def handled(self) -> frozenset[str]:
@@ -128,6 +129,44 @@ class MavlinkVehicle:
         self._now = now
         self._streams.serve(now)
 
+    def fly(self, items: Sequence[MissionItem]) -> None:
+        """Load a mission, and arm and fly it as soon as a state is known."""
+        self.autopilot.mission.replace(items)
+        self._starts_mission = True
+
+    def look_after(self, now: float, timeout: float) -> dict[str, Any]:
+        """Start a mission that waits; disarm where the ground station fell silent for a time (s).
+
+        Returns:
+            What diagnostics say.
+        """
+        if self._starts_mission and self.autopilot.known:
+            self._starts_mission = False
+            self.autopilot.set_mode('auto')
+            self._arm(True, lambda done, text: None if done else self.refuse(f'mission: {text}'))
+        silent = self._heard_at is not None and now - self._heard_at > timeout
+        if self.autopilot.armed and silent and not self._arming:
+            self._warn('mavlink: the ground station is silent; disarmed')
+            self._arm(False, lambda done, text: None)
+        heard = self._heard_at is not None and not silent
+        return {
+            'mode': self.autopilot.mode,
+            'ground station': 'heard' if heard else 'none',
+            **{f'refused {kind}': n for kind, n in self.link.refused.items()},
+        }
+
+    def _arm(self, on: bool, answered: Callable[[bool, str], None]) -> None:
+        """Arm or disarm the controller, and hear of it."""
+        self._arming += 1
+
+        def take(done: bool, reason: str) -> None:
+            self._arming -= 1
+            if done:
+                self.set_armed(on)
+            answered(done, reason)
+
+        self._arm_controller(on, take)
+
     def _refuse_number(self, message: Any, fault: str) -> None:
         self.link.refused['wrong'] += 1
         kind = message.get_type()
@@ -141,13 +180,14 @@ class MavlinkVehicle:
         self.refuse(f'{message.get_type()} is not simulated')
 
     def _on_heartbeat(self, message: Any) -> None:
-        self.heard |= message.type == self.link.dialect.MAV_TYPE_GCS
+        if message.type == self.link.dialect.MAV_TYPE_GCS:
+            self._heard_at = self._now
 
     def _from_pilot(self, message: Any) -> bool:
         """Return whether sticks come from the system of SYSID_MYGCS."""
         wanted = self.autopilot.parameters['SYSID_MYGCS']
         if message.get_srcSystem() == wanted:
-            self.heard = True
+            self._heard_at = self._now
             return True
         self.refuse(f'{message.get_type()} of {message.get_srcSystem()}; not {wanted:g}')
         return False
