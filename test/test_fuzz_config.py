@@ -92,3 +92,10 @@ def test_any_value_is_taken_or_refused_in_one_line(files, data):
     said = refusal(files, value)
     assert '\n' not in said
     assert len(said) < 10_000
+
+
+@pytest.mark.parametrize(('name', 'value'), [('position', 1.1e6), ('rpy', 101.0)])
+def test_a_scenario_starts_where_an_option_may(name, value):
+    text = f'{{duration: 1.0, initial: {{{name}: [0, 0, {value}]}}, segments: [{{at: 0}}]}}'
+    with pytest.raises(MarineSimError, match=f'initial.{name}.2. is .*; expected a number from'):
+        SCENARIOS.parse(text, 'start.yaml')

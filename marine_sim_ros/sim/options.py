@@ -20,7 +20,7 @@ from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.setting import Setting
 from marine_sim_ros.model.hull.hull import FORCE_TERMS
 from marine_sim_ros.physics.rigid_body import INTEGRATORS
-from marine_sim_ros.sim.scenario import load_scenario
+from marine_sim_ros.sim.scenario import FARTHEST, LARGEST_ANGLE, load_scenario
 
 __all__ = ['OPTIONS', 'Option', 'RunOptions', 'StartOptions']
 
@@ -242,11 +242,11 @@ class RunOptions:
     )  # fmt: skip
     initial_position: tuple[float, float, float] | None = option(
         None, 'initial position in map (east, north, up)', unit='m',
-        empty="the scenario's, or 0 0 -0.5", low=-1e6, high=1e6, graph=True,
+        empty="the scenario's, or 0 0 -0.5", low=-FARTHEST, high=FARTHEST, graph=True,
     )  # fmt: skip
     initial_rpy: tuple[float, float, float] | None = option(
         None, 'initial roll, pitch and yaw', unit='rad', empty="the scenario's, or 0 0 0",
-        low=-100.0, high=100.0, graph=True,
+        low=-LARGEST_ANGLE, high=LARGEST_ANGLE, graph=True,
     )  # fmt: skip
     gazebo: dict[str, Any] = field(default_factory=dict)
     neighbours: dict[str, Any] = field(default_factory=dict)

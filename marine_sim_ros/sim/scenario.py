@@ -24,7 +24,11 @@ from marine_sim_ros.faults.reading import read_fault
 from marine_sim_ros.model.tether.tether import REEL, reel_of
 from marine_sim_ros.model.vehicle import Vehicle
 
-__all__ = ['Expectation', 'Scenario', 'Segment', 'load_scenario']
+__all__ = ['FARTHEST', 'LARGEST_ANGLE', 'Expectation', 'Scenario', 'Segment', 'load_scenario']
+
+
+FARTHEST, LARGEST_ANGLE = 1e6, 100.0
+"""Bounds of an initial position, m, and of its roll, pitch and yaw, rad."""
 
 
 @dataclass(frozen=True)
@@ -271,8 +275,8 @@ def _expectation(item: YamlReader) -> Expectation:
     return Expectation(item.child('from').number(), item.child('to').number(), low, high)
 
 
-def _triple(reader: YamlReader) -> tuple[float, float, float]:
-    x, y, z = map(float, reader.vector())
+def _triple(reader: YamlReader, most: float) -> tuple[float, float, float]:
+    x, y, z = map(float, reader.vector(-most, most))
     return x, y, z
 
 
@@ -291,8 +295,8 @@ def _scenario(root: YamlReader) -> Scenario:
         name=root.stem,
         description=str(root.value.get('description', '')),
         duration=root.child('duration').number(1e-3),
-        position=_triple(initial.child('position', [0, 0, 0])),
-        rpy=_triple(initial.child('rpy', [0, 0, 0])),
+        position=_triple(initial.child('position', [0, 0, 0]), FARTHEST),
+        rpy=_triple(initial.child('rpy', [0, 0, 0]), LARGEST_ANGLE),
         segments=segments,
         expectations=tuple(_expectation(e) for e in root.child('expect', []).items()),
         faults=tuple(read_fault(f) for f in root.child('faults', []).items()),
