@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from marine_sim_ros.analysis.bags.description import described_environment, described_vehicle
 from marine_sim_ros.analysis.bags.manifest import recorded_parameters
 from marine_sim_ros.analysis.bags.mapping import check_maps, vehicles_of
 from marine_sim_ros.analysis.bags.metrics import bag_metrics, vehicle_metrics
@@ -28,8 +29,7 @@ from marine_sim_ros.console.vehicle_visuals import vehicle_visuals
 from marine_sim_ros.core.errors import MarineSimError, RecordingError
 from marine_sim_ros.core.stamps import NANOSECONDS
 from marine_sim_ros.environment.environment import STANDARD_GRAVITY
-from marine_sim_ros.environment.reader import run_environment
-from marine_sim_ros.model.library import load_vehicle, vehicle_names, vehicle_path, xacro_arguments
+from marine_sim_ros.model.library import load_vehicle, vehicle_names, vehicle_path
 from marine_sim_ros.model.vehicle import Vehicle
 
 __all__ = ['Replay']
@@ -123,11 +123,8 @@ class Replay:
         self.name, vehicles = self._vehicles(namespace)
         record, alone = vehicles[self.name], len(vehicles) == 1
         settings = recorded_parameters(path, self.name, alone=alone)
-        self.vehicle, base = _vehicle(vehicle, settings, self.name)
-        around = run_environment(
-            environment or settings.get('environment', ''),
-            current=settings.get('current', (0.0, 0.0, 0.0)),
-        )
+        self.vehicle, base = _vehicle(vehicle, text, self.name, settings)
+        around = described_environment(settings, environment)
         self._weight = self.vehicle.inertia.mass * (around.gravity or STANDARD_GRAVITY)
         self._topics = {
             c.topic: (c.name, numbers_of(c.role, c.type)) for c in record.channels.values()
@@ -283,16 +280,21 @@ class Replay:
         self._stack.close()
 
 
-def _vehicle(wanted: str, settings: dict[str, Any], namespace: str) -> tuple[Vehicle, Path]:
+def _vehicle(
+    wanted: str, text: str, namespace: str, settings: dict[str, Any]
+) -> tuple[Vehicle, Path | None]:
+    """Return the vehicle and the folder of its meshes: the wanted one, else the recorded one."""
     last = namespace.rsplit('/', 1)[-1]
-    source = wanted or settings.get('vehicle', '') or (last if last in vehicle_names() else '')
+    found = None if wanted else described_vehicle(text, namespace, settings)
+    if found is not None:
+        return found, None
+    source = wanted or (last if last in vehicle_names() else '')
     if not source:
         raise RecordingError(
             f'the bag does not say which vehicle {namespace!r} is; expected --vehicle, one of: '
             + ', '.join(vehicle_names())
         )
-    arguments = {} if wanted else xacro_arguments(settings.get('vehicle_arguments', ()))
-    return load_vehicle(source, **arguments), vehicle_path(source).parent
+    return load_vehicle(source), vehicle_path(source).parent
 
 
 def _header(message: Any) -> float | None:

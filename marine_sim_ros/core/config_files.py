@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from marine_sim_ros.core.errors import MarineSimError, ParameterError
+from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
 
@@ -49,16 +51,12 @@ class ConfigFiles(Generic[Content]):
             MarineSimError: of this kind of file: it cannot be found, read or used.
         """
         path = self.path(name_or_path)
-        try:
-            text = path.read_text(encoding='utf-8')
-        except UnicodeDecodeError:
-            raise self._error(f'{path}: not UTF-8 text') from None
-        except (OSError, ValueError):
+        if path.is_dir() or not os.path.exists(path):
             raise self._error(
                 f'{self.kind} {str(name_or_path)!r} is neither a file nor a shipped {self.kind}; '
                 f'expected a path or one of: {", ".join(self.names())}'
-            ) from None
-        return self.parse(text, str(path))
+            )
+        return self.parse(read_text_file(path, self._error), str(path))
 
     def parse(self, text: str, name: str) -> Content:
         """Return the content of a YAML text; the name stands in the messages.

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import stat
+import zipfile
 from pathlib import Path
 
 from marine_sim_ros.core.errors import MarineSimError
 
-__all__ = ['MAX_TEXT_BYTES', 'check_file', 'read_file', 'read_text_file']
+__all__ = ['MAX_TEXT_BYTES', 'check_archive', 'check_file', 'read_file', 'read_text_file']
 
 MAX_TEXT_BYTES = 2_000_000
 """Largest configuration file: the 100,000 values that a YAML file may have take less."""
@@ -43,6 +44,22 @@ def check_file(path: Path, limit: int, error: type[MarineSimError]) -> None:
         raise error(f'{_name(path)}: is {kind}; expected a regular file')
     if status.st_size > limit:
         raise _too_large(path, status.st_size, limit, error)
+
+
+def check_archive(path: Path, limit: int, error: type[MarineSimError]) -> None:
+    """Refuse what is no ZIP file (such as NPZ) of up to ``limit`` bytes, packed and unpacked.
+
+    Raises:
+        MarineSimError: of the given kind.
+    """
+    check_file(path, limit, error)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+    except (OSError, ValueError, zipfile.BadZipFile) as problem:
+        raise error(f'{_name(path)}: cannot be read: {problem}') from None
+    if size > limit:
+        raise _too_large(path, size, limit, error)
 
 
 def read_file(path: Path, limit: int, error: type[MarineSimError]) -> bytes:

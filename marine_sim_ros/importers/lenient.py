@@ -9,10 +9,14 @@ import re
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.model import xml
 from marine_sim_ros.model.xml import Element
 
-__all__ = ['parse_file']
+__all__ = ['IncludedFiles', 'parse_file']
+
+MAX_INCLUDES = 200
+"""Files that a model may include, those within included ones counted each time."""
 
 _COMMENT = re.compile(r'<!--.*?-->', re.DOTALL)
 _PREFIX = re.compile(r'[<\s/]([A-Za-z_][\w.-]*):[A-Za-z_]')
@@ -32,21 +36,40 @@ def _lenient(text: str) -> str:
     return _ROOT.sub(lambda match: f'<{match[1]}{names}', text, count=1)
 
 
+class IncludedFiles:
+    """Reads what a file includes; small files must not stand for millions of elements."""
+
+    def __init__(self) -> None:
+        self._files = self._elements = 0
+
+    def parse(self, file: Path, where: str) -> Element:
+        """Return the root element of an included file.
+
+        Args:
+            file: the file.
+            where: place of what includes it, for messages.
+
+        Raises:
+            ModelError: it cannot be read, or there are too many.
+        """
+        self._files += 1
+        if self._files > MAX_INCLUDES:
+            raise ModelError(
+                f'{where}: more than {MAX_INCLUDES} files are included; expected an end (do files '
+                'include each other?)'
+            )
+        root = parse_file(file)
+        self._elements += sum(1 for _ in root.iter())
+        if self._elements > xml.MAX_ELEMENTS:
+            raise ModelError(f'{where}: more than {xml.MAX_ELEMENTS:,} elements are included')
+        return root
+
+
 def parse_file(path: Path) -> Element:
     """Return the root element of a file of another simulator.
 
     Raises:
         ModelError: it cannot be read, or is no XML even so.
     """
-    try:
-        if path.stat().st_size > xml.MAX_BYTES:
-            raise ModelError(
-                f'{path}: has {path.stat().st_size / 1e6:.0f} MB; expected at most '
-                f'{xml.MAX_BYTES / 1e6:.0f} MB of XML'
-            )
-        text = path.read_text(encoding='utf-8-sig')
-    except UnicodeDecodeError as error:
-        raise ModelError(f'{path}: not UTF-8 text: {error}') from None
-    except OSError as error:
-        raise ModelError(f'{path}: cannot be read: {error.strerror}') from None
+    text = read_text_file(path, ModelError, xml.MAX_BYTES, mark=True)
     return xml.parse(_lenient(text), str(path))

@@ -19,15 +19,13 @@ from lxml import etree
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers.draft import origin_of, text_of
-from marine_sim_ros.importers.lenient import parse_file
+from marine_sim_ros.importers.lenient import IncludedFiles
 from marine_sim_ros.model.packages import package_folder
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = ['expand_includes', 'folder_of', 'reader_of']
 
 _DEEPEST = 8
-_MOST = 200
-"""Includes in one file and those that it includes."""
 _POSED = ('link', 'model', 'frame')
 """Elements whose pose is relative to the model that they are in."""
 
@@ -96,7 +94,7 @@ class _Expansion:
     def __init__(self, drop: Callable[[str], None]) -> None:
         self.drop = drop
         self.missing: list[str] = []
-        self.count = 0
+        self._files = IncludedFiles()
 
     def fill(self, parent: Element, around: Reader, folder: Path, chain: tuple[Path, ...]) -> None:
         """Replace the includes of a <world> or <model> and of the models in it."""
@@ -121,15 +119,12 @@ class _Expansion:
             self.missing.append(uri)
             self.drop(f'{origin_of(include)}: {error}')
             return None
-        self.count += 1
         if file in chain:
             names = ' -> '.join(path.parent.name or path.name for path in (*chain, file))
             raise include.error(f'includes itself: {names}')
-        if len(chain) >= _DEEPEST or self.count > _MOST:
-            raise include.error(
-                f'includes are nested deeper than {_DEEPEST}, or are more than {_MOST}'
-            )
-        model = parse_file(file).find('model')
+        if len(chain) >= _DEEPEST:
+            raise include.error(f'includes are nested deeper than {_DEEPEST}')
+        model = self._files.parse(file, origin_of(include)).find('model')
         if model is None:
             self.drop(f'{origin_of(include)}: {uri!r} has no <model>')
             return None

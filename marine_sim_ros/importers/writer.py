@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from marine_sim_ros.importers.draft import Draft
 from marine_sim_ros.sdf.elements import numbers
 from marine_sim_ros.sdf.poses import Pose
 
-__all__ = ['urdf_text']
+__all__ = ['urdf_text', 'without_xacro']
 
 _DECIMALS = 12
 _HEAD = """<?xml version="1.0" encoding="utf-8"?>
@@ -39,8 +40,8 @@ _HEAD = """<?xml version="1.0" encoding="utf-8"?>
 
 def _comment(text: str) -> str:
     """Return a comment; two hyphens may not stand in one."""
-    safe = ''.join(c if c.isprintable() else ' ' for c in text).replace('--', '- -')
-    return f'<!-- {safe.rstrip("-")} -->'
+    safe = ''.join(c if c.isprintable() else ' ' for c in text)
+    return f'<!-- {re.sub("-(?=-)", "- ", safe).rstrip("-")} -->'
 
 
 def _noted(value: Sourced[Any]) -> str:
@@ -119,7 +120,7 @@ def _link(link: Link, folder: Path | None) -> Iterator[str]:
 
 def _joint(joint: Joint) -> Iterator[str]:
     note = f'  {_comment(joint.origin)}' if joint.origin else ''
-    yield f'  <joint name={quoteattr(joint.name)} type="{joint.kind}">{note}'
+    yield f'  <joint name={quoteattr(joint.name)} type={quoteattr(joint.kind)}>{note}'
     ends = f'<parent link={quoteattr(joint.parent)}/> <child link={quoteattr(joint.child)}/>'
     yield f'    {ends} {_origin(joint.pose)}'.rstrip()
     if joint.kind != 'fixed':
@@ -185,7 +186,7 @@ def _thruster(thruster: Thruster, curve: str) -> Iterator[str]:
     rows = thruster.curve.value
     name = quoteattr(thruster.name)
     used = f' curve={quoteattr(curve)}' if curve else ''
-    yield f'    <thruster name={name} direction="{thruster.direction}"{used}>'
+    yield f'    <thruster name={name} direction={quoteattr(thruster.direction)}{used}>'
     if origin := _origin(thruster.pose):
         yield f'      {origin}'
     if not curve:
@@ -250,7 +251,7 @@ def _sensor(sensor: Sensor) -> Iterator[str]:
     names = f'name={quoteattr(sensor.name)} link={quoteattr(sensor.link)}'
     lines = [f'    {_origin(sensor.pose)}'] if _origin(sensor.pose) else []
     lines += [_element(tag, value, numbers(value.value)) for tag, value in sensor.values.items()]
-    head = f'  <sensor type="{sensor.kind}" {names}{rate}'
+    head = f'  <sensor type={quoteattr(sensor.kind)} {names}{rate}'
     if not lines:
         yield f'{head}/>  {_comment(sensor.origin)}'
         return
@@ -288,6 +289,11 @@ def _lines(vehicle: Draft, folder: Path | None) -> Iterator[str]:
     yield from _thrusters(vehicle.thrusters)
     yield from _fins(vehicle.fins)
     yield '</robot>'
+
+
+def without_xacro(text: str) -> str:
+    """Return a text that xacro gives back as it is: its expressions begin with two ``$``."""
+    return re.sub(r'(\$+)(?=[{(])', r'$\1', text)
 
 
 @np.errstate(over='ignore')  # rounding multiplies

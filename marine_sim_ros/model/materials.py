@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.files import read_text_file
 from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
 from marine_sim_ros.model.contact.material import (
@@ -142,15 +143,7 @@ def load_materials(path: str | Path) -> Materials:
     Raises:
         ParameterError: one line with what, where, and what was expected.
     """
-    try:
-        text = Path(path).expanduser().read_text(encoding='utf-8')
-    except UnicodeDecodeError:
-        raise ParameterError(f'{path}: not UTF-8 text') from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, 'strerror', None) or error
-        raise ParameterError(
-            f'{path}: cannot be read: {reason}; expected a material file'
-        ) from None
+    text = read_text_file(Path(path).expanduser(), ParameterError)
     return parse_materials(text, str(path))
 
 

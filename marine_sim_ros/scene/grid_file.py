@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from marine_sim_ros.core.errors import ParameterError
+from marine_sim_ros.core.files import read_file
 from marine_sim_ros.scene.geographic import MapPlace, is_in_degrees, local_terrain, outside
 from marine_sim_ros.scene.terrain import HeightMap
 
@@ -22,6 +23,8 @@ __all__ = ['MAX_POINTS', 'read_grid']
 MAX_POINTS = 4_000_000
 _FARTHEST = 1e5
 """m from the origin of map; eastings of UTM are 1.66e5 and more."""
+MAX_BYTES = 100_000_000
+"""Size of a file: 4,000,000 heights of 25 characters."""
 _HEADER = (
     'ncols',
     'nrows',
@@ -83,9 +86,9 @@ def read_grid(path: Path, material: str, place: MapPlace | None = None) -> Heigh
     """
     name = str(path)
     try:
-        lines = path.read_text(encoding='ascii').splitlines()
-    except (OSError, ValueError):
-        raise ParameterError(f'{name}: cannot be read; expected an ESRI ASCII grid') from None
+        lines = read_file(path, MAX_BYTES, ParameterError).decode('ascii').splitlines()
+    except ValueError:
+        raise ParameterError(f'{name}: not ASCII text; expected an ESRI ASCII grid') from None
     header = _header(lines[: len(_HEADER)], name)
     rows, columns = int(header['nrows']), int(header['ncols'])
     heights = _numbers(' '.join(lines[len(header) :]).split(), name)

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from marine_sim_ros.core.errors import ParameterError
 from marine_sim_ros.core.terminal import Terminal
+from marine_sim_ros.core.text import printable
 from marine_sim_ros.doctor.autofix import autofixed
 from marine_sim_ros.doctor.checks import examine
 from marine_sim_ros.doctor.context import load_context
@@ -62,8 +63,9 @@ def _print(findings: Sequence[Diagnostic]) -> None:
     console = Terminal(soft_wrap=True, highlight=False)
     for f in findings:
         label = Text(f'{f.severity.value}: ', style=_STYLES[f.severity])
-        console.print(label.append(f'{f.place}: {f.message} [{f.check}]', style='default'))
-        console.print(Text(f'    {f.advice}', style='dim'))
+        text = printable(f'{f.place}: {f.message} [{f.check}]')
+        console.print(label.append(text, style='default'))
+        console.print(Text(printable(f'    {f.advice}'), style='dim'))
     counts = Counter(f.severity for f in findings)
     names = [f'{counts[s]} {s.value}{"" if counts[s] == 1 else "s"}' for s in Severity]
     console.print(', '.join(names))

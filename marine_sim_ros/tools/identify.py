@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from marine_sim_ros.analysis.bags.description import described_vehicle, shipped_arguments
 from marine_sim_ros.analysis.bags.manifest import recorded_parameters
 from marine_sim_ros.analysis.bags.mapping import check_maps, parse_maps
 from marine_sim_ros.analysis.bags.reading import bag_path, read
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--vehicle',
         default='',
         metavar='URDF',
-        help='shipped name or file: masses, centres, thrusters (default: from the manifest)',
+        help='shipped name or file: masses, centres, thrusters (default: the recorded one)',
     )
     add_option(parser, 'vehicle_arguments')
     add_map_argument(parser)
@@ -170,20 +171,25 @@ def _collector(options: argparse.Namespace, path: str) -> Collector:
 
 
 def _vehicle(options: argparse.Namespace) -> Vehicle:
-    """Return the vehicle that is named, else that of the manifest beside the bag."""
-    name, given = options.vehicle, list(options.vehicle_arguments)
-    if not name:
-        namespace = (options.namespace or '').strip('/')
-        settings = recorded_parameters(bag_path(options.bags[0]), namespace, alone=True)
-        if 'vehicle' not in settings:
-            raise ParameterError(
-                '--vehicle is missing, and no manifest beside the bag says which it is; expected '
-                'a shipped name or a URDF, or --namespace for a vehicle of a fleet'
-            )
-        name = str(settings['vehicle'])
-        given = [*settings.get('vehicle_arguments', ()), *given]
+    """Return the vehicle that is named, else the recorded one."""
+    given = xacro_arguments(options.vehicle_arguments)
     with bar('building') as told:
-        return load_vehicle(name, progress=told, **xacro_arguments(given))
+        if options.vehicle:
+            return load_vehicle(options.vehicle, progress=told, **given)
+        path, namespace = bag_path(options.bags[0]), (options.namespace or '').strip('/')
+        settings = recorded_parameters(path, namespace, alone=True)
+        known = shipped_arguments(settings)
+        if known is not None:
+            return load_vehicle(settings['vehicle'], progress=told, **{**known, **given})
+        if given:
+            raise ParameterError('--set: needs --vehicle, for the recorded one is as it was')
+        found = described_vehicle(options.bags[0], namespace, settings)
+    if found is None:
+        raise ParameterError(
+            '--vehicle is missing, and neither the bag nor a manifest beside it says which it is; '
+            'expected a shipped name or a URDF, or --namespace for a vehicle of a fleet'
+        )
+    return found
 
 
 def _chosen(collectors: list[Collector], names: set[str], wanted: str | None) -> Collector:

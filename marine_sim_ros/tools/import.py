@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError, ParameterError, RunError
+from marine_sim_ros.core.text import printable
 from marine_sim_ros.doctor.verdict import Verdict, judge_motion
 from marine_sim_ros.importers.draft import Draft, Options
 from marine_sim_ros.importers.load import import_vehicle
-from marine_sim_ros.importers.writer import urdf_text
+from marine_sim_ros.importers.writer import urdf_text, without_xacro
 from marine_sim_ros.model.urdf import vehicle_from_urdf
 from marine_sim_ros.model.vehicle import Vehicle
 from marine_sim_ros.tools.options import add_option, xacro_arguments
@@ -84,17 +85,19 @@ def execute(options: argparse.Namespace) -> int:
     text = urdf_text(imported, folder)
     for label, texts in (('assumed', imported.assumptions), ('not taken', imported.dropped)):
         for line in texts:
-            print(f'{label}: {line}', file=sys.stderr)
+            print(printable(f'{label}: {line}'), file=sys.stderr)
     vehicle = _load(text, imported, folder)
     verdict = judge_motion(vehicle)
-    print(_summary(imported.format, vehicle), *verdict.lines, sep='\n', file=sys.stderr)
+    lines = [_summary(imported.format, vehicle), *verdict.lines]
     if imported.estimated:
-        print(f'estimated: {imported.estimated}', file=sys.stderr)
+        lines.append(f'estimated: {imported.estimated}')
+    print(printable('\n'.join(lines)), file=sys.stderr)
     _refuse(imported, verdict, options)
     if output is None:
         print(text, end='')
     else:
-        write_file(output, text, '-o', parents=True)
+        written = without_xacro(text) if output.suffix == '.xacro' else text
+        write_file(output, written, '-o', parents=True)
     return 0
 
 

@@ -14,6 +14,7 @@ from importlib import import_module
 from marine_sim_ros import __version__
 from marine_sim_ros.core.collector import no_collections
 from marine_sim_ros.core.errors import MarineSimError, RunError
+from marine_sim_ros.core.text import printable
 from marine_sim_ros.tools.completion import complete, wanted
 from marine_sim_ros.tools.output import discard_output
 from marine_sim_ros.tools.parsing import Parser
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = options.execute(options)
         sys.stdout.flush()
     except MarineSimError as error:
-        print(f'ERROR: {error}', file=sys.stderr)
+        print(f'ERROR: {printable(str(error))}', file=sys.stderr)
         code = 1 if isinstance(error, RunError) else 2
     except BrokenPipeError:
         discard_output()

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.core.text import printable
 
 __all__ = ['check_file', 'print_warnings', 'write_file']
 
@@ -17,7 +18,7 @@ __all__ = ['check_file', 'print_warnings', 'write_file']
 def print_warnings(texts: Iterable[str]) -> None:
     """Print each warning once."""
     for text in dict.fromkeys(texts):
-        print(f'WARNING: {text}', file=sys.stderr)
+        print(printable(f'WARNING: {text}'), file=sys.stderr)
 
 
 def check_file(path: Path, option: str, *, parents: bool = False) -> None:

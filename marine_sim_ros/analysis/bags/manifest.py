@@ -9,6 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from marine_sim_ros.core.errors import RecordingError
+from marine_sim_ros.core.files import read_text_file
+
 __all__ = ['recorded_parameters']
 
 
@@ -20,14 +23,21 @@ def recorded_parameters(bag: Path, namespace: str, *, alone: bool) -> dict[str, 
         namespace: namespace of the vehicle, without a slash at its ends.
         alone: whether the bag has no other vehicle. A manifest of one vehicle does not tell which
             of several it is: then only its environment counts.
+
+    Raises:
+        RecordingError: the manifest is no regular file, or too large to be one.
     """
     for folder in (bag, bag.parent, bag.parent.parent):
         try:
-            content = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
+            content = json.loads(read_text_file(folder / 'manifest.json', RecordingError))
             if 'vehicles' in content:  # of a fleet
                 return dict(content['vehicles'][f'/{namespace}']['parameters'])
             found = dict(content['parameters'])
-        except (OSError, ValueError, KeyError, TypeError):
+        except RecordingError as error:
+            if (folder / 'manifest.json').exists():
+                raise error from None
+            continue
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue
         return found if alone else {k: v for k, v in found.items() if k == 'environment'}
     return {}

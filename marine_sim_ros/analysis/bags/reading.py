@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from marine_sim_ros.bags.ardupilot_logs import SUFFIXES, opened_log
 from marine_sim_ros.bags.storage import STORAGES, BagReader, BagStorage, storage
 from marine_sim_ros.core.errors import MarineSimError, RecordingError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.files import MAX_TEXT_BYTES, check_file
 
 __all__ = ['Bag', 'bag_path', 'opened', 'read']
 
@@ -159,7 +161,15 @@ def _stream(
 
 @contextmanager
 def opened(path: Path, text: str) -> Iterator[BagReader]:
-    """Open a bag; whatever a damaged one makes of its reader becomes one line."""
+    """Open a bag; whatever a damaged one makes of its reader becomes one line.
+
+    Raises:
+        RecordingError: it is damaged, or one of its files is a device or a pipe.
+    """
+    for file in [path] if path.is_file() else path.iterdir():
+        if not file.is_dir():
+            limit = MAX_TEXT_BYTES if file.name == 'metadata.yaml' else sys.maxsize
+            check_file(file, limit, RecordingError)
     try:
         with _reader(path, text) as reader:
             yield reader

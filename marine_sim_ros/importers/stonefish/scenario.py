@@ -14,13 +14,15 @@ from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError
 from marine_sim_ros.importers.draft import origin_of
-from marine_sim_ros.importers.lenient import parse_file
+from marine_sim_ros.importers.lenient import IncludedFiles
 from marine_sim_ros.model.packages import package_folder
 from marine_sim_ros.model.xml import Element, Reader
 
 __all__ = ['ScenarioFiles']
 
 _DEEPEST = 10
+_LONGEST = 100_000
+"""Characters of an attribute with its arguments written out."""
 _ARG = re.compile(r'\$\(arg\s+([^)\s]+)\s*\)')
 _SUM = re.compile(r'\$\{([^}]{1,200})\}')
 _FIND = re.compile(r'\$\(find\s+([^)\s]+)\s*\)')
@@ -63,6 +65,7 @@ class ScenarioFiles:
     def __init__(self, source: str, path: Path, arguments: Mapping[str, str]) -> None:
         self.source, self.path, self.arguments = source, path, dict(arguments)
         self.missing: list[str] = []
+        self._files = IncludedFiles()
 
     def fill(self, root: Element) -> None:
         """Replace arguments in the scenario, and put in what it includes."""
@@ -93,6 +96,9 @@ class ScenarioFiles:
                 self.missing.append(f'{origin_of(reader)}: {error}')
                 return match[0]
 
+        longest = max(map(len, arguments.values()), default=0)
+        if len(text) + text.count('$') * longest > _LONGEST:
+            raise reader.error(f'an attribute is longer than {_LONGEST} characters')
         filled = _FIND.sub(folder, _ARG.sub(argument, text))
         return _SUM.sub(lambda m: _evaluated(m[1], reader), filled)
 
@@ -111,7 +117,7 @@ class ScenarioFiles:
                 )
                 continue
             given = {str(a.get('name')): str(a.get('value')) for a in include.findall('arg')}
-            inner = parse_file(file)
+            inner = self._files.parse(file, origin_of(reader))
             self._replace(inner, str(file), {**arguments, **given})
             self._include(inner, str(file), {**arguments, **given}, depth + 1)
             parent = include.getparent()

@@ -18,10 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
+from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.files import check_archive
 from marine_sim_ros.model.geometry.shapes import Shape, shape_of
 
 __all__ = ['hull_path', 'keep_hull', 'kept_hull']
 
+MAX_BYTES = 100_000_000
+"""Of what a file unfolds to."""
 _CELLS = ('counts', 'center', 'volume', 'extent')
 
 
@@ -32,13 +36,15 @@ def hull_path(mesh: Path) -> Path:
 
 def kept_hull(mesh: Path) -> Shape | None:
     """Return the shape of a mesh file in m with its cells, or None where it is not kept."""
+    path = hull_path(mesh)
     try:
-        with np.load(hull_path(mesh), allow_pickle=False) as kept:
+        check_archive(path, MAX_BYTES, ModelError)
+        with np.load(path, allow_pickle=False) as kept:
             if str(kept['sha256']) != hashlib.sha256(mesh.read_bytes()).hexdigest():
                 return None
             shape = shape_of(kept['vertices'], kept['faces'])
             return replace(shape, cells=tuple(kept[name] for name in _CELLS))
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+    except (ModelError, OSError, ValueError, KeyError, MemoryError, zipfile.BadZipFile):
         return None
 
 

@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
+
 from marine_sim_ros.core.errors import MarineSimError, ModelError
 from marine_sim_ros.core.extras import require
+from marine_sim_ros.core.files import read_file
 from marine_sim_ros.core.resources import resource_folder
 from marine_sim_ros.model.geometry.collada import collada_header
 from marine_sim_ros.model.packages import package_folder
@@ -77,19 +80,14 @@ def read_mesh(path: Path) -> Any:
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
         raise ModelError(f'{path}: suffix {suffix!r}; expected one of: {", ".join(_SUFFIXES)}')
-    try:
-        size = path.stat().st_size
-        if not path.is_file() or size > MAX_BYTES:
-            raise ModelError(
-                f'{path}: is no file of at most {MAX_BYTES / 1e6:.0f} MB; simplify the mesh'
-            )
-        content = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, 'strerror', None) or 'it is no name of a file'
-        raise ModelError(f'{str(path)[:300]}: the mesh cannot be read: {reason}') from None
+    content = read_file(path, MAX_BYTES, ModelError)
     unit, told = collada_header(content, path) if suffix == '.dae' else (1.0, [])
     mesh = _parse(content, suffix, path)
+    if not len(getattr(mesh, 'faces', ())):
+        raise ModelError(f'{path}: the mesh has no triangles')
     mesh.apply_scale(unit)
+    if not np.all(np.isfinite(mesh.vertices)):
+        raise ModelError(f'{path}: the mesh has vertices that are not finite')
     mesh.metadata['told'] = told
     return mesh
 

@@ -60,8 +60,6 @@ def load_mesh(
 def _read_shape(path: Path, scale: np.ndarray, most: int | None) -> Shape:
     """Return the closed shape of a file, of at most so many triangles."""
     mesh = read_mesh(path)
-    if not len(mesh.faces):
-        raise ModelError(f'{path}: the mesh has no triangles')
     if len(mesh.faces) > MAX_TRIANGLES:
         raise ModelError(
             f'{path}: the mesh has {len(mesh.faces)} triangles; '

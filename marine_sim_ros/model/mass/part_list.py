@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from marine_sim_ros.core.errors import ModelError
+from marine_sim_ros.core.files import read_file, read_text_file
 from marine_sim_ros.core.yaml_file import YamlReader, parse_yaml
 from marine_sim_ros.model.geometry.mesh_files import MAX_BYTES, mesh_path
 from marine_sim_ros.model.kinematics import FARTHEST
@@ -81,15 +82,7 @@ def load_parts(uri: str, base: Path | None = None) -> tuple[Part, ...]:
         ModelError: it cannot be found, read or used; one line says what, where, and why.
     """
     path = mesh_path(uri, base)
-    try:
-        if path.stat().st_size > _LARGEST_LIST:
-            raise ModelError(f'{path}: expected a list of parts of at most 1 MB')
-        text = path.read_text(encoding='utf-8')
-    except UnicodeDecodeError:
-        raise ModelError(f'{path}: not UTF-8 text') from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, 'strerror', None) or 'it is no name of a file'
-        raise ModelError(f'{str(path)[:300]}: the parts cannot be read: {reason}') from None
+    text = read_text_file(path, ModelError, _LARGEST_LIST)
     return parse_parts(text, str(path), path.parent)
 
 
@@ -196,11 +189,5 @@ def content_key(parts: Sequence[Part], voxel_size: float, method: str) -> str:
 def _mesh_digest(part: Part) -> list[str]:
     if part.file is None:
         return []
-    try:
-        if not part.file.is_file() or part.file.stat().st_size > MAX_BYTES:
-            raise ModelError(f'{part.file}: is no file of at most {MAX_BYTES / 1e6:.0f} MB')
-        digest = hashlib.sha256(part.file.read_bytes()).hexdigest()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, 'strerror', None) or 'it is no name of a file'
-        raise ModelError(f'{str(part.file)[:300]}: the mesh cannot be read: {reason}') from None
-    return [part.file.suffix.lower(), digest]
+    content = read_file(part.file, MAX_BYTES, ModelError)
+    return [part.file.suffix.lower(), hashlib.sha256(content).hexdigest()]

@@ -1,0 +1,277 @@
+# Copyright 2026 The marine_sim_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Recordings and models of strangers: no file that they name is read, no name becomes code."""
+
+import re
+
+import pytest
+from conftest import ROOT
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from marine_sim_ros import load_vehicle
+from marine_sim_ros.analysis.bags import description
+from marine_sim_ros.bags.storage import QoS, storage
+from marine_sim_ros.core.errors import MarineSimError, ModelError, RecordingError
+from marine_sim_ros.core.text import printable
+from marine_sim_ros.environment.reader import load_environment
+from marine_sim_ros.importers.load import import_vehicle
+from marine_sim_ros.importers.writer import without_xacro
+from marine_sim_ros.model import trust, xml
+from marine_sim_ros.model.geometry.mesh_files import read_mesh
+from marine_sim_ros.model.xacro_expansion import read_description
+from marine_sim_ros.tools.main import main
+
+SIMPLE = (ROOT / 'urdf' / 'simple_rov.urdf').read_text(encoding='utf-8')
+EVIL = '<robot name="v" xmlns:xacro="u"><link name="${[q.append(1) for q in [[]]]}"/></robot>'
+
+
+def recording(folder, text):
+    """Write a recording whose robot_description is a text; none of None."""
+    store = storage('a test')
+    folder.mkdir(exist_ok=True)
+    writer = store.writer(folder / 'bag')
+    writer.add('/rov/robot_description', 'std_msgs/msg/String', QoS(10, False))
+    writer.add('/rov/note', 'std_msgs/msg/String', QoS(10, False))
+    message = store.message('std_msgs/msg/String', data=text or '')
+    name = '/rov/note' if text is None else '/rov/robot_description'
+    writer.write(name, 1, store.serialize(message, 'std_msgs/msg/String'))
+    writer.close()
+    return str(folder)
+
+
+def recorded(folder, text, **settings):
+    """Return the vehicle of a recording with a manifest."""
+    return description.described_vehicle(recording(folder, text), 'rov', settings)
+
+
+# ---- the vehicle and the environment of a recording --------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def _trusting(monkeypatch):
+    """Trust changes nothing: a recording is never expanded."""
+    monkeypatch.setenv(trust.TRUST, '1')
+
+
+def test_a_recorded_vehicle_is_that_of_its_description(tmp_path):
+    found = recorded(tmp_path / 'rec', SIMPLE, vehicle='./gone.urdf')
+    assert found.name == 'simple_rov'
+    assert (
+        description.described_vehicle(str(tmp_path / 'rec' / 'bag'), '', {}).name == 'simple_rov'
+    )
+    assert recorded(tmp_path / 'other', None) is None
+
+
+def test_a_shipped_vehicle_is_known_by_its_name(tmp_path):
+    arguments = ['coefficients:=maker']
+    found = recorded(tmp_path / 'rec', None, vehicle='bluerov2', vehicle_arguments=arguments)
+    assert found.urdf == load_vehicle('bluerov2', coefficients='maker').urdf
+
+
+@pytest.mark.parametrize('text', [None, 'evil.urdf.xacro', '/evil.urdf.xacro', EVIL, '<robot/>'])
+@pytest.mark.parametrize('vehicle', ['evil.urdf.xacro', '{}/evil.urdf.xacro', '/dev/zero', 5, []])
+def test_no_path_of_a_recording_is_read(tmp_path, monkeypatch, text, vehicle):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'evil.urdf.xacro').write_text(SIMPLE)
+    named = vehicle.format(tmp_path) if isinstance(vehicle, str) else vehicle
+    with pytest.raises(MarineSimError) as caught:
+        recorded(tmp_path / 'rec', text, vehicle=named)
+    assert '\n' not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    'argument', ["coefficients:=maker' + [].__class__ + '", 'a:=${1}', 'a:=$(eval 1)', 'a:=(1)', 7]
+)
+def test_an_argument_of_a_recording_is_a_word(tmp_path, argument):
+    with pytest.raises(RecordingError):
+        recorded(tmp_path / 'rec', None, vehicle='bluerov2', vehicle_arguments=[argument])
+
+
+MESH = '<{0}><geometry><mesh filename="{1}"/></geometry></{0}>'
+
+
+def with_mesh(tag, uri):
+    return SIMPLE.replace(
+        '<link name="base_link">', '<link name="base_link">' + MESH.format(tag, uri)
+    )
+
+
+@pytest.mark.parametrize('uri', ['file://{}/s.stl', '../s.stl', '{}/s.stl', 'link.stl', 's.stl'])
+def test_meshes_outside_a_recording_are_not_read(tmp_path, monkeypatch, uri):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 's.stl').write_text('secret')
+    uri = uri.format(tmp_path)
+    text = with_mesh('collision', uri)
+    path = recording(tmp_path / 'rec', text)
+    (tmp_path / 'rec' / 'link.stl').symlink_to(tmp_path / 's.stl')
+    inside = uri == 's.stl'  # of the recording's folder, not of the working folder
+    with pytest.raises(ModelError, match='cannot be read' if inside else 'outside the recording'):
+        description.described_vehicle(path, 'rov', {})
+    assert 's.stl' not in description._confined(with_mesh('visual', uri), path) or inside
+
+
+def test_environments_of_a_recording_are_shipped_ones():
+    assert description.described_environment({}).name == ''
+    found = description.described_environment(
+        {'environment': 'shallow_sand', 'current': [1, 0, 0]}
+    )
+    assert found.name == load_environment('shallow_sand').name
+    assert found.current[0] == 1
+    for name in ('/dev/zero', './mine.yaml', '../../etc/passwd', ['a'], {'a': 1}):
+        with pytest.raises(RecordingError, match='expected --environment FILE'):
+            description.described_environment({'environment': name})
+    for current in ('abc', [1, 2], [float('nan'), 0, 0], {'a': 1}, 3, [[], [], []]):
+        with pytest.raises(RecordingError, match='current'):
+            description.described_environment({'current': current})
+
+
+@pytest.mark.parametrize(
+    'content', ['/dev/zero', '[' * 100_000, '5', '{"parameters": 5}', '"', None]
+)
+def test_any_manifest_gives_a_line_or_nothing(tmp_path, content):
+    path = tmp_path / 'manifest.json'
+    if content is None:
+        path.symlink_to(tmp_path / 'nowhere')
+    elif content.startswith('/dev'):
+        path.symlink_to(content)
+        with pytest.raises(RecordingError, match='is a device; expected a regular file'):
+            description.recorded_parameters(tmp_path, '', alone=True)
+        return
+    else:
+        path.write_text(content)
+    assert description.recorded_parameters(tmp_path, '', alone=True) == {}
+
+
+@pytest.mark.parametrize('verb', ['simulate bluerov2 --environment', 'run --fleet'])
+def test_a_device_is_no_configuration(verb, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([*verb.split(), '/dev/zero', *(['--scenario', 'dive'] if 'env' in verb else [])])
+    assert ended.value.code == 2
+    assert '/dev/zero: is a device; expected a regular file' in capsys.readouterr().err
+
+
+# ---- imported models ---------------------------------------------------------------------------
+
+SDF = """<sdf version="1.10"><model name="{0}"><link name="base_link"><inertial><mass>10</mass>
+<inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>
+<collision name="c"><geometry><box><size>0.5 0.4 0.05</size></box></geometry></collision></link>
+<link name="{0}"/><joint name="j{0}" type="fixed"><parent>base_link</parent>
+<child>{0}</child></joint>
+<plugin filename="{0}" name="{0}"/></model></sdf>
+"""
+ALLOWED = ['--allow-undamped', '--allow-unpowered']
+NAMES = [
+    '--&gt;&lt;link name=&quot;evil&quot;/&gt;&lt;!--',
+    '---',
+    '-----&gt;',
+    'xmlns:xacro= ${6*7}',
+    '$${6*7} $$$(eval 1) ${{}}',
+    '$(arg a)',
+    ']]&gt;&lt;!DOCTYPE a&gt;',
+    'xacro:eval-comments ${[].__class__}',
+    '&quot; &apos; &amp;amp;',
+    'a&#133;&#155;2J&#8238;b',
+]
+
+
+@pytest.mark.parametrize('suffix', ['.urdf', '.urdf.xacro', '.xacro'])
+@pytest.mark.parametrize('name', NAMES)
+def test_a_name_of_a_source_stays_a_name(tmp_path, name, suffix, capsys):
+    (tmp_path / 'm.sdf').write_text(SDF.replace('{0}', name), encoding='utf-8')
+    wanted = xml.parse(f'<a b="{name}"/>', '').get('b')
+    output = tmp_path / f'out{suffix}'
+    with pytest.raises(SystemExit) as ended:
+        main(['import', str(tmp_path / 'm.sdf'), '-o', str(output), *ALLOWED])
+    assert ended.value.code == 0
+    assert capsys.readouterr().err.replace('\n', '').isprintable()
+    root = xml.parse(read_description(output, {}), '')
+    links = [str(link.get('name')) for link in root.iter('link')]
+    assert links == ['base_link', wanted]
+    assert {str(e.tag) for e in root.iter()} <= {
+        'robot', 'link', 'joint', 'parent', 'child', 'inertial', 'mass', 'inertia', 'collision',
+        'geometry', 'box', 'buoyancy', 'volume', 'center_of_volume', 'height', 'hydrodynamics',
+        'water_density', 'added_mass', 'linear_damping', 'quadratic_damping',
+    }  # fmt: skip
+
+
+@given(st.text(st.sampled_from('$${}()-<>ab'), min_size=1, max_size=12))
+def test_xacro_gives_an_escaped_text_back(text):
+    import xacro
+
+    assume(not re.search(r'\$\$+(?![{($])', text))  # its lexer knows $$ before a bracket only
+    assert xacro.eval_text(without_xacro(text), {}) == text
+
+
+def included(count, line, head, foot):
+    """Return files of which each includes the next one ten times."""
+    files = {i: head + line.replace('{}', str(i + 1)) * 10 + foot for i in range(count)}
+    return files | {count: head + foot}
+
+
+SDF_MODEL = '<sdf version="1.9"><model name="m"><link name="l"/>', '</model></sdf>'
+SDF_WORLD = '<sdf version="1.9"><world name="w">', '</world></sdf>'
+SCENARIO = '<scenario>', '</scenario>'
+ARGUMENT = '<arg name="a" value="' + '$(arg a)' * 50 + 'aa"/>'
+INCLUDES = {
+    'sdf': ('sdf', '<include><uri>m{}.sdf</uri></include>', SDF_MODEL),
+    'sdf itself': ('sdf', '<include><uri>m0.sdf</uri></include>', SDF_MODEL),
+    'world': ('sdf', '<include><uri>m{}.sdf</uri></include>' * 30, SDF_WORLD),
+    'stonefish': ('scn', '<include file="m{}.scn"/>', SCENARIO),
+    'stonefish itself': ('scn', '<include file="m0.scn"/>', SCENARIO),
+    'arguments': ('scn', '<include file="m{}.scn">' + ARGUMENT + '</include>', SCENARIO),
+}
+
+
+@pytest.mark.parametrize(('suffix', 'line', 'ends'), INCLUDES.values(), ids=INCLUDES)
+def test_includes_are_bounded(tmp_path, suffix, line, ends):
+    for i, text in included(7, line, *ends).items():
+        (tmp_path / f'm{i}.{suffix}').write_text(text)
+    with pytest.raises(
+        ModelError, match=r'files are included|nested deeper|includes itself|longer than'
+    ):
+        import_vehicle(tmp_path / f'm0.{suffix}')
+
+
+# ---- meshes and messages -----------------------------------------------------------------------
+
+CORNERS = 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n'
+BAD_MESHES = {
+    'empty.stl': b'',
+    'none.stl': b'solid a\nendsolid a\n',
+    'binary.stl': bytes(84),
+    'count.stl': bytes(80) + b'\xff\xff\xff\xff' + bytes(100),
+    'short.stl': bytes(80) + b'\x02\0\0\0' + bytes(50),
+    'nan.stl': bytes(80) + b'\x01\0\0\0' + b'\xff' * 50,
+    'words.stl': b'solid a\nfacet normal 0 0 0\nouter loop\nvertex a b c\n' * 3,
+    'empty.obj': b'',
+    'points.obj': CORNERS.encode(),
+    'lines.obj': (CORNERS + 'l 1 2\n').encode(),
+    'far.obj': (CORNERS + 'f 1 2 99999999\n').encode(),
+    'negative.obj': (CORNERS + 'f -1 -2 -99\n').encode(),
+    'large.obj': (CORNERS + 'f 1 2 99999999999999999999\n').encode(),
+    'nan.obj': b'v nan nan nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n',
+    'empty.dae': b'',
+}
+
+
+@pytest.mark.parametrize('name', BAD_MESHES)
+def test_a_bad_mesh_is_one_line(tmp_path, name, capsys):
+    (tmp_path / name).write_bytes(BAD_MESHES[name])
+    with pytest.raises(ModelError, match=name) as caught:
+        read_mesh(tmp_path / name)
+    assert '\n' not in str(caught.value)
+    (tmp_path / 'r.urdf').write_text(with_mesh('visual', name))
+    with pytest.raises(SystemExit) as ended:
+        main(['doctor', str(tmp_path / 'r.urdf')])
+    assert ended.value.code == 1
+    assert name in capsys.readouterr().out
+
+
+@given(st.text())
+def test_what_is_printed_cannot_steer_a_terminal(text):
+    shown = printable(text)
+    assert all(c.isprintable() or c in '\n\t' for c in shown)
+    assert printable(shown) == shown
+    assert printable('wąż 鱼 №1') == 'wąż 鱼 №1'
